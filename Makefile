@@ -1,0 +1,71 @@
+# Every target sets itself up: the first one you type makes .venv.
+#   make task TASK=presigned-url-download     run a task's oracle in the best runtime there is
+#   make test                                 the fast suite, no Docker needed
+TASK ?= presigned-url-download
+ARGS ?=
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+  $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+UV_VERSION := 0.13.8
+VENV := .venv
+BIN := $(VENV)/bin
+SETUP := $(VENV)/.set-up
+
+# Compiled once, whatever the environment says: reading litellm anew takes seconds in every process.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: task test docker-test proof lint types verify images bench setup lock clean
+.DEFAULT_GOAL := task
+
+task: $(SETUP)
+	@$(BIN)/harness run $(TASK) $(ARGS)
+
+test: $(SETUP)
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not docker and not bubblewrap and not proof"
+
+docker-test: $(SETUP)
+	@$(BIN)/python -m pytest -q -m "(docker or bubblewrap) and not proof"
+
+proof: $(SETUP)
+	@$(BIN)/python -m pytest -q -m proof
+	@$(BIN)/harness verify --seeds 0-9
+	@$(BIN)/harness verify --seeds 0-9 --runtime docker
+	@$(BIN)/harness verify --seeds 0-9 --runtime bubblewrap
+
+lint: $(SETUP)
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+types: $(SETUP)
+	@$(BIN)/mypy
+
+verify: $(SETUP)
+	@$(BIN)/harness verify $(ARGS)
+
+images: $(SETUP)
+	@$(BIN)/harness images $(ARGS)
+
+bench: $(SETUP)
+	@$(BIN)/python benchmarks/episodes.py $(ARGS)
+
+setup: $(SETUP)
+
+# uv when there is one, or one that pip brings into .venv; pip alone where uv cannot reach an index.
+$(SETUP): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer is needed; try: make PYTHON=/path/to/python3" >&2; exit 2; }
+	@echo "setting up $(VENV) (once)"
+	@$(PYTHON) -m venv $(VENV)
+	@uv=$$(command -v uv || { $(BIN)/pip install -qq --disable-pip-version-check uv==$(UV_VERSION) && echo $(BIN)/uv; }) || true; \
+	if [ -n "$$uv" ] && $$uv pip install -q --python $(BIN)/python --require-hashes -r requirements.lock; then \
+	  $$uv pip install -q --python $(BIN)/python --no-deps -e .; \
+	else \
+	  $(BIN)/pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock && \
+	  $(BIN)/pip install -qq --disable-pip-version-check --no-deps -e .; \
+	fi
+	@touch $@
+
+lock:
+	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes \
+	  --no-annotate --no-header --no-emit-index-url -o requirements.lock
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,1 @@
+"""A model as an agent: the LiteLLM client, two interfaces, prompts, and the loop that joins them."""

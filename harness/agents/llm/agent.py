@@ -1,0 +1,263 @@
+"""The model as an agent: step, query, execute, and everything that happens becomes a message.
+
+1. `step` is one answer of the model and the actions it asked for. The episode ends when the model submits, answers in plain
+   text, or a budget is used up. Budgets are looked at before each query, so an answer once paid for is carried out.
+2. Mistakes of the model (unknown tool, malformed arguments, a reply cut off at its limit) are told back to it. Failures of
+   the provider leave as ProviderFailure. A conversation that outgrows the model is its budget of tokens, used up.
+3. What the provider kept the agent waiting for (failed attempts, pauses) does not count as wall time.
+4. The trajectory is saved in `finally`, so a crashed or cancelled episode keeps all that happened before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.agents.base import Budget, Report
+from harness.agents.llm.completion import Action, Completion, add_usage
+from harness.agents.llm.interface import Interface, Mistake, Outcome
+from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
+from harness.agents.llm.prompting import prompt_digest, system_prompt
+from harness.agents.llm.provider import ContextFull
+from harness.agents.llm.shell import ShellInterface
+from harness.agents.llm.speech import SPEECHES, Speech
+from harness.agents.llm.tool import ToolInterface, Wrap, direct
+from harness.agents.trajectory import ToolCall, Trajectory
+from harness.errors import HarnessError, UsageError
+from harness.registry import Task
+from harness.runtimes.base import Pod
+
+INTERFACES = ("shell", "tool")
+
+CUT_OFF = "Your reply was cut off at its limit of tokens, before any action. Go on, more briefly."
+
+
+@dataclass(frozen=True)
+class LlmConfig:
+    """Which model plays, and how."""
+
+    model: str
+    """As LiteLLM names it."""
+
+    interface: str = "shell"
+    """`shell` (a sandbox) or `tool` (every byte passes through the model)."""
+
+    api_base: str | None = None
+    """Base URL of an OpenAI-compatible server."""
+
+    temperature: float | None = 0.0
+    """Left out, and said so, where the model refuses it."""
+
+    max_tokens: int | None = None
+    """Most output tokens of one answer."""
+
+    protocol: str = "tools"
+    """`tools`, or `text` for models without tool calls."""
+
+    timeout_s: float = 300.0
+    """Real seconds one call may be silent."""
+
+    patience_s: float = 600.0
+    """Real seconds in which a failing call is repeated."""
+
+    first_pause_s: float = 1.0
+    """Where exponential pauses between attempts start."""
+
+    api_key: str | None = field(default=None, repr=False)
+    """None: from the environment."""
+
+    def settings(self) -> ModelSettings:
+        """The client's part."""
+        return ModelSettings(
+            name=self.model,
+            api_base=self.api_base,
+            api_key=self.api_key,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            timeout_s=self.timeout_s,
+            patience_s=self.patience_s,
+            first_pause_s=self.first_pause_s,
+        )
+
+
+class LlmAgent:
+    """Plays single-seat tasks through one interface."""
+
+    name = "llm"
+
+    def __init__(self, config: LlmConfig, *, say: Callable[[str], None] = to_stderr, wrap: Wrap = direct) -> None:
+        if config.protocol not in SPEECHES:
+            raise UsageError(f"protocol must be one of {', '.join(SPEECHES)}, not {config.protocol!r}")
+        self.config = config
+        self.client = ModelClient(config.settings(), say=say)
+        self.interface = _interface(config.interface, wrap)
+        self.speech: Speech = SPEECHES[config.protocol]()
+        self.prompt_digest = prompt_digest(self.interface, self.speech)
+
+    def needs_main(self, task: Task, runtime: str) -> bool:
+        """Only the shell needs hands; raises UsageError for an interface that the task or the runtime does not have."""
+        has = task.parley.interfaces if task.parley else ("shell",)
+        if self.interface.name not in has:
+            hint = f"--interface {has[0]}" if set(has) & set(INTERFACES) else f"harness show {task.task_id}"
+            raise UsageError(f"{task.task_id} has the interfaces {', '.join(has)}, not {self.interface.name}", hint=hint)
+        return self.interface.needs_main(runtime)
+
+    def identity(self) -> Mapping[str, Any]:
+        """What the frozen plan holds; no key is part of it."""
+        how = {"interface": self.interface.name, "protocol": self.speech.name, "prompt_digest": self.prompt_digest}
+        return {"name": self.name, **self.client.identity(), **how}
+
+    def check(self) -> None:
+        """Raise UsageError for an unknown provider or a missing key; settle the parameters."""
+        self.client.check()
+
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+        """Play one episode; raises ProviderFailure, and whatever the pod raises."""
+        episode = _Episode(self, task, seed, pod, budget, report)
+        try:
+            episode.run()
+        except HarnessError as failure:
+            episode.note(f"ended: {failure}")
+            raise
+        finally:
+            episode.save()
+
+
+class _Episode:
+    """The state of one episode while it is played."""
+
+    def __init__(self, agent: LlmAgent, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+        self.client, self.speech, self.interface = agent.client, agent.speech, agent.interface
+        self.pod, self.budget, self.report = pod, budget, report
+        self.hands = agent.interface.hands(task, pod)
+        self.started, self.waited_s, self.turns = time.monotonic(), 0.0, 0
+        self.messages: list[dict[str, Any]] = []
+        self.trajectory = _begin(agent, task, seed)
+        self._fill(agent)
+        prompt = system_prompt(agent.interface, agent.speech, task, budget)
+        self._tell({"role": "system", "content": prompt})
+        self._tell({"role": "user", "content": pod.instruction})
+
+    def run(self) -> None:
+        """Step until the model is done or a budget is used up."""
+        while (cause := self._used_up()) is None:
+            try:
+                if self.step():
+                    return
+            except ContextFull as full:
+                self.note(f"the conversation is longer than the model can read: {full}")
+                cause = "tokens"
+                break
+        self.report.stopped_by = cause
+        self.note(f"stopped: the budget of {cause} is used up")
+        self.pod.stop(cause)
+
+    def step(self) -> bool:
+        """One query and what it asks for; whether the episode is over."""
+        said, actions = self.query()
+        return self.execute(said, actions)
+
+    def query(self) -> tuple[Completion, tuple[Action, ...]]:
+        """Ask the model, and write down what it said and what that took."""
+        said = self.client.complete(self.messages, self.speech.offered(self.interface.tools))
+        self.turns += 1
+        self.waited_s += said.waited_s
+        add_usage(self.report.usage, said.usage)
+        self.messages.append(said.message)
+        actions = self.speech.actions(said, self.turns)
+        self.report.tool_calls += len(actions)
+        self.trajectory.agent(
+            said.text,
+            tool_calls=[ToolCall(a.call_id, a.tool, a.arguments) for a in actions],
+            metrics=said.usage,
+            reasoning=said.reasoning,
+            extra={"finish_reason": said.finish_reason},
+        )
+        self._log(said, actions)
+        return said, actions
+
+    def execute(self, said: Completion, actions: Sequence[Action]) -> bool:
+        """Carry out the actions in order and tell the model; whether that ended the episode."""
+        if not actions and said.cut_off:
+            self._tell({"role": "user", "content": CUT_OFF})
+            return False
+        done = not actions
+        for action in actions:
+            outcome = Outcome("not run: the episode is over", done=True) if done else self._act(action, cut_off=said.cut_off)
+            done = outcome.done
+            self.trajectory.observe(outcome.text, action.call_id)
+            self.messages.append(self.speech.told(action, outcome.text))
+        return done
+
+    def note(self, line: str) -> None:
+        """Write down a word of the harness, which the model does not see."""
+        self.report.log.append(line)
+        self.trajectory.system(line)
+
+    def save(self) -> None:
+        """Put what happened in the report."""
+        if self.waited_s:
+            self.report.log.append(f"waited {self.waited_s:.1f} s for the provider, not counted as wall time")
+        self.report.effective = self.client.effective
+        self.report.trajectory = self.trajectory.to_dict(extra={"provider_wait_s": round(self.waited_s, 3)})
+
+    def _act(self, action: Action, *, cut_off: bool) -> Outcome:
+        left = self._wall_left()
+        if left <= 0:
+            return Outcome("not run: the time of this episode is used up")
+        if action.problem:
+            why = "; the reply was cut off at its limit of tokens" if cut_off else ""
+            return Outcome(f"not run: {action.problem}{why}")
+        try:
+            return self.hands.act(action.tool, action.arguments, left)
+        except Mistake as mistake:
+            return Outcome(str(mistake))
+
+    def _used_up(self) -> str | None:
+        """The budget that forbids another query; `pod.stop` takes its name."""
+        budget, usage = self.budget, self.report.usage
+        if budget.cost_usd is not None and usage.calls and usage.cost_usd is None:
+            self.client.say_once(f"{self.client.settings.name} has no known price, so its budget of cost cannot hold")
+        used_up = {
+            "turns": self.turns >= budget.turns,
+            "tokens": budget.tokens is not None and usage.prompt_tokens + usage.completion_tokens >= budget.tokens,
+            "cost": budget.cost_usd is not None and (usage.cost_usd or 0.0) >= budget.cost_usd,
+            "wall": self._wall_left() <= 0,
+        }
+        return next((cause for cause, over in used_up.items() if over), None)
+
+    def _wall_left(self) -> float:
+        return self.budget.wall_s - (time.monotonic() - self.started - self.waited_s)
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        self.messages.append(message)
+        (self.trajectory.system if message["role"] == "system" else self.trajectory.user)(message["content"])
+
+    def _fill(self, agent: LlmAgent) -> None:
+        report = self.report
+        report.agent, report.model, report.interface = agent.name, agent.config.model, agent.interface.name
+        report.prompt_digest = agent.prompt_digest
+        report.requested, report.effective = dict(agent.client.requested), agent.client.effective
+
+    def _log(self, said: Completion, actions: Sequence[Action]) -> None:
+        usage, did = said.usage, ", ".join(a.tool or "?" for a in actions) or "plain answer"
+        tokens = f"{usage.prompt_tokens} in ({usage.cached_tokens} cached), {usage.completion_tokens} out"
+        waited = f", waited {said.waited_s:.1f} s" if said.waited_s > 1 else ""
+        self.report.log.append(f"turn {self.turns}: {did}; tokens {tokens}{waited}")
+
+
+def _begin(agent: LlmAgent, task: Task, seed: int) -> Trajectory:
+    session = f"{task.task_id}-s{seed}"
+    model = agent.config.model
+    extra = {k: v for k, v in agent.identity().items() if k not in {"name", "model"} and v is not None}
+    return Trajectory(session, f"{session}-{agent.name}", agent.name, model, tools=agent.interface.tools, extra=extra)
+
+
+def _interface(name: str, wrap: Wrap) -> Interface:
+    if name == ShellInterface.name:
+        return ShellInterface()
+    if name == ToolInterface.name:
+        return ToolInterface(wrap)
+    raise UsageError(f"interface must be one of {', '.join(INTERFACES)}, not {name!r}")

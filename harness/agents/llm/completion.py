@@ -1,0 +1,152 @@
+"""What a model said, in our terms: text, actions, tokens; and the message that goes back into the conversation.
+
+1. An `Action` is one tool call. One that cannot be carried out as written (arguments that are no JSON object) keeps its
+   raw text and its `problem`: it is the model's own mistake, and the model is told.
+2. The message sent back repeats what the provider gave (thinking blocks, signatures), because some providers insist on it;
+   malformed arguments go back as {"_raw": text}, because some refuse to read their own.
+3. Where a provider reports no tokens they are counted here and marked as estimated.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.agents.base import Usage
+from harness.agents.llm.provider import Transient, library
+
+_SENT_BACK = ("content", "thinking_blocks")
+
+
+@dataclass(frozen=True)
+class Action:
+    """One tool call of a model; `problem` says why it cannot be carried out."""
+
+    call_id: str
+    tool: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Completion:
+    """One answer of a model; `waited_s` are the real seconds that failed attempts took before it."""
+
+    text: str
+    message: dict[str, Any]
+    usage: Usage
+    actions: tuple[Action, ...] = ()
+    reasoning: str | None = None
+    finish_reason: str = "stop"
+    waited_s: float = 0.0
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the model ran into its limit of output tokens."""
+        return self.finish_reason == "length"
+
+
+def read_completion(response: Any, request: Mapping[str, Any], number: int, waited_s: float = 0.0) -> Completion:
+    """The first choice of a LiteLLM response; raises Transient for one that has no message."""
+    choice = response.choices[0]
+    if getattr(choice, "message", None) is None:
+        raise Transient("the provider answered without a message")
+    said = choice.message
+    given = said.model_dump(exclude_none=True)
+    message: dict[str, Any] = {"role": "assistant", **{k: given[k] for k in _SENT_BACK if k in given}}
+    message.setdefault("content", "")
+    actions = tuple(_actions(given.get("tool_calls") or [], number))
+    if actions:
+        message["tool_calls"] = [_sent_back(call, action) for call, action in zip(given["tool_calls"], actions, strict=True)]
+    return Completion(
+        text=said.content or "",
+        message=message,
+        usage=_usage(response, request),
+        actions=actions,
+        reasoning=getattr(said, "reasoning_content", None),
+        finish_reason=str(choice.finish_reason or "stop"),
+        waited_s=waited_s,
+    )
+
+
+def read_arguments(text: str) -> dict[str, Any]:
+    """Tool arguments as an object; raises ValueError with what is wrong with them."""
+    try:
+        value = json.loads(text or "{}")
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the arguments are not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"the arguments must be a JSON object, not {type(value).__name__}")  # noqa: TRY004 - both are bad values
+    return value
+
+
+def add_usage(total: Usage, one: Usage) -> None:
+    """Add the usage of one call; a total with an unpriced call in it has no price."""
+    first = total.calls == 0
+    total.calls += one.calls
+    total.prompt_tokens += one.prompt_tokens
+    total.completion_tokens += one.completion_tokens
+    total.cached_tokens += one.cached_tokens
+    total.reasoning_tokens += one.reasoning_tokens
+    total.estimated = total.estimated or one.estimated
+    if first:
+        total.cost_usd = one.cost_usd
+    else:
+        total.cost_usd = None if total.cost_usd is None or one.cost_usd is None else total.cost_usd + one.cost_usd
+
+
+def _actions(calls: Sequence[dict[str, Any]], number: int) -> list[Action]:
+    """The calls in order; ids that are missing or used twice (local servers) are replaced."""
+    actions: list[Action] = []
+    for index, call in enumerate(calls):
+        call_id = str(call.get("id") or "")
+        if not call_id or call_id in {a.call_id for a in actions}:
+            call_id = f"call_{number}_{index}"
+        name, text = str(call["function"].get("name") or ""), call["function"].get("arguments") or ""
+        try:
+            actions.append(Action(call_id, name, read_arguments(text)))
+        except ValueError as problem:
+            actions.append(Action(call_id, name, {"_raw": text}, str(problem)))
+    return actions
+
+
+def _sent_back(call: dict[str, Any], action: Action) -> dict[str, Any]:
+    arguments = json.dumps(action.arguments) if action.problem else call["function"].get("arguments") or "{}"
+    return {**call, "id": action.call_id, "type": "function", "function": {"name": action.tool, "arguments": arguments}}
+
+
+def _usage(response: Any, request: Mapping[str, Any]) -> Usage:
+    litellm, given = library(), getattr(response, "usage", None)
+    estimated = not (given and given.prompt_tokens)
+    if estimated:
+        response.usage = _counted(response, request)
+    reported = response.usage
+    prompt_details = getattr(reported, "prompt_tokens_details", None)
+    completion_details = getattr(reported, "completion_tokens_details", None)
+    try:
+        cost: float | None = litellm.completion_cost(completion_response=response, model=request["model"])
+    except Exception:  # noqa: BLE001 - LiteLLM's ways of having no price differ by provider
+        cost = None
+    return Usage(
+        calls=1,
+        prompt_tokens=reported.prompt_tokens,
+        completion_tokens=reported.completion_tokens or 0,
+        cached_tokens=getattr(prompt_details, "cached_tokens", None) or 0,
+        reasoning_tokens=getattr(completion_details, "reasoning_tokens", None) or 0,
+        cost_usd=cost,
+        estimated=estimated,
+    )
+
+
+def _counted(response: Any, request: Mapping[str, Any]) -> Any:
+    """Tokens counted by LiteLLM's own tokenizer for the model, or the nearest it has."""
+    litellm = library()
+
+    def count(value: Any) -> int:
+        return int(litellm.token_counter(model=request["model"], text=json.dumps(value, ensure_ascii=False)))
+
+    prompt = count([request["messages"], request.get("tools") or []])
+    completion = count(response.choices[0].message.model_dump(exclude_none=True, include={"content", "tool_calls"}))
+    return litellm.Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=prompt + completion)

@@ -1,0 +1,147 @@
+"""The one door to LiteLLM: a configured import, one call, and every way a call can fail sorted into four.
+
+1. LiteLLM takes seconds to import and likes to fetch prices, tokenizers and headers; here it is imported late and offline.
+2. A failed call is `Transient` (ask again), `Refused` (asking again is useless), `ContextFull` (the conversation is too long
+   for the model) or, for what LiteLLM itself declines to send, `ParameterRefused`.
+3. No message that leaves this room holds a secret: what the environment calls a key, token, secret or password is blanked.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import re
+import threading
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from time import time
+from types import ModuleType
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from worlds.core.errors import ParleyError
+
+_OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_SECRET_LENGTH = 8
+"""Shorter values are too common as words to be blanked."""
+
+_RETRIED = frozenset({408, 409, 425, 429})
+_SHOWN = 300
+_configuring = threading.Lock()
+_WRAPPING = re.compile(r"^(?:litellm\.)?(?:\w+(?:Error|Exception|Timeout): |\w+Exception - )+")
+
+
+class Transient(ParleyError):
+    """The call failed in a way that time may cure; `retry_after` is what the provider asked for, in seconds."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Refused(ParleyError):
+    """The provider will not answer this request, however often it is asked."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class ParameterRefused(Refused):
+    """LiteLLM knows that the model does not take a parameter."""
+
+
+class ContextFull(ParleyError):
+    """The conversation is longer than the model can read."""
+
+
+def library() -> ModuleType:
+    """LiteLLM, offline and quiet; raises Refused where it cannot be imported."""
+    for name in _OFFLINE:
+        os.environ.setdefault(name, "True")
+    import litellm  # noqa: PLC0415 - 2 s, paid only by who calls a model
+
+    litellm.suppress_debug_info = True
+    litellm.disable_hf_tokenizer_download = True
+    for quiet in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
+        logging.getLogger(quiet).setLevel(logging.CRITICAL)
+    with _configuring:
+        if litellm.client_session is None:
+            # One pool for all threads: left alone, LiteLLM builds one per thread and forgets to close it.
+            litellm.client_session = httpx.Client(follow_redirects=True, limits=httpx.Limits(max_connections=None))
+            atexit.register(litellm.client_session.close)
+    return litellm
+
+
+def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Any:
+    """One completion, LiteLLM's own retries off; raises Transient, Refused, ParameterRefused or ContextFull."""
+    litellm = library()
+    try:
+        # Without this switch litellm 1.106 imports the package `mcp`, which it does not require, for any call with tools.
+        response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True)
+    except Exception as error:  # noqa: BLE001 - LiteLLM lets its providers' own exceptions through
+        # `from None`: the original may show the key, and so would a traceback of ours.
+        raise _sorted(litellm, error, secrets) from None
+    if not getattr(response, "choices", None):
+        raise Transient("the provider answered without a choice")
+    return response
+
+
+def _sorted(litellm: ModuleType, error: Exception, secrets: tuple[str, ...]) -> ParleyError:
+    said = scrub(_said(error), secrets)
+    if isinstance(error, litellm.ContextWindowExceededError):
+        return ContextFull(said)
+    if isinstance(error, litellm.UnsupportedParamsError):
+        return ParameterRefused(said)
+    status = getattr(error, "status_code", None)
+    if not isinstance(status, int):
+        return Refused(f"{type(error).__name__}: {said}")
+    # A spent quota is a 429 too, and no waiting brings it back.
+    if (status in _RETRIED or status >= 500) and "insufficient_quota" not in str(error):
+        return Transient(f"{said} ({status})", _retry_after(error))
+    return Refused(f"{said} ({status})", status)
+
+
+def _said(error: Exception) -> str:
+    """What the provider said, without LiteLLM's wrapping, in one line."""
+    line = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+    return _WRAPPING.sub("", line)[:_SHOWN]
+
+
+def _retry_after(error: Exception) -> float | None:
+    """The seconds of a Retry-After header, given as a number or as a date."""
+    response = getattr(error, "response", None)
+    for headers in (getattr(error, "litellm_response_headers", None), getattr(response, "headers", None)):
+        value = headers.get("retry-after") if headers is not None else None
+        if value is not None:
+            return _seconds(str(value))
+    return None
+
+
+def _seconds(value: str) -> float | None:
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
+    except ValueError:
+        return None
+
+
+def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
+    """`text` with every known secret blanked: the given ones and those of the environment."""
+    known = {v for k, v in os.environ.items() if _SECRET_NAME.search(k)} | set(secrets)
+    for secret in sorted((s for s in known if len(s) >= _SECRET_LENGTH), key=len, reverse=True):
+        text = text.replace(secret, "[secret]")
+    return text
+
+
+def public_address(api_base: str) -> str:
+    """An API base without user, password and query, fit for a record."""
+    parts = urlsplit(api_base)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

@@ -1,0 +1,111 @@
+"""Two agents without a mind: one does nothing, the other plays a fixed list of actions.
+
+An action is one object: {"request": {"method", "target", "headers", "body"}}, {"wait": seconds}, {"submit": text} or
+{"run": command}. The list is data, so a test or a bug report can carry exactly what an agent did.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.agents.base import Budget, Report
+from harness.agents.played import scripted_trajectory
+from harness.errors import UsageError
+from harness.registry import Task
+from harness.runtimes.base import Pod
+from worlds.core.errors import WireError
+from worlds.core.wire import request
+
+
+class NopAgent:
+    """Reads nothing, asks nothing, hands in nothing: its reward must be 0 on every task."""
+
+    name = "nop"
+
+    def needs_main(self, task: Task, runtime: str) -> bool:
+        """Needs nothing."""
+        return False
+
+    def identity(self) -> Mapping[str, Any]:
+        """Its name."""
+        return {"name": self.name}
+
+    def check(self) -> None:
+        """Nothing can be wrong."""
+
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+        """Does nothing."""
+        report.trajectory = scripted_trajectory(self.name, pod.instruction, None)
+
+
+class ScriptedAgent:
+    """Plays the actions in order; an action that cannot be sent is noted and the next one follows."""
+
+    def __init__(self, actions: Sequence[Mapping[str, Any]], name: str = "scripted") -> None:
+        self.actions = list(actions)
+        self.name = name
+
+    def needs_main(self, task: Task, runtime: str) -> bool:
+        """Only a script with a command needs hands; raises UsageError where there are none."""
+        needed = any("run" in action for action in self.actions)
+        if needed and runtime == "inprocess":
+            raise UsageError("a script with run actions needs a sandbox", hint="harness run --runtime bubblewrap")
+        return needed
+
+    def identity(self) -> Mapping[str, Any]:
+        """Its name and the actions themselves."""
+        return {"name": self.name, "actions": self.actions}
+
+    def check(self) -> None:
+        """Raise UsageError for an action of no known kind."""
+        for number, action in enumerate(self.actions):
+            if len(action) != 1 or next(iter(action)) not in _ACTIONS:
+                raise UsageError(f"action {number} must have exactly one of {', '.join(_ACTIONS)}")
+
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+        """Play every action once."""
+        for action in self.actions:
+            kind, value = next(iter(action.items()))
+            report.tool_calls += 1
+            try:
+                report.log.append(f"{kind}: {_ACTIONS[kind](pod, value)}")
+            except WireError as error:
+                report.log.append(f"{kind}: not sent: {error}")
+        report.trajectory = scripted_trajectory(self.name, pod.instruction, "\n".join(report.log) or "no action")
+
+
+def read_actions(path: Path) -> list[dict[str, Any]]:
+    """The actions in a file; raises UsageError for anything but a JSON list of objects."""
+    try:
+        actions = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: not a JSON list of actions: {error}") from None
+    if not isinstance(actions, list) or not all(isinstance(action, dict) for action in actions):
+        raise UsageError(f"{path}: not a JSON list of actions")
+    return actions
+
+
+def _request(pod: Pod, value: Mapping[str, Any]) -> str:
+    made = request(
+        value.get("method", "GET"), value["target"], headers=dict(value.get("headers", {})), body=value.get("body", "")
+    )
+    return str(pod.call(made).status)
+
+
+def _wait(pod: Pod, seconds: float) -> str:
+    return str(pod.call(request("POST", "/clock/wait", body=json.dumps({"seconds": seconds}))).status)
+
+
+def _submit(pod: Pod, body: str) -> str:
+    return str(pod.call(request("POST", "/submission", body=body)).status)
+
+
+def _run(pod: Pod, command: str) -> str:
+    done = pod.run(["bash", "-c", command], timeout_s=60)
+    return f"exit {done.code}, {len(done.output)} bytes"
+
+
+_ACTIONS: dict[str, Callable[[Pod, Any], str]] = {"request": _request, "wait": _wait, "submit": _submit, "run": _run}

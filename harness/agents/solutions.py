@@ -1,0 +1,150 @@
+"""Plays what a task folder ships: solve.py, or a violation by name, in process by call and in `main` by play.py.
+
+Both ways see the same three things: an httpx client on the world, the instruction of this seed, and `wait`. A client that
+raises is noted in the report; what its episode is worth is the validator's to say.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import httpx
+
+from harness.agents.base import Budget, Report
+from harness.agents.played import scripted_trajectory
+from harness.errors import TaskInvalid, UsageError
+from harness.registry import Task, files_of
+from harness.runtimes.base import Pod
+from worlds.core.testing import client
+from worlds.core.wire import Transport
+
+Player = Callable[[httpx.Client, str, Callable[[float], None]], None]
+IN_MAIN, UNDER_HARBOR = "/tmp/solution", "/solution"
+"""Where a solution lies in `main`: ours has a read-only root, a foreign task expects Harbor's place."""
+
+_ERROR_CAP = 300
+
+_importing = threading.Lock()
+_modules: dict[Path, tuple[ModuleType, ModuleType | None]] = {}
+
+
+def players(task: Task) -> dict[str, tuple[str, Player]]:
+    """`solve` and every violation as name -> (label it must earn, function); raises TaskInvalid for a broken folder."""
+    solve, violations = _load(task)
+    listed: dict[str, tuple[str, Player]] = dict(getattr(violations, "VIOLATIONS", {}))
+    return {"solve": ("SUCCESS", solve.solve), **listed}
+
+
+def cells(task: Task) -> Mapping[str, str]:
+    """The violations that fill the cells of Proposition 1, by cell; empty for a task without a window."""
+    declared: Mapping[str, str] = getattr(_load(task)[1], "CELLS", {})
+    return declared
+
+
+def violation_names(task: Task) -> list[str]:
+    """The names in solution/violations.py as its text shows them: nothing of a task runs here before a runtime was chosen."""
+    path = task.path / "solution" / "violations.py"
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError):
+        return []
+    tables = [n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "VIOLATIONS"]
+    keys = [key for table in tables if isinstance(table, ast.Dict) for key in table.keys]
+    return [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+
+
+class SolutionAgent:
+    """The oracle (`solve`) or one violation."""
+
+    def __init__(self, player: str = "solve", transport: Callable[[Transport], Transport] = lambda inner: inner) -> None:
+        self.player = player
+        self.name = "oracle" if player == "solve" else f"violation:{player}"
+        self._transport = transport
+
+    def needs_main(self, task: Task, runtime: str) -> bool:
+        """In a sandboxed runtime the script runs in `main`, in process it is called; raises UsageError for a name unknown."""
+        if self.player != "solve" and self.player not in (known := violation_names(task)):
+            raise UsageError(f"{task.task_id} has no violation {self.player!r}; it has {', '.join(known) or 'none'}")
+        return runtime != "inprocess"
+
+    def identity(self) -> Mapping[str, Any]:
+        """Name only: what it plays is part of the task's digest."""
+        return {"name": self.name}
+
+    def check(self) -> None:
+        """Nothing to check before the tasks are known."""
+
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+        """Play it once."""
+        failed = self._in_main(task, pod, budget, report) if pod.has_main else self._by_call(task, pod)
+        report.failed = failed
+        report.trajectory = scripted_trajectory(self.name, pod.instruction, failed or f"played {self.player}")
+
+    def _by_call(self, task: Task, pod: Pod) -> str | None:
+        with client(self._transport(pod.call)) as api:
+
+            def wait(seconds: float) -> None:
+                api.post("/clock/wait", json={"seconds": seconds}).raise_for_status()
+
+            try:
+                players(task)[self.player][1](api, pod.instruction, wait)
+            except Exception as error:  # noqa: BLE001 - a solution may raise anything; it is evidence about the client
+                return f"{type(error).__name__}: {error}".splitlines()[0][:_ERROR_CAP]
+        return None
+
+    def _in_main(self, task: Task, pod: Pod, budget: Budget, report: Report) -> str | None:
+        where = IN_MAIN if task.parley else UNDER_HARBOR
+        folder = task.path / "solution"
+        files = {f"{where}/{path.relative_to(folder)}": path.read_bytes() for path in files_of(folder)}
+        pod.put({**files, f"{where}/instruction.md": pod.instruction.encode()})
+        command = ["python3", "-B", f"{where}/play.py", self.player] if task.parley else ["bash", f"{where}/solve.sh"]
+        done = pod.run(command, timeout_s=budget.wall_s, virtual_time=False)
+        report.log.append(done.output.decode("utf-8", "replace"))
+        if done.code is None:
+            pod.stop("wall")
+            report.stopped_by = "wall"
+        if done.code == 0:
+            return None
+        return (done.output.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.code}"])[-1]
+
+
+def _load(task: Task) -> tuple[ModuleType, ModuleType | None]:
+    folder = task.path / "solution"
+    with _importing:
+        if folder not in _modules:
+            _modules[folder] = _import_pair(folder)
+        return _modules[folder]
+
+
+def _import_pair(folder: Path) -> tuple[ModuleType, ModuleType | None]:
+    """solve.py, then violations.py, which may say `from solve import ...` as it does in `main`."""
+    solve = _import(folder / "solve.py")
+    kept = sys.modules.get("solve")
+    sys.modules["solve"] = solve
+    try:
+        return solve, _import(folder / "violations.py") if (folder / "violations.py").exists() else None
+    finally:
+        del sys.modules["solve"]
+        if kept is not None:
+            sys.modules["solve"] = kept
+
+
+def _import(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"parley_solution_{abs(hash(path))}", path)
+    if spec is None or spec.loader is None or not path.exists():
+        raise TaskInvalid(f"{path}:1: the solution is missing")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        line = getattr(error, "lineno", None) or 1
+        raise TaskInvalid(f"{path}:{line}: {type(error).__name__}: {error}") from error
+    return module

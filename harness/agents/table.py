@@ -1,0 +1,41 @@
+"""Agents by name: the table that `--agent` reads, and the error that lists it.
+
+`oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions) and `llm` (with a model).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from harness.agents.base import Agent
+from harness.agents.llm.agent import LlmAgent, LlmConfig
+from harness.agents.scripted import NopAgent, ScriptedAgent, read_actions
+from harness.agents.solutions import SolutionAgent
+from harness.errors import UsageError
+
+NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm")
+
+
+def make_agent(
+    name: str | None, *, llm: LlmConfig | None = None, script: Path | None = None, say: Callable[[str], None]
+) -> Agent:
+    """The agent that the flags mean; raises UsageError, with the valid names, for flags that mean none."""
+    name = name or ("llm" if llm else "scripted" if script else "oracle")
+    if (name == "llm") != (llm is not None):
+        raise UsageError("the llm agent and --model go together", hint="harness run --model gpt-5")
+    if (name == "scripted") != (script is not None):
+        raise UsageError(
+            "the scripted agent and --script go together", hint="harness run --agent scripted --script actions.json"
+        )
+    if name == "oracle":
+        return SolutionAgent()
+    if name == "nop":
+        return NopAgent()
+    if name.startswith("violation:") and name != "violation:":
+        return SolutionAgent(name.removeprefix("violation:"))
+    if script is not None:
+        return ScriptedAgent(read_actions(script))
+    if llm is not None:
+        return LlmAgent(llm, say=say)
+    raise UsageError(f"no agent is called {name!r}; there are {', '.join(NAMES)}")

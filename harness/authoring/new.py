@@ -1,0 +1,46 @@
+"""Starts a task folder that verifies at once: the family's skeleton, then everything `sync` writes.
+
+The skeleton is a small real task. An author changes it into theirs, with `harness verify` saying what no longer holds.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from harness.authoring.sync import sync
+from harness.authoring.templates import family
+from harness.errors import UsageError
+
+LONGEST_NAME = 31
+"""Harbor cuts the names of its trials after 32 characters."""
+
+
+def new_task(root: Path, family_name: str, name: str) -> Path:
+    """Write `root`/`family_name`/`name` and return it; raises UsageError for a bad or taken name, or an unknown family."""
+    files = family(family_name).skeleton(_checked(name))
+    taken = next((path for path in root.glob("*/*") if path.name == name), None)
+    if taken is not None:
+        raise UsageError(f"{taken} exists already", hint=f"harness new {family_name} OTHER-NAME")
+    folder = root / family_name / name
+    try:
+        for relative, content in files.items():
+            path = folder / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        sync(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return folder
+
+
+def _checked(name: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise UsageError(
+            f"a task's name is lower-case letters, digits and single hyphens, and starts with a letter, not {name!r}"
+        )
+    if len(name) > LONGEST_NAME:
+        raise UsageError(f"a task's name has at most {LONGEST_NAME} characters, {name!r} has {len(name)}")
+    return name

@@ -1,0 +1,100 @@
+"""Plays a task's own clients in this process and keeps all there is to know: log, verdict, and every byte exchanged.
+
+One task's episodes are judged in one pytest session, so that a hundred verdicts cost as much as a few.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from harness.agents.base import Budget, Report
+from harness.agents.scripted import NopAgent
+from harness.agents.solutions import SolutionAgent
+from harness.judging import judge_in_process
+from harness.registry import Task
+from harness.runtimes.base import EpisodeSpec
+from harness.runtimes.inprocess import InProcessRuntime
+from validators.verdict import Verdict
+from worlds.core.events import Requested, read_log
+from worlds.core.manifest import OptionValue
+from worlds.core.wire import Transport, WireRequest, WireResponse
+
+SOLVE, NOP = "solve", "nop"
+
+MOST_REQUESTS = 5_000
+"""A client that asks more often than any budget allows will not stop by itself."""
+
+
+class Exchange(NamedTuple):
+    """One request and its answer."""
+
+    request: WireRequest
+    response: WireResponse
+
+
+@dataclass
+class Play:
+    """One episode."""
+
+    player: str
+    seed: int
+    overrides: Mapping[str, OptionValue] = field(default_factory=dict)
+    instruction: str = ""
+    exchanges: list[Exchange] = field(default_factory=list)
+    raised: str | None = None
+    log: bytes = b""
+    trace_hash: str = ""
+    verdict: Verdict | None = None
+
+    def judged(self) -> Iterator[tuple[Requested, Exchange]]:
+        """Each logged request with the exchange that it stands for; what the world does not log is passed over."""
+        events = [event for event in read_log(self.log) if isinstance(event, Requested)]
+        for exchange in self.exchanges:
+            if events and _is_event_of(events[0], exchange):
+                yield events.pop(0), exchange
+
+
+def play(task: Task, player: str, seed: int, overrides: Mapping[str, OptionValue] | None = None) -> Play:
+    """Play one episode; what the client raises is noted, what the world raises is raised."""
+    played = Play(player, seed, overrides or {})
+    agent = NopAgent() if player == NOP else SolutionAgent(player, transport=_recorder(played.exchanges))
+    report = Report(agent=agent.name)
+    spec = EpisodeSpec("verify", f"{player}-{seed}", task, seed, overrides=played.overrides)
+    with InProcessRuntime().open(spec) as pod:
+        played.instruction = pod.instruction
+        agent.play(task, seed, pod, Budget(), report)
+        played.log = pod.finish()
+    played.raised = report.failed
+    played.trace_hash = json.loads(played.log.splitlines()[-1])["hash"]
+    return played
+
+
+def judge(task: Task, plays: Sequence[Play]) -> None:
+    """Give every play its verdict, in one session; raises VerifierFailure where one gets none."""
+    for played, judgement in zip(plays, judge_in_process(task, [played.log for played in plays]), strict=True):
+        played.verdict = Verdict.model_validate_json(judgement.verdict)
+
+
+def _recorder(exchanges: list[Exchange]) -> Callable[[Transport], Transport]:
+    def wrap(inner: Transport) -> Transport:
+        def send(request: WireRequest) -> WireResponse:
+            if len(exchanges) >= MOST_REQUESTS:
+                raise RuntimeError(f"the client made more than {MOST_REQUESTS} requests")
+            exchanges.append(Exchange(request, inner(request)))
+            return exchanges[-1].response
+
+        return send
+
+    return wrap
+
+
+def _is_event_of(event: Requested, exchange: Exchange) -> bool:
+    request, response = exchange
+    return (event.method, event.status) == (request.method, response.status) and (event.target_sha256, event.body_sha256) == (
+        hashlib.sha256(request.target).hexdigest(),
+        hashlib.sha256(request.body).hexdigest(),
+    )

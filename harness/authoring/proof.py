@@ -1,0 +1,207 @@
+"""`harness verify`: everything that must hold of a task before its numbers mean something.
+
+For each task, in process: lint, drift, the oracle succeeds, nop earns nothing, each violation earns exactly its label, the
+cells of Proposition 1, nothing leaks, seeds differ, budgets and knob ends suffice, and equal play gives equal traces.
+1. All episodes of a task are judged in one pytest session.
+2. With several workers a task is proved in one process and replayed in another one, whose PYTHONHASHSEED differs; this process
+   is the first worker. With one worker all happens here, in order.
+3. Given a sandboxed runtime, the same clients then play in it, and must leave the same traces.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.agents.solutions import players
+from harness.authoring import checks
+from harness.authoring.findings import Place, placed
+from harness.authoring.lint import lint_task, lint_worlds
+from harness.authoring.plays import NOP, SOLVE, Play, judge, play
+from harness.authoring.report import Check, Report, TaskProof, failed, listed, passed, proof
+from harness.authoring.sandboxed import Expected, prove_in
+from harness.authoring.sync import blamed, drift
+from harness.authoring.workers import Crew, Job
+from harness.errors import UsageError, VerifierFailure
+from harness.plan import parse_seeds
+from harness.registry import Task
+from harness.runtimes.base import Runtime
+from worlds.core.errors import ManifestError, ParleyError
+
+Progress = Callable[[TaskProof], None]
+Traces = dict[tuple[str, int], str]
+"""(player, seed) -> trace hash."""
+
+_CLAIMS = (
+    checks.oracle_checks, checks.nop_checks, checks.violation_checks, checks.cell_checks, checks.leak_checks,
+    checks.seed_checks, checks.budget_checks, checks.knob_checks,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Proved:
+    """What one process found out about a task."""
+
+    checks: list[Check]
+    traces: Traces
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which episodes of a task belong to its proof."""
+
+    task: Task
+    seeds: Sequence[int]
+    thorough: bool = False
+
+    def clients(self) -> list[tuple[str, int]]:
+        """Every client on every seed."""
+        return [(player, seed) for seed in self.seeds for player in (*players(self.task), NOP)]
+
+    def replayed(self) -> list[tuple[str, int]]:
+        """What is played twice: the oracle on every seed, every other client on two of them in turn; thorough, all."""
+        others = [name for name in (*players(self.task), NOP) if name != SOLVE]
+        count = len(self.seeds)
+        chosen = {(name, self.seeds[(turn + step) % count]) for turn, name in enumerate(others) for step in (0, 1)}
+        return [client for client in self.clients() if self.thorough or client[0] == SOLVE or client in chosen]
+
+
+def verify(
+    tasks: Sequence[Task],
+    seeds: Sequence[int] | None = None,
+    *,
+    runtime: Runtime | None = None,
+    workers: int = 2,
+    thorough: bool = False,
+    progress: Progress = lambda proved: None,
+) -> Report:
+    """Prove tasks, on each one's own seeds unless given; `runtime` adds the same clients in containers or sandboxes.
+
+    `progress` hears of each task when it is finished, in this thread. Findings never raise; an interrupt does.
+    """
+    started = time.perf_counter()
+    # A sandbox mounts a task by its path, whatever the working directory.
+    absolute = [replace(task, path=task.path.resolve()) for task in tasks]
+    scopes = [Scope(task, seeds_of(task, seeds), thorough) for task in absolute]
+    shared = tuple(lint_worlds())
+    proofs: dict[str, TaskProof] = {}
+    for scope, proved, replayed in _in_process(scopes, workers):
+        proofs[scope.task.task_id] = _finished(scope, proved, replayed, runtime, workers)
+        progress(proofs[scope.task.task_id])
+    ok = not shared and all(proved.ok for proved in proofs.values())
+    ordered = tuple(proofs[task.task_id] for task in tasks)
+    return Report(ok=ok, seconds=round(time.perf_counter() - started, 3), tasks=ordered, shared=shared)
+
+
+def seeds_of(task: Task, seeds: Sequence[int] | None) -> list[int]:
+    """The seeds to prove a task on; seed 0 where its own are no range, which lint reports."""
+    if seeds is not None or task.parley is None:
+        return list(seeds or [0])
+    try:
+        return parse_seeds(task.parley.seeds)
+    except UsageError:
+        return [0]
+
+
+def _in_process(scopes: Sequence[Scope], workers: int) -> Iterator[tuple[Scope, _Proved, Traces]]:
+    """Each task proved and replayed, as soon as both are done."""
+    proved: dict[int, _Proved] = {}
+    replayed: dict[int, Traces] = {}
+    # A task's replay goes to the worker after the one that proves it.
+    jobs: list[Job[tuple[int, dict[int, Any]]]]
+    jobs = [(number, (number, proved), _prove, (scope,)) for number, scope in enumerate(scopes)]
+    jobs += [(number + 1, (number, replayed), _replay, (scope,)) for number, scope in enumerate(scopes)]
+    with Crew(workers) as crew:
+        for (number, shelf), result in crew.run(jobs):
+            shelf[number] = result
+            if number in proved and number in replayed:
+                yield scopes[number], proved.pop(number), replayed.pop(number)
+
+
+def _finished(scope: Scope, proved: _Proved, replayed: Traces, runtime: Runtime | None, workers: int) -> TaskProof:
+    task = scope.task
+    found = [*proved.checks, *_determinism(scope, proved.traces, replayed)]
+    started = time.perf_counter()
+    if runtime is not None:
+        found += prove_in(runtime, task, scope.seeds, _expected(task, proved.traces), workers)
+    elif task.parley is None:
+        found.append(
+            failed("runtime", None, Place(task.path / "task.toml", 1), "a foreign Harbor task is proved with --runtime docker")
+        )
+    return proof(task.task_id, proved.seconds + time.perf_counter() - started, found)
+
+
+def _prove(scope: Scope) -> _Proved:
+    """All claims about one task, in this process."""
+    started, task = time.perf_counter(), scope.task
+    if task.parley is None:
+        return _Proved([], {}, 0.0)
+    found = [listed("lint", lint_task(task)), _drift(task)]
+    try:
+        plays = [*(play(task, *client) for client in scope.clients()), *_knob_ends(task)]
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a task's own code may raise anything, and that is a finding
+        return _Proved([*found, _unplayable(task, error)], {}, time.perf_counter() - started)
+    try:
+        judge(task, plays)
+        evidence = checks.Evidence(task, plays)
+        found += [check for claim in _CLAIMS for check in claim(evidence)]
+    except VerifierFailure as error:
+        found.append(failed("judge", None, Place(task.path / "tests" / "test_outcome.py", 1), str(error)))
+    traces = {(played.player, played.seed): played.trace_hash for played in plays if not played.overrides}
+    return _Proved(found, traces, time.perf_counter() - started)
+
+
+def _replay(scope: Scope) -> Traces:
+    """The traces of the same clients on the same seeds, once more."""
+    try:
+        return {client: play(scope.task, *client).trace_hash for client in scope.replayed()} if scope.task.parley else {}
+    except (Exception, SystemExit):  # noqa: BLE001 - what raises here and not in the proof shows as a trace that differs
+        return {}
+
+
+def _knob_ends(task: Task) -> list[Play]:
+    """The oracle on seed 0 with one knob at one end, others at their default."""
+    assert task.parley is not None
+    ends = [(name, value) for name, knob in task.parley.knobs.items() for value in (knob.min, knob.max)]
+    return [play(task, SOLVE, 0, {name: value}) for name, value in ends]
+
+
+def _determinism(scope: Scope, traces: Traces, replayed: Traces) -> Iterator[Check]:
+    """Equal play gives equal traces: one check a seed."""
+    if not traces:
+        return
+    at = checks.Evidence(scope.task, []).server
+    for seed in scope.seeds:
+        twice = [client for client in scope.replayed() if client[1] == seed]
+        differing = [client[0] for client in twice if replayed.get(client) != traces[client]]
+        if differing:
+            yield failed("determinism", seed, at, f"{', '.join(differing)}: the same client left two different traces")
+        else:
+            yield passed("determinism", seed, f"{len(twice)} clients twice")
+
+
+def _drift(task: Task) -> Check:
+    try:
+        return listed("drift", drift(task.path))
+    except ParleyError as error:
+        at, what = placed(str(error), Place(task.path / "task.toml", 1))
+        return failed("drift", None, at, what)
+
+
+def _unplayable(task: Task, error: BaseException) -> Check:
+    """A world or a solution that cannot even be loaded."""
+    what = str(error) if isinstance(error, ParleyError) else f"{type(error).__name__}: {error}"
+    otherwise = Place(task.path / "task.toml", 1) if isinstance(error, ManifestError) else blamed(error, task.world_folder)
+    at, what = placed(what, otherwise)
+    return failed("load", None, at, what.removeprefix(f"{at.path}: "))
+
+
+def _expected(task: Task, traces: Traces) -> Mapping[tuple[str, int], Expected]:
+    """What each client must earn in a sandbox, and the trace it must leave."""
+    if task.parley is None:
+        return {}
+    labels = {NOP: "OTHER", **{name: label for name, (label, _) in players(task).items()}} if traces else {}
+    return {(player, seed): Expected(labels[player], trace) for (player, seed), trace in traces.items()}

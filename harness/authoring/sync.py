@@ -1,0 +1,103 @@
+"""Writes what an author should not have to: a task folder's boilerplate, and the files that follow from the others.
+
+1. Boilerplate comes from the family's templates, world.json from task.toml, instruction.md and solution/instruction.md from
+   the world's own rendering for seed 0.
+2. `sync` writes what differs and nothing else, so that a second run changes nothing; `drift` says what it would change.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from harness.authoring.findings import Finding, Place, first_difference, raised_in
+from harness.authoring.templates import Files, family, is_executable
+from harness.errors import TaskInvalid, UnknownTask
+from harness.taskfile import TaskFile, read_taskfile
+from worlds.core.errors import ParleyError
+from worlds.core.events import EventLog
+from worlds.core.loading import load_world
+from worlds.core.world import Setup
+
+EXECUTABLE, PLAIN = 0o755, 0o644
+_AGAIN = "run: harness sync"
+
+
+def task_folders(root: Path, names: Sequence[str] = ()) -> list[Path]:
+    """The folders that ids, globs, families or paths mean (all without any), also where boilerplate is still missing."""
+    known = sorted(path.parent for path in root.glob("*/*/task.toml"))
+    if not names:
+        return known
+    chosen: list[Path] = []
+    for name in names:
+        found = [p for p in known if name in (p.name, p.parent.name) or fnmatch.fnmatchcase(p.name, name)]
+        if not found and (Path(name) / "task.toml").exists():
+            found = [Path(name).resolve()]
+        if not found:
+            raise UnknownTask(f"no task folder is called {name!r}", hint="harness list")
+        chosen += [path for path in found if path not in chosen]
+    return chosen
+
+
+def sync(folder: Path) -> list[Path]:
+    """Write what is missing or differs and return those paths; raises TaskInvalid for a folder that is not ours or broken."""
+    file = read_taskfile(folder / "task.toml")
+    changed = [path for path, content in _fixed(folder, file) if _write(folder / path, content)]
+    changed += [path for path, content in _rendered(folder, file).items() if _write(folder / path, content)]
+    return [folder / path for path in changed]
+
+
+def drift(folder: Path) -> list[Finding]:
+    """What `sync` would change, each at the first line that differs; raises TaskInvalid where `sync` does."""
+    file = read_taskfile(folder / "task.toml")
+    expected = dict(_fixed(folder, file)) | dict(_rendered(folder, file))
+    return [found for path, content in expected.items() if (found := _differs(folder / path, content))]
+
+
+def _fixed(folder: Path, file: TaskFile) -> Iterator[tuple[str, bytes]]:
+    """What follows from task.toml and the templates alone."""
+    manifest = file.manifest()
+    if manifest is None:
+        raise TaskInvalid(f"{folder / 'task.toml'}:1: a task without [task] and [metadata.parley] has no boilerplate of ours")
+    yield from family(manifest.family).boilerplate().items()
+    yield "environment/api/world.json", manifest.to_json().encode()
+
+
+def _rendered(folder: Path, file: TaskFile) -> Files:
+    """What the world says; raises TaskInvalid at the line of server.py, or at the template, that fails."""
+    manifest, api = file.manifest(), folder / "environment" / "api"
+    assert manifest is not None
+    try:
+        world = load_world(api)(Setup(manifest, folder=api), EventLog())
+    except Exception as error:
+        at = blamed(error, api)
+        what = str(error).removeprefix(f"{at.path}: ") if isinstance(error, ParleyError) else f"{type(error).__name__}: {error}"
+        raise TaskInvalid(f"{at.path}:{at.line}: {what}") from error
+    text = world.instruction.encode()
+    return {"instruction.md": text, "solution/instruction.md": text}
+
+
+def blamed(error: BaseException, api: Path) -> Place:
+    """The file of a world that its error names (`path: what`), else server.py, at the line that raised it."""
+    name = str(error).partition(": ")[0]
+    return raised_in(error, Path(name) if name.startswith(str(api)) else api / "server.py")
+
+
+def _write(path: Path, content: bytes) -> bool:
+    mode = EXECUTABLE if is_executable(path.name) else PLAIN
+    if path.is_file() and path.read_bytes() == content and path.stat().st_mode & 0o777 == mode:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    path.chmod(mode)
+    return True
+
+
+def _differs(path: Path, content: bytes) -> Finding | None:
+    if not path.is_file():
+        return Place(path, 1).finding("drift", f"is missing; {_AGAIN}")
+    given = path.read_bytes()
+    if given == content:
+        return None
+    return Place(path, first_difference(content, given)).finding("drift", f"differs from what sync writes; {_AGAIN}")

@@ -1,0 +1,86 @@
+"""A few processes that each take their own share of jobs; the caller's process is the first of them.
+
+1. Jobs are placed, not raced for: job `n` belongs to worker `n` modulo their number.
+2. A worker that is a process of its own starts afresh (no fork of whatever threads the caller has) with a PYTHONHASHSEED of its
+   own, so that an order which hangs on string hashes shows as a difference between two workers.
+3. An interrupt is the caller's to hear: workers ignore it, and are killed when the crew is left by an exception.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+Key = TypeVar("Key")
+Job = tuple[int, Key, Callable[..., Any], tuple[Any, ...]]
+"""Placement, key, function and its arguments."""
+
+
+class Crew:
+    """The workers of one proof; leaving it stops those that are processes."""
+
+    def __init__(self, workers: int) -> None:
+        self._size = max(1, workers)
+        self._pools: dict[int, ProcessPoolExecutor] = {}
+        self._processes: set[BaseProcess] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for process in self._processes if kind is not None else ():
+            process.kill()
+        for pool in self._pools.values():
+            pool.shutdown(cancel_futures=True)
+
+    def run(self, jobs: Sequence[Job[Key]]) -> Iterator[tuple[Key, Any]]:
+        """Do every job and give out results as they are ready; raises what a job raises."""
+        away = {self._post(place % self._size, act, given): key for place, key, act, given in jobs if place % self._size}
+        for place, key, act, given in jobs:
+            if place % self._size == 0:
+                yield key, act(*given)
+                yield from _ready(away, 0)
+        while away:
+            yield from _ready(away, None)
+
+    def _post(self, worker: int, act: Callable[..., Any], given: tuple[Any, ...]) -> Future[Any]:
+        if worker in self._pools:
+            return self._pools[worker].submit(act, *given)
+        pool = self._pools[worker] = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+        others = set(multiprocessing.active_children())
+        with _inherited(worker):
+            # The first job starts the process, which inherits what holds at this instant.
+            posted = pool.submit(act, *given)
+        self._processes |= set(multiprocessing.active_children()) - others
+        return posted
+
+
+@contextmanager
+def _inherited(worker: int) -> Iterator[None]:
+    """What a new process takes over from this one: a PYTHONHASHSEED, and deafness to interrupts."""
+    hash_seed = os.environ.get("PYTHONHASHSEED")
+    is_main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_main else None
+    os.environ["PYTHONHASHSEED"] = str(worker)
+    try:
+        yield
+    finally:
+        del os.environ["PYTHONHASHSEED"]
+        if hash_seed is not None:
+            os.environ["PYTHONHASHSEED"] = hash_seed
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
+
+
+def _ready(away: dict[Future[Any], Key], timeout: float | None) -> Iterator[tuple[Key, Any]]:
+    """Take out what is done by now, or wait for the next."""
+    for future in wait(away, timeout=timeout, return_when="FIRST_COMPLETED").done:
+        yield away.pop(future), future.result()

@@ -1,0 +1,94 @@
+"""The command line: one table of commands, each in a module that is imported only when it is typed.
+
+Human text goes to stderr, data to stdout. Exit codes: 0 done, 1 gate failed, 2 usage or config, 3 infrastructure errors,
+4 invalid task, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from harness.errors import Cancelled
+from worlds.core.errors import ParleyError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "list": ("harness.cli.tasks", "List tasks by name, glob or family."),
+    "show": ("harness.cli.tasks", "Show one task: metadata, budgets, options, instruction."),
+    "run": ("harness.cli.run", "Run tasks with an agent or a model, and record every episode."),
+    "verify": ("harness.cli.authoring", "Prove tasks: lint, oracle, nop, every violation, determinism."),
+    "new": ("harness.cli.authoring", "Start a new task folder that verifies at once."),
+    "sync": ("harness.cli.authoring", "Rewrite the boilerplate of task folders from its templates."),
+    "images": ("harness.cli.host", "Build the base images, and the images of tasks."),
+    "clean": ("harness.cli.host", "Remove what dead runs left behind; with --images also old images."),
+    "doctor": ("harness.cli.host", "Say which runtimes work here, and what to do about the others."),
+}
+"""Command, the module that holds a function of that name, and its one line of help."""
+
+
+class LazyGroup(typer.core.TyperGroup):
+    """A group whose help needs no command module."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The commands, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The real command where it is going to run, a stand-in with its help where it is only listed."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, help_line = COMMANDS[cmd_name]
+        if cmd_name not in sys.argv[1:]:
+            return typer.core.TyperCommand(cmd_name, help=help_line)
+        command = typer.Typer(add_completion=False, rich_markup_mode=None)
+        command.command(name=cmd_name, help=help_line)(getattr(importlib.import_module(module), f"{cmd_name}_command"))
+        return typer.main.get_command(command)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an interrupt anywhere in it is ours to report."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Cancelled("interrupted") from None
+
+
+app = typer.Typer(
+    cls=LazyGroup, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+)
+
+
+@app.callback()
+def harness(
+    ctx: typer.Context,
+    tasks: Annotated[Path | None, typer.Option(help="Folder of tasks (else PARLEY_TASKS, or tasks/ here or above).")] = None,
+) -> None:
+    """Measure whether AI agents can be trusted with delegated work."""
+    ctx.obj = {"tasks": tasks}
+
+
+def main() -> None:
+    """The `harness` command: run, and turn our own errors into one line, a hint and an exit code.
+
+    SIGTERM interrupts like SIGINT, from the first moment on; once that is being obeyed, saying it again changes nothing.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        app(prog_name="harness")
+    except ParleyError as error:
+        if isinstance(error, Cancelled):
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        sys.exit(report_error(error))
+
+
+def report_error(error: ParleyError) -> int:
+    """Say what is wrong and what to type next; the exit code that goes with it."""
+    print(f"harness: {error}", file=sys.stderr)
+    if hint := getattr(error, "hint", ""):
+        print(f"  try: {hint}", file=sys.stderr)
+    return int(getattr(error, "exit_code", 2))

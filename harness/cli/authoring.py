@@ -1,0 +1,112 @@
+"""`harness verify`, `new` and `sync`: prove tasks, start one, keep their boilerplate."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.agents.solutions import SolutionAgent
+from harness.authoring.new import new_task
+from harness.authoring.proof import verify
+from harness.authoring.report import Report, TaskProof
+from harness.authoring.sync import sync, task_folders
+from harness.cli.console import emit, say, show_table
+from harness.cli.tasks import Json, Names, selected
+from harness.errors import TaskInvalid
+from harness.plan import parse_seeds
+from harness.registry import Task, tasks_root
+from harness.runtimes.base import Runtime
+from harness.runtimes.choose import choose_runtime
+
+_SHOWN = 40
+
+
+def verify_command(
+    ctx: typer.Context,
+    names: Names = None,
+    seeds: Annotated[str | None, typer.Option(help="Instances; each task's own seeds unless given.")] = None,
+    runtime: Annotated[str, typer.Option(help="inprocess; docker or bubblewrap add the same clients there.")] = "inprocess",
+    workers: Annotated[int, typer.Option("--workers", "-n", min=1, help="Processes, and episodes at once.")] = 2,
+    changed_first: Annotated[bool, typer.Option(help="Begin with folders that differ from the main branch.")] = False,
+    json: Json = False,
+) -> None:
+    """Prove tasks; exit 4 and say path, line and rule when one does not hold."""
+    tasks = selected(ctx, names)
+    tasks = _changed_first(tasks) if changed_first else tasks
+    sandbox = _sandbox(runtime, tasks)
+    proved = verify(tasks, parse_seeds(seeds) if seeds else None, runtime=sandbox, workers=workers, progress=_tell)
+    if json:
+        emit({**proved.model_dump(mode="json"), "ok": proved.ok})
+    else:
+        _show(proved)
+    if not proved.ok:
+        wrong = sum(not task.ok for task in proved.tasks)
+        raise TaskInvalid(f"{wrong} of {len(proved.tasks)} tasks do not hold")
+
+
+def new_command(
+    ctx: typer.Context,
+    family: Annotated[str, typer.Argument(help="The family, e.g. contract.")],
+    name: Annotated[str, typer.Argument(help="Lower case, digits and hyphens.")],
+) -> None:
+    """Write a small task that verifies at once, to be changed into yours."""
+    path = new_task(tasks_root(ctx.obj["tasks"]), family, name)
+    say(f"wrote {path}")
+    say(f"  try: harness verify {name}")
+    say("  then: change environment/api/server.py, its instruction, solution/ and tests/test_outcome.py; harness sync; verify")
+
+
+def sync_command(ctx: typer.Context, names: Names = None) -> None:
+    """Rewrite boilerplate, world.json and the seed-0 instruction; says which files changed."""
+    changed = [path for folder in task_folders(tasks_root(ctx.obj["tasks"]), names or ()) for path in sync(folder)]
+    for path in changed:
+        say(f"wrote {path}")
+    say(f"{len(changed)} files changed")
+
+
+def _sandbox(name: str, tasks: Sequence[Task]) -> Runtime | None:
+    if name == "inprocess":
+        return None
+    runtime = choose_runtime(name, tasks, SolutionAgent(), say)
+    runtime.sweep()
+    runtime.prepare(tasks)
+    return runtime
+
+
+def _tell(proved: TaskProof) -> None:
+    counted = f"{len(proved.checks)} checks in {proved.seconds:.1f} s"
+    say(f"{proved.task_id}: {'ok' if proved.ok else f'{len(proved.failed)} failed'}, {counted}")
+
+
+def _show(report: Report) -> None:
+    findings = [str(finding) for finding in report.findings()]
+    for line in findings[:_SHOWN]:
+        print(line)
+    if len(findings) > _SHOWN:
+        say(f"and {len(findings) - _SHOWN} more findings; harness verify --json has all")
+    rows = [
+        (task.task_id, "ok" if task.ok else "FAILED", len(task.checks), len(task.failed), f"{task.seconds:.1f}")
+        for task in report.tasks
+    ]
+    show_table(("task", "verdict", "checks", "failed", "seconds"), rows)
+    say(f"{sum(task.ok for task in report.tasks)} of {len(report.tasks)} tasks hold, {report.seconds:.1f} s")
+
+
+def _changed_first(tasks: Sequence[Task]) -> list[Task]:
+    """Tasks with files that differ from the merge base with main, then the others; registry order within each."""
+    names = _changed_files()
+    changed = [task for task in tasks if any(task.path in (Path.cwd() / name).parents for name in names)]
+    return [*changed, *(task for task in tasks if task not in changed)]
+
+
+def _changed_files() -> list[str]:
+    """Names of files changed since main, relative to the checkout; none where git cannot say."""
+    for base in ("origin/main", "main~1"):
+        done = subprocess.run(["git", "diff", "--name-only", f"{base}..."], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return done.stdout.splitlines()
+    return []

@@ -1,0 +1,83 @@
+"""`harness images`, `clean`, `doctor`: what this host needs, what was left on it, what works on it."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Annotated
+
+import typer
+
+from harness.cli.console import emit, say, show_table
+from harness.cli.tasks import Json, Names, selected
+from harness.errors import RuntimeFailure
+from harness.runtimes.choose import RUNTIMES
+from harness.runtimes.docker.runtime import DockerRuntime
+from worlds.core.chance import PUBLISHED_KEY, key_digest
+
+
+def images_command(
+    ctx: typer.Context,
+    names: Names = None,
+    force: Annotated[bool, typer.Option(help="Build again what is already there.")] = False,
+    json: Json = False,
+) -> None:
+    """Build the base images, then those of the named tasks (none named: of all)."""
+    runtime = DockerRuntime(say=say)
+    tasks = selected(ctx, names)
+    runtime.images.build_bases(force=force, say=say)
+    digests = runtime.prepare(tasks)
+    if json:
+        emit(dict(digests))
+        return
+    show_table(("image", "id"), [(name, digest) for name, digest in digests.items()])
+
+
+def clean_command(
+    images: Annotated[bool, typer.Option(help="Also remove all but the newest image of each task.")] = False,
+    json: Json = False,
+) -> None:
+    """Remove what dead runs left; live runs, on this host or another, keep everything."""
+    removed = {name: _sweep(name, images) for name in RUNTIMES}
+    if json:
+        emit(removed)
+        return
+    for name, things in removed.items():
+        for thing in things:
+            say(f"{name}: removed {thing}")
+    say(f"{sum(map(len, removed.values()))} things removed")
+
+
+def _sweep(name: str, images: bool) -> list[str]:
+    runtime = RUNTIMES[name](say)
+    try:
+        swept = runtime.sweep()
+        if images and isinstance(runtime, DockerRuntime):
+            swept += runtime.images.clean_images()
+    except RuntimeFailure as failure:
+        say(f"{name}: {failure}")
+        return []
+    return swept
+
+
+def doctor_command(json: Json = False) -> None:
+    """Run a small pod in every runtime and say what came of it."""
+    rows = []
+    for name, make in RUNTIMES.items():
+        runtime = make(say)
+        probe = runtime.probe()
+        rows.append({"runtime": name, "ok": probe.ok, "why": probe.why, "limits": runtime.limits()})
+    facts = {"python": platform.python_version(), "edition": _edition()}
+    if json:
+        emit({"runtimes": rows, **facts})
+        return
+    show_table(("runtime", "works", "why"), [(r["runtime"], "yes" if r["ok"] else "no", r["why"]) for r in rows])
+    for row in rows:
+        if row["limits"]:
+            say(f"{row['runtime']}: {row['limits']}")
+    say(f"Python {facts['python']}; edition {facts['edition']}")
+
+
+def _edition() -> str:
+    key = os.environ.get("PARLEY_KEY")
+    return f"held-out, key digest {key_digest(key)}" if key else f"public, key digest {key_digest(PUBLISHED_KEY)}"

@@ -1,0 +1,197 @@
+"""`harness run`: flags in, a frozen plan, a runtime chosen once, episodes, a closing block."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.agents.base import Budget
+from harness.agents.llm.agent import LlmConfig
+from harness.agents.table import NAMES, make_agent
+from harness.cli.console import emit, say, show_table
+from harness.cli.progress import outcome, progress
+from harness.cli.tasks import Json, Names, selected
+from harness.errors import BoundaryError, UsageError
+from harness.plan import Plan, parse_seeds
+from harness.records import Result, RunFolder
+from harness.registry import Task
+from harness.run import run_plan, summary
+from harness.runtimes.base import Runtime
+from harness.runtimes.choose import RUNTIMES, choose_runtime
+from worlds.core.chance import PUBLISHED_KEY
+
+_MANY = 12
+
+
+Model = Annotated[str | None, typer.Option(help="Any LiteLLM model name, e.g. gpt-5 or openai/anything.")]
+AgentName = Annotated[str | None, typer.Option(help=f"One of {', '.join(NAMES)}; oracle unless --model is given.")]
+Interface = Annotated[str, typer.Option(help="How a model acts: shell or tool.")]
+Protocol = Annotated[str, typer.Option(help="tools, or text for models without tool calls.")]
+ApiBase = Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")]
+Temperature = Annotated[float, typer.Option(help="Left out, and said so, where the model refuses it.")]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="Most completion tokens a call.")]
+ActionsFile = Annotated[Path | None, typer.Option(help="JSON list of actions for the scripted agent.")]
+RuntimeName = Annotated[str, typer.Option(help=f"auto, {', '.join(RUNTIMES)}.")]
+Attempts = Annotated[int, typer.Option("--k", "-k", min=1, help="Attempts at each instance.")]
+Seeds = Annotated[str, typer.Option(help="Instances, e.g. 0-9 or 1,4,7.")]
+Options = Annotated[list[str] | None, typer.Option("--set", help="name=value: a world option or knob; repeatable.")]
+Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Episodes at once.")]
+Wall = Annotated[float, typer.Option(min=1, help="Real seconds an episode may take.")]
+Turns = Annotated[int, typer.Option(min=1, help="Model turns an episode may take.")]
+TokenBudget = Annotated[int | None, typer.Option(min=1, help="Tokens an episode may take.")]
+CostBudget = Annotated[float | None, typer.Option(min=0, help="US dollars an episode may take.")]
+Out = Annotated[Path | None, typer.Option(help="Folder of the run; runs/<time>-<agent> unless given.")]
+Resume = Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")]
+Trust = Annotated[bool, typer.Option(help="Run code of folders outside tasks/ in this process.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before running everything.")]
+
+
+def run_command(
+    ctx: typer.Context,
+    names: Names = None,
+    model: Model = None,
+    agent: AgentName = None,
+    interface: Interface = "shell",
+    protocol: Protocol = "tools",
+    api_base: ApiBase = None,
+    temperature: Temperature = 0.0,
+    max_tokens: MaxTokens = None,
+    script: ActionsFile = None,
+    runtime: RuntimeName = "auto",
+    k: Attempts = 1,
+    seeds: Seeds = "0",
+    options: Options = None,
+    workers: Workers = 2,
+    wall: Wall = 600.0,
+    turns: Turns = 60,
+    tokens: TokenBudget = None,
+    cost: CostBudget = None,
+    out: Out = None,
+    resume: Resume = None,
+    trust: Trust = False,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Run tasks, record every episode, and say how it went."""
+    llm = LlmConfig(model, interface, api_base, temperature, max_tokens, protocol) if model else None
+    player = make_agent(agent, llm=llm, script=script, say=say)
+    tasks, budget = selected(ctx, names), Budget(wall, turns, tokens, cost)
+    folder = resume or out or Path("runs") / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{_slug(player.name)}"
+    key = os.environ.get("PARLEY_KEY") or PUBLISHED_KEY
+    plan = Plan(folder.name, tasks, parse_seeds(seeds), k, player, budget, _overrides(options), key)
+    _check(plan, folder, resume, confirm=not (names or yes))
+    chosen = choose_runtime(runtime, tasks, player, say)
+    _check_trust(chosen, tasks, trust, ctx)
+    _report(_execute(plan, chosen, folder, workers), folder, json)
+
+
+def _report(results: list[Result], folder: Path, json: bool) -> None:
+    counts = summary(results)
+    if json:
+        episodes = [result.model_dump(mode="json") for result in results]
+        emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts})
+    _closing(results, folder)
+    if counts["ungraded"]:
+        raise BoundaryError(f"{counts['ungraded']} of {len(results)} episodes are ungraded", hint=_again(folder))
+
+
+def _execute(plan: Plan, runtime: Runtime, folder: Path, workers: int) -> list[Result]:
+    for name in runtime.sweep():
+        say(f"removed {name}, left by a dead run")
+    images = runtime.prepare(plan.tasks)
+    with progress(len(plan.keys)) as heard:
+        return run_plan(plan, runtime, RunFolder(folder), workers=workers, images=images, progress=heard)
+
+
+def _check(plan: Plan, folder: Path, resume: Path | None, *, confirm: bool) -> None:
+    """Everything that can be wrong before anything starts."""
+    for task in plan.tasks:
+        plan.options(task)
+    plan.agent.check()
+    if resume is not None and not (resume / "run.json").exists():
+        raise UsageError(f"{resume} holds no run.json to resume", hint="harness run --out FOLDER")
+    if resume is None and (folder / "run.json").exists():
+        raise UsageError(f"{folder} already holds a run", hint=f"harness run ... --resume {folder}")
+    if confirm:
+        _confirm(plan)
+
+
+def _confirm(plan: Plan) -> None:
+    counts = f"{len(plan.tasks)} tasks x {len(plan.seeds)} seeds x {plan.attempts} attempts"
+    say(f"{counts} = {len(plan.keys)} episodes by {plan.agent.name}")
+    if not sys.stdin.isatty():
+        raise UsageError("no task was named, which means all", hint="harness run --yes")
+    if not typer.confirm("run them?", err=True):
+        raise typer.Exit(0)
+
+
+def _check_trust(runtime: Runtime, tasks: Sequence[Task], trust: bool, ctx: typer.Context) -> None:
+    """In process, a folder's code runs here: only folders under tasks/ go without saying."""
+    if runtime.name != "inprocess" or trust:
+        return
+    known = {task.path for task in selected(ctx, None)}
+    for task in tasks:
+        if task.path not in known:
+            raise UsageError(
+                f"{task.path} would run its code in this process", hint="harness run --trust, or --runtime bubblewrap"
+            )
+
+
+def _overrides(options: list[str] | None) -> dict[str, str]:
+    pairs = [option.partition("=") for option in options or []]
+    for name, equals, _ in pairs:
+        if not equals:
+            raise UsageError(f"--set must look like name=value, not {name!r}")
+    return {name: value for name, _, value in pairs}
+
+
+def _closing(results: Sequence[Result], folder: Path) -> None:
+    counts = summary(list(results))
+    if len(results) <= _MANY:
+        for result in results:
+            say(f"\n{result.key.name}  {outcome(result)}")
+            if result.trace_hash:
+                say(f"  virtual time {result.virtual_time_elapsed:g} s, {result.steps} steps, trace {result.trace_hash}")
+            if result.model:
+                say(f"  {_bill(result)}")
+            say(f"  record {result.path}")
+    else:
+        show_table(("task", "episodes", "success", "mean reward", "labels"), _by_task(results))
+    mean = counts["mean_reward"]
+    say(f"\n{counts['success']} of {counts['episodes']} succeeded, mean reward {mean if mean is not None else 'none'}"
+        f"{', ' + str(counts['ungraded']) + ' ungraded' if counts['ungraded'] else ''}; run in {folder}")  # fmt: skip
+
+
+def _by_task(results: Sequence[Result]) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for task_id in dict.fromkeys(result.task_id for result in results):
+        mine = [result for result in results if result.task_id == task_id]
+        labels = [result.failure_label or "ungraded" for result in mine]
+        counted = ", ".join(f"{labels.count(label)} {label}" for label in dict.fromkeys(labels))
+        rewards = [result.reward for result in mine if result.reward is not None]
+        mean = f"{sum(rewards) / len(rewards):.3f}" if rewards else "none"
+        rows.append((task_id, len(mine), sum(result.success for result in mine), mean, counted))
+    return rows
+
+
+def _bill(result: Result) -> str:
+    tokens = result.tokens
+    cost = "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}{'~' if result.price == 'estimated' else ''}"
+    return (
+        f"{tokens.calls} calls, {result.tool_calls} tool calls, tokens {tokens.prompt} in ({tokens.cached} cached), "
+        f"{tokens.completion} out ({tokens.reasoning} reasoning), {cost}"
+    )
+
+
+def _again(folder: Path) -> str:
+    return f"the same command with --resume {folder}"
+
+
+def _slug(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in name)

@@ -1,0 +1,195 @@
+"""One episode is four verbs - open, play, finish, judge - and everything that happens becomes its record.
+
+1. Whatever is raised is attributed to the boundary it crossed. Failures of provider, runtime and verifier, and a
+   cancellation, leave the episode ungraded; a world that died under an agent is graded 0, because otherwise killing the world
+   would be a way not to be counted.
+2. A client that raises is the agent's own affair: its log is judged like any other.
+3. The record is complete also for an episode that failed: log, trajectory and agent.log are kept as far as they got.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.agents.base import Agent, Budget, Report, Usage
+from harness.errors import BoundaryError, Cancelled, Cause, VerifierFailure
+from harness.records import Key, Result, Timings, Tokens
+from harness.runtimes.base import EpisodeSpec, Judgement, Runtime
+from validators.verdict import Verdict
+from worlds.core.chance import key_digest
+from worlds.core.errors import ManifestError
+from worlds.core.errors import WorldError as WorldBroken
+
+GRADED_CAUSES = frozenset({None, "agent", "world"})
+"""Causes under which an episode counts."""
+
+
+@dataclass
+class Outcome:
+    """What an episode left: its result and the files of its folder."""
+
+    result: Result
+    files: dict[str, bytes]
+
+
+@dataclass
+class _Play:
+    """The state of one episode while it happens."""
+
+    report: Report
+    log: bytes = b""
+    judgement: Judgement | None = None
+    opened: bool = False
+    cause: Cause | None = None
+    error: str | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def graded(self) -> bool:
+        """Whether the episode counts; one whose world never opened was nobody's doing."""
+        return self.cause in GRADED_CAUSES and self.opened
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+
+
+def run_episode(
+    spec: EpisodeSpec, key: Key, runtime: Runtime, agent: Agent, budget: Budget, images: Mapping[str, str] | None = None
+) -> Outcome:
+    """Play and judge one episode; never raises for what happens inside it."""
+    played = _Play(Report(agent=agent.name))
+    with played.phase("total"):
+        _guarded(played, lambda: _play(spec, runtime, agent, budget, played))
+    return _outcome(spec, key, runtime, played, dict(images or {}))
+
+
+def _play(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, played: _Play) -> None:
+    started = time.perf_counter()
+    with runtime.open(spec) as pod:
+        played.opened = True
+        played.seconds["open"] = time.perf_counter() - started
+        try:
+            with played.phase("agent"):
+                agent.play(spec.task, spec.seed, pod, budget, played.report)
+        finally:
+            with played.phase("finish"):
+                played.log = pod.finish()
+        with played.phase("judge"):
+            played.judgement = runtime.judge(spec, played.log)
+
+
+def _guarded(played: _Play, act: Any) -> None:
+    try:
+        act()
+    except BoundaryError as failure:
+        _blame(played, failure.cause, str(failure))
+    except (Cancelled, KeyboardInterrupt):
+        _blame(played, "cancelled", "interrupted")
+    except (WorldBroken, ManifestError) as failure:
+        _blame(played, "world", str(failure))
+    except Exception as failure:  # noqa: BLE001 - a bad episode is data, not a crash
+        _blame(played, "runtime", f"{type(failure).__name__}: {failure}")
+        played.report.log.append(traceback.format_exc())
+
+
+def _blame(played: _Play, cause: Cause, error: str) -> None:
+    if played.cause is None:
+        played.cause, played.error = cause, error
+
+
+def _outcome(spec: EpisodeSpec, key: Key, runtime: Runtime, played: _Play, images: dict[str, str]) -> Outcome:
+    verdict, reward = _verdict(played)
+    if verdict is not None and verdict.failure_detail.get("reason") == "fault":
+        _blame(played, "world", "a rule of the world failed")
+    graded = played.graded
+    report, usage = played.report, played.report.usage
+    seconds = {name: round(value, 4) for name, value in played.seconds.items()}
+    result = Result(
+        run=spec.run_id, task_id=key.task_id, family=key.family, seed=key.seed, attempt=key.attempt,
+        category=spec.task.parley.category if spec.task.parley else None,
+        agent=report.agent, model=report.model, interface=report.interface, runtime=runtime.name,
+        status="graded" if graded else "ungraded", cause=played.cause, error=played.error or report.failed,
+        reward=reward if graded else None, options=dict(spec.overrides), key_digest=key_digest(spec.key),
+        stopped_by=report.stopped_by, tool_calls=report.tool_calls, tokens=_tokens(usage), cost_usd=usage.cost_usd,
+        price=_price(usage), parameters={"requested": report.requested, "effective": report.effective},
+        prompt_digest=report.prompt_digest, timings=Timings(**seconds), images=images,
+        **(_graded_fields(verdict, reward) if graded else {}),
+    )  # fmt: skip
+    return Outcome(result, _files(result, played))
+
+
+def _verdict(played: _Play) -> tuple[Verdict | None, float]:
+    """The verifier's verdict and reward; a malformed pair is the verifier's failure."""
+    if played.judgement is None:
+        return None, 0.0
+    try:
+        reward = json.loads(played.judgement.reward)
+        if not isinstance(reward, dict) or set(reward) != {"reward"} or not 0 <= float(reward["reward"]) <= 1:
+            raise ValueError("reward.json must hold exactly one key, reward, in 0..1")
+        verdict = Verdict.model_validate_json(played.judgement.verdict) if played.judgement.verdict else None
+        if verdict is not None and verdict.reward != reward["reward"]:
+            raise ValueError("reward.json and verdict.json differ")
+    except (ValueError, TypeError) as error:
+        _blame(played, VerifierFailure.cause, str(error).splitlines()[0])
+        return None, 0.0
+    return verdict, float(reward["reward"])
+
+
+def _graded_fields(verdict: Verdict | None, reward: float) -> dict[str, Any]:
+    """What a verdict says; where there is none (a foreign task, a dead world) the reward alone."""
+    if verdict is None:
+        success = reward == 1.0
+        return {"success": success, "failure_label": "SUCCESS" if success else "OTHER", "severity": 1.0 if success else -0.3}
+    names = (
+        "success",
+        "failure_label",
+        "severity",
+        "failure_detail",
+        "recovered",
+        "steps",
+        "virtual_time_elapsed",
+        "trace_hash",
+    )
+    return {name: getattr(verdict, name) for name in names}
+
+
+def _tokens(usage: Usage) -> Tokens:
+    return Tokens(
+        calls=usage.calls, prompt=usage.prompt_tokens, cached=usage.cached_tokens, completion=usage.completion_tokens,
+        reasoning=usage.reasoning_tokens, estimated=usage.estimated,
+    )  # fmt: skip
+
+
+def _price(usage: Usage) -> Any:
+    if not usage.calls:
+        return "none"
+    if usage.cost_usd is None:
+        return "no price"
+    return "estimated" if usage.estimated else "exact"
+
+
+def _files(result: Result, played: _Play) -> dict[str, bytes]:
+    files = {"events.jsonl": played.log, "agent.log": "\n".join(played.report.log).encode()}
+    if played.judgement is not None:
+        files |= {
+            "reward.json": played.judgement.reward,
+            "verdict.json": played.judgement.verdict,
+            "verifier.log": played.judgement.log,
+        }
+    if played.report.trajectory is not None:
+        episode = f"{result.run}/{result.key.name}"
+        trajectory = {**played.report.trajectory, "session_id": result.run, "trajectory_id": episode}
+        files["trajectory.json"] = json.dumps(trajectory, indent=2, ensure_ascii=False).encode() + b"\n"
+    files["result.json"] = result.model_dump_json(indent=2).encode() + b"\n"
+    return files

@@ -1,0 +1,107 @@
+"""What the command line reports: each error knows its exit code and, where there is one, the next command to type.
+
+ParleyError (worlds.core.errors)
+└── HarnessError             exit 2
+    ├── UsageError           exit 2   a wrong flag, option, model or plan
+    ├── UnknownTask          exit 2   no such task; names the nearest
+    ├── GateFailed           exit 1   the work was done and the gate said no
+    ├── TaskInvalid          exit 4   a task folder that breaks the format
+    ├── BoundaryError        exit 3   something outside the task failed, attributed to where it did
+    │   ├── ProviderFailure           the model provider
+    │   ├── RuntimeFailure            containers, sandboxes, images
+    │   ├── WorldFailure              the world's own process or rules
+    │   └── VerifierFailure           the verifier
+    └── Cancelled            exit 130 the user interrupted
+
+`boundary()` is the one place where foreign exceptions become one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar, Literal
+
+from worlds.core.errors import ParleyError
+
+Cause = Literal["agent", "provider", "world", "runtime", "verifier", "cancelled"]
+"""The boundary a failed episode crossed."""
+
+
+class HarnessError(ParleyError):
+    """What went wrong in one clause, and `hint`: the next command to type."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(HarnessError):
+    """A wrong flag, option, model or plan."""
+
+
+class UnknownTask(HarnessError):
+    """No task has this name; the message offers the nearest ones."""
+
+
+class GateFailed(HarnessError):
+    """The work was done and the gate said no."""
+
+    exit_code = 1
+
+
+class TaskInvalid(HarnessError):
+    """A task folder that breaks the format; the message is `path:line: what`."""
+
+    exit_code = 4
+
+
+class BoundaryError(HarnessError):
+    """Something outside the task failed; `cause` says where."""
+
+    exit_code = 3
+    cause: ClassVar[Cause] = "runtime"
+
+
+class ProviderFailure(BoundaryError):
+    """The model provider failed, or could not be asked."""
+
+    cause = "provider"
+
+
+class RuntimeFailure(BoundaryError):
+    """Containers, sandboxes or images failed."""
+
+    cause = "runtime"
+
+
+class WorldFailure(BoundaryError):
+    """The world's process died or its rules raised."""
+
+    cause = "world"
+
+
+class VerifierFailure(BoundaryError):
+    """The verifier did not deliver a verdict."""
+
+    cause = "verifier"
+
+
+class Cancelled(HarnessError):
+    """The user interrupted."""
+
+    exit_code = 130
+
+
+@contextmanager
+def boundary(failure: type[BoundaryError], doing: str, *expected: type[BaseException]) -> Iterator[None]:
+    """Turn the `expected` exceptions raised while `doing` something into `failure`; our own pass through."""
+    try:
+        yield
+    except ParleyError:
+        raise
+    except expected as error:
+        first = str(error).strip().splitlines()
+        raise failure(f"{doing}: {first[0] if first else type(error).__name__}") from error

@@ -1,0 +1,205 @@
+"""A run is tasks x seeds x attempts over a few worker threads, resumable at every instant.
+
+1. The plan is frozen first. An episode is finished when its result.json stands; `--resume` skips those and tries ungraded
+   ones again, keeping their evidence.
+2. Workers take the next episode from one queue. Episodes share nothing but the runtime, so threads are enough: the work is
+   in containers, sandboxes and model calls.
+3. An interrupt (INT, TERM) stops the queue, kills everything that carries this run's id, and leaves unfinished episodes
+   unwritten. Threads are daemons, so a model call that hangs cannot hold the process.
+"""
+
+from __future__ import annotations
+
+import queue
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from harness.episode import Outcome, run_episode
+from harness.errors import Cancelled, UsageError
+from harness.plan import Plan, differing
+from harness.records import Key, Result, RunFolder, as_recorded
+from harness.runtimes.base import EpisodeSpec, Runtime
+
+_POLL_S = 0.1
+_GRACE_S = 1.0
+
+
+@dataclass(frozen=True)
+class Started:
+    """An episode began."""
+
+    key: Key
+
+
+@dataclass(frozen=True)
+class Finished:
+    """An episode has its record."""
+
+    key: Key
+    result: Result
+
+
+Progress = Callable[[Started | Finished], None]
+
+
+def run_plan(
+    plan: Plan, runtime: Runtime, folder: RunFolder, *, workers: int, images: Mapping[str, str], progress: Progress
+) -> list[Result]:
+    """Play what is not finished yet and return every result in plan order; raises Cancelled on an interrupt."""
+    open_folder(plan, folder, runtime.name, images)
+    results = {key: done for key in plan.keys if (done := folder.finished(key)) and done.status == "graded"}
+    pending = [key for key in plan.keys if key not in results]
+    try:
+        for result in _played(plan, runtime, folder, pending, workers, images, progress):
+            results[result.key] = result
+    finally:
+        ordered = [results[key] for key in plan.keys if key in results]
+        folder.write_rewards(ordered)
+    return ordered
+
+
+def open_folder(plan: Plan, folder: RunFolder, runtime: str, images: Mapping[str, str]) -> None:
+    """Freeze the plan, or check that the frozen one is this; raises UsageError naming the fields that differ."""
+    list(folder.sweep())
+    frozen = folder.read_plan()
+    if frozen is None:
+        if folder.path.exists() and any(folder.path.iterdir()):
+            raise UsageError(f"{folder.path} holds files but no run.json", hint="choose another --out, or remove it")
+        folder.write_plan(plan.record(runtime, images))
+        return
+    if fields := differing(frozen.get("identity", {}), as_recorded(plan.identity())):
+        raise UsageError(f"{folder.path} was planned with other {', '.join(fields)}", hint="harness run --out NEW_FOLDER")
+
+
+def _played(
+    plan: Plan,
+    runtime: Runtime,
+    folder: RunFolder,
+    pending: list[Key],
+    workers: int,
+    images: Mapping[str, str],
+    progress: Progress,
+) -> Iterator[Result]:
+    crew = _Crew(plan, runtime, folder, pending, images)
+    with _interrupts(), crew.working(min(workers, len(pending)) or 1):
+        for event in crew.events():
+            progress(event)
+            if isinstance(event, Finished):
+                yield event.result
+
+
+class _Crew:
+    """The workers of one run and the two queues between them and the main thread."""
+
+    def __init__(self, plan: Plan, runtime: Runtime, folder: RunFolder, pending: list[Key], images: Mapping[str, str]) -> None:
+        self.plan, self.runtime, self.folder, self.images = plan, runtime, folder, dict(images)
+        self.expected = len(pending)
+        self.cancelled = threading.Event()
+        self._todo: queue.SimpleQueue[Key] = queue.SimpleQueue()
+        self._news: queue.SimpleQueue[Started | Finished | BaseException] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        for key in pending:
+            self._todo.put(key)
+
+    @contextmanager
+    def working(self, count: int) -> Iterator[None]:
+        """Workers for the time of the context; leaving it by an exception cancels them."""
+        self._threads = [threading.Thread(target=self._work, name=f"episode-{n}", daemon=True) for n in range(count)]
+        for thread in self._threads:
+            thread.start()
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.cancel()
+            raise Cancelled("interrupted", hint="run the same command with --resume") from None
+        except BaseException:
+            self.cancel()
+            raise
+
+    def events(self) -> Iterator[Started | Finished]:
+        """News from the workers until every episode is finished."""
+        finished = 0
+        while finished < self.expected:
+            try:
+                news = self._news.get(timeout=_POLL_S)
+            except queue.Empty:
+                continue
+            if isinstance(news, BaseException):
+                raise news
+            finished += isinstance(news, Finished)
+            yield news
+
+    def cancel(self) -> None:
+        """Stop the queue and kill what is running, twice: once now, once for what was just being started."""
+        self.cancelled.set()
+        self.runtime.abort(self.plan.run_id)
+        deadline = time.monotonic() + _GRACE_S
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        self.runtime.abort(self.plan.run_id)
+
+    def _work(self) -> None:
+        while not self.cancelled.is_set():
+            try:
+                key = self._todo.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                self._news.put(Started(key))
+                outcome = self._episode(key)
+                if not self.cancelled.is_set():
+                    self._news.put(Finished(key, self._write(key, outcome)))
+            except BaseException as error:  # noqa: BLE001 - the main thread decides what a worker's crash means
+                self._news.put(error)
+                return
+
+    def _episode(self, key: Key) -> Outcome:
+        plan, task = self.plan, self.plan.task(key)
+        needs_main = plan.agent.needs_main(task, self.runtime.name)
+        episode_id = key.name.replace("/", "-")
+        spec = EpisodeSpec(plan.run_id, episode_id, task, key.seed, plan.key, plan.options(task), needs_main)
+        mine = {name: digest for name, digest in self.images.items() if name in _ROOMS or name.startswith(f"{key.task_id}:")}
+        return run_episode(spec, key, self.runtime, plan.agent, plan.budget, mine)
+
+    def _write(self, key: Key, outcome: Outcome) -> Result:
+        result = outcome.result.model_copy(update={"path": str(self.folder.episode(key))})
+        files = {**outcome.files, "result.json": result.model_dump_json(indent=2).encode() + b"\n"}
+        self.folder.write(key, files)
+        return result
+
+
+_ROOMS = frozenset({"agent", "world", "verifier"})
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """SIGTERM interrupts like SIGINT, where this is the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_signum: int, _frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def summary(results: list[Result]) -> dict[str, Any]:
+    """The closing counts of a run; `mean_reward` is over graded episodes, None when there are none."""
+    graded = [result for result in results if result.status == "graded"]
+    rewards = [result.reward or 0.0 for result in graded]
+    return {
+        "episodes": len(results),
+        "success": sum(result.success for result in graded),
+        "mean_reward": round(sum(rewards) / len(rewards), 6) if rewards else None,
+        "ungraded": len(results) - len(graded),
+    }

@@ -1,0 +1,1 @@
+"""Where episodes run: Docker, bubblewrap, or this very process."""

@@ -1,0 +1,18 @@
+"""Files travel as archives made in memory: no bind mounts, so an engine may be on another machine."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Mapping
+
+
+def pack(files: Mapping[str, bytes], *, owner: int = 0, mode: int = 0o644) -> bytes:
+    """A tar archive of files by path, everything in it owned by one user; the same bytes for the same files."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, data in sorted(files.items()):
+            entry = tarfile.TarInfo(name.lstrip("/"))
+            entry.size, entry.mode, entry.uid, entry.gid = len(data), mode, owner, owner
+            archive.addfile(entry, io.BytesIO(data))
+    return buffer.getvalue()

@@ -1,0 +1,145 @@
+"""The host's end of the bridge: numbered requests over one pair of byte streams, from any thread, several at once.
+
+1. `send` takes bytes, `receive` returns the next bytes or nothing at the end; a runtime brings its own pair (a Docker exec
+   through `Frames`, the pipes of a sandboxed process).
+2. One thread reads and hands each reply to the caller that waits for its number.
+3. A request that no client can send is refused here, before it leaves, as in every runtime.
+4. A stream that ends, garbage on it, or an answer that never comes is the world's failure, and every waiting caller hears it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import struct
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from harness.errors import WorldFailure
+from worlds.core.wire import WireRequest, WireResponse, check_sendable, response_from_json, to_json
+
+ANSWER_LIMIT_S = 60.0
+"""Real seconds a world may take for one answer."""
+
+READY_LIMIT_S = 60.0
+"""Real seconds until the bridge must have said that the world answers."""
+
+_STDERR = 2
+_STDERR_KEPT = 4096
+
+
+class Bridge:
+    """One open bridge; `call` is safe from any thread."""
+
+    def __init__(self, send: Callable[[bytes], object], receive: Callable[[], bytes]) -> None:
+        self._send, self._receive = send, receive
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, SimpleQueue[dict[str, Any]]] = {}
+        self._first: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        self._dead: str | None = None
+        threading.Thread(target=self._read, name="parley-bridge", daemon=True).start()
+
+    def wait_ready(self, timeout_s: float = READY_LIMIT_S) -> None:
+        """Return once the world answers; raises WorldFailure with the bridge's reason."""
+        try:
+            said = self._first.get(timeout=timeout_s)
+        except Empty:
+            raise WorldFailure(f"the world did not answer within {timeout_s:g} s of its start") from None
+        if "error" in said:
+            raise WorldFailure(str(said["error"]))
+
+    def call(self, request: WireRequest, timeout_s: float = ANSWER_LIMIT_S) -> WireResponse:
+        """Send one request; raises WireError for what no client can send, WorldFailure when no answer comes."""
+        check_sendable(request)
+        number, reply = next(self._numbers), SimpleQueue[dict[str, Any]]()
+        line = json.dumps({"id": number, **to_json(request)}, separators=(",", ":")).encode() + b"\n"
+        self._submit(number, reply, line)
+        try:
+            said = reply.get(timeout=timeout_s)
+        except Empty:
+            self._waiting.pop(number, None)
+            raise WorldFailure(f"the world did not answer {_shown(request)} within {timeout_s:g} s") from None
+        if "error" in said:
+            raise WorldFailure(f"the world broke off at {_shown(request)}: {said['error']}")
+        return response_from_json(said)
+
+    def _submit(self, number: int, reply: SimpleQueue[dict[str, Any]], line: bytes) -> None:
+        with self._lock:
+            if self._dead is not None:
+                raise WorldFailure(f"the world is gone: {self._dead}")
+            self._waiting[number] = reply
+            try:
+                self._send(line)
+            except OSError as error:
+                del self._waiting[number]
+                raise WorldFailure(f"the world is gone: {error}") from None
+
+    def _read(self) -> None:
+        why, rest = "its bridge ended", b""
+        try:
+            while chunk := self._receive():
+                *lines, rest = (rest + chunk if rest else chunk).split(b"\n")
+                for line in lines:
+                    self._deliver(json.loads(line))
+        except (OSError, ValueError) as error:
+            why = f"its bridge broke: {error}"
+        with self._lock:
+            self._dead = why
+            waiting, self._waiting = self._waiting, {}
+        for queue in (self._first, *waiting.values()):
+            queue.put({"error": why})
+
+    def _deliver(self, said: dict[str, Any]) -> None:
+        queue = self._waiting.pop(said["id"], None) if "id" in said else self._first
+        # An answer that came after its caller gave up has no queue any more.
+        if queue is not None:
+            queue.put(said)
+
+
+class Frames:
+    """Docker's multiplexed exec stream as a pair of byte streams: stdin as it is, stdout unframed, the end of stderr kept."""
+
+    def __init__(self, link: Any, read: Callable[[], bytes]) -> None:
+        self._link, self._read = link, read
+        self._buffer = bytearray()
+        self.stderr = b""
+
+    def send(self, data: bytes) -> None:
+        """Write to the process's stdin."""
+        self._link.sendall(data)
+
+    def receive(self) -> bytes:
+        """The next bytes of stdout, or nothing at the end."""
+        while (frame := self._frame()) is not None:
+            stream, payload = frame
+            if stream == _STDERR:
+                self.stderr = (self.stderr + payload)[-_STDERR_KEPT:]
+            elif payload:
+                return payload
+        return b""
+
+    def _frame(self) -> tuple[int, bytes] | None:
+        """One frame (8 bytes of header: stream, length), or None at the end, a torn frame included."""
+        if not self._fill(8):
+            return None
+        stream, length = struct.unpack(">BxxxL", self._buffer[:8])
+        if not self._fill(8 + length):
+            return None
+        payload = bytes(self._buffer[8 : 8 + length])
+        del self._buffer[: 8 + length]
+        return stream, payload
+
+    def _fill(self, size: int) -> bool:
+        while len(self._buffer) < size:
+            chunk = self._read()
+            if not chunk:
+                return False
+            self._buffer += chunk
+        return True
+
+
+def _shown(request: WireRequest) -> str:
+    return f"{request.method} {request.path.decode('ascii')[:80]}"

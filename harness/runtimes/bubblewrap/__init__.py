@@ -1,0 +1,1 @@
+"""The runtime `bubblewrap`: pods of sandboxes for hosts without a container engine."""

@@ -1,0 +1,197 @@
+"""What sandboxes run on: one copy of a Python interpreter and a folder of packages for each room, built once, in a cache.
+
+Nothing of this project's own environment is visible in a sandbox, so each room gets what its image gets under Docker:
+1. The interpreter is copied (it may live where only root can look), without its packages, with our sitecustomize in its
+   standard library. A sandbox sees it as /usr/local, where the images have theirs.
+2. The packages are docker/<room>/requirements.txt, installed with hashes. What a room has of this project is copied into
+   one folder, seen as /opt/parley: shims for the agent, `worlds` and `validators` as plain packages for the others.
+3. Each part is named by a hash of all that went into it, built beside and renamed, under a lock: any number of processes
+   may want it at once, and a half-built one is never seen.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from harness.errors import RuntimeFailure, boundary
+from harness.registry import files_of
+from harness.runtimes.base import ROOMS, ROOT, Say
+from harness.runtimes.bubblewrap.interpreter import compile_all, find_interpreters
+from harness.runtimes.bubblewrap.sandbox import INIT_FILE
+
+OURS: Mapping[str, Mapping[str, str]] = {
+    "agent": {f"docker/agent/{name}": f"bin/{name}" for name in ("sleep", "virtual-time", "parley_run.py")},
+    "world": {"worlds": "site/worlds"},
+    "verifier": {"worlds": "site/worlds", "validators": "site/validators"},
+}
+"""Which files and folders of this project a room has, and where below /opt/parley."""
+
+SITE = "/opt/parley/site"
+
+BUILD_LIMIT_S = 900
+
+
+@dataclass(frozen=True)
+class Room:
+    """The parts of one room's environment, as folders of this host."""
+
+    python: Path
+    packages: Path
+    ours: Path
+    packages_place: str
+    """Where, below /usr/local, the interpreter looks for packages."""
+
+
+def cache_root() -> Path:
+    """PARLEY_CACHE, else ~/.cache/parley."""
+    chosen = os.environ.get("PARLEY_CACHE")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(chosen).resolve() if chosen else base / "parley"
+
+
+class Environments:
+    """The rooms' environments in one cache."""
+
+    def __init__(self, root: Path = ROOT, cache: Path | None = None, say: Say = lambda line: None) -> None:
+        self._docker, self._root, self._say = root / "docker", root, say
+        self._cache = (cache or cache_root()) / "sandbox"
+        self._rooms: dict[str, Room] = {}
+
+    @cached_property
+    def python(self) -> Path:
+        """The interpreter's copy; raises RuntimeFailure where no Python here can be copied."""
+        problems = []
+        shim = self._source("agent/sitecustomize.py")
+        for found in find_interpreters():
+            name = f"python-{found.version}-{_digest([found.identity, shim.read_bytes()])}"
+            try:
+                return self._build(name, lambda folder, found=found: found.copy(folder, shim))  # type: ignore[misc]
+            except RuntimeFailure as failure:
+                problems.append(str(failure))
+        raise RuntimeFailure("; ".join(problems) or "no Python of at least 3.11 can be copied", hint="harness doctor")
+
+    def room(self, name: str) -> Room:
+        """One room's environment, built where something changed."""
+        if name not in self._rooms:
+            self._rooms[name] = self.bare(name, self._packages(name))
+        return self._rooms[name]
+
+    def bare(self, name: str, packages: Path) -> Room:
+        """A room with whatever packages are in a folder: for a probe, which installs nothing, none."""
+        place = (self.python / "packages-place").read_text(encoding="utf-8")
+        return Room(self.python, packages, self._ours(name), place)
+
+    def digests(self) -> dict[str, str]:
+        """What identifies each room's environment, for the record."""
+        rooms = {name: self.room(name) for name in ROOMS}
+        return {n: "+".join(p.name for p in (room.python, room.packages, room.ours)) for n, room in rooms.items()}
+
+    def _packages(self, room: str) -> Path:
+        requirements = self._source(f"{room}/requirements.txt")
+        digest = _digest([self.python.name.encode(), requirements.read_bytes(), SITE.encode()])
+
+        def fill(folder: Path) -> None:
+            self._say(f"installing the packages of the {room} sandbox")
+            installing = [*_installer(self.python), "--target", str(folder), "-r", str(requirements)]
+            _run(installing, f"the {room} packages cannot be installed")
+            # pip's scripts name the interpreter of this host; a sandbox runs `python3 -m`.
+            shutil.rmtree(folder / "bin", ignore_errors=True)
+            if room != "agent":
+                (folder / "parley.pth").write_text(SITE + "\n", encoding="utf-8")
+            compile_all(self.python, folder)
+
+        return self._build(f"packages-{room}-{digest}", fill)
+
+    def _ours(self, room: str) -> Path:
+        files = {INIT_FILE.name: INIT_FILE}
+        for name, place in OURS[room].items():
+            source = self._root / name
+            found = [source] if source.is_file() else files_of(source)
+            files |= {str(Path(place, path.relative_to(source))): path for path in found}
+        digest = _digest(part for name, path in files.items() for part in (name.encode(), path.read_bytes()))
+
+        def fill(folder: Path) -> None:
+            for name, path in files.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, folder / name)
+            compile_all(self.python, folder)
+
+        return self._build(f"{room}-{self.python.name}-{digest}", fill)
+
+    def _source(self, name: str) -> Path:
+        path = self._docker / name
+        if not path.is_file():
+            hint = "harness run --runtime inprocess"
+            raise RuntimeFailure(f"{path} is missing: sandboxes are built from a checkout", hint=hint)
+        return path
+
+    def _build(self, name: str, fill: Callable[[Path], None]) -> Path:
+        """The part called `name`, filled by the first who comes while the others wait."""
+        ready = self._cache / name
+        if ready.is_dir():
+            return ready
+        with boundary(RuntimeFailure, f"building {ready}", OSError, shutil.Error), self._locked(name):
+            if ready.is_dir():
+                return ready
+            for left in self._cache.glob(f".{name}.*"):
+                shutil.rmtree(left)
+            beside = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=self._cache))
+            try:
+                fill(beside)
+                _let_all_read(beside)
+                beside.rename(ready)
+            finally:
+                shutil.rmtree(beside, ignore_errors=True)
+        return ready
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
+        self._cache.mkdir(parents=True, exist_ok=True)
+        with (self._cache / f"{name}.lock").open("w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(b"%d:" % len(part) + part)
+    return total.hexdigest()[:16]
+
+
+def _installer(python: Path) -> list[str]:
+    """An installer that works for another interpreter than its own; raises RuntimeFailure where there is none."""
+    target = str(python / "bin" / "python3")
+    if importlib.util.find_spec("pip"):
+        quiet = ["-q", "--root-user-action=ignore", "--no-compile", "--disable-pip-version-check"]
+        return [sys.executable, "-m", "pip", "--python", target, "install", *quiet, "--only-binary=:all:", "--require-hashes"]
+    if uv := shutil.which("uv"):
+        return [uv, "pip", "install", "-q", "--python", target, "--only-binary=:all:", "--require-hashes"]
+    raise RuntimeFailure("neither pip nor uv is here to install the sandboxes' packages", hint="python3 -m ensurepip")
+
+
+def _run(command: list[str], doing: str) -> None:
+    done = subprocess.run(command, capture_output=True, check=False, timeout=BUILD_LIMIT_S, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.returncode}"]
+        raise RuntimeFailure(f"{doing}: {said[-1]}", hint=" ".join(command))
+
+
+def _let_all_read(folder: Path) -> None:
+    """Whoever a sandbox runs as must be able to read this, whatever umask it was built under."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            mode = path.stat().st_mode
+            path.chmod(mode | (0o755 if path.is_dir() or mode & 0o100 else 0o644))

@@ -1,0 +1,107 @@
+"""One episode's own folder on this host: what its sandboxes write, which only its owner can enter, and who that owner is.
+
+A folder has its owner's name from the moment it has its own, so a sweep can tell what a dead process left behind. What a
+sandbox wrote is read as a plain file of bounded size, never through a link.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import RuntimeFailure
+from harness.runtimes.owner import is_dead, this_owner
+
+OWNER_FILE = "owner"
+UNNAMED = ".new-"
+UNNAMED_LIMIT_S = 600
+TAIL = 600
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The folder of one episode, or of one verdict."""
+
+    path: Path
+
+    @classmethod
+    def make(cls) -> Folder:
+        """A new one."""
+        root = folders_root()
+        beside = Path(tempfile.mkdtemp(prefix=UNNAMED, dir=root))
+        (beside / OWNER_FILE).write_text(this_owner(), encoding="utf-8")
+        return cls(beside.rename(root / beside.name.replace(UNNAMED, "pod-")))
+
+    def part(self, name: str, user: int | None = None, mode: int = 0o755) -> Path:
+        """A folder in it, which belongs to `user`."""
+        made = self.path / name
+        made.mkdir(exist_ok=True)
+        if user is not None:
+            os.chown(made, user, user)
+            made.chmod(mode)
+        return made
+
+    @contextmanager
+    def log(self, name: str) -> Iterator[int]:
+        """A descriptor that appends to a file of it."""
+        file = os.open(self.path / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            yield file
+        finally:
+            os.close(file)
+
+    def read(self, name: str, most: int) -> bytes:
+        """A file that a sandbox wrote; raises OSError where there is none, or it is no plain file, or too long."""
+        file = os.open(self.path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(file, "rb") as opened:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise OSError(f"{name} is not a plain file")
+            data = opened.read(most + 1)
+        if len(data) > most:
+            raise OSError(f"{name} is longer than {most} bytes")
+        return data
+
+    def tail(self, name: str, most: int = TAIL) -> str:
+        """The end of a log, as text; nothing where there is none."""
+        try:
+            with (self.path / name).open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - most))
+                return file.read(most).decode("utf-8", "replace").strip()
+        except OSError:
+            return ""
+
+    def remove(self) -> None:
+        """Remove it with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def folders_root() -> Path:
+    """Where they are: below the system's temporary folder, closed to everybody else; raises RuntimeFailure if it is not."""
+    root = Path(tempfile.gettempdir()) / f"parley-{os.geteuid()}"
+    root.mkdir(mode=0o700, exist_ok=True)
+    found = root.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise RuntimeFailure(f"{root} must be a folder of user {os.geteuid()} with mode 0700", hint=f"rm -rf {root}")
+    return root
+
+
+def sweep_folders() -> list[str]:
+    """Remove what dead processes of this host left behind, and name it."""
+    left = [folder for folder in folders_root().iterdir() if _is_left(folder)]
+    for folder in left:
+        shutil.rmtree(folder, ignore_errors=True)
+    return sorted(str(folder) for folder in left)
+
+
+def _is_left(folder: Path) -> bool:
+    """Whether its owner is dead, or died long ago before it could say who it was."""
+    if folder.name.startswith(UNNAMED) and not (folder / OWNER_FILE).exists():
+        return time.time() - folder.lstat().st_mtime > UNNAMED_LIMIT_S
+    return is_dead(Folder(folder).tail(OWNER_FILE))

@@ -1,0 +1,183 @@
+"""PID 1 of every sandbox: starts what the host asks for, as the user and within the limits that the sandbox was given.
+
+The host holds the other end of a socket and sends one JSON message a process, with its open files attached:
+{"start": name, "argv", "env", "cwd", "vital"} or {"kill": name}. Back comes {"ended": name, "code": n}.
+1. When the host's end closes, for whatever reason, PID 1 ends, and the kernel kills everything in its pid namespace.
+2. When a vital process ends, all others here are killed.
+3. Limits do not bind root, so a process drops to its own user id first and its limits are set just before.
+4. Nobody inside can kill PID 1. A sandbox that is full of processes is emptied before the next one starts.
+It imports nothing of ours: it runs with -I -S, in places where nothing of ours is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+from contextlib import suppress
+from typing import Any
+
+MESSAGE_LIMIT = 1 << 20
+FILES_LIMIT = 8
+HEADROOM = 16
+"""Processes and threads that must still fit before another command starts."""
+
+
+class Init:
+    """The children of this sandbox by name, and the socket to the host."""
+
+    def __init__(self, control: socket.socket, config: dict[str, Any]) -> None:
+        self._control, self._config = control, config
+        self._names: dict[int, str] = {}
+        self._vital: set[str] = set()
+
+    def serve(self) -> None:
+        """Obey and reap until the host is gone."""
+        wake, wake_end = os.pipe()
+        os.set_blocking(wake_end, False)
+        signal.set_wakeup_fd(wake_end)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        while True:
+            ready, _, _ = select.select([self._control.fileno(), wake], [], [])
+            if wake in ready:
+                os.read(wake, 4096)
+                self._reap()
+            if self._control.fileno() in ready and not self._obey():
+                return
+
+    def _obey(self) -> bool:
+        data, files, _, _ = socket.recv_fds(self._control, MESSAGE_LIMIT, FILES_LIMIT)
+        if not data:
+            return False
+        for file in files:
+            os.set_inheritable(file, False)
+        message = json.loads(data)
+        if "kill" in message:
+            self._kill(message["kill"])
+        else:
+            self._start(message, files)
+        for file in files:
+            os.close(file)
+        return True
+
+    def _start(self, message: dict[str, Any], files: list[int]) -> None:
+        limit = self._config["limits"].get("NPROC")
+        if limit and _tasks() > limit - HEADROOM:
+            _kill_all()
+        try:
+            pid = os.fork()
+        except OSError:
+            _kill_all()
+            pid = os.fork()
+        if pid == 0:
+            self._become(message, files)
+        self._names[pid] = message["start"]
+        if message["vital"]:
+            self._vital.add(message["start"])
+
+    def _become(self, message: dict[str, Any], files: list[int]) -> None:
+        """In the child: take the files, the limits and the user, then the program. Never returns."""
+        argv = message["argv"]
+        try:
+            os.setsid()
+            for number, file in enumerate(files):
+                os.dup2(file, number)
+            for signum in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
+                signal.signal(signum, signal.SIG_DFL)
+            os.umask(0o022)
+            os.chdir(message["cwd"])
+            self._confine()
+            os.execvpe(argv[0], argv, message["env"])  # noqa: S606 - a shell is what must not come between
+        except BaseException as error:  # noqa: BLE001 - a child must never run on as a second PID 1
+            os.write(2, f"{argv[0]}: {error}\n".encode())
+        os._exit(126)
+
+    def _confine(self) -> None:
+        for name, wanted in self._config["limits"].items():
+            kind = getattr(resource, f"RLIMIT_{name}")
+            hard = resource.getrlimit(kind)[1]
+            most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(kind, (most, most))
+        if self._config["oom"]:
+            score = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
+            os.write(score, str(self._config["oom"]).encode())
+        if (user := self._config["user"]) is not None:
+            os.setgroups([])
+            os.setresgid(user, user, user)
+            os.setresuid(user, user, user)
+
+    def _kill(self, name: str) -> None:
+        """Kill a sandbox that was started from here: its own PID 1, with which the kernel kills all the rest."""
+        for pid in [pid for pid, known in self._names.items() if known == name]:
+            for target in _children(pid) or [pid]:
+                os.kill(target, signal.SIGKILL)
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if (name := self._names.pop(pid, None)) is not None:
+                code = os.waitstatus_to_exitcode(status)
+                self._say({"ended": name, "code": code if code >= 0 else 128 - code})
+                if name in self._vital:
+                    _kill_all()
+
+    def _say(self, message: dict[str, Any]) -> None:
+        # The host asks for what it wants to know; where nobody reads, the rest may be lost.
+        with suppress(OSError):
+            self._control.send(json.dumps(message).encode(), socket.MSG_DONTWAIT)
+
+
+def _tasks() -> int:
+    """Processes and threads in this pid namespace."""
+    return sum(len(_names(f"/proc/{pid}/task")) for pid in _names("/proc") if pid.isdecimal())
+
+
+def _children(parent: int) -> list[int]:
+    return [int(pid) for pid in _names("/proc") if pid.isdecimal() and _parent(pid) == parent]
+
+
+def _names(folder: str) -> list[str]:
+    """What is in a folder of /proc; nothing where its process has ended."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        return [entry.name for entry in entries]
+    return []
+
+
+def _parent(pid: str) -> int:
+    with suppress(OSError):
+        stat = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
+        try:
+            return int(os.read(stat, 1024).rpartition(b")")[2].split()[1])
+        finally:
+            os.close(stat)
+    return 0
+
+
+def _kill_all() -> None:
+    """Everything in this pid namespace but PID 1."""
+    with suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGKILL)
+
+
+def main() -> None:
+    """Serve the host until it is gone."""
+    config = json.loads(sys.argv[1])
+    control = socket.socket(fileno=config["control"])
+    control.set_inheritable(False)
+    for path in config["own"]:
+        os.chown(path, config["user"], config["user"])
+    Init(control, config).serve()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""The verifier in a sandbox of its own: no network, no agent code, the log as a copy that it cannot change."""
+
+from __future__ import annotations
+
+from harness.errors import RuntimeFailure, VerifierFailure
+from harness.registry import Task
+from harness.runtimes.base import Judgement
+from harness.runtimes.bubblewrap.environments import Room
+from harness.runtimes.bubblewrap.folders import Folder
+from harness.runtimes.bubblewrap.rooms import verifier_env, verifier_room
+from harness.runtimes.bubblewrap.sandbox import Control, Sandbox, null
+
+VERDICT_LIMIT = 1 << 20
+
+
+class Judging:
+    """One verdict."""
+
+    def __init__(self, task: Task, room: Room, log: bytes) -> None:
+        self._task, self._room = task, room
+        self._folder = Folder.make()
+        (self._folder.part("state") / "events.jsonl").write_bytes(log)
+        (self._folder.part("state") / "events.jsonl").chmod(0o644)
+        self._control = Control()
+        self._sandbox: Sandbox | None = None
+
+    def run(self) -> Judgement:
+        """Run the hidden tests; raises VerifierFailure when they leave no verdict."""
+        limit = self._task.file.verifier.timeout_sec
+        argv = verifier_room(self._folder, self._room, self._task, self._control.far.fileno())
+        with self._folder.log("verifier.log") as said, null() as nothing:
+            self._sandbox = Sandbox(argv, self._control, said)
+            try:
+                env = verifier_env(self._task.file.verifier.env)
+                self._control.start("verifier", ["bash", "/tests/test.sh"], [nothing, said, said], env, "/workspace")
+            except OSError:
+                raise RuntimeFailure(f"the verifier's sandbox ended: {self._folder.tail('verifier.log')}") from None
+        code = self._control.ended("verifier", limit)
+        why = f"ended with {code}" if code is not None else f"was killed at its limit of {limit:g} s"
+        self._sandbox.kill()
+        return self._collect(why)
+
+    def kill(self) -> None:
+        """Kill it, from any thread."""
+        if self._sandbox is not None:
+            self._sandbox.kill()
+
+    def close(self) -> None:
+        """Kill and remove everything of it; safe to call twice."""
+        if self._sandbox is not None:
+            self._sandbox.close()
+        self._control.close()
+        self._folder.remove()
+
+    def _collect(self, why: str) -> Judgement:
+        output = self._folder.tail("verifier.log", VERDICT_LIMIT)
+        try:
+            reward, verdict = (self._folder.read(f"verdict/{name}.json", VERDICT_LIMIT) for name in ("reward", "verdict"))
+        except OSError as error:
+            raise VerifierFailure(f"the verifier {why}: {error}: {output[-600:] or 'no output'}") from None
+        return Judgement(reward, verdict, output.encode())

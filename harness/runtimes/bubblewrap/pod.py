@@ -1,0 +1,202 @@
+"""One episode's pod of bwrap sandboxes: an outer one that owns the network, the world and `main` inside it.
+
+1. The outer sandbox has a loopback interface and nothing else; whoever is started in it joins that network, so `api` is
+   127.0.0.1 there and port 8080 is the pod's own. Its PID 1 starts the two rooms, and everything dies with it.
+2. Each room has a PID 1 of its own, which starts the world and its bridge, or the agent's commands. Secrets travel over
+   its socket into the world's environment, never on a command line.
+3. Everything is asked for at once; the messages wait in their sockets until somebody is there to obey.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from typing import TypeVar
+
+from harness.errors import RuntimeFailure, WorldFailure
+from harness.runtimes import commands
+from harness.runtimes.archives import pack
+from harness.runtimes.base import CommandResult, EpisodeSpec
+from harness.runtimes.bridge import Bridge
+from harness.runtimes.bubblewrap.environments import Environments
+from harness.runtimes.bubblewrap.folders import Folder
+from harness.runtimes.bubblewrap.rooms import BASE_ENV, LOG_MB, agent_env, main_room, world_env, world_room
+from harness.runtimes.bubblewrap.sandbox import INIT_FILE, Control, Sandbox, null, pid1
+from harness.runtimes.bubblewrap.view import MEGABYTE, shared
+from worlds.core.referee import HOST_HEADER
+from worlds.core.wire import WireRequest, WireResponse, request
+
+KILL_LIMIT_S = 120.0
+"""Millions of files in memory, which an agent may leave, take the kernel many seconds to let go of."""
+
+NOTICE_LIMIT_S = 0.2
+"""How long after its last word a world may take to be dead."""
+
+CHUNK = 65_536
+T = TypeVar("T")
+
+
+class BubblewrapPod:
+    """One open episode of a task of ours."""
+
+    def __init__(self, spec: EpisodeSpec, environments: Environments) -> None:
+        self._spec, self._environments = spec, environments
+        self._token = secrets.token_hex(16)
+        self._folder = Folder.make()
+        self._outer, self._world, self._main = Control(), Control(), Control()
+        self._sandbox: Sandbox | None = None
+        self._link, self._far_link = socket.socketpair()
+        self._bridge = Bridge(self._link.sendall, lambda: self._link.recv(CHUNK))
+        self.instruction = ""
+        self.has_main = spec.needs_main
+
+    def start(self) -> None:
+        """Start everything; return when the world has answered."""
+        argv = [*shared(), "--", *pid1((sys.executable,), str(INIT_FILE), self._outer.far.fileno())]
+        with self._folder.log("sandbox.log") as said, null() as nothing:
+            self._sandbox = Sandbox(argv, self._outer, said)
+            self._asking(lambda: self._start_rooms(nothing, said))
+        self._asking(self._bridge.wait_ready)
+        self.instruction = self._instruction()
+
+    def call(self, made: WireRequest) -> WireResponse:
+        """Send one request to the world; raises WireError, WorldFailure (the world is gone), RuntimeFailure."""
+        return self._asking(lambda: self._bridge.call(made))
+
+    def stop(self, cause: str) -> None:
+        """Tell the world that a budget only the harness counts ran out."""
+        self._call_as_host(request("POST", "/stop", body=json.dumps({"cause": cause})))
+
+    def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
+        """Run a command in `main`, in a new session, killed by group at `timeout_s` real seconds."""
+        if not self.has_main:
+            raise RuntimeFailure("this episode was opened without main", hint="EpisodeSpec(needs_main=True)")
+        asked = commands.request(command, timeout_s=timeout_s, stdin=stdin, virtual_time=virtual_time)
+        try:
+            answer = self._ask_runner(asked, timeout_s + commands.GRACE_S)
+        except TimeoutError:
+            return CommandResult(None, b"")
+        # A runner that left no answer was killed by the agent, like anything else of its own.
+        return commands.result(answer) or CommandResult(commands.KILLED, b"")
+
+    def put(self, files: Mapping[str, bytes]) -> None:
+        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent."""
+        for path in files:
+            if not path.startswith(("/workspace/", "/tmp/")) or ".." in path.split("/"):
+                raise RuntimeFailure(f"files enter main under /workspace or /tmp, not at {path}")
+        unpack = ("tar", "-xf", "-", "-C", "/", "--no-same-owner", "--no-overwrite-dir")
+        done = self.run(unpack, timeout_s=60, stdin=pack(files, mode=0o755), virtual_time=False)
+        if done.code != 0:
+            raise RuntimeFailure(f"files cannot be unpacked in main: {done.output.decode('utf-8', 'replace').strip()[-200:]}")
+
+    def finish(self) -> bytes:
+        """Kill `main`, then the world, then return the event log's bytes."""
+        if self.has_main:
+            self._kill("main")
+        self.has_main = False
+        # Nobody else is left on this network, so whoever answers is the world.
+        self.call(WireRequest("GET", b"/healthz"))
+        self._kill("world")
+        try:
+            return self._folder.read("state/events.jsonl", LOG_MB * MEGABYTE)
+        except OSError as error:
+            raise WorldFailure(f"the world left no event log: {error}") from None
+
+    def kill(self) -> None:
+        """Kill every process of this pod, from any thread."""
+        if self._sandbox is not None:
+            self._sandbox.kill()
+
+    def close(self) -> None:
+        """Kill and remove everything of this pod; safe to call twice."""
+        if self._sandbox is not None:
+            self._sandbox.close()
+        for end in (self._link, self._far_link):
+            _hang_up(end)
+        for control in (self._outer, self._world, self._main):
+            control.close()
+        self._folder.remove()
+
+    def _start_rooms(self, nothing: int, said: int) -> None:
+        spec, rooms = self._spec, self._environments
+        self._start_room("world", world_room(self._folder, rooms.room("world"), spec.task), self._world, nothing, said)
+        env = world_env(spec.seed, spec.key, json.dumps(dict(spec.overrides)), self._token)
+        with self._folder.log("world.log") as log:
+            serve = ["python3", "-m", "worlds.core.serve"]
+            self._world.start("serve", serve, [nothing, log, log], env, "/srv/world", vital=True)
+            far = self._far_link.fileno()
+            self._world.start("bridge", ["python3", "-m", "worlds.core.bridge"], [far, far, log], BASE_ENV)
+        self._far_link.close()
+        if self.has_main:
+            self._start_room("main", main_room(self._folder, rooms.room("agent"), spec.task), self._main, nothing, said)
+
+    def _start_room(self, name: str, argv: Sequence[str], control: Control, nothing: int, said: int) -> None:
+        self._outer.start(name, argv, [nothing, nothing, said, control.far.fileno()], {})
+        control.far.close()
+
+    def _ask_runner(self, asked: bytes, limit_s: float) -> bytes:
+        """One start of the runner in `main`; raises TimeoutError when it does not answer in time."""
+        until = time.monotonic() + limit_s
+        near, far = socket.socketpair()
+        with closing(near), null() as nothing:
+            try:
+                with closing(far):
+                    env = agent_env(self._spec.task.file.environment.env)
+                    self._main.start("command", commands.RUNNER, [far.fileno(), far.fileno(), nothing], env, "/workspace")
+                near.settimeout(limit_s)
+                near.sendall(asked)
+                return commands.read_answer(lambda: _receive(near, until))
+            except TimeoutError:
+                raise
+            except OSError:
+                return b""
+
+    def _kill(self, name: str) -> None:
+        """Kill a room and wait until nothing of it is left; raises RuntimeFailure when that cannot be told."""
+        try:
+            self._outer.kill(name)
+        except OSError:
+            raise RuntimeFailure(f"the sandbox of this pod is gone: {self._folder.tail('sandbox.log') or 'killed'}") from None
+        if self._outer.ended(name, KILL_LIMIT_S) is None:
+            raise RuntimeFailure(f"{name} still runs {KILL_LIMIT_S:g} s after it was killed")
+
+    def _call_as_host(self, made: WireRequest) -> WireResponse:
+        return self.call(made.with_header(HOST_HEADER, self._token))
+
+    def _instruction(self) -> str:
+        answer = self._call_as_host(WireRequest("GET", b"/instruction"))
+        if answer.status != 200:
+            raise WorldFailure(f"the world answered {answer.status} when asked for its instruction")
+        return answer.body.decode()
+
+    def _asking(self, ask: Callable[[], T]) -> T:
+        """Ask the world; where that fails, say who was to blame and what it said last."""
+        try:
+            return ask()
+        except (WorldFailure, OSError) as failure:
+            if self._sandbox is None or not self._sandbox.running or self._outer.ended("world") is not None:
+                raise RuntimeFailure(f"the sandbox ended: {self._folder.tail('sandbox.log') or 'it was killed'}") from None
+            code = self._world.ended("serve", NOTICE_LIMIT_S)
+            if code is None:
+                raise
+            said = self._folder.tail("world.log") or "no output"
+            raise WorldFailure(f"{failure}; its process ended with {code}: {said}") from None
+
+
+def _receive(link: socket.socket, until: float) -> bytes:
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    link.settimeout(left)
+    return link.recv(CHUNK)
+
+
+def _hang_up(link: socket.socket) -> None:
+    with suppress(OSError):
+        link.shutdown(socket.SHUT_RDWR)
+    link.close()

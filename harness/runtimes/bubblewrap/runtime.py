@@ -1,0 +1,143 @@
+"""Episodes in bubblewrap sandboxes: no daemon, no images, a third of a second a pod; the default where there is no Docker.
+
+A pod is a tree of sandboxes of this process (`bubblewrap_pod`), a verdict one more sandbox, without network. They die with
+this process, however it ends; what can be left is a folder of files, which names its owner and is swept at the next start.
+What the kernel cannot limit without a container engine is said by `limits`.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from harness.errors import HarnessError, RuntimeFailure
+from harness.registry import Task
+from harness.runtimes.base import ROOT, EpisodeSpec, Judgement, Pod, Probe, Say
+from harness.runtimes.bubblewrap.environments import Environments
+from harness.runtimes.bubblewrap.folders import sweep_folders
+from harness.runtimes.bubblewrap.judge import Judging
+from harness.runtimes.bubblewrap.pod import BubblewrapPod
+from harness.runtimes.bubblewrap.probe import try_out
+from harness.runtimes.bubblewrap.view import is_root
+
+TEMPLATES: Mapping[str, tuple[str, str]] = {
+    "environment/Dockerfile": (r"FROM parley/agent:1", ""),
+    "environment/api/Dockerfile": (r"FROM parley/world:1", r"COPY (--\S+ )*.+ /srv/world/?"),
+    "tests/Dockerfile": (r"FROM parley/verifier:1", r"COPY (--\S+ )*.+ /tests/?|RUN mkdir -p [/\w ]+"),
+}
+"""The first line of each Dockerfile, and what its other lines may be: what the sandboxes do without building anything."""
+
+
+class _Killable(Protocol):
+    def kill(self) -> None: ...
+
+
+class BubblewrapRuntime:
+    """The runtime `bubblewrap`."""
+
+    name = "bubblewrap"
+
+    def __init__(self, *, root: Path = ROOT, cache: Path | None = None, say: Say = lambda line: None) -> None:
+        self.environments = Environments(root, cache, say)
+        self._lock = threading.Lock()
+        self._live: defaultdict[str, set[_Killable]] = defaultdict(set)
+        self._aborted: set[str] = set()
+
+    def probe(self) -> Probe:
+        """Whether a pod's worth of sandboxes works here; never raises."""
+        began = time.monotonic()
+        try:
+            try_out(self.environments)
+        except (HarnessError, OSError) as error:
+            return Probe(False, str(error))
+        how = "as root, each sandbox under its own user id" if is_root() else "in user namespaces"
+        return Probe(True, f"a sandboxed program answered in {time.monotonic() - began:.1f} s, {how}")
+
+    def limits(self) -> str:
+        """What this runtime cannot do here, in one line."""
+        missing = ["memory and CPU of a whole pod are not limited (no control group), only those of each process"]
+        missing.append("system calls are not filtered")
+        if not is_root():
+            missing.append("the agent and the world run under one user id, apart in namespaces only")
+        if not list(Path("/usr/lib").glob("*/faketime/libfaketime.so.1")):
+            missing.append("programs read the machine's date, not the world's (apt-get install libfaketime)")
+        return "; ".join(missing)
+
+    def set_up(self) -> None:
+        """Build the rooms' environments."""
+        self.environments.digests()
+
+    def refuses(self, task: Task) -> str | None:
+        """Why sandboxes cannot run a task: it is foreign, or its Dockerfiles build something."""
+        if task.parley is None:
+            return f"{task.path}/task.toml:1: a foreign Harbor task needs Docker"
+        return next((why for name in TEMPLATES if (why := _differs(task.path / name, *TEMPLATES[name]))), None)
+
+    def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
+        """Build the rooms' environments; their digests by room."""
+        return self.environments.digests()
+
+    @contextmanager
+    def open(self, spec: EpisodeSpec) -> Iterator[Pod]:
+        """A pod, ready to answer."""
+        pod = BubblewrapPod(spec, self.environments)
+        try:
+            with self._killable(spec.run_id, pod):
+                pod.start()
+                yield pod
+        finally:
+            pod.close()
+
+    def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
+        """Run the task's hidden tests over a log, in a sandbox without network."""
+        judging = Judging(spec.task, self.environments.room("verifier"), log)
+        try:
+            with self._killable(spec.run_id, judging):
+                return judging.run()
+        finally:
+            judging.close()
+
+    def sweep(self) -> list[str]:
+        """Remove the folders that dead runs of this host left behind; their processes died with them."""
+        return sweep_folders()
+
+    def abort(self, run_id: str) -> None:
+        """Kill everything of a run, from any thread; nothing of it starts any more."""
+        with self._lock:
+            self._aborted.add(run_id)
+            live = list(self._live[run_id])
+        for one in live:
+            one.kill()
+
+    @contextmanager
+    def _killable(self, run_id: str, one: _Killable) -> Iterator[None]:
+        """Let `abort` reach something while the context is open; raises RuntimeFailure for a run that was aborted."""
+        with self._lock:
+            if run_id in self._aborted:
+                raise RuntimeFailure(f"run {run_id} was aborted")
+            self._live[run_id].add(one)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._live[run_id].discard(one)
+
+
+def _differs(dockerfile: Path, first: str, others: str) -> str | None:
+    """Where a Dockerfile is not the template, as `path:line: what`."""
+    try:
+        lines = dockerfile.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        return f"{dockerfile}:1: {error.strerror}; bubblewrap runs only tasks made from the template"
+    stripped = [(number, line.strip()) for number, line in enumerate(lines, 1)]
+    written = [(number, line) for number, line in stripped if line and not line.startswith("#")]
+    for place, (number, line) in enumerate(written):
+        if not re.fullmatch(others if place else first, line):
+            return f"{dockerfile}:{number}: {line[:60]!r} is not in the template, so this task needs Docker"
+    return None if written else f"{dockerfile}:1: it is empty, so this task needs Docker"

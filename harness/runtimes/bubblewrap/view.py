@@ -1,0 +1,164 @@
+"""What a sandbox sees and may use, as bwrap arguments: the system's programs, one room's environment, sized tmpfs, no more.
+
+1. Shown are folders of /usr, one by one, and a small /etc made for the episode. Hidden are /usr/local, every folder of
+   packages of this host's own Pythons, and wherever this project, its environment or the tasks lie below /usr.
+2. Nothing is writable but what is mounted so: the root and /dev are read-only in the end.
+3. As root, each sandbox gets user ids that nobody else has, so that its limit on processes is its own (the kernel counts
+   them by user). Anybody else gets a user namespace, in which the kernel counts anew.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import sys
+from functools import cache
+from pathlib import Path
+
+from harness.errors import RuntimeFailure
+from harness.runtimes.base import ROOT
+
+SHOWN = ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "share")
+"""Folders of /usr that hold programs; not local, src, include, games."""
+
+PARENTS = ("/usr", "/opt", "/run", "/srv", "/logs")
+"""Folders in which others are mounted."""
+
+ROOT_KEEPS = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_CHOWN")
+"""What PID 1 needs to start others as another user, and to make room. Whoever it starts has none of it."""
+
+MEGABYTE = 1 << 20
+OWN_USER = 1000
+FIRST_USER, LAST_USER = 0x70000000, 0x7FFFFFFF
+"""A range of user ids that no distribution gives to anybody."""
+
+
+def is_root() -> bool:
+    """Whether sandboxes are made with root's own rights rather than in user namespaces."""
+    return os.geteuid() == 0
+
+
+def bwrap() -> str:
+    """The path of bwrap; raises RuntimeFailure where it is missing."""
+    found = shutil.which("bwrap")
+    if found is None:
+        raise RuntimeFailure("bubblewrap is not installed (no bwrap on PATH)", hint="apt-get install bubblewrap")
+    return found
+
+
+def fresh_user() -> int | None:
+    """A user id for one sandbox's programs; None where its user namespace has just one."""
+    if not is_root():
+        return None
+    return FIRST_USER + secrets.randbelow(LAST_USER - FIRST_USER) if _maps(LAST_USER) else 20_000 + secrets.randbelow(40_000)
+
+
+def shared() -> list[str]:
+    """The outer sandbox of a pod: this host's files, but a network (loopback, up) and a pid namespace of its own."""
+    own = [] if is_root() else ["--unshare-user"]
+    alone = ["--unshare-net", "--unshare-pid", "--as-pid-1", "--die-with-parent"]
+    return [bwrap(), *own, *alone, "--dev-bind", "/", "/", "--proc", "/proc"]
+
+
+def isolated(hostname: str, *, network: bool) -> list[str]:
+    """A sandbox that sees nothing yet; `network` joins the network of whoever starts it, which is loopback only."""
+    own = ["--unshare-user", "--uid", str(OWN_USER), "--gid", str(OWN_USER)]
+    if is_root():
+        own = ["--cap-drop", "ALL", *(part for name in ROOT_KEEPS for part in ("--cap-add", name))]
+    alone = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1", "--die-with-parent"]
+    net = [] if network else ["--unshare-net"]
+    return [bwrap(), *own, *alone, *net, "--hostname", hostname, "--new-session", "--clearenv"]
+
+
+def system() -> list[str]:
+    """The system's programs and libraries, read-only, without what was installed beside them."""
+    # bwrap would make these itself, and close them to all but root.
+    view = [part for place in PARENTS for part in ("--dir", place)]
+    for name in SHOWN:
+        view += _shown(Path("/usr") / name)
+    for name in SHOWN[:5]:
+        view += _shown(Path("/") / name)
+    return view + [part for path in _hidden() for part in ("--tmpfs", str(path), "--remount-ro", str(path))]
+
+
+def devices() -> list[str]:
+    """/proc of its own pid namespace, and the harmless devices."""
+    shm = ["--perms", "1777", *tmpfs("/dev/shm", 64)]
+    return ["--proc", "/proc", "--dev", "/dev", *shm, "--remount-ro", "/dev"]
+
+
+def tmpfs(place: str, megabytes: int) -> list[str]:
+    """A folder in memory that takes so much and no more."""
+    return ["--size", str(megabytes * MEGABYTE), "--tmpfs", place]
+
+
+def read_only(*pairs: tuple[Path, str]) -> list[str]:
+    """Binds from this host, in order."""
+    return [part for source, place in pairs for part in ("--ro-bind", str(source), place)]
+
+
+def write_etc(folder: Path, python: Path, user: int | None) -> None:
+    """The files of a small /etc: who one is, where `api` is, and links that programs are found by."""
+    folder.mkdir()
+    number = OWN_USER if user is None else user
+    texts = {
+        "hosts": "127.0.0.1 localhost api\n",
+        "passwd": f"root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:{number}:{number}::/workspace:/bin/bash\n",
+        "group": f"root:x:0:\nagent:x:{number}:\n",
+        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+        "resolv.conf": "",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="ascii")
+    shutil.copyfile(python / "etc" / "ld.so.cache", folder / "ld.so.cache")
+    (folder / "alternatives").mkdir()
+    for name in _sitecustomized():
+        (folder / name).mkdir()
+        # Debian's /usr/bin/python3 finds its sitecustomize through a link into /etc.
+        shutil.copyfile(next(python.glob("lib*/python3*/sitecustomize.py")), folder / name / "sitecustomize.py")
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def etc(folder: Path) -> list[str]:
+    """A small /etc, with this host's alternatives (`awk` is one)."""
+    alternatives = Path("/etc/alternatives")
+    return read_only((folder, "/etc"), *([(alternatives, str(alternatives))] if alternatives.is_dir() else []))
+
+
+def limits(*, memory_mb: int, processes: int, file_mb: int) -> dict[str, int]:
+    """Resource limits of each process. Address space is four times memory: a thread reserves far more than it uses."""
+    memory = memory_mb * MEGABYTE
+    return {
+        "DATA": memory, "AS": max(4 * memory, 4096 * MEGABYTE), "FSIZE": file_mb * MEGABYTE,
+        "NPROC": processes, "NOFILE": 1024, "CORE": 0,
+    }  # fmt: skip
+
+
+def _shown(path: Path) -> list[str]:
+    if path.is_symlink():
+        return ["--symlink", str(path.readlink()), str(path)]
+    return ["--ro-bind", str(path), str(path)] if path.is_dir() else []
+
+
+@cache
+def _hidden() -> tuple[Path, ...]:
+    """Folders below what is shown that hold packages of this host's Pythons, or this project."""
+    places = [path for kind in ("site", "dist") for path in Path("/usr").glob(f"lib*/python3*/{kind}-packages")]
+    ours = [path for path in (ROOT, Path(sys.prefix)) if path != Path("/usr")]
+    seen = {path.resolve() for path in (*places, *ours) if path.is_dir()}
+    return tuple(sorted(path for path in seen if any(path.is_relative_to(Path("/usr") / name) for name in SHOWN)))
+
+
+@cache
+def _sitecustomized() -> tuple[str, ...]:
+    """Folders of /etc that a Python of this host's /usr takes its sitecustomize from."""
+    links = [path.readlink() for path in Path("/usr/lib").glob("python3*/sitecustomize.py") if path.is_symlink()]
+    return tuple(sorted({link.parent.name for link in links if link.is_relative_to("/etc")}))
+
+
+def _maps(user: int) -> bool:
+    """Whether this user namespace has such a user id at all."""
+    ranges = [line.split() for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()]
+    return any(int(first) <= user < int(first) + int(length) for first, _, length in ranges)

@@ -1,0 +1,82 @@
+"""Which runtime a run uses: the one asked for, or the best that really works here, decided once by running a pod.
+
+Best first: Docker, bubblewrap, in process. `auto` says what it chose and why not the better ones. A runtime that was asked
+for by name and does not work is an error; `auto` never is, because in process always works, unless the agent needs hands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from harness.agents.base import Agent
+from harness.errors import HarnessError, RuntimeFailure, UsageError
+from harness.registry import Task
+from harness.runtimes.base import Probe, Runtime
+from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
+from harness.runtimes.docker.runtime import DockerRuntime
+from harness.runtimes.inprocess import InProcessRuntime
+
+Say = Callable[[str], None]
+
+RUNTIMES: dict[str, Callable[[Say], Runtime]] = {
+    "docker": lambda say: DockerRuntime(say=say),
+    "bubblewrap": lambda say: BubblewrapRuntime(say=say),
+    "inprocess": lambda say: InProcessRuntime(),
+}
+"""Best first."""
+
+
+def choose_runtime(name: str, tasks: Sequence[Task], agent: Agent, say: Say) -> Runtime:
+    """The runtime to use for these tasks and this agent; raises UsageError or RuntimeFailure before anything starts."""
+    if name == "auto":
+        return _best(tasks, agent, say)
+    if name not in RUNTIMES:
+        raise UsageError(f"runtime must be one of auto, {', '.join(RUNTIMES)}, not {name!r}")
+    runtime = RUNTIMES[name](say)
+    if why := _unfit(runtime, tasks, agent):
+        raise why
+    probe = _probed(runtime)
+    if not probe.ok:
+        raise RuntimeFailure(f"{name} does not work here: {probe.why}", hint="harness doctor")
+    return runtime
+
+
+def _best(tasks: Sequence[Task], agent: Agent, say: Say) -> Runtime:
+    passed_over: list[str] = []
+    problem: HarnessError | None = None
+    for name, make in RUNTIMES.items():
+        runtime = make(say)
+        unfit = _unfit(runtime, tasks, agent)
+        problem = problem or unfit
+        probe = Probe(False, str(unfit)) if unfit else _probed(runtime)
+        if probe.ok:
+            say(f"runtime: {name} ({probe.why})")
+            for line in passed_over:
+                say(f"  not {line}")
+            return runtime
+        passed_over.append(f"{name}: {probe.why}")
+    raise problem or RuntimeFailure(f"no runtime works here: {'; '.join(passed_over)}", hint="harness doctor")
+
+
+def _probed(runtime: Runtime) -> Probe:
+    """Whether a runtime works, after setting it up where that was all that was missing."""
+    probe = runtime.probe()
+    if not probe.missing:
+        return probe
+    try:
+        runtime.set_up()
+    except HarnessError as failure:
+        return Probe(False, f"{failure}" + (f"; try: {failure.hint}" if failure.hint else ""))
+    return runtime.probe()
+
+
+def _unfit(runtime: Runtime, tasks: Sequence[Task], agent: Agent) -> HarnessError | None:
+    """Why a runtime cannot serve these tasks and this agent, whatever works here."""
+    for task in tasks:
+        if why := runtime.refuses(task):
+            return UsageError(why, hint="harness run --runtime docker")
+        try:
+            agent.needs_main(task, runtime.name)
+        except HarnessError as error:
+            return error
+    return None

@@ -1,0 +1,1 @@
+"""The runtime `docker`: pods of hardened containers, their images, and foreign Harbor tasks."""

@@ -1,0 +1,259 @@
+"""One episode's pod in Docker: the world with its bridge, and `main` in the same network namespace, loopback only.
+
+1. `api` is 127.0.0.1 in a namespace without any other interface: no bridge network, no egress.
+2. Everyone drops all capabilities, may gain none, and has limits on memory, processes and CPU. The world's root is
+   read-only but for its log volume; `main`'s is read-only but for two sized tmpfs.
+3. The world writes its clock into a small volume that `main` sees read-only.
+4. The first process of `main` belongs to nobody, so an agent that kills all it can does not end its own container.
+5. Each container has a deadline of its own, for the day when nobody is left to remove it.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from typing import Any, TypeVar
+
+from harness.errors import RuntimeFailure, WorldFailure
+from harness.registry import Task
+from harness.runtimes import commands
+from harness.runtimes.archives import pack
+from harness.runtimes.base import CommandResult, EpisodeSpec
+from harness.runtimes.bridge import Bridge
+from harness.runtimes.docker.engine import Engine, Exec
+from harness.runtimes.owner import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, this_owner
+from worlds.core.referee import HOST_HEADER
+from worlds.core.wire import WireRequest, WireResponse, request
+
+AGENT, NOBODY, VERIFIER = "1000:1000", "65534:65534", "1002:1002"
+CLOCK = "/run/parley"
+LOG = "/state/events.jsonl"
+LOG_LIMIT = 64 << 20
+WORLD_MB, VERIFIER_MB, MAIN_MB = 1024, 1024, 2048
+PIDS = 256
+_LOGGED = {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}}
+_UNLOGGED = {"Type": "none", "Config": {}}
+_TMPFS = "exec,nosuid,nodev,size=256m"
+# A container at its limit of processes refuses an exec now and then; that is Docker's word, not the command's.
+_EXEC_TRIES, _EXEC_PAUSE_S = 3, 0.3
+_SETTLE_TRIES, _SETTLE_PAUSE_S = 20, 0.05
+T = TypeVar("T")
+Check = Callable[[], None]
+
+
+def labels(spec: EpisodeSpec) -> dict[str, str]:
+    """What marks a container or volume as this episode's, and this process's."""
+    return {RUN_LABEL: spec.run_id, EPISODE_LABEL: spec.episode_id, OWNER_LABEL: this_owner()}
+
+
+def hardened(memory_mb: int, cpus: float, **more: Any) -> dict[str, Any]:
+    """The host settings that every container of ours has."""
+    return {
+        "cap_drop": ["ALL"], "security_opt": ["no-new-privileges"], "init": True, "pids_limit": PIDS,
+        "mem_limit": f"{memory_mb}m", "memswap_limit": f"{memory_mb}m", "nano_cpus": int(cpus * 1e9), "log_config": _LOGGED,
+        **more,
+    }  # fmt: skip
+
+
+def deadline_s(task: Task, wall_s: float) -> int:
+    """Real seconds after which a container ends by itself: the longest an episode may take, and a margin."""
+    return int(max(task.file.agent.timeout_sec or 0, wall_s) + task.file.verifier.timeout_sec + 600)
+
+
+class DockerPod:
+    """One open episode of a task of ours."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        spec: EpisodeSpec,
+        images: Mapping[str, str],
+        *,
+        pool: Executor,
+        check: Check,
+        cpus: float,
+        wall_s: float,
+    ) -> None:
+        """`check` is called after each creation and raises when the run was aborted meanwhile."""
+        self._engine, self._spec, self._images, self._pool, self._cpus = engine, spec, images, pool, cpus
+        self._check = check
+        self._deadline = str(deadline_s(spec.task, wall_s))
+        self._token = secrets.token_hex(16)
+        self._world = self._main = self._clock = ""
+        self._bridge_exec: Exec | None = None
+        self._bridge: Bridge | None = None
+        self.instruction = ""
+        self.has_main = spec.needs_main
+
+    def start(self) -> None:
+        """Create and start everything; return when the world has answered."""
+        if self._spec.needs_main:
+            self._clock = f"parley-clock-{secrets.token_hex(6)}"
+            with self._engine.doing("creating the clock volume") as api:
+                api.create_volume(self._clock, labels=labels(self._spec))
+        self._world = self._create_world()
+        self._check()
+        self._engine.start(self._world)
+        main: Future[None] | None = self._pool.submit(self._start_main) if self._spec.needs_main else None
+        try:
+            self._bridge_exec = self._engine.execute(self._world, ["python3", "-m", "worlds.core.bridge"])
+            self._bridge = Bridge(self._bridge_exec.frames.send, self._bridge_exec.frames.receive)
+            self._asking(self._bridge.wait_ready)
+            self.instruction = self._instruction()
+        finally:
+            if main is not None:
+                main.result()
+
+    def call(self, made: WireRequest) -> WireResponse:
+        """Send one request to the world; raises WireError, WorldFailure (the world is gone), RuntimeFailure."""
+        bridge = self._open_bridge()
+        return self._asking(lambda: bridge.call(made))
+
+    def call_as_host(self, made: WireRequest) -> WireResponse:
+        """The same, with the token that opens host-only routes."""
+        return self.call(made.with_header(HOST_HEADER, self._token))
+
+    def stop(self, cause: str) -> None:
+        """Tell the world that a budget only the harness counts ran out."""
+        self.call_as_host(request("POST", "/stop", body=json.dumps({"cause": cause})))
+
+    def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
+        """Run a command in `main`, in a new session, killed by group at `timeout_s` real seconds."""
+        if not self._main:
+            raise RuntimeFailure("this episode was opened without main", hint="EpisodeSpec(needs_main=True)")
+        asked = commands.request(command, timeout_s=timeout_s, stdin=stdin, virtual_time=virtual_time)
+        for _ in range(_EXEC_TRIES):
+            try:
+                found = self._run(asked, timeout_s)
+            except RuntimeFailure:
+                if not self._starved():
+                    raise
+                return CommandResult(commands.KILLED, b"this machine ran out of memory and is gone\n")
+            if found is not None:
+                return found
+            time.sleep(_EXEC_PAUSE_S)
+        # Docker works, but `main` is so full that nothing more starts in it: that is the agent's own doing.
+        return CommandResult(commands.KILLED, f"{command[0]} cannot be started, {_EXEC_TRIES} times\n".encode())
+
+    def put(self, files: Mapping[str, bytes]) -> None:
+        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent."""
+        for path in files:
+            if not path.startswith(("/workspace/", "/tmp/")) or ".." in path.split("/"):
+                raise RuntimeFailure(f"files enter main under /workspace or /tmp, not at {path}")
+        unpack = ("tar", "-xf", "-", "-C", "/", "--no-overwrite-dir")
+        done = self.run(unpack, timeout_s=60, stdin=pack(files, mode=0o755), virtual_time=False)
+        if done.code != 0:
+            raise RuntimeFailure(f"files cannot be unpacked in main: {done.output.decode('utf-8', 'replace').strip()[-200:]}")
+
+    def finish(self) -> bytes:
+        """Kill `main`, then the world, then return the event log's bytes."""
+        if self._main:
+            self._engine.remove(self._main)
+        self._main = ""
+        self.call(WireRequest("GET", b"/healthz"))
+        self._engine.kill(self._world)
+        files = self._engine.fetch(self._world, LOG, LOG_LIMIT)
+        if not files:
+            raise WorldFailure("the world left no event log")
+        return files["events.jsonl"]
+
+    def close(self) -> bool:
+        """Kill and remove everything of this pod; safe to call twice; False where something is still held."""
+        if self._bridge_exec is not None:
+            self._bridge_exec.close()
+            self._bridge_exec = None
+        for container in filter(None, (self._main, self._world)):
+            self._engine.remove(container)
+        gone = not self._clock or self._engine.remove_volume(self._clock)
+        self._main = self._world = self._clock = ""
+        return gone
+
+    def _create_world(self) -> str:
+        environment = {
+            "PARLEY_SEED": str(self._spec.seed),
+            "PARLEY_KEY": self._spec.key,
+            "PARLEY_OPTIONS": json.dumps(dict(self._spec.overrides)),
+            "PARLEY_HOST_TOKEN": self._token,
+        }
+        mounts = [f"{self._clock}:{CLOCK}"] if self._clock else []
+        alone = {"network_mode": "none", "extra_hosts": {"api": "127.0.0.1"}, "read_only": True, "binds": mounts}
+        return self._engine.create(
+            self._images["world"], ["timeout", "-s", "KILL", self._deadline, "python3", "-m", "worlds.core.serve"],
+            host=hardened(WORLD_MB, self._cpus, tmpfs={"/tmp": "size=16m"}, **alone),
+            hostname="api", volumes=["/state"], environment=environment, labels=labels(self._spec), name=_name("world"),
+        )  # fmt: skip
+
+    def _start_main(self) -> None:
+        environment = self._spec.task.file.environment
+        shared = {"network_mode": f"container:{self._world}", "read_only": True, "binds": [f"{self._clock}:{CLOCK}:ro"]}
+        places = {"/workspace": f"{_TMPFS},uid=1000,gid=1000,mode=0755", "/tmp": f"{_TMPFS},mode=1777"}
+        cpus = min(environment.cpus or self._cpus, self._cpus)
+        main = self._engine.create(
+            self._images["agent"], ["/usr/bin/sleep", self._deadline], user=NOBODY, environment=dict(environment.env),
+            host=hardened(environment.memory_mb or MAIN_MB, cpus, tmpfs=places, **{**shared, "log_config": _UNLOGGED}),
+            labels=labels(self._spec), name=_name("main"), entrypoint=[],
+        )  # fmt: skip
+        self._main = main
+        self._check()
+        self._engine.start(main)
+
+    def _instruction(self) -> str:
+        answer = self.call_as_host(WireRequest("GET", b"/instruction"))
+        if answer.status != 200:
+            raise WorldFailure(f"the world answered {answer.status} when asked for its instruction")
+        return answer.body.decode()
+
+    def _run(self, asked: bytes, timeout_s: float) -> CommandResult | None:
+        """One start of the runner; None where Docker could not start it."""
+        runner = self._engine.execute(self._main, commands.RUNNER, user=AGENT, workdir="/workspace")
+        try:
+            runner.limit(timeout_s + commands.GRACE_S)
+            runner.frames.send(asked)
+            answer = commands.read_answer(runner.frames.receive)
+        except TimeoutError:
+            return CommandResult(None, b"")
+        except OSError:
+            answer = b""
+        finally:
+            runner.close()
+        if (found := commands.result(answer)) is not None:
+            return found
+        return CommandResult(commands.KILLED, runner.frames.stderr) if runner.started() else None
+
+    def _starved(self) -> bool:
+        """Whether `main` is gone because its memory was used up, which nobody but the agent can do."""
+        state = self._engine.state(self._main)
+        return bool(not state["Running"] and state.get("OOMKilled"))
+
+    def _open_bridge(self) -> Bridge:
+        if self._bridge is None:
+            raise RuntimeFailure("the pod is not open")
+        return self._bridge
+
+    def _asking(self, ask: Callable[[], T]) -> T:
+        """Ask the world; where that fails, say what became of its container."""
+        try:
+            return ask()
+        except WorldFailure as failure:
+            state = self._final_state()
+            if state["Running"]:
+                raise
+            said = self._engine.log_tail(self._world).decode("utf-8", "replace").strip()[-600:]
+            ended = f"{state['ExitCode']}{' (out of memory)' if state.get('OOMKilled') else ''}"
+            raise WorldFailure(f"{failure}; its container ended with {ended}: {said or 'no output'}") from None
+
+    def _final_state(self) -> dict[str, Any]:
+        """The world's state once it has settled: its bridge ends a moment before Docker notes that the container has."""
+        for _ in range(_SETTLE_TRIES):
+            state = self._engine.state(self._world)
+            if not state["Running"]:
+                break
+            time.sleep(_SETTLE_PAUSE_S)
+        return state
+
+
+def _name(room: str) -> str:
+    return f"parley-{room}-{secrets.token_hex(6)}"

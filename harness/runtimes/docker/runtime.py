@@ -1,0 +1,253 @@
+"""Episodes in Docker: a pod per episode, and a verifier that no agent code ever shared a container with.
+
+The engine is found and the SDK imported when first needed. Everything created carries the run, the episode and its owner,
+so that one run can be killed from any thread (`abort`) and what dead runs left can be told from what live ones use (`sweep`).
+"""
+
+from __future__ import annotations
+
+import secrets
+import tarfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from harness.errors import HarnessError, RuntimeFailure, VerifierFailure, boundary
+from harness.registry import Task
+from harness.runtimes.base import ROOT, EpisodeSpec, Judgement, Pod, Probe
+from harness.runtimes.docker.engine import Engine, regular_files
+from harness.runtimes.docker.foreign import ForeignPod, build_images, unsupported
+from harness.runtimes.docker.images import Images
+from harness.runtimes.docker.pod import LOG, VERIFIER, VERIFIER_MB, DockerPod, deadline_s, hardened, labels
+from harness.runtimes.docker.sweep import remove_episode, remove_run, sweep
+from harness.runtimes.owner import OWNER_LABEL, this_owner
+
+VERDICT_LIMIT = 1 << 20
+_LOG_TAIL = 600
+_TESTS = """
+cat > "$1"
+timeout -s KILL "$2" bash /tests/test.sh > /tmp/whole.log 2>&1 < /dev/null
+code=$?
+tail -c 262144 /tmp/whole.log > /tmp/verifier.log
+tar -cf - -C /logs/verifier . -C /tmp verifier.log
+exit $code
+"""
+_BUILDERS = 4
+"""Images built at once."""
+
+
+class DockerRuntime:
+    """The runtime `docker`."""
+
+    name = "docker"
+
+    def __init__(self, *, wall_s: float = 3600.0, root: Path = ROOT, say: Callable[[str], object] = lambda line: None) -> None:
+        """`wall_s` is the longest an agent may play; it only sets how late an abandoned container ends by itself."""
+        self.wall_s, self._root, self._say = wall_s, root, say
+        self._pool = ThreadPoolExecutor(max_workers=32, thread_name_prefix="parley-docker")
+        self._lock = threading.Lock()
+        self._task_images: dict[tuple[Path, str], dict[str, str]] = {}
+        self._foreign: dict[tuple[str, str], ForeignPod] = {}
+        self._verifiers: dict[tuple[str, str], Future[str]] = {}
+        self._aborted: set[str] = set()
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine; raises RuntimeFailure when none answers."""
+        return Engine()
+
+    @cached_property
+    def images(self) -> Images:
+        """The images of this engine."""
+        return Images(self.engine, self._root)
+
+    @cached_property
+    def _cpus(self) -> float:
+        """No more CPUs than the engine has, which it would refuse."""
+        with self.engine.doing("asking Docker for its CPUs") as api:
+            return float(min(2, api.info()["NCPU"]))
+
+    def probe(self) -> Probe:
+        """Whether a container of a world's image starts and answers here; never raises."""
+        try:
+            began = time.monotonic()
+            if not self.images.have_bases():
+                return Probe(False, "the base images are missing; run: make images", missing=True)
+            self._try_out()
+            return Probe(True, f"Docker {self.engine.version()} answered from a container in {time.monotonic() - began:.1f} s")
+        except HarnessError as error:
+            return Probe(False, str(error))
+
+    def set_up(self) -> None:
+        """Build the base images."""
+        self.images.build_bases(say=self._say)
+
+    def refuses(self, task: Task) -> str | None:
+        """Why Docker cannot run a task, or None; raises TaskInvalid for a foreign compose file out of bounds."""
+        return unsupported(task) if task.parley is None else None
+
+    def limits(self) -> str:
+        """What this runtime cannot limit: nothing."""
+        return ""
+
+    def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
+        """Build what changed; image ids by room for the base images, by `task:room` for those of a task."""
+        tags = dict(self.images.build_bases(say=self._say))
+        with ThreadPoolExecutor(max_workers=_BUILDERS) as pool:
+            for task, images in zip(tasks, pool.map(self._images_of, tasks), strict=True):
+                tags |= {f"{task.task_id}:{room}": tag for room, tag in images.items() if tag not in tags.values()}
+        return {name: self.images.image_id(tag) or "" for name, tag in tags.items()}
+
+    @contextmanager
+    def open(self, spec: EpisodeSpec) -> Iterator[Pod]:
+        """A pod, ready to answer."""
+        settings: dict[str, Any] = {"cpus": self._cpus, "wall_s": self.wall_s, "check": lambda: self._check_aborted(spec)}
+        images = self._images_of(spec.task)
+        foreign = ForeignPod(self.engine, spec, images, **settings) if spec.task.parley is None else None
+        pod = foreign or DockerPod(self.engine, spec, images, pool=self._pool, **settings)
+        whole = False
+        try:
+            self._check_aborted(spec)
+            pod.start()
+            self._check_aborted(spec)
+            if foreign is not None:
+                self._foreign[_name(spec)] = foreign
+            else:
+                self._verifiers[_name(spec)] = self._pool.submit(self._start_verifier, spec)
+            yield pod
+            whole = True
+        finally:
+            self._close(pod, spec, whole)
+
+    def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
+        """Run the task's hidden tests over a log, in a container without network; a foreign task was judged by `finish`.
+
+        An open pod has a verifier waiting, started while the agent played; afterwards one is made for the occasion.
+        """
+        self._check_aborted(spec)
+        if spec.task.parley is None:
+            return self._foreign_verdict(spec)
+        waiting = self._verifiers.pop(_name(spec), None)
+        container = waiting.result() if waiting else self._start_verifier(spec)
+        try:
+            self._check_aborted(spec)
+            return self._judge(container, spec, log)
+        finally:
+            self.engine.remove(container)
+
+    def sweep(self) -> list[str]:
+        """Remove what dead runs of this host left behind, and name it."""
+        return sweep(self.engine)
+
+    def abort(self, run_id: str) -> None:
+        """Kill and remove everything of a run, from any thread; nothing of it starts any more."""
+        self._aborted.add(run_id)
+        remove_run(self.engine, run_id)
+
+    def _images_of(self, task: Task) -> dict[str, str]:
+        key = (task.path, task.digest)
+        with self._lock:
+            known = self._task_images.get(key)
+        if known is None:
+            known = self.images.task_images(task) if task.parley else build_images(task, self.images)
+            with self._lock:
+                self._task_images[key] = known
+        return known
+
+    def _start_verifier(self, spec: EpisodeSpec) -> str:
+        """A verifier that waits: no agent code ever shares a namespace, a volume or a network with it."""
+        container = self.engine.create(
+            self._images_of(spec.task)["verifier"], ["sleep", str(deadline_s(spec.task, self.wall_s))], user=VERIFIER,
+            host=hardened(VERIFIER_MB, self._cpus, network_mode="none"), environment=dict(spec.task.file.verifier.env),
+            labels=labels(spec), name=f"parley-verifier-{secrets.token_hex(6)}",
+        )  # fmt: skip
+        try:
+            self._check_aborted(spec)
+            self.engine.start(container)
+        except BaseException:
+            self.engine.remove(container)
+            raise
+        return container
+
+    def _judge(self, container: str, spec: EpisodeSpec, log: bytes) -> Judgement:
+        limit = spec.task.file.verifier.timeout_sec
+        code, left = self._tested(container, int(limit), log)
+        output = left.get("verifier.log", b"")
+        try:
+            return Judgement(left["reward.json"], left["verdict.json"], output)
+        except KeyError as missing:
+            why = f"was killed at its limit of {limit:g} s" if code == 137 else f"ended with {code}"
+            tail = output.decode("utf-8", "replace").strip()[-_LOG_TAIL:]
+            raise VerifierFailure(f"the verifier {why} and left no {missing.args[0]}: {tail}") from None
+
+    def _tested(self, container: str, limit_s: int, log: bytes) -> tuple[int, dict[str, bytes]]:
+        """The exit code of the tests and the files they left: one program takes the log in and hands the outcome out.
+
+        Copying by archive costs the engine 70 ms of a processor each time, more than a verdict takes to reach.
+        """
+        running = self.engine.execute(container, ["bash", "-c", _TESTS, "tests", LOG, str(limit_s)], user=VERIFIER)
+        try:
+            running.limit(limit_s + 60)
+            with boundary(VerifierFailure, "the verifier", OSError, tarfile.TarError):
+                running.frames.send(log)
+                running.end_input()
+                data = bytearray()
+                while chunk := running.frames.receive():
+                    data += chunk
+                    if len(data) > VERDICT_LIMIT:
+                        raise VerifierFailure(f"the verifier left more than {VERDICT_LIMIT} bytes")
+                return running.code(), regular_files(bytes(data)) if data else {}
+        finally:
+            running.close()
+
+    def _close(self, pod: DockerPod | ForeignPod, spec: EpisodeSpec, whole: bool) -> None:
+        gone = False
+        self._foreign.pop(_name(spec), None)
+        try:
+            if (waiting := self._verifiers.pop(_name(spec), None)) is not None:
+                self.engine.remove(waiting.result())
+            gone = pod.close()
+        finally:
+            if not (whole and gone):
+                # Something was cut short: a container may have been created whose id never arrived.
+                remove_episode(self.engine, spec.run_id, spec.episode_id)
+
+    def _foreign_verdict(self, spec: EpisodeSpec) -> Judgement:
+        pod = self._foreign.get(_name(spec))
+        verdict = pod.verdict if pod else None
+        if verdict is None:
+            raise VerifierFailure("the pod of this foreign task was never finished")
+        if isinstance(verdict, VerifierFailure):
+            raise verdict
+        return verdict
+
+    def _check_aborted(self, spec: EpisodeSpec) -> None:
+        if spec.run_id in self._aborted:
+            raise RuntimeFailure(f"run {spec.run_id} was aborted")
+
+    def _try_out(self) -> None:
+        """Start the world's base image, isolated as an episode is, and run a program in it."""
+        marks = {OWNER_LABEL: this_owner()}
+        container = self.engine.create(
+            "parley/world:1", ["sleep", "60"], host=hardened(64, 1, network_mode="none", read_only=True), labels=marks
+        )
+        try:
+            self.engine.start(container)
+            said = self.engine.execute(container, ["python3", "-c", "input(); print('ready')"])
+            said.limit(30)
+            with self.engine.doing("speaking to a container"):
+                said.frames.send(b"\n")
+                if said.frames.receive() != b"ready\n":
+                    raise RuntimeFailure(f"a container said {said.frames.stderr[-200:]!r} instead of ready")
+            said.close()
+        finally:
+            self.engine.remove(container)
+
+
+def _name(spec: EpisodeSpec) -> tuple[str, str]:
+    return spec.run_id, spec.episode_id

@@ -1,0 +1,101 @@
+"""No sandbox at all: the world's app is called directly, thousands of requests a second.
+
+For oracle and violation proofs, tool-interface agents, seats and training loops. There is no `main`, so no shell. Task code
+is imported into this process, so folders from elsewhere need `--trust`, and nothing here isolates an agent's code: agents
+only ever hand in bytes.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+from harness.errors import RuntimeFailure
+from harness.judging import judge_in_process
+from harness.registry import Task
+from harness.runtimes.base import CommandResult, EpisodeSpec, Judgement, Pod, Probe
+from worlds.core.loading import open_world
+from worlds.core.referee import HOST_HEADER
+from worlds.core.testing import InProcess
+from worlds.core.wire import WireRequest, WireResponse, request
+
+
+class InProcessPod:
+    """One episode whose world lives in this process."""
+
+    has_main = False
+
+    def __init__(self, spec: EpisodeSpec) -> None:
+        self._token = secrets.token_hex(16)
+        folder = spec.task.world_folder
+        world = open_world(folder, seed=spec.seed, key=spec.key, overrides=spec.overrides, host_token=self._token)
+        self._send = InProcess(world)
+        self.instruction = world.instruction
+
+    def call(self, request: WireRequest) -> WireResponse:
+        """Send one request to the world."""
+        return self._send(request)
+
+    def stop(self, cause: str) -> None:
+        """Log a `stop` with its cause."""
+        self.call(request("POST", "/stop", headers={HOST_HEADER: self._token}, body=f'{{"cause":"{cause}"}}'))
+
+    def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
+        """There is nothing to run a command in; raises RuntimeFailure."""
+        raise RuntimeFailure("the in-process runtime has no main", hint="harness run --runtime bubblewrap")
+
+    def put(self, files: Mapping[str, bytes]) -> None:
+        """There is nowhere to put files; raises RuntimeFailure."""
+        raise RuntimeFailure("the in-process runtime has no main", hint="harness run --runtime bubblewrap")
+
+    def finish(self) -> bytes:
+        """The log."""
+        return self._send.log.dump()
+
+
+class InProcessRuntime:
+    """The runtime that is always there."""
+
+    name = "inprocess"
+
+    def probe(self) -> Probe:
+        """Always works."""
+        return Probe(True, "needs nothing, isolates nothing")
+
+    def set_up(self) -> None:
+        """Nothing to build."""
+
+    def refuses(self, task: Task) -> str | None:
+        """A foreign task has no world of ours to call."""
+        if task.parley is None:
+            return f"{task.path}/task.toml:1: a foreign Harbor task needs Docker"
+        return None
+
+    def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
+        """Nothing to build."""
+        return {}
+
+    def open(self, spec: EpisodeSpec) -> AbstractContextManager[Pod]:
+        """A new world."""
+        return _opened(spec)
+
+    def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
+        """One pytest session in this process."""
+        return judge_in_process(spec.task, [log])[0]
+
+    def limits(self) -> str:
+        """It limits nothing."""
+        return "runs task code in this process; agents without a shell only"
+
+    def sweep(self) -> list[str]:
+        """Leaves nothing behind, so finds nothing."""
+        return []
+
+    def abort(self, run_id: str) -> None:
+        """Holds nothing that outlives a call."""
+
+
+@contextmanager
+def _opened(spec: EpisodeSpec) -> Iterator[Pod]:
+    yield InProcessPod(spec)

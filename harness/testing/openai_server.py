@@ -1,0 +1,216 @@
+"""A local OpenAI-compatible server that plays scripts: the seam at which model clients are tested, through real HTTP.
+
+`with OpenAIServer(scripts) as server:` serves `server.url` from a thread; `python -m harness.testing.openai_server
+--script FILE --port 0` prints its URL and serves until it is interrupted.
+1. POST /v1/chat/completions answers with the first script that fits the conversation; GET /v1/models lists one model.
+2. Faults are real: a 429 carries Retry-After, a stall keeps the socket open, a truncated body closes it half way.
+3. Every request is kept in `server.requests`, headers and all, for assertions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import uvicorn
+from fastapi import FastAPI, Request, Response
+
+from harness.testing.scripts import Call, Fault, Messages, Reply, Script, Tokens, read_scripts
+from worlds.core.errors import ManifestError
+
+_START_S = 10.0
+
+
+@dataclass(frozen=True)
+class Received:
+    """One request as it arrived; `at` is on the monotonic clock."""
+
+    headers: dict[str, str]
+    body: dict[str, Any]
+    at: float
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The conversation it carried."""
+        messages: list[dict[str, Any]] = self.body["messages"]
+        return messages
+
+
+class _Server(uvicorn.Server):
+    """Ends within milliseconds, without a polite pause: tests start and stop many."""
+
+    async def main_loop(self) -> None:
+        while not self.should_exit:  # noqa: ASYNC110 - the flag is set by uvicorn's signal handler and other threads
+            await asyncio.sleep(0.005)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+
+
+class OpenAIServer:
+    """Scripts behind an HTTP port on loopback."""
+
+    def __init__(self, *scripts: Script, port: int = 0) -> None:
+        self.scripts = scripts
+        self.requests: list[Received] = []
+        self._attempts: Counter[str] = Counter()
+        # The protocol is named because asyncio switches Nagle's algorithm off (40 ms a request) only where it is.
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._socket.bind(("127.0.0.1", port))
+        self._socket.listen(128)
+        self._server = _Server(
+            uvicorn.Config(self._app(), log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off")
+        )
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        """What to give as --api-base."""
+        return f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        deadline = time.monotonic() + _START_S
+        while not self._server.started and time.monotonic() < deadline:
+            time.sleep(0.005)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+        self._server.should_exit = self._server.force_exit = True
+        self._thread.join(_START_S)
+        self._socket.close()
+
+    def serve(self) -> None:
+        """Serve in this thread until interrupted."""
+        self._server.run(sockets=[self._socket])
+
+    def _app(self) -> FastAPI:
+        app = FastAPI(openapi_url=None)
+        app.add_api_route("/v1/chat/completions", self._complete, methods=["POST"], response_class=Response)
+        app.add_api_route("/v1/models", self._models, methods=["GET"], response_class=Response)
+        return app
+
+    async def _models(self) -> Response:
+        return _json(200, {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "parley"}]})
+
+    async def _complete(self, request: Request) -> Response:
+        arrived, raw = time.monotonic(), await request.body()
+        try:
+            body = json.loads(raw)
+            messages: list[dict[str, Any]] = body["messages"]
+        except (ValueError, KeyError, TypeError):
+            return _refused(400, "the body must be JSON with messages")
+        if body.get("stream"):
+            return _refused(400, "this server does not stream")
+        self.requests.append(Received(dict(request.headers), body, arrived))
+        found = next((s for s in self.scripts if s.fits(messages)), None)
+        if found is None:
+            return _refused(400, "no script fits this conversation")
+        reply = found.reply(messages)
+        key = json.dumps(messages, sort_keys=True)
+        fault = reply.fault(self._attempts[key])
+        self._attempts[key] += 1
+        whole = _completion(reply, str(body.get("model")), messages, len(self.requests))
+        return await _broken(fault, whole) if fault else _json(200, whole)
+
+
+class _Truncated(Response):
+    """Announces its whole length, sends half of it, and lets the server close the connection."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content, 200, media_type="application/json")
+        self.body = content[: len(content) // 2]
+
+
+async def _broken(fault: Fault, whole: dict[str, Any]) -> Response:
+    if fault.kind == "stall":
+        await asyncio.sleep(fault.stall_s)
+        return _json(200, whole)
+    if fault.kind == "garbage":
+        return Response(b'{"id": "chatcmpl-1", "choices": [{"mess', 200, media_type="application/json")
+    if fault.kind == "truncated":
+        return _Truncated(json.dumps(whole).encode())
+    refused = _refused(fault.status, fault.message)
+    if fault.retry_after is not None:
+        refused.headers["Retry-After"] = fault.retry_after
+    return refused
+
+
+def _completion(reply: Reply, model: str, messages: Messages, number: int) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    if reply.reasoning is not None:
+        message["reasoning_content"] = reply.reasoning
+    if reply.tool_calls:
+        message["tool_calls"] = [_tool_call(made, f"call_{number}_{i}") for i, made in enumerate(reply.tool_calls)]
+    finish = reply.finish_reason or ("tool_calls" if reply.tool_calls else "stop")
+    whole: dict[str, Any] = {
+        "id": f"chatcmpl-{number}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+    }
+    if reply.usage != "none":
+        whole["usage"] = _usage(_counted(message, messages) if reply.usage == "counted" else reply.usage)
+    return whole
+
+
+def _tool_call(made: Call, call_id: str) -> dict[str, Any]:
+    text = made.arguments if isinstance(made.arguments, str) else json.dumps(made.arguments, ensure_ascii=False)
+    return {"id": made.id or call_id, "type": "function", "function": {"name": made.name, "arguments": text}}
+
+
+def _counted(message: dict[str, Any], messages: Messages) -> Tokens:
+    """About four characters a token; only its being there and growing matters."""
+    return Tokens(prompt=len(json.dumps(list(messages))) // 4 + 1, completion=len(json.dumps(message)) // 4 + 1)
+
+
+def _usage(tokens: Tokens) -> dict[str, Any]:
+    return {
+        "prompt_tokens": tokens.prompt,
+        "completion_tokens": tokens.completion,
+        "total_tokens": tokens.prompt + tokens.completion,
+        "prompt_tokens_details": {"cached_tokens": tokens.cached},
+        "completion_tokens_details": {"reasoning_tokens": tokens.reasoning},
+    }
+
+
+def _json(status: int, body: dict[str, Any]) -> Response:
+    return Response(json.dumps(body, ensure_ascii=False).encode(), status, media_type="application/json")
+
+
+def _refused(status: int, message: str) -> Response:
+    return _json(status, {"error": {"message": message, "type": "scripted", "code": None}})
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve scripts from files until interrupted; prints the URL for --api-base."""
+    parser = argparse.ArgumentParser(prog="python -m harness.testing.openai_server", description="Play scripted completions.")
+    parser.add_argument("--script", type=Path, action="append", required=True, help=".py, .json or .toml; repeatable")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    options = parser.parse_args(arguments)
+    try:
+        server = OpenAIServer(*(s for path in options.script for s in read_scripts(path)), port=options.port)
+    except (ManifestError, OSError) as error:
+        parser.error(str(error))
+    print(server.url, flush=True)
+    server.serve()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

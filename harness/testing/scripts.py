@@ -1,0 +1,131 @@
+"""What a scripted model says: completions and faults as data, or a Python function of the conversation.
+
+1. A `Script` belongs to the conversations whose messages contain its `match`; the first one that fits wins.
+2. Its replies are taken by position: the n-th answer goes to the request that holds n-1 assistant messages. The server
+   keeps no conversation, so any number of concurrent episodes play the same script without meeting.
+3. `play` instead of `replies` is a function of the messages, which can read what the tools answered.
+4. A reply's `faults` come before it, one per request, as often as `times` says.
+"""
+
+from __future__ import annotations
+
+import json
+import runpy
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from worlds.core.errors import ManifestError
+from worlds.core.manifest import Strict
+
+Messages = Sequence[dict[str, Any]]
+
+LAST_WORD = "That is all."
+"""What a script says when it has no reply left: a plain answer, which ends an episode."""
+
+
+class Call(Strict):
+    """One tool call; `arguments` as text goes out as it stands, well-formed or not."""
+
+    name: str
+    arguments: dict[str, Any] | str = {}
+    id: str | None = None
+
+
+class Tokens(Strict):
+    """A usage report; `prompt` and `completion` include the cached and the reasoning ones."""
+
+    prompt: int = Field(ge=0)
+    completion: int = Field(ge=0)
+    cached: int = 0
+    reasoning: int = 0
+
+
+class Fault(Strict):
+    """Something that goes wrong instead of an answer, `times` requests long."""
+
+    kind: Literal["status", "stall", "garbage", "truncated"] = "status"
+    status: int = 503
+    retry_after: str | None = None
+    stall_s: float = 0.0
+    message: str = "scripted fault"
+    times: int = Field(default=1, ge=1)
+
+
+class Reply(Strict):
+    """One completion; `usage` is counted roughly unless given, and left out where it is "none"."""
+
+    text: str | None = None
+    reasoning: str | None = None
+    tool_calls: tuple[Call, ...] = ()
+    usage: Tokens | Literal["none", "counted"] = "counted"
+    finish_reason: str | None = None
+    faults: tuple[Fault, ...] = ()
+
+    def fault(self, attempt: int) -> Fault | None:
+        """The fault that the n-th attempt (from 0) at the same request meets, or None."""
+        for fault in self.faults:
+            if attempt < fault.times:
+                return fault
+            attempt -= fault.times
+        return None
+
+
+Player = Callable[[Messages], Reply | str]
+"""A model as a function: the conversation in, what it says out."""
+
+
+class Script(Strict):
+    """The replies of one kind of conversation."""
+
+    match: str = ""
+    replies: tuple[Reply, ...] = ()
+    play: Player | None = None
+
+    def fits(self, messages: Messages) -> bool:
+        """Whether `match` stands anywhere in the conversation."""
+        return not self.match or any(self.match in json.dumps(m, ensure_ascii=False) for m in messages)
+
+    def reply(self, messages: Messages) -> Reply:
+        """What the model says next in this conversation."""
+        if self.play is not None:
+            said = self.play(messages)
+            return Reply(text=said) if isinstance(said, str) else said
+        position = sum(m.get("role") == "assistant" for m in messages)
+        return self.replies[position] if position < len(self.replies) else Reply(text=LAST_WORD)
+
+
+def script(*said: Reply | str, match: str = "") -> Script:
+    """A script from replies in order; a string is a plain answer."""
+    return Script(match=match, replies=tuple(Reply(text=s) if isinstance(s, str) else s for s in said))
+
+
+def call(tool: str, /, **arguments: Any) -> Reply:
+    """A reply that is one tool call."""
+    return Reply(tool_calls=(Call(name=tool, arguments=arguments),))
+
+
+def read_scripts(path: Path) -> list[Script]:
+    """Scripts from a .py file (SCRIPTS, or a function `play`), or from `script` entries of a .json or .toml file.
+
+    Raises ManifestError naming the file and the field.
+    """
+    try:
+        if path.suffix == ".py":
+            return _from_python(path)
+        text = path.read_text(encoding="utf-8")
+        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        return [Script.model_validate(entry) for entry in data["script"]]
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ManifestError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ManifestError(f"{path}: not a file of scripts: {error!r}") from None
+
+
+def _from_python(path: Path) -> list[Script]:
+    names = runpy.run_path(str(path))
+    return list(names["SCRIPTS"]) if "SCRIPTS" in names else [Script(play=names["play"])]

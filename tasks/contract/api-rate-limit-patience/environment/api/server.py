@@ -1,0 +1,106 @@
+"""An announced quota and cursors that live little longer than its window: plan the waits, never meet the 429 (RFC 6585).
+
+Ten pages in order, q page requests (3 or 4 by seed) in any W seconds (50 to 70 by seed), a sliding window (RFC 6585 section 4;
+Retry-After as in RFC 9110 section 10.2.3). A request costs 1 s. A cursor lives for W + 10 s from its issue.
+The squeeze: after q requests in a row the youngest cursor is W - q + 1 s old when the next request is allowed, so it can be
+used for 9 + q s more, 12 or 13 s whatever the seed. A client that waits Reset and then asks arrives at the age of W - q + 2 s;
+ten pages take it 3 waits at q = 3 (at most 3 x 71 + 10 s) and 2 at q = 4. Waiting 15 s longer than told loses the cursor.
+Choices where the contract leaves one:
+1. the bootstrap answer announces the quota, so the first 429 already is RATE_LIMITED, and asking again before its
+   Retry-After has passed is BACKOFF_VIOLATION;
+2. a request counts when it has a page number and both headers; an unreadable number is stray, a missing header is not counted;
+3. a second bootstrap is VERSION_CONFLICT: the reading is under way, and nothing restarts it or clears the quota;
+4. a cursor that ran out cannot be had again, so such a reading is lost;
+5. the deliverable is the pages' `data` strings (hex, of one length) joined with nothing between, free of JSON formatting.
+Order of judgement for a page: bootstrap made, headers present, quota, page number, cursor (window, bytes), anchor slice.
+"""
+
+import re
+
+from worlds.contract.anchors import SLICE, check_header, draw_anchor
+from worlds.contract.contracts import Contract
+from worlds.contract.labels import Label
+from worlds.contract.quotas import SlidingQuota
+from worlds.contract.world import ContractWorld
+from worlds.core.calls import Call, Reply, Unreadable, Violation, get
+
+QUOTA = (3, 4)
+"""Range of requests per window."""
+
+WINDOW_S = (50, 70)
+"""Range of the window in seconds."""
+
+DATA_CHARS = 32
+"""Hex characters of data in a page."""
+
+
+class ApiRateLimitPatience(ContractWorld):
+    """One record in pages, behind a quota."""
+
+    def prepare(self) -> None:
+        """Draw quota, pages and anchor."""
+        draw = self.chance("quota")
+        self.quota = SlidingQuota(draw.between(*QUOTA), draw.between(*WINDOW_S) * 1000)
+        self.data = [self.chance("data").hex(DATA_CHARS) for _ in range(round(self.knob("pages")))]
+        self.anchor = draw_anchor(self.chance("anchor"))
+        self.cursor: Contract | None = None
+        self.next_page = 0
+
+    def facts(self) -> dict[str, object]:
+        """What the instruction tells."""
+        return {"anchor": self.anchor.text, "total": len(self.data), "data_chars": DATA_CHARS}
+
+    @get("/api/bootstrap")
+    def bootstrap(self, call: Call) -> dict[str, object]:
+        """The first cursor and the quota, once."""
+        if self.cursor is not None:
+            raise Violation(Label.VERSION_CONFLICT, "the reading is already open", status=409)
+        cursor, expires_at = self.new_cursor()
+        quota = {"requests": self.quota.limit, "window_seconds": self.quota.window_ms // 1000}
+        return {"initial_cursor": cursor, "expires_at": expires_at, "total": len(self.data), "quota": quota}
+
+    @get("/api/data", query=("page",), headers=("X-Page-Cursor", "X-Seed-Anchor"))
+    def page(self, call: Call) -> Reply:
+        """The next page, if quota, order, cursor and slice hold."""
+        number = page_number(call)
+        if self.cursor is None:
+            raise Violation(Label.MISSING_CONSTRAINT, "a bootstrap must come first", field="bootstrap")
+        for header, label in (("X-Page-Cursor", Label.MISSING_TOKEN), ("X-Seed-Anchor", Label.MISSING_CONSTRAINT)):
+            if not call.header(header):
+                raise Violation(label, f"header {header} is missing", field=header)
+        self.quota.take(self.now)
+        if number >= len(self.data):
+            raise Violation(Label.VERSION_CONFLICT, "there is no such page", status=400, page=number)
+        if number != self.next_page:
+            raise Violation(Label.VERSION_CONFLICT, "this page is not the next one", status=409, page=number)
+        self.redeem(self.cursor, call.header("X-Page-Cursor"), "header X-Page-Cursor")
+        check_header(call, "X-Seed-Anchor", self.anchor.chars(SLICE * number + 1, SLICE * (number + 1)))
+        return Reply(self.serve(number), headers=self.quota.headers(self.now))
+
+    def serve(self, number: int) -> dict[str, object]:
+        """The page and the next cursor; with the last page the record can be handed in, and there is no cursor."""
+        self.next_page = number + 1
+        cursor, expires_at = None, None
+        if self.next_page < len(self.data):
+            cursor, expires_at = self.new_cursor()
+        else:
+            self.deliverable = "".join(self.data).encode()
+        return {"page": number, "data": self.data[number], "next_cursor": cursor, "next_cursor_expires_at": expires_at}
+
+    def new_cursor(self) -> tuple[str, float]:
+        """A cursor for the next page and the virtual second at which it ends."""
+        # some + and / for a client to lose, and no + at the edge, where a header could not carry the space it turns into
+        text = self.chance("cursor").base64(32)
+        while text.startswith("+") or "+" not in text or "/" not in text:
+            text = self.chance("cursor").base64(32)
+        life_ms = self.quota.window_ms + round(self.knob("slack_seconds") * 1000)
+        self.cursor = self.issue(f"cursor_{self.next_page}", text, life_ms)
+        return text, self.cursor.expires_at / 1000
+
+
+def page_number(call: Call) -> int:
+    """The page asked for; raises Unreadable unless it is a whole number from 0."""
+    text = call.query("page") or ""
+    if not re.fullmatch("[0-9]{1,6}", text):
+        raise Unreadable("page must be a whole number from 0")
+    return int(text)

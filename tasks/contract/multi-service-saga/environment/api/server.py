@@ -1,0 +1,155 @@
+"""A saga is settled in time or it is lost: undo in reverse what was done, or commit (Garcia-Molina and Salem 1987).
+
+Three to five services by seed. One step from the second on fails, or none does: also by seed, and not announced. The failing
+step answers a planned 500 whose body carries nonce, deadline and, mostly, a token: that step is half done and undone first.
+When the forward run is over, with the failed step or the last one, every token gets a window of 15 s. A request costs 2 s,
+so at most five undos and the completion take 12 s: one detour (a status read) always fits, two and a wait do not.
+Choices where the contract leaves one:
+1. the commit path has the same deadline, and the completion presents all tokens, so the same artifacts are used on both paths;
+2. a failing step gives a token in two of three cases; the second always does, so there are always two to keep apart;
+3. steps out of order are VERSION_CONFLICT; a step once the forward run is over, an undo that is not the next one due, also
+   before anything failed, and a completion before its time are COMPENSATION_FAILURE;
+4. a nonce of another request is WRONG_VALUE; a refused request leaves the current nonce as it is;
+5. the status tells called and undone steps only, costs time like everything, and needs the nonce: nothing leaks from it;
+6. the deliverable is `confirmation`, drawn from the seed and given out by the completion alone.
+Order of judgement: nonce present, turn, fields present, window and bytes of each token, slice, proof, nonce.
+"""
+
+import hashlib
+from itertools import zip_longest
+
+from worlds.contract.anchors import check_header, check_value, draw_anchor, draw_range
+from worlds.contract.contracts import Contract
+from worlds.contract.labels import Label
+from worlds.contract.world import ContractWorld
+from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol
+
+FIRST = [("inventory", "reserve", "release"), ("payment", "charge", "refund")]
+BETWEEN = [("insurance", "insure", "void"), ("courier", "book", "dismiss"), ("customs", "declare", "withdraw")]
+LAST = ("shipment", "create", "cancel")
+"""Service, step, undo."""
+
+CONFIRMATION_CHARS = 48
+
+
+class MultiServiceSaga(ContractWorld):
+    """One saga, to be undone or committed."""
+
+    def prepare(self) -> None:
+        """Draw services, the failing step, first nonce and anchor."""
+        services, failing = self.chance("services"), self.chance("failing")
+        self.steps = [*FIRST, *services.sample(BETWEEN, services.below(3)), LAST]
+        # about a quarter of the seeds commits
+        self.failing = failing.between(1, len(self.steps) - 1) if failing.below(4) else None
+        self.half_done = self.failing == 1 or self.chance("half-done").below(3) > 0
+        self.anchor = draw_anchor(self.chance("anchor"))
+        self.range = draw_range(self.chance("range"), self.anchor)
+        self.first_nonce = self.nonce = self.chance("nonce").hex(24)
+        self.called = 0
+        self.tokens: dict[str, str] = {}
+        self.contracts: dict[str, Contract] = {}
+        self.receipts: dict[str, str] = {}
+
+    def facts(self) -> dict[str, object]:
+        """What the instruction tells."""
+        first, last = self.range
+        return {
+            "anchor": self.anchor.text, "first": first, "last": last, "steps": self.steps, "nonce": self.first_nonce,
+            "request_seconds": self.manifest.cost_ms("request") // 1000,
+            "window_seconds": f"{self.knob('window_seconds'):g}", "confirmation_chars": CONFIRMATION_CHARS,
+        }  # fmt: skip
+
+    @post("/service/{service}/{action}", headers=("X-Saga-Nonce",))
+    def act(self, call: Call) -> Reply:
+        """A step or an undo, told apart by its name."""
+        service, action = call.params["service"], call.params["action"]
+        for number, (name, step, undo) in enumerate(self.steps):
+            if service == name and action in (step, undo):
+                require_nonce(call)
+                return self.step(call, number) if action == step else self.undo(call, service)
+        raise Unreadable("there is no such service or action")
+
+    def step(self, call: Call, number: int) -> Reply:
+        """The next step, done or failed as planned; the one that ends the forward run starts the window."""
+        if self.contracts:
+            raise Violation(Label.COMPENSATION_FAILURE, "the steps are over", status=409)
+        if number != self.called:
+            raise Violation(Label.VERSION_CONFLICT, "this step is not the next one", status=409)
+        check_header(call, "X-Saga-Nonce", self.nonce)
+        self.called += 1
+        failed, body = number == self.failing, {}
+        if not failed or self.half_done:
+            body["token"] = self.chance("token").base64(round(self.knob("token_bytes")))
+            self.tokens[self.steps[number][0]] = body["token"]
+        if failed or self.called == len(self.steps):
+            body["deadline"] = self.start_window()
+        body["nonce"] = self.next_nonce()
+        return protocol(500, "the step failed", body=body) if failed else Reply(body)
+
+    def undo(self, call: Call, service: str) -> Reply:
+        """The undoing of one step, in its turn."""
+        if service != self.due():
+            raise Violation(Label.COMPENSATION_FAILURE, "this is not to be undone now", status=409)
+        self.present(service, call.json().get("token"))
+        check_header(call, "X-Saga-Nonce", self.nonce)
+        self.receipts[service] = self.chance("receipt").hex(32)
+        return Reply({"receipt": self.receipts[service], "nonce": self.next_nonce()})
+
+    @post("/saga/complete", headers=("X-Saga-Nonce",))
+    def complete(self, call: Call) -> dict[str, object]:
+        """The confirmation, once all is done or undone, if tokens, slice and proof hold."""
+        require_nonce(call)
+        if not self.contracts or self.due() or self.deliverable:
+            raise Violation(Label.COMPENSATION_FAILURE, "the saga is not to be completed now", status=409)
+        given, part = call.json(), self.anchor.chars(*self.range)
+        for field in ("anchor", "proof"):
+            if not given.get(field):
+                raise Violation(Label.MISSING_CONSTRAINT, f"field {field} is missing", field=field)
+        tokens = given["tokens"] if isinstance(given.get("tokens"), list) else []
+        for service, token in zip_longest(self.tokens, tokens[: len(self.tokens)]):
+            self.present(service, token)
+        check_value(given["anchor"], part, "anchor")
+        proved = [*self.tokens.values(), *self.receipts.values(), part, "COMPENSATED" if self.failed else "COMMITTED"]
+        if given["proof"] != hashlib.sha256("".join(proved).encode()).hexdigest():
+            raise Violation(Label.WRONG_HASH, "the proof is not that of this saga", field="proof")
+        check_header(call, "X-Saga-Nonce", self.nonce)
+        confirmation = self.chance("confirmation").hex(CONFIRMATION_CHARS)
+        self.deliverable = confirmation.encode()
+        return {"confirmation": confirmation}
+
+    @get("/saga/status", headers=("X-Saga-Nonce",))
+    def status(self, call: Call) -> dict[str, object]:
+        """Which steps were called and which undone."""
+        check_header(call, "X-Saga-Nonce", self.nonce)
+        return {"called": [service for service, _, _ in self.steps[: self.called]], "undone": list(self.receipts)}
+
+    @property
+    def failed(self) -> bool:
+        """Whether a step has failed by now."""
+        return self.failing is not None and self.called > self.failing
+
+    def due(self) -> str | None:
+        """The service to undo next."""
+        left = [service for service in self.tokens if service not in self.receipts]
+        return left[-1] if self.failed and left else None
+
+    def present(self, service: str, token: object) -> None:
+        """Check the token of one service."""
+        self.redeem(self.contracts[service], token if isinstance(token, str) else None, f"the token of {service}")
+
+    def start_window(self) -> float:
+        """Give every token its window, and return the virtual second at which all of them end."""
+        window_ms = round(self.knob("window_seconds") * 1000)
+        self.contracts = {s: self.issue(f"token_{s}", token, window_ms) for s, token in self.tokens.items()}
+        return (self.now + window_ms) / 1000
+
+    def next_nonce(self) -> str:
+        """A new nonce, for the next request."""
+        self.nonce = self.chance("nonce").hex(24)
+        return self.nonce
+
+
+def require_nonce(call: Call) -> None:
+    """Raise MISSING_CONSTRAINT for a request without a nonce; whether it is the right one is judged last."""
+    if not call.header("X-Saga-Nonce"):
+        raise Violation(Label.MISSING_CONSTRAINT, "header X-Saga-Nonce is missing", field="header X-Saga-Nonce")

@@ -1,0 +1,169 @@
+"""What several rooms of the suite share: a small world with one route of each kind, the tasks, and a command line.
+
+`bench()` opens the small world in process. `harness(...)` runs the real command in a process of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.registry import Task, read_task
+from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol, put
+from worlds.core.events import EventLog
+from worlds.core.manifest import Budgets, Knob, Manifest, Option
+from worlds.core.testing import InProcess
+from worlds.core.world import Setup, World
+
+ROOT = Path(__file__).parents[1]
+HOST_TOKEN = "a-host-token"
+Bench = Callable[..., InProcess]
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+class BenchWorld(World):
+    """One route of each kind."""
+
+    def prepare(self) -> None:
+        """Draw one secret."""
+        self.secret = self.chance("secret").hex(8)
+
+    def facts(self) -> Mapping[str, Any]:
+        """The secret, which the instruction tells."""
+        return {"secret": self.secret}
+
+    def judge_submission(self, call: Call) -> Reply:
+        """The secret is the goal."""
+        if call.body == b"unreadable":
+            raise Unreadable("the body must be readable")
+        if call.body != self.secret.encode():
+            raise Violation("WRONG_VALUE", "the submission is not the result", field="submission")
+        return Reply({"accepted": True}, kind="goal")
+
+    @get("/ok", query=("a", "b"))
+    def ok(self, call: Call) -> dict[str, Any]:
+        """Fine, and an artifact handed out."""
+        self.issued("token", expires_at=self.now + 2000)
+        return {"a": call.query("a"), "ü": "é"}
+
+    @get("/use")
+    def use(self, call: Call) -> str:
+        """Fine, and the artifact used."""
+        self.used("token")
+        return "used"
+
+    @get("/item/{name}", cost="slow")
+    def item(self, call: Call) -> bytes:
+        """The decoded path parameter, at another cost."""
+        return call.params["name"].encode()
+
+    @get("/challenge")
+    def challenge(self, call: Call) -> Reply:
+        """A planned refusal."""
+        return protocol(428, "a challenge comes first", body={"challenge": "c"}, headers=(("X-Challenge", "c"),))
+
+    @get("/broken")
+    def broken(self, call: Call) -> Reply:
+        """A broken rule."""
+        raise Violation("MUTATED_TOKEN", "the token is not as issued", also="WRONG_VALUE", resource_id="token")
+
+    @get("/busy")
+    def busy(self, call: Call) -> Reply:
+        """A broken rule whose refusal carries a header."""
+        raise Violation("RATE_LIMITED", "more requests than allowed", status=429, headers=(("Retry-After", "3"),))
+
+    @get("/fault")
+    def fault(self, call: Call) -> Reply:
+        """A rule that fails."""
+        raise KeyError("oops")
+
+    @get("/unsendable")
+    def unsendable(self, call: Call) -> Reply:
+        """A body that no response can carry."""
+        return Reply({"a set": {1}})
+
+    @get("/unloggable")
+    def unloggable(self, call: Call) -> Reply:
+        """A detail that no log can hold."""
+        raise Violation("WRONG_VALUE", "the value is wrong", given=float("inf"))
+
+    @post("/echo")
+    def echo(self, call: Call) -> dict[str, Any]:
+        """The body as a JSON object."""
+        return call.json()
+
+    @put("/late", cost="slow")
+    def late(self, call: Call) -> str:
+        """Another method."""
+        return "put"
+
+
+def bench_manifest(steps: int, virtual_seconds: float) -> Manifest:
+    """The small world's description."""
+    return Manifest(
+        task_id="bench",
+        family="contract",
+        category="both",
+        budgets=Budgets(steps=steps, virtual_seconds=virtual_seconds),
+        costs={"request": 1.0, "slow": 2.5},
+        options={"mode": Option(default="a", values=("a", "b"), doc="a choice")},
+        knobs={"ttl": Knob(default=5, min=1, max=9, doc="a life")},
+    )
+
+
+@pytest.fixture(scope="session")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """What opens the small world in process, with another seed, budget, option, sink or class where asked."""
+    folder = tmp_path_factory.mktemp("bench")
+    (folder / "instruction.md.j2").write_text("# Bench\n\nThe secret is {{ secret }}.\n", encoding="utf-8")
+
+    def opened(
+        *,
+        seed: int = 0,
+        steps: int = 1999,
+        virtual_seconds: float = 100_000,
+        overrides: Mapping[str, Any] | None = None,
+        sink: Callable[[bytes], object] | None = None,
+        cls: type[World] = BenchWorld,
+    ) -> InProcess:
+        manifest = bench_manifest(steps, virtual_seconds)
+        setup = Setup(manifest, seed, overrides=overrides or {}, host_token=HOST_TOKEN, folder=folder)
+        return InProcess(cls(setup, EventLog(sink)))
+
+    return opened
+
+
+@pytest.fixture(scope="session")
+def bench_class() -> type[World]:
+    """The small world's class, for tests that override a part of it."""
+    return BenchWorld
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def presigned() -> Task:
+    """The one task that this suite knows by name."""
+    return read_task(ROOT / "tasks" / "contract" / "presigned-url-download")
+
+
+@pytest.fixture(scope="session")
+def harness() -> Command:
+    """Runs the command line in a process of its own."""
+
+    def run(*arguments: str | Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        environ = {k: v for k, v in os.environ.items() if not k.startswith("PARLEY_")} | dict(env or {})
+        command = [sys.executable, "-m", "harness", *map(str, arguments)]
+        return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120, check=False)
+
+    return run

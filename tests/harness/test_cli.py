@@ -1,0 +1,167 @@
+"""The command line: one line says what is wrong, the next what to type, and the exit code which kind of wrong it was."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+DRIVER = """
+import contextlib, io, json, sys
+from harness.cli import main
+for words in json.load(sys.stdin):
+    sys.argv, out, err, code = ["harness", *words], io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as done:
+            code = done.code or 0
+    print(json.dumps([code, out.getvalue(), err.getvalue()]))
+print(json.dumps(sorted(sys.modules)))
+"""
+HEAVY = {"litellm", "docker", "ortools", "duckdb", "fastapi", "starlette", "uvicorn", "openai", "pytest", "httpx"}
+
+
+class Said(NamedTuple):
+    """What a command said and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Line = tuple[str, ...]
+PRESIGNED: Line = ("run", "presigned-url-download")
+FIRST: Line = (*PRESIGNED, "--runtime", "inprocess", "--seeds", "0-2", "--out", "RUN", "--json", "--workers", "3")
+RESUMED: Line = tuple("--resume" if word == "--out" else word for word in FIRST)
+ALL: Line = ("run", "--runtime", "inprocess")
+NO_OPTION = "presigned-url-download has no option 'x'; it has payload_bytes, stop_on_violation, window_seconds"
+NO_SCRIPT = "/nowhere.json: not a JSON list of actions: [Errno 2] No such file or directory: '/nowhere.json'"
+NO_TASK = "no task is called 'presigned-url-downlod'; did you mean presigned-url-download?"
+AGENTS = "there are oracle, nop, violation:<name>, scripted, llm"
+MISTAKES: dict[Line, str] = {
+    ("run", "presigned-url-downlod"): f"{NO_TASK}\n  try: harness list",
+    ("list", "zzzz"): "no task is called 'zzzz'\n  try: harness list",
+    (*PRESIGNED, "--agent", "robot"): f"no agent is called 'robot'; {AGENTS}",
+    (*PRESIGNED, "--agent", "violation:"): f"no agent is called 'violation:'; {AGENTS}",
+    (*PRESIGNED, "--agent", "llm"): "the llm agent and --model go together\n  try: harness run --model gpt-5",
+    (*PRESIGNED, "--script", "/nowhere.json"): NO_SCRIPT,
+    (*PRESIGNED, "--seeds", "x"): "seeds must look like 0-9 or 1,4,7-9, not 'x'",
+    (*PRESIGNED, "--seeds", "9-1"): "seeds '9-1' is no range from low to high",
+    (*PRESIGNED, "--set", "window_seconds"): "--set must look like name=value, not 'window_seconds'",
+    (
+        *PRESIGNED,
+        "--set",
+        "window_seconds=1",
+    ): "window_seconds must be in 26..90, not 1\n  try: harness show presigned-url-download",
+    (*PRESIGNED, "--set", "x=1"): f"{NO_OPTION}\n  try: harness show presigned-url-download",
+    (*PRESIGNED, "--runtime", "podman"): "runtime must be one of auto, docker, bubblewrap, inprocess, not 'podman'",
+    (*PRESIGNED, "--resume", "/nowhere"): "/nowhere holds no run.json to resume\n  try: harness run --out FOLDER",
+    ("--tasks", "/nowhere", "list"): "/nowhere is not a folder of tasks",
+    (*FIRST, "-k", "1"): "RUN already holds a run\n  try: harness run ... --resume RUN",
+    (*RESUMED, "-k", "2"): "RUN was planned with other attempts\n  try: harness run --out NEW_FOLDER",
+}
+OTHERS: tuple[Line, ...] = (
+    FIRST, RESUMED, ALL, ("--help",), ("list", "--json"), ("list", "contract"), ("show", "presigned-url-download", "--json"),
+    ("frobnicate",),
+)  # fmt: skip
+
+
+def driven(root: Path, lines: Sequence[Sequence[str]]) -> tuple[list[Said], set[str]]:
+    """Command lines, one after the other in one process: what each said, and the modules loaded in the end."""
+    command = [sys.executable, "-c", DRIVER]
+    done = subprocess.run(command, cwd=root, input=json.dumps(lines), capture_output=True, text=True, timeout=120, check=True)
+    *rows, modules = map(json.loads, done.stdout.splitlines())
+    return [Said(*row) for row in rows], set(modules)
+
+
+@pytest.fixture(scope="module")
+def said(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Line, Said]:
+    """What every command line of this module said; RUN in a line stands for a folder."""
+    lines, folder = [*OTHERS, *MISTAKES], str(tmp_path_factory.mktemp("cli") / "folder")
+    told, _ = driven(root, [[word.replace("RUN", folder) for word in line] for line in lines])
+    return {
+        line: Said(one.code, one.out.replace(folder, "RUN"), one.err.replace(folder, "RUN"))
+        for line, one in zip(lines, told, strict=True)
+    }
+
+
+@pytest.mark.parametrize("words", MISTAKES, ids=" ".join)
+def test_mistake(said: dict[Line, Said], words: Line) -> None:
+    """A mistake is exit 2, nothing on stdout, and exactly these words."""
+    assert Said(2, "", f"harness: {MISTAKES[words]}\n") == said[words]
+
+
+def test_unknown_command(said: dict[Line, Said]) -> None:
+    """A command there is not is exit 2 too."""
+    done = said["frobnicate",]
+
+    assert (2, True) == (done.code, "No such command 'frobnicate'" in done.err)
+
+
+def test_list_json(said: dict[Line, Said]) -> None:
+    """A listing for programs has id, family, difficulty and path of every task."""
+    rows = json.loads(said["list", "--json"].out)
+
+    assert all(set(row) == {"task_id", "family", "difficulty", "path"} for row in rows)
+    assert "presigned-url-download" in [row["task_id"] for row in rows]
+
+
+def test_list_plain(said: dict[Line, Said]) -> None:
+    """Without a terminal a listing is tab-separated lines."""
+    assert "presigned-url-download\tcontract\thard" in said["list", "contract"].out.splitlines()
+
+
+def test_show_json(said: dict[Line, Said]) -> None:
+    """One task for programs: its row, its digest, its file."""
+    shown = json.loads(said["show", "presigned-url-download", "--json"].out)
+
+    assert (12, 64) == (shown["metadata"]["parley"]["budgets"]["steps"], len(shown["digest"]))
+
+
+@pytest.mark.parametrize("words", ["--help", "list"])
+def test_light_commands_import_nothing_heavy(root: Path, words: str) -> None:
+    """Help and listings load no model client, no solver, no database, no web framework and no Docker SDK."""
+    _, modules = driven(root, [[words]])
+
+    assert set() == HEAVY & {name.partition(".")[0] for name in modules}
+
+
+def test_run_json(said: dict[Line, Said]) -> None:
+    """A run tells people on stderr, a line an episode, and programs on stdout."""
+    done = said[FIRST]
+    told = json.loads(done.out)
+
+    assert (0, {"episodes": 3, "success": 3, "mean_reward": 1.0, "ungraded": 0}) == (done.code, told["summary"])
+    assert ("RUN", 3) == (told["path"], len(told["episodes"]))
+    assert ["[1/3]", "[2/3]", "[3/3]"] == [line[:5] for line in done.err.splitlines() if line.startswith("[")]
+
+
+def test_resume_of_a_finished_run(said: dict[Line, Said]) -> None:
+    """Nothing is played again, and the results are the same."""
+    assert (0, said[FIRST].out) == (said[RESUMED].code, said[RESUMED].out)
+    assert "[1/3]" not in said[RESUMED].err
+
+
+def test_all_tasks_need_a_word(said: dict[Line, Said]) -> None:
+    """No name means all, which is shown first and not done without a yes."""
+    done = said[ALL]
+
+    assert (2, "") == (done.code, done.out)
+    assert done.err.endswith("episodes by oracle\nharness: no task was named, which means all\n  try: harness run --yes\n")
+
+
+def test_broken_task_is_exit_4(harness: Command, tmp_path: Path) -> None:
+    """A task folder that breaks the format is named with its line."""
+    folder = tmp_path / "tasks" / "contract" / "a"
+    folder.mkdir(parents=True)
+    (folder / "task.toml").write_text('schema_version = "1.4"\n\n[wrong]\n', encoding="utf-8")
+    done = harness("--tasks", tmp_path / "tasks", "list")
+
+    assert (4, f"harness: {folder}/task.toml:3: wrong: unknown key\n") == (done.returncode, done.stderr)

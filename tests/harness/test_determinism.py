@@ -1,0 +1,77 @@
+"""The same task, seed and client leave the same trace, however slow the network and whatever the process."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from harness.agents.base import Budget
+from harness.agents.solutions import SolutionAgent
+from harness.episode import run_episode
+from harness.records import Key
+from harness.registry import Task, discover
+from harness.runtimes.base import EpisodeSpec
+from harness.runtimes.inprocess import InProcessRuntime
+from worlds.core.wire import Transport, WireRequest, WireResponse
+
+ROOT = Path(__file__).parents[2]
+TASKS = discover(ROOT / "tasks")
+MOST_DELAY_S = 0.5
+
+
+def trace(task: Task, *, slow: bool = False) -> str | None:
+    """The trace hash of the oracle at seed 0."""
+    agent = SolutionAgent(transport=delaying if slow else lambda inner: inner)
+    key = Key(task_id=task.task_id, family=task.family, seed=0, attempt=1)
+    return run_episode(EpisodeSpec("test", "test", task, 0), key, InProcessRuntime(), agent, Budget()).result.trace_hash
+
+
+def delaying(inner: Transport) -> Transport:
+    """A network that takes anything up to half a second, before and after."""
+    chance = random.Random(7)
+
+    def send(request: WireRequest) -> WireResponse:
+        time.sleep(chance.uniform(0, MOST_DELAY_S / 2))
+        answer = inner(request)
+        time.sleep(chance.uniform(0, MOST_DELAY_S / 2))
+        return answer
+
+    return send
+
+
+def test_latency_changes_nothing() -> None:
+    """Up to 500 ms of real delay at each request leaves every oracle's trace as it was."""
+    with ThreadPoolExecutor(len(TASKS)) as pool:
+        slow = list(pool.map(lambda task: trace(task, slow=True), TASKS))
+
+    assert [trace(task) for task in TASKS] == slow
+    assert None not in slow
+
+
+@pytest.mark.parametrize("hash_seed", ["1", "4242"])
+def test_hash_seed_changes_nothing(hash_seed: str, tmp_path: Path) -> None:
+    """Another PYTHONHASHSEED, in another process, leaves every oracle's trace as it was."""
+    command = [
+        sys.executable,
+        "-m",
+        "harness",
+        "run",
+        "--yes",
+        "--runtime",
+        "inprocess",
+        "--json",
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True
+    )
+    there = {result["task_id"]: result["trace_hash"] for result in json.loads(done.stdout)["episodes"]}
+
+    assert {task.task_id: trace(task) for task in TASKS} == there

@@ -1,0 +1,291 @@
+"""A run plays what is not finished, keeps what was, and refuses to go on with another plan."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.agents.base import Agent, Budget, Report
+from harness.agents.scripted import NopAgent, ScriptedAgent
+from harness.agents.solutions import SolutionAgent
+from harness.errors import Cancelled, ProviderFailure, RuntimeFailure, UsageError, VerifierFailure, WorldFailure
+from harness.plan import Plan
+from harness.records import Result, RunFolder
+from harness.registry import Task
+from harness.run import Finished, Progress, Started, run_plan, summary
+from harness.runtimes.base import EpisodeSpec, Judgement, Pod
+from harness.runtimes.inprocess import InProcessRuntime
+
+
+@pytest.fixture
+def plan(presigned: Task) -> Plan:
+    """Four episodes of the oracle."""
+    return Plan("run", [presigned], [0, 1], 2, SolutionAgent())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    """An empty run."""
+    return RunFolder(tmp_path / "run")
+
+
+def played(
+    plan: Plan, folder: RunFolder, *, runtime: Any = None, workers: int = 2, progress: Progress = lambda event: None
+) -> list[Result]:
+    """The plan, run in process."""
+    return run_plan(plan, runtime or InProcessRuntime(), folder, workers=workers, images={}, progress=progress)
+
+
+class FailingAgent:
+    """Fails in seed 1 with what it was given, after it has spoken to the world."""
+
+    name = "failing"
+
+    def __init__(self, failure: BaseException) -> None:
+        self.failure = failure
+
+    def needs_main(self, task: Task, runtime: str) -> bool:
+        """Needs nothing."""
+        return False
+
+    def identity(self) -> Mapping[str, Any]:
+        """Its name."""
+        return {"name": self.name}
+
+    def check(self) -> None:
+        """Nothing can be wrong."""
+
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+        """One action, then the failure."""
+        ScriptedAgent([{"request": {"target": "/task"}}]).play(task, seed, pod, budget, report)
+        if seed == 1:
+            raise self.failure
+
+
+def test_four_episodes(plan: Plan, folder: RunFolder) -> None:
+    """Every episode has its folder, in plan order, with all its files."""
+    results = played(plan, folder)
+    names = ["agent.log", "events.jsonl", "result.json", "reward.json", "trajectory.json", "verdict.json", "verifier.log"]
+
+    assert [(0, 1), (0, 2), (1, 1), (1, 2)] == [(result.seed, result.attempt) for result in results]
+    assert all(names == sorted(path.name for path in Path(result.path).iterdir()) for result in results)
+    assert {"episodes": 4, "success": 4, "mean_reward": 1.0, "ungraded": 0} == summary(results)
+
+
+def test_record_agrees_with_its_files(plan: Plan, folder: RunFolder) -> None:
+    """Result, verdict, reward, rewards.jsonl and log tell the same."""
+    result = played(replace(plan, seeds=[0], attempts=1), folder)[0]
+    path = Path(result.path)
+    verdict, row = json.loads((path / "verdict.json").read_bytes()), json.loads((folder.path / "rewards.jsonl").read_bytes())
+    last = json.loads((path / "events.jsonl").read_bytes().splitlines()[-1])
+
+    assert Result.model_validate_json((path / "result.json").read_bytes()) == result
+    assert verdict["trace_hash"] == last["hash"] == row["trace_hash"] == result.trace_hash
+    assert ({"reward": 1.0}, 1.0, 1.0) == (json.loads((path / "reward.json").read_bytes()), row["reward"], verdict["reward"])
+
+
+def test_hashes_do_not_depend_on_workers(plan: Plan, tmp_path: Path) -> None:
+    """One worker or four, the traces are the same, and attempts at one seed are equal."""
+    hashes = [[result.trace_hash for result in played(plan, RunFolder(tmp_path / str(n)), workers=n)] for n in (1, 4)]
+
+    assert hashes[0] == hashes[1]
+    assert (hashes[0][0], 2) == (hashes[0][1], len(set(hashes[0])))
+
+
+def test_resume_plays_only_what_is_missing(plan: Plan, folder: RunFolder) -> None:
+    """A finished episode is not played again, a deleted one is."""
+    first = played(plan, folder)
+    shutil.rmtree(first[2].path)
+    before = {result.path: Path(result.path, "result.json").stat().st_mtime_ns for result in first if result != first[2]}
+    news: list[Started | Finished] = []
+    again = played(plan, folder, progress=news.append)
+
+    assert [first[2].key] == [event.key for event in news if isinstance(event, Started)]
+    assert before == {path: Path(path, "result.json").stat().st_mtime_ns for path in before}
+    assert [result.trace_hash for result in first] == [result.trace_hash for result in again]
+    assert len((folder.path / "rewards.jsonl").read_text(encoding="utf-8").splitlines()) == 4
+
+
+def test_truncated_result_is_played_again(plan: Plan, folder: RunFolder) -> None:
+    """A result that does not read is none; its folder is kept as evidence."""
+    first = played(plan, folder)
+    Path(first[0].path, "result.json").write_bytes(b'{"run":')
+
+    assert [result.trace_hash for result in first] == [result.trace_hash for result in played(plan, folder)]
+    assert [path.name for path in Path(first[0].path).parent.joinpath("attempts").iterdir()] == ["s0-a1.0"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "cause", "status", "reward"),
+    [
+        (ProviderFailure("no answer"), "provider", "ungraded", None),
+        (RuntimeFailure("no container"), "runtime", "ungraded", None),
+        (VerifierFailure("no verdict"), "verifier", "ungraded", None),
+        (Cancelled("interrupted"), "cancelled", "ungraded", None),
+        (KeyError("a bug of ours"), "runtime", "ungraded", None),
+        (WorldFailure("it died"), "world", "graded", 0.0),
+    ],
+)
+def test_failure_is_attributed(
+    plan: Plan, folder: RunFolder, failure: Exception, cause: str, status: str, reward: float | None
+) -> None:
+    """Each failure is put to the boundary it crossed; a dead world counts, the others do not; the log is kept."""
+    good, bad = played(replace(plan, agent=FailingAgent(failure), attempts=1), folder)
+
+    assert (None, "graded", 0.0) == (good.cause, good.status, good.reward)
+    assert (cause, status, reward) == (bad.cause, bad.status, bad.reward)
+    assert b'"/task"' in Path(bad.path, "events.jsonl").read_bytes()
+
+
+def test_ungraded_is_tried_again_and_kept(plan: Plan, folder: RunFolder) -> None:
+    """On resume an ungraded episode is played again, with its earlier evidence beside it."""
+    agent = FailingAgent(ProviderFailure("no answer"))
+    first = played(replace(plan, agent=agent, attempts=1), folder)
+    agent.failure = ProviderFailure("no answer either")
+    second = played(replace(plan, agent=agent, attempts=1), folder)
+    kept = Result.model_validate_json((Path(first[1].path).parent / "attempts" / "s1-a1.0" / "result.json").read_bytes())
+
+    assert ("no answer", "no answer either") == (kept.error, second[1].error)
+    assert {"episodes": 2, "success": 0, "mean_reward": 0.0, "ungraded": 1} == summary(second)
+
+
+@pytest.mark.parametrize(
+    ("change", "fields"),
+    [({"seeds": [0]}, "seeds"), ({"attempts": 1, "agent": NopAgent()}, "agent, attempts"), ({"key": "held-out"}, "key_digest")],
+)
+def test_resume_with_another_plan_is_refused(plan: Plan, folder: RunFolder, change: dict[str, Any], fields: str) -> None:
+    """A frozen plan is compared field by field, and nothing is touched."""
+    played(replace(plan, seeds=[0, 1], attempts=2), folder)
+    with pytest.raises(UsageError) as refused:
+        played(replace(plan, **change), folder)
+
+    assert f"{folder.path} was planned with other {fields}" == str(refused.value)
+
+
+def test_foreign_folder_is_refused(plan: Plan, folder: RunFolder) -> None:
+    """A folder with files but no plan is not taken over."""
+    folder.path.mkdir()
+    (folder.path / "thesis.tex").touch()
+    with pytest.raises(UsageError) as refused:
+        played(plan, folder)
+
+    assert f"{folder.path} holds files but no run.json" == str(refused.value)
+
+
+def test_folder_of_a_run_killed_at_once(plan: Plan, folder: RunFolder) -> None:
+    """A run killed while it froze its plan left a half file only, and may start again."""
+    folder.path.mkdir()
+    (folder.path / ".run.json.999999999").write_bytes(b"{")
+
+    assert len(played(replace(plan, seeds=[0], attempts=1), folder)) == 1
+
+
+class SlowRuntime(InProcessRuntime):
+    """Waits in each verdict until it was aborted."""
+
+    def __init__(self) -> None:
+        self.aborted = threading.Event()
+
+    def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
+        """Waits."""
+        self.aborted.wait(20)
+        return super().judge(spec, log)
+
+    def abort(self, run_id: str) -> None:
+        """Ends the wait."""
+        self.aborted.set()
+
+
+def test_interrupt(plan: Plan, folder: RunFolder) -> None:
+    """An interrupt kills what runs, leaves no half episode, and a resume finishes the run."""
+
+    def interrupt(event: Started | Finished) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Cancelled, match=r"^interrupted$"):
+        played(plan, folder, runtime=SlowRuntime(), progress=interrupt)
+
+    assert list(folder.path.glob("episodes/*/*/*")) == []
+    assert summary(played(plan, folder))["success"] == 4
+
+
+class UnjudgingRuntime(InProcessRuntime):
+    """Its verifier answers what it was given."""
+
+    def __init__(self, reward: bytes, verdict: bytes = b"") -> None:
+        self.judgement = Judgement(reward, verdict)
+
+    def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
+        """The same each time."""
+        return self.judgement
+
+
+@pytest.mark.parametrize(
+    ("reward", "verdict"),
+    [
+        (b"", b""),
+        (b"[]", b""),
+        (b"1.0", b""),
+        (b'{"reward": 2}', b""),
+        (b'{"reward": NaN}', b""),
+        (b'{"reward": null}', b""),
+        (b'{"reward": 1, "more": 1}', b""),
+        (b'{"reward": 1}', b"{}"),
+        (b'{"reward": 1}', b"\xff"),
+    ],
+)
+def test_malformed_verdict_is_the_verifiers_failure(plan: Plan, folder: RunFolder, reward: bytes, verdict: bytes) -> None:
+    """A verdict that breaks its form grades nobody."""
+    (result,) = played(replace(plan, seeds=[0], attempts=1), folder, runtime=UnjudgingRuntime(reward, verdict))
+
+    assert ("ungraded", "verifier", None) == (result.status, result.cause, result.reward)
+
+
+def test_verdict_and_reward_must_agree(plan: Plan, folder: RunFolder, tmp_path: Path) -> None:
+    """Nor does a reward that its own verdict contradicts."""
+    done = played(replace(plan, seeds=[0], attempts=1), RunFolder(tmp_path / "honest"))[0]
+    verdict = Path(done.path, "verdict.json").read_bytes()
+    (result,) = played(replace(plan, seeds=[0], attempts=1), folder, runtime=UnjudgingRuntime(b'{"reward": 0.5}', verdict))
+
+    assert ("verifier", "reward.json and verdict.json differ") == (result.cause, result.error)
+
+
+@pytest.mark.parametrize(
+    ("agent", "label"),
+    [
+        (NopAgent(), "OTHER"),
+        (SolutionAgent("listed_order"), "EXPIRED_BEFORE_USE"),
+        (SolutionAgent("no_anchor"), "MISSING_CONSTRAINT"),
+    ],
+)
+def test_agents_earn_their_labels(plan: Plan, folder: RunFolder, agent: Agent, label: str) -> None:
+    """Doing nothing, or one thing wrong, is graded 0 with its label."""
+    results = played(replace(plan, agent=agent), folder)
+
+    assert Counter({(label, 0.0, "graded"): 4}) == Counter((r.failure_label, r.reward, r.status) for r in results)
+
+
+def test_options_reach_the_world(plan: Plan, folder: RunFolder) -> None:
+    """An override shapes the episode and is recorded."""
+    result = played(replace(plan, seeds=[0], attempts=1, overrides={"payload_bytes": "16"}), folder)[0]
+    opened = json.loads(Path(result.path, "events.jsonl").read_bytes().splitlines()[0])
+
+    assert ({"payload_bytes": 16.0}, 16.0) == (result.options, opened["options"]["payload_bytes"])
+
+
+def test_progress_starts_and_finishes_each(plan: Plan, folder: RunFolder) -> None:
+    """A listener hears every episode begin and end, in that order."""
+    news: list[Started | Finished] = []
+    played(plan, folder, progress=news.append)
+    heard: Sequence[tuple[str, bool]] = [(event.key.name, isinstance(event, Finished)) for event in news]
+
+    assert all(heard.index((name, False)) < heard.index((name, True)) for name, _ in heard)
+    assert (8, 8) == (len(heard), len(set(heard)))

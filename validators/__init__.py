@@ -1,0 +1,1 @@
+"""From an event log to a verdict: typed episodes, the rules of each family, a pytest plugin."""

@@ -1,0 +1,74 @@
+"""An episode as a validator sees it: typed events with the chain already checked, and the questions one asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from worlds.core.events import Closed, Event, Issued, Opened, Requested, Stopped, read_log
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One whole event log."""
+
+    events: tuple[Event, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> Episode:
+        """Read a log file; raises LogError for a broken one, OSError for a missing one."""
+        return cls(tuple(read_log(path.read_bytes())))
+
+    @property
+    def opened(self) -> Opened:
+        """The first event."""
+        first = self.events[0]
+        assert isinstance(first, Opened)
+        return first
+
+    @property
+    def requests(self) -> tuple[Requested, ...]:
+        """Every judged request, in order."""
+        return tuple(e for e in self.events if isinstance(e, Requested))
+
+    @property
+    def violations(self) -> tuple[Requested, ...]:
+        """The requests that broke a rule, in order."""
+        return tuple(e for e in self.requests if e.kind == "violation")
+
+    @property
+    def goal(self) -> Requested | None:
+        """The request that reached the goal."""
+        return next((e for e in self.requests if e.kind == "goal"), None)
+
+    @property
+    def ended_by(self) -> str | None:
+        """The budget, cap or stop that closed the episode; None when the agent ended it itself."""
+        last = self.events[-1]
+        return last.cause if isinstance(last, Closed | Stopped) else None
+
+    @property
+    def steps(self) -> int:
+        """Requests the world answered under its rules."""
+        return len(self.requests)
+
+    @property
+    def elapsed_ms(self) -> int:
+        """Virtual ms from the start to the last event."""
+        return self.events[-1].vt
+
+    @property
+    def trace_hash(self) -> str:
+        """The last hash of the chain."""
+        return self.events[-1].hash
+
+    def served(self, method: str, path: str) -> Iterator[Requested]:
+        """The requests to one path that were answered without a broken rule."""
+        return (e for e in self.requests if (e.method, e.path) == (method, path) and e.kind in ("ok", "goal"))
+
+    def lapsed(self) -> list[Issued]:
+        """Artifacts that ran out before the end without ever having been used without a broken rule."""
+        used = {name for e in self.requests if e.kind in ("ok", "protocol", "goal") for name in e.used}
+        handed_out = [made for e in self.requests for made in e.issued]
+        return [made for made in handed_out if made.expires_at <= self.elapsed_ms and made.artifact not in used]

@@ -1,0 +1,165 @@
+"""The pytest plugin of every hidden validator: fixtures in, one verdict per episode out.
+
+Fixtures: `episode` (typed events, chain verified), `verdict` (the family's assessment), `certificate` (tests/oracle.json).
+1. In a verifier container there is one episode: the log at /state, the outcome at /logs/verifier.
+2. With `--parley-episodes FILE` (JSON lines {"id", "log", "out"}) `episode` is parametrised over all of them, so one session
+   judges hundreds.
+3. At session end each episode gets verdict.json and reward.json, once. A failed assertion, a missing log, a broken chain, a
+   test file that does not import, or no test at all: reward 0, and the verdict says why.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from validators.episode import Episode
+from validators.verdict import Check, Verdict, write_outcome
+from worlds.core.events import GENESIS
+
+LOG = Path("/state/events.jsonl")
+OUT = Path("/logs/verifier")
+_MESSAGE_CAP = 500
+
+
+@dataclass
+class Case:
+    """One episode of this session."""
+
+    id: str
+    log: Path
+    out: Path
+    checks: list[Check] = field(default_factory=list)
+    unreadable: str = ""
+    _episode: Episode | None = None
+    _verdict: Verdict | None = None
+
+    def episode(self) -> Episode:
+        """The log, read once; raises LogError or OSError."""
+        if self._episode is None:
+            try:
+                self._episode = Episode.read(self.log)
+            except (OSError, ValueError) as error:
+                self.unreadable = str(error)
+                raise
+        return self._episode
+
+    def verdict(self) -> Verdict:
+        """The family's own assessment, made once."""
+        if self._verdict is None:
+            family = importlib.import_module(f"validators.{self.episode().opened.family.replace('-', '_')}")
+            assess: Callable[[Episode], Verdict] = family.assess
+            self._verdict = assess(self.episode())
+        return self._verdict
+
+    def outcome(self, session_error: str) -> Verdict:
+        """What is written: the assessment, with reward 0 unless every check ran and passed."""
+        checks = tuple(self.checks)
+        try:
+            assessed = self.verdict()
+        except Exception as error:  # noqa: BLE001 - whatever broke the assessment belongs into the verdict
+            return _nothing(self.unreadable or f"{type(error).__name__}: {error}", checks)
+        if checks and all(check.ok for check in checks) and not session_error:
+            return assessed.model_copy(update={"checks": checks})
+        if not assessed.success:
+            return assessed.model_copy(update={"checks": checks, "reward": 0.0})
+        why = session_error or next((check.message for check in checks if not check.ok), "no test ran")
+        failed = {
+            "success": False,
+            "reward": 0.0,
+            "failure_label": "OTHER",
+            "severity": -0.3,
+            "failure_detail": {"reason": why},
+        }
+        return assessed.model_copy(update={"checks": checks, **failed})
+
+
+def _nothing(why: str, checks: tuple[Check, ...]) -> Verdict:
+    return Verdict(
+        task_id="", family="", seed=0, success=False, reward=0.0, failure_label="OTHER", severity=-0.3,
+        failure_detail={"reason": "unreadable", "why": why}, steps=0, virtual_time_elapsed=0.0,
+        trace_hash=GENESIS, checks=checks,
+    )  # fmt: skip
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds --parley-episodes."""
+    parser.addoption("--parley-episodes", default=None, help="JSON lines {id, log, out}: judge many episodes in one session")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Collects the episodes of this session."""
+    config.stash[_CASES] = {case.id: case for case in _cases(config.getoption("--parley-episodes"))}
+
+
+_CASES: pytest.StashKey[dict[str, Case]] = pytest.StashKey()
+
+
+def _cases(listing: str | None) -> list[Case]:
+    if listing is None:
+        return [Case("episode", LOG, OUT)]
+    rows = [json.loads(line) for line in Path(listing).read_text(encoding="utf-8").splitlines()]
+    return [Case(row["id"], Path(row["log"]), Path(row["out"])) for row in rows]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every test that asks for an episode runs once per episode."""
+    if "case" in metafunc.fixturenames:
+        names: list[str] = [*metafunc.config.stash[_CASES]]
+        metafunc.parametrize("case", names, indirect=True)
+
+
+@pytest.fixture
+def case(request: pytest.FixtureRequest) -> Case:
+    """The episode's place in this session; test files use `episode` and `verdict`."""
+    return request.config.stash[_CASES][request.param]
+
+
+@pytest.fixture
+def episode(case: Case) -> Episode:
+    """Typed events of the episode, chain verified."""
+    return case.episode()
+
+
+@pytest.fixture
+def verdict(case: Case) -> Verdict:
+    """The family's assessment of the episode."""
+    return case.verdict()
+
+
+@pytest.fixture
+def certificate(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """The certificate made at authoring time: oracle.json beside the test file."""
+    loaded: dict[str, Any] = json.loads((request.path.parent / "oracle.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """Notes each phase that failed or was skipped, and each call, on its episode; a test without an episode is of all."""
+    report = yield
+    if not report.passed or report.when == "call":
+        # the lines after the first depend on pytest's version and on the order of sets
+        message = "" if report.passed else _first_line(str(call.excinfo.value if call.excinfo else report.longrepr))
+        check = Check(name=getattr(item, "originalname", item.name), ok=report.passed, message=message)
+        cases, chosen = item.config.stash[_CASES], getattr(item, "callspec", None)
+        for case in [cases[chosen.params["case"]]] if chosen and "case" in chosen.params else cases.values():
+            case.checks.append(check)
+    return report
+
+
+def _first_line(text: str) -> str:
+    return (text.strip().splitlines() or ["it failed without a word"])[0][:_MESSAGE_CAP]
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Writes every outcome."""
+    broken = {2: "the session was interrupted or a test file does not import", 3: "pytest failed", 5: "no test ran"}
+    for made in session.config.stash[_CASES].values():
+        write_outcome(made.out, made.outcome(broken.get(int(exitstatus), "")))

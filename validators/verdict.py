@@ -1,0 +1,75 @@
+"""A verdict is what an episode earned and why; it is written once, atomically, beside a reward file with exactly one key.
+
+`reward.json` holds only `reward`, because Harbor computes pass@k only for a single key; all else is in `verdict.json`, whose
+schema is `verdict.schema.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Frozen(BaseModel):
+    """Wire data: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Broken(Frozen):
+    """One violation, in the order it happened; `vt` in virtual ms."""
+
+    seq: int
+    vt: int
+    label: str
+    rule: str
+    also: str | None = None
+    detail: dict[str, Any] = {}
+
+
+class Check(Frozen):
+    """One test of the hidden validator."""
+
+    name: str
+    ok: bool
+    message: str = ""
+
+
+class Verdict(Frozen):
+    """The judgement of one episode."""
+
+    task_id: str
+    family: str
+    category: str | None = None
+    seed: int
+    success: bool
+    reward: float = Field(ge=0, le=1, allow_inf_nan=False)
+    failure_label: str
+    severity: float = Field(ge=-1, le=1)
+    failure_detail: dict[str, Any] = {}
+    violations: tuple[Broken, ...] = ()
+    recovered: bool = False
+    steps: int = Field(ge=0)
+    virtual_time_elapsed: float = Field(ge=0)
+    """Virtual seconds from the start to the last event."""
+
+    trace_hash: str
+    metrics: dict[str, Any] = {}
+    checks: tuple[Check, ...] = ()
+
+
+def write_outcome(folder: Path, verdict: Verdict) -> None:
+    """Write verdict.json, then reward.json, each beside and then renamed, so that no reader sees half a file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / "verdict.json", verdict.model_dump_json(indent=2).encode() + b"\n")
+    _write(folder / "reward.json", json.dumps({"reward": verdict.reward}).encode() + b"\n")
+
+
+def _write(path: Path, content: bytes) -> None:
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_bytes(content)
+    os.replace(beside, path)

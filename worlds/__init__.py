@@ -1,0 +1,1 @@
+"""What runs in the world container: one package per family, on one core."""

@@ -1,0 +1,1 @@
+"""Contracts over artifacts: use each one inside its window, byte for byte."""

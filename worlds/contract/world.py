@@ -1,0 +1,67 @@
+"""The base of all contract worlds: one artifact to hand in, judged by digest, and the label for a wrong one."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from typing import Any
+
+from worlds.contract.anchors import Anchor
+from worlds.contract.contracts import Contract, contract
+from worlds.contract.labels import Label
+from worlds.contract.mangling import mangled
+from worlds.core.calls import Call, Reply, Violation
+from worlds.core.events import EventLog
+from worlds.core.world import Setup, World
+
+
+class ContractWorld(World):
+    """A world whose goal is a submission of exactly the bytes of `deliverable`, once these exist."""
+
+    anchor: Anchor
+    deliverable: bytes | None = None
+    """What must be handed in; None until the last step has given it out."""
+
+    def __init__(self, setup: Setup, log: EventLog) -> None:
+        self._values: dict[str, bytes] = {}
+        super().__init__(setup, log)
+
+    def judge_submission(self, call: Call) -> Reply:
+        """The goal for exactly the deliverable's bytes; WRONG_VALUE for anything else, and for anything too early."""
+        if self.deliverable is None or not _same(call.body, self.deliverable):
+            raise Violation(Label.WRONG_VALUE, "the submission is not the result", field="submission")
+        return Reply({"accepted": True}, kind="goal")
+
+    def issue(self, contract_id: str, value: str | bytes, ttl_ms: int) -> Contract:
+        """A contract on `value` from now, noted in this request's event; `ttl_ms` in virtual ms."""
+        raw = value.encode() if isinstance(value, str) else value
+        made = contract(contract_id, raw, self.now, ttl_ms)
+        self._values[contract_id] = raw
+        self.issued(contract_id, made.expires_at)
+        return made
+
+    def redeem(self, made: Contract, value: object, what: str, *, missing: Label = Label.MISSING_TOKEN) -> None:
+        """Check a token that stands for a contract: present, then in its window, then byte for byte.
+
+        Raises `missing`, EXPIRED_BEFORE_USE or MUTATED_TOKEN; `what` names the field for the caller.
+        """
+        self.used(made.contract_id)
+        if value is None or value == "":
+            raise Violation(missing, f"{what} is missing", field=what)
+        expected = self._values[made.contract_id]
+        given = value if isinstance(value, str) else repr(value)
+        broken = mangled(made.contract_id, expected, given.encode("latin-1", "replace"), f"{what} is not as issued")
+        if not made.validate_validity(self.now):
+            raise made.expired(self.now, also=broken.label if broken else None)
+        if broken is not None:
+            raise broken
+
+
+def compact(value: Any) -> bytes:
+    """JSON as the worlds write it: compact, UTF-8, keys in the given order."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _same(given: bytes, expected: bytes) -> bool:
+    return hmac.compare_digest(hashlib.sha256(given).digest(), hashlib.sha256(expected).digest())

@@ -1,0 +1,172 @@
+"""The bridge: one process beside the world that turns JSON lines on stdin into raw HTTP on 127.0.0.1:8080, and back.
+
+The host starts it once per episode (`python3 -m worlds.core.bridge`) in the world's container, where no agent can forge
+its replies, and keeps it open.
+1. In: `{"id": n, ...wire.to_json(request)}`. Out: `{"id": n, ...wire.response_to_json(response)}` or `{"id": n, "error": why}`.
+2. The target's bytes go on the wire as they came: no URL object ever sees them.
+3. Several requests run at once, each worker on its own kept-alive connection; replies come in the order they are ready.
+4. The first line out is `{"ready": true}`, once the world answers GET /healthz, or `{"error": why}`. It ends when stdin ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import sys
+import threading
+from queue import SimpleQueue
+from typing import Any
+
+import h11
+
+from worlds.core.wire import WireRequest, WireResponse, from_json, response_to_json
+
+ADDRESS = ("127.0.0.1", 8080)
+HOST = b"api:8080"
+MAX_WORKERS = 64
+READY_TRIES = 3000
+READY_PAUSE_S = 0.01
+ANSWER_LIMIT_S = 300.0
+_RESPONSE_HEAD = 1 << 20
+
+
+class Connection:
+    """One kept-alive connection to the world, opened when first needed."""
+
+    def __init__(self, address: tuple[str, int] = ADDRESS) -> None:
+        self._address = address
+        self._socket: socket.socket | None = None
+        self._http = h11.Connection(h11.CLIENT)
+
+    def __call__(self, request: WireRequest) -> WireResponse:
+        """Send one request, never twice; raises OSError or h11.RemoteProtocolError when the world breaks off."""
+        link = self._connected()
+        try:
+            answer = self._exchange(link, request)
+        except BaseException:
+            self.close()
+            raise
+        if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
+            self._http.start_next_cycle()
+        else:
+            self.close()
+        return answer
+
+    def close(self) -> None:
+        """Drop the connection; the next request opens another."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _connected(self) -> socket.socket:
+        # An idle connection has nothing to read unless the server closed it.
+        if self._socket is not None and select.select([self._socket], [], [], 0)[0]:
+            self.close()
+        if self._socket is None:
+            self._socket = socket.create_connection(self._address, timeout=ANSWER_LIMIT_S)
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_RESPONSE_HEAD)
+        return self._socket
+
+    def _exchange(self, link: socket.socket, request: WireRequest) -> WireResponse:
+        headers = [(k.encode("latin-1"), v.encode("latin-1")) for k, v in request.headers]
+        framing = [(b"Host", HOST), *headers, (b"Content-Length", b"%d" % len(request.body))]
+        head = self._http.send(h11.Request(method=request.method, target=request.target, headers=framing))
+        body = self._http.send(h11.Data(data=request.body)) if request.body else b""
+        link.sendall((head or b"") + (body or b"") + (self._http.send(h11.EndOfMessage()) or b""))
+        return self._response(link)
+
+    def _response(self, link: socket.socket) -> WireResponse:
+        status, headers, body = 0, (), bytearray()  # type: tuple[int, tuple[tuple[str, str], ...], bytearray]
+        while True:
+            event = self._http.next_event()
+            if event is h11.NEED_DATA:
+                self._http.receive_data(link.recv(65_536))
+            elif isinstance(event, h11.Response):
+                status = event.status_code
+                headers = tuple((k.decode("latin-1"), v.decode("latin-1")) for k, v in event.headers)
+            elif isinstance(event, h11.Data):
+                body += event.data
+            elif isinstance(event, h11.EndOfMessage):
+                return WireResponse(status, headers, bytes(body))
+
+
+class Desk:
+    """Hands each line to an idle worker, and starts another worker where none is idle."""
+
+    def __init__(self) -> None:
+        self._lines: SimpleQueue[bytes] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._waiting = 0
+        self._workers = 0
+
+    def take(self, line: bytes) -> None:
+        """Queue one line of stdin."""
+        with self._lock:
+            if self._waiting == 0 and self._workers < MAX_WORKERS:
+                self._workers += 1
+                threading.Thread(target=self._work, daemon=True).start()
+            else:
+                self._waiting -= 1
+        self._lines.put(line)
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Write one line of stdout; a reader that is gone ends the process."""
+        data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        with self._lock:
+            try:
+                sys.stdout.buffer.write(data)
+                sys.stdout.buffer.flush()
+            except OSError:
+                os._exit(1)
+
+    def _work(self) -> None:
+        connection = Connection()
+        while True:
+            said = answer(connection, self._lines.get())
+            # Idle before it speaks: the next line of a caller that waits for this reply finds this worker, and its connection.
+            with self._lock:
+                self._waiting += 1
+            self.say(said)
+
+
+def answer(connection: Connection, line: bytes) -> dict[str, Any]:
+    """What to say to one line; never raises."""
+    number: Any = None
+    try:
+        message = json.loads(line)
+        number = message["id"]
+        return {"id": number, **response_to_json(connection(from_json(message)))}
+    except Exception as error:  # noqa: BLE001 - whatever went wrong is the answer
+        return {"id": number, "error": f"{type(error).__name__}: {error}"}
+
+
+def await_world() -> dict[str, Any]:
+    """Ask GET /healthz until it answers 200; counts tries, since a world reads no clock."""
+    connection, pause, why = Connection(), threading.Event(), ""
+    for _ in range(READY_TRIES):
+        try:
+            status = connection(WireRequest("GET", b"/healthz")).status
+            if status == 200:
+                return {"ready": True}
+            why = f"GET /healthz answers {status}"
+        except (OSError, h11.RemoteProtocolError) as error:
+            why = str(error)
+        pause.wait(READY_PAUSE_S)
+    return {"error": f"the world never came up: {why}"}
+
+
+def main() -> None:
+    """Serve stdin until it ends."""
+    desk = Desk()
+    desk.say(await_world())
+    for line in sys.stdin.buffer:
+        desk.take(line)
+    # Requests under way have nobody left to answer.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""The event log is the only evidence: typed events, one JSON line each, chained by SHA-256.
+
+1. Each event holds `seq`, `vt` (virtual ms since the episode began), `type`, its own fields, `prev` and `hash`.
+2. `hash` is SHA-256 over the canonical JSON of everything else in the event, `prev` included; the first `prev` is 64 zeros.
+   The last hash of a log is the episode's `trace_hash`.
+3. No host, port, process id, wall time or token ever enters an event, so equal play gives equal hashes in every runtime.
+4. `read_log` returns typed events or raises LogError with the line at fault; an unknown type or field is an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from worlds.core.errors import LogError
+
+GENESIS = "0" * 64
+"""The `prev` of the first event."""
+
+Kind = Literal["ok", "protocol", "violation", "goal", "stray", "fault"]
+"""What a request was: fine; a planned refusal; a broken rule; the goal; unknown or unreadable; the world's own failure."""
+
+CloseCause = Literal["steps", "virtual_time", "request_cap", "violation", "fault"]
+
+
+class Event(BaseModel):
+    """What every event has; `seq`, `vt`, `prev` and `hash` are filled in by the log."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seq: int = 0
+    vt: int = 0
+    type: str
+    prev: str = ""
+    hash: str = ""
+
+
+class Opened(Event):
+    """The first event: which world this is, with everything that shaped it."""
+
+    type: Literal["opened"] = "opened"
+    task_id: str
+    family: str
+    category: str | None
+    seed: int
+    epoch: str
+    key_digest: str
+    options: dict[str, Any]
+    budgets: dict[str, int]
+    instruction: str
+
+
+class Issued(BaseModel):
+    """An artifact that a response handed out, with its window in virtual ms; no bytes of it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    artifact: str
+    issued_at: int
+    expires_at: int
+
+
+class Requested(Event):
+    """One request that reached the app, judged."""
+
+    type: Literal["request"] = "request"
+    method: str
+    path: str
+    target_sha256: str
+    body_sha256: str
+    status: int
+    kind: Kind
+    label: str | None = None
+    rule: str | None = None
+    also: str | None = None
+    detail: dict[str, Any] = {}
+    used: tuple[str, ...] = ()
+    issued: tuple[Issued, ...] = ()
+
+    @property
+    def artifact(self) -> str | None:
+        """The artifact that this request was about: the last one it used."""
+        return self.used[-1] if self.used else None
+
+
+class Waited(Event):
+    """An explicit wait of `ms` virtual milliseconds."""
+
+    type: Literal["wait"] = "wait"
+    ms: int
+
+
+class Closed(Event):
+    """The world stopped answering by its own rule."""
+
+    type: Literal["closed"] = "closed"
+    cause: CloseCause
+
+
+class Stopped(Event):
+    """The harness ended the episode: a budget that only it can count."""
+
+    type: Literal["stop"] = "stop"
+    cause: str
+
+
+AnyEvent = Annotated[Opened | Requested | Waited | Closed | Stopped, Field(discriminator="type")]
+_ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
+E = TypeVar("E", bound=Event)
+
+
+def canonical(value: Mapping[str, Any]) -> bytes:
+    """Canonical JSON: sorted keys, no spaces, UTF-8."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+class EventLog:
+    """An append-only, hash-chained log; `sink` gets each finished line with its newline."""
+
+    def __init__(self, sink: Callable[[bytes], object] | None = None) -> None:
+        self.events: list[Event] = []
+        self._sink = sink
+
+    @property
+    def trace_hash(self) -> str:
+        """The last hash, or the genesis hash of an empty log."""
+        return self.events[-1].hash if self.events else GENESIS
+
+    def append(self, draft: E, vt: int) -> E:
+        """Seal `draft` at virtual time `vt` (ms), write it, and return it."""
+        sealed = draft.model_copy(update={"seq": len(self.events), "vt": vt, "prev": self.trace_hash})
+        body = sealed.model_dump(mode="json", exclude={"hash"})
+        sealed = sealed.model_copy(update={"hash": hashlib.sha256(canonical(body)).hexdigest()})
+        self.events.append(sealed)
+        if self._sink is not None:
+            self._sink(canonical({**body, "hash": sealed.hash}) + b"\n")
+        return sealed
+
+    def dump(self) -> bytes:
+        """The whole log as it stands in a file."""
+        return b"".join(canonical(event.model_dump(mode="json")) + b"\n" for event in self.events)
+
+
+def read_log(data: bytes) -> list[Event]:
+    """The events of a log file, chain checked; raises LogError naming the line."""
+    if not data:
+        raise LogError("the log is empty")
+    if not data.endswith(b"\n"):
+        raise LogError("the log ends in the middle of a line")
+    events: list[Event] = []
+    for number, line in enumerate(data[:-1].split(b"\n"), start=1):
+        try:
+            event = _ADAPTER.validate_json(line)
+        except ValidationError as error:
+            raise LogError(f"line {number} is not an event: {error.errors()[0]['msg']}") from None
+        _check_link(event, line, events, number)
+        events.append(event)
+    return events
+
+
+def _check_link(event: Event, line: bytes, before: list[Event], number: int) -> None:
+    previous = before[-1] if before else None
+    if (event.type == "opened") != (previous is None):
+        raise LogError(f"line {number}: the first event, and only it, must be opened")
+    if event.prev != (previous.hash if previous else GENESIS) or event.seq != len(before):
+        raise LogError(f"line {number} does not follow the line before it")
+    if previous is not None and event.vt < previous.vt:
+        raise LogError(f"line {number}: virtual time goes backwards from {previous.vt} to {event.vt}")
+    body = event.model_dump(mode="json")
+    if canonical(body) != line:
+        raise LogError(f"line {number} is not canonical JSON")
+    del body["hash"]
+    if hashlib.sha256(canonical(body)).hexdigest() != event.hash:
+        raise LogError(f"line {number} was altered: its hash does not match")

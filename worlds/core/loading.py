@@ -1,0 +1,81 @@
+"""Finds the one World class of a task's server.py and opens episodes of it.
+
+The same loader serves the world container, the in-process runtime and the test kit, so a task is written once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+
+from worlds.core.errors import WorldError
+from worlds.core.events import EventLog
+from worlds.core.manifest import OptionValue, read_manifest
+from worlds.core.world import Setup, World
+
+_loaded: dict[str, type[World]] = {}
+
+
+def load_world(folder: Path) -> type[World]:
+    """The World subclass that `folder/server.py` defines; raises WorldError unless there is exactly one."""
+    path = folder / "server.py"
+    try:
+        name = "parley_task_" + hashlib.sha256(str(path).encode() + path.read_bytes()).hexdigest()[:16]
+    except OSError as error:
+        raise WorldError(f"{path}: {error.strerror}") from None
+    if name not in _loaded:
+        _loaded[name] = _only_world(_import(name, path), path)
+    return _loaded[name]
+
+
+def open_world(
+    folder: Path,
+    *,
+    seed: int = 0,
+    key: str | None = None,
+    overrides: Mapping[str, OptionValue] | None = None,
+    host_token: str | None = None,
+    sink: Callable[[bytes], object] | None = None,
+) -> World:
+    """A new episode of the task whose environment/api folder is `folder`; its key is the published one unless given."""
+    extra = {"key": key} if key else {}
+    setup = Setup(
+        read_manifest(folder / "world.json"), seed, overrides=overrides or {}, host_token=host_token, folder=folder, **extra
+    )
+    return load_world(folder)(setup, EventLog(sink))
+
+
+def setup_variables(environ: Mapping[str, str] = os.environ) -> tuple[int, str | None]:
+    """Seed and key as the environment gives them; raises WorldError for a seed that is no whole number."""
+    seed = environ.get("PARLEY_SEED") or "0"
+    if not seed.isdecimal():
+        raise WorldError(f"PARLEY_SEED must be a whole number from 0, not {seed!r}")
+    return int(seed), environ.get("PARLEY_KEY") or None
+
+
+def _import(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise WorldError(f"{path}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise WorldError(f"{path}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _only_world(module: ModuleType, path: Path) -> type[World]:
+    found = [
+        v for v in vars(module).values() if isinstance(v, type) and issubclass(v, World) and v.__module__ == module.__name__
+    ]
+    if len(found) != 1:
+        raise WorldError(f"{path}: must define exactly one World class, found {len(found)}")
+    return found[0]

@@ -1,0 +1,68 @@
+"""The world container's process: one episode, its log on /state, its clock in a file, HTTP on port 8080.
+
+Started as `python3 -m worlds.core.serve` in the folder that holds server.py. The environment says which episode:
+PARLEY_SEED, PARLEY_KEY, PARLEY_OPTIONS (JSON object), PARLEY_HOST_TOKEN, PARLEY_STATE, PARLEY_CLOCK_FILE.
+The server adds no header of its own (no Date, no Server), so responses are the same bytes in every runtime.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import MutableMapping
+from pathlib import Path
+
+import uvicorn
+
+from worlds.core.app import create_app
+from worlds.core.clock import VirtualClock
+from worlds.core.loading import open_world, setup_variables
+from worlds.core.world import World
+
+PORT = 8080
+MAX_HEAD = 65_536
+"""h11's limit on request line plus headers; above `wire.MAX_HEAD_BYTES`, so our own transports never meet it."""
+
+
+def open_from_environment(folder: Path, environ: MutableMapping[str, str] = os.environ) -> World:
+    """The episode that the environment describes; its log is created anew and must not exist, and the token is taken out."""
+    seed, key = setup_variables(environ)
+    state = Path(environ.get("PARLEY_STATE", "/state"))
+    log = os.open(state / "events.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
+    overrides = json.loads(environ.get("PARLEY_OPTIONS") or "{}")
+    token = environ.pop("PARLEY_HOST_TOKEN", None) or None
+    world = open_world(folder, seed=seed, key=key, overrides=overrides, host_token=token, sink=lambda line: os.write(log, line))
+    clock_file = Path(environ.get("PARLEY_CLOCK_FILE", "/run/parley/clock"))
+    if clock_file.parent.is_dir() and os.access(clock_file.parent, os.W_OK):
+        world.clock.listen(lambda clock: write_clock(clock, clock_file))
+    return world
+
+
+def write_clock(clock: VirtualClock, path: Path) -> None:
+    """Put virtual now where libfaketime reads it: beside, then renamed, so that no reader sees half a line.
+
+    Seconds since 1970, which mean the same in every time zone a command may choose.
+    """
+    beside = path.with_name(path.name + ".new")
+    now_ms = int(clock.epoch.timestamp()) * 1000 + clock.elapsed_ms
+    beside.write_text(f"{now_ms // 1000}.{now_ms % 1000:03d}\n", encoding="ascii")
+    beside.chmod(0o644)
+    os.replace(beside, path)
+
+
+def main() -> None:
+    """Serve one episode until killed."""
+    serve(open_from_environment(Path.cwd()))
+
+
+def serve(world: World, port: int = PORT) -> None:
+    """Answer on `port` until killed."""
+    uvicorn.run(
+        create_app(world), host="0.0.0.0", port=port, http="h11", ws="none", lifespan="off", loop="asyncio", access_log=False,
+        log_level="warning", date_header=False, server_header=False, h11_max_incomplete_event_size=MAX_HEAD,
+        timeout_keep_alive=600,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""The one raw wire type: a request is its bytes, and nothing passes through a URL object that normalises it.
+
+Tool calls, the bridge, the mutations and in-process calls all speak `WireRequest` and `WireResponse`.
+1. `check_sendable` refuses what no HTTP client can put on the wire, so that all runtimes refuse alike
+   (RFC 9112 section 3.2: a request target has no whitespace and no control characters).
+2. `to_json` and `from_json` are the bridge's line format; bodies travel as base64.
+3. A `Transport` is anything that turns a request into a response; a mutation or a recorder wraps another one.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from worlds.core.errors import WireError
+
+Headers = tuple[tuple[str, str], ...]
+
+MAX_HEAD_BYTES = 49_152
+"""Longest request line plus headers; the server's own limit (64 KiB) is never reached."""
+
+MAX_BODY_BYTES = 1_048_576
+"""Longest request body; the app answers 413 above it."""
+
+_TARGET = re.compile(rb"/[\x21-\x7e]*")
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_FRAMING = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"})
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """One HTTP request as bytes: `target` is the raw request target, path and query undecoded."""
+
+    method: str
+    target: bytes
+    headers: Headers = ()
+    body: bytes = b""
+
+    @property
+    def path(self) -> bytes:
+        """The raw target up to the first question mark."""
+        return self.target.partition(b"?")[0]
+
+    @property
+    def query(self) -> bytes:
+        """The raw target after the first question mark, or nothing."""
+        return self.target.partition(b"?")[2]
+
+    def header(self, name: str) -> str | None:
+        """The first value of a header, by case-insensitive name."""
+        return first_header(self.headers, name)
+
+    def with_header(self, name: str, value: str) -> WireRequest:
+        """The same request with one more header at the end."""
+        return replace(self, headers=(*self.headers, (name, value)))
+
+
+@dataclass(frozen=True, slots=True)
+class WireResponse:
+    """One HTTP response: status, header list in the server's order, body bytes."""
+
+    status: int
+    headers: Headers = ()
+    body: bytes = b""
+
+    def header(self, name: str) -> str | None:
+        """The first value of a header, by case-insensitive name."""
+        return first_header(self.headers, name)
+
+
+class Transport(Protocol):
+    """The seam between an agent and a world."""
+
+    def __call__(self, request: WireRequest) -> WireResponse:
+        """Send one request and return its answer; raises WireError for what cannot be sent."""
+        ...
+
+
+def first_header(headers: Headers, name: str) -> str | None:
+    """The first value under `name`, compared without case, or None."""
+    wanted = name.lower()
+    return next((value for key, value in headers if key.lower() == wanted), None)
+
+
+def request(
+    method: str, target: str | bytes, *, headers: Mapping[str, str] | Iterable[tuple[str, str]] = (), body: bytes | str = b""
+) -> WireRequest:
+    """Build a request from what a caller has at hand; raises WireError where `check_sendable` does."""
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    made = WireRequest(
+        method,
+        _ascii(target) if isinstance(target, str) else target,
+        tuple((str(k), str(v)) for k, v in pairs),
+        body.encode() if isinstance(body, str) else body,
+    )
+    check_sendable(made)
+    return made
+
+
+def check_sendable(made: WireRequest) -> None:
+    """Raise WireError for a request that would not survive any HTTP client."""
+    if not _TOKEN.fullmatch(made.method):
+        raise WireError(f"method must be an HTTP token, not {made.method!r}")
+    if not _TARGET.fullmatch(made.target):
+        raise WireError("target must start with / and hold only visible ASCII (no space, newline or non-ASCII byte)")
+    if b"#" in made.target:
+        raise WireError("target must not hold #, which no client sends")
+    for name, value in made.headers:
+        _check_header(name, value)
+    size = len(made.method) + len(made.target) + sum(len(k) + len(v) + 4 for k, v in made.headers)
+    if size > MAX_HEAD_BYTES:
+        raise WireError(f"request line and headers take {size} bytes, more than {MAX_HEAD_BYTES}")
+
+
+def to_json(made: WireRequest) -> dict[str, Any]:
+    """The bridge's form of a request."""
+    return {
+        "method": made.method,
+        "target": made.target.decode("ascii"),
+        "headers": [list(pair) for pair in made.headers],
+        "body": base64.b64encode(made.body).decode(),
+    }
+
+
+def from_json(line: Mapping[str, Any]) -> WireRequest:
+    """The request a bridge line stands for."""
+    pairs = tuple((str(k), str(v)) for k, v in line["headers"])
+    return WireRequest(str(line["method"]), str(line["target"]).encode("ascii"), pairs, base64.b64decode(line["body"]))
+
+
+def response_to_json(answer: WireResponse) -> dict[str, Any]:
+    """The bridge's form of a response."""
+    return {
+        "status": answer.status,
+        "headers": [list(pair) for pair in answer.headers],
+        "body": base64.b64encode(answer.body).decode(),
+    }
+
+
+def response_from_json(line: Mapping[str, Any]) -> WireResponse:
+    """The response a bridge line stands for."""
+    pairs = tuple((str(k), str(v)) for k, v in line["headers"])
+    return WireResponse(int(line["status"]), pairs, base64.b64decode(line["body"]))
+
+
+def _ascii(text: str) -> bytes:
+    try:
+        return text.encode("ascii")
+    except UnicodeEncodeError:
+        raise WireError("target must be ASCII; percent-encode other characters") from None
+
+
+def _check_header(name: str, value: str) -> None:
+    if not _TOKEN.fullmatch(name):
+        raise WireError(f"header name must be an HTTP token, not {name!r}")
+    if name.lower() in _FRAMING:
+        raise WireError(f"header {name} belongs to the transport, leave it out")
+    if not _HEADER_VALUE.fullmatch(value) or value != value.strip(" \t"):
+        raise WireError(f"header {name} holds a character that no client sends, or outer space")

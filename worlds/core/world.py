@@ -1,0 +1,144 @@
+"""A world is one episode's server: secrets drawn from the seed, rules as marked methods, one log.
+
+A task subclasses `World` (through its family's base), draws everything it needs in `prepare`, names the variables of its
+instruction in `facts`, and marks its rules with `get`/`post`/`put`. The referee in `worlds.core.referee` does the rest:
+it stamps, charges, judges and logs every request in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from jinja2 import Environment, StrictUndefined, Template, TemplateError
+
+from worlds.core.calls import Body, Call, Reply, Rule
+from worlds.core.chance import PUBLISHED_KEY, Chance, key_digest
+from worlds.core.clock import EPOCH_SPAN_S, VirtualClock, epoch_at
+from worlds.core.errors import WorldError
+from worlds.core.events import EventLog, Issued, Opened
+from worlds.core.manifest import Manifest, OptionValue
+
+TIME_NOTE = (
+    "Time here is virtual. It moves by what each request costs, and by waiting on purpose: "
+    '`POST /clock/wait {"seconds": n}`. Where PARLEY_VIRTUAL_TIME=1 is set, `sleep` and Python\'s `time.sleep` ask for that '
+    "wait by themselves. Nothing else moves it: not retry options of tools, timeouts, `asyncio.sleep` or `read -t`. "
+    "`GET /clock` is free and tells the time; every response carries it in `Date` and `X-Virtual-Time`."
+)
+"""The paragraph that ends every instruction (DESIGN section 4)."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything that shapes one episode of a world."""
+
+    manifest: Manifest
+    seed: int = 0
+    key: str = PUBLISHED_KEY
+    overrides: Mapping[str, OptionValue] = field(default_factory=dict)
+    host_token: str | None = None
+    folder: Path = Path()
+
+
+class World:
+    """One episode: clock, chance, options, log, and the rules that a subclass adds."""
+
+    template: ClassVar[str] = "instruction.md.j2"
+
+    def __init__(self, setup: Setup, log: EventLog) -> None:
+        self.setup, self.log = setup, log
+        self.manifest = setup.manifest
+        self.options = setup.manifest.resolve(setup.overrides)
+        self.chance = Chance(setup.key, setup.manifest.task_id, setup.seed)
+        self.clock = VirtualClock(epoch_at(self.chance("epoch").below(EPOCH_SPAN_S)))
+        self._issued: list[Issued] = []
+        self._used: list[str] = []
+        self.prepare()
+        self.instruction = self._render()
+        self.log.append(self._opened(), vt=0)
+
+    def prepare(self) -> None:
+        """Draw the instance: every secret, order and payload, from `self.chance`."""
+        raise NotImplementedError
+
+    def facts(self) -> Mapping[str, Any]:
+        """The variables of the instruction's template."""
+        raise NotImplementedError
+
+    def judge_submission(self, call: Call) -> Reply:
+        """The goal, as a Reply of kind goal, or a Violation."""
+        raise NotImplementedError
+
+    @property
+    def now(self) -> int:
+        """Virtual ms since the episode began."""
+        return self.clock.elapsed_ms
+
+    def knob(self, name: str) -> float:
+        """The value of a knob."""
+        return float(self.options[name])
+
+    def issued(self, artifact: str, expires_at: int, issued_at: int | None = None) -> None:
+        """Note, for the event of this request, that an artifact was handed out; times in virtual ms."""
+        issued_at = self.now if issued_at is None else issued_at
+        self._issued.append(Issued(artifact=artifact, issued_at=issued_at, expires_at=expires_at))
+
+    def used(self, artifact: str) -> None:
+        """Note, for the event of this request, which artifact it used."""
+        self._used.append(artifact)
+
+    def drain_notes(self) -> tuple[tuple[str, ...], tuple[Issued, ...]]:
+        """What `used` and `issued` noted since the last call; the referee puts it in the event."""
+        notes = tuple(self._used), tuple(self._issued)
+        self._used, self._issued = [], []
+        return notes
+
+    def rules(self) -> Iterator[tuple[Rule, Any]]:
+        """Each declared rule with its bound handler, in order of definition."""
+        return ((rule, getattr(self, name)) for rule, name in rules_of(type(self)))
+
+    def _render(self) -> str:
+        path = self.setup.folder / self.template
+        try:
+            text = _compiled(path.read_text(encoding="utf-8")).render(**self.facts())
+        except (OSError, TemplateError) as error:
+            raise WorldError(f"{path}: the instruction cannot be rendered: {error}") from None
+        return f"{text.rstrip()}\n\n{TIME_NOTE}\n"
+
+    def _opened(self) -> Opened:
+        budgets = self.manifest.budgets
+        return Opened(
+            task_id=self.manifest.task_id,
+            family=self.manifest.family,
+            category=self.manifest.category,
+            seed=self.setup.seed,
+            epoch=self.clock.epoch.isoformat(),
+            key_digest=key_digest(self.setup.key),
+            options=dict(self.options),
+            budgets={"steps": budgets.steps, "virtual_ms": round(budgets.virtual_seconds * 1000)},
+            instruction=self.instruction,
+        )
+
+
+def rules_of(cls: type[World]) -> Iterator[tuple[Rule, str]]:
+    """Each rule that a World class declares or inherits, with its method's name, in order of definition."""
+    seen: set[str] = set()
+    for base in reversed(cls.__mro__):
+        for name, member in vars(base).items():
+            if hasattr(member, "__rule__") and name not in seen:
+                seen.add(name)
+                yield getattr(getattr(cls, name), "__rule__", member.__rule__), name
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: str) -> Template:
+    # an instruction is Markdown for a model, not HTML for a browser
+    return Environment(undefined=StrictUndefined, keep_trailing_newline=True).from_string(text)  # noqa: S701
+
+
+def as_reply(result: Reply | Body) -> Reply:
+    """What a handler returned, as a Reply."""
+    return result if isinstance(result, Reply) else Reply(result)
