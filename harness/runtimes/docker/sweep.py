@@ -2,10 +2,12 @@
 
 Labels are on containers, named volumes and networks alike; anonymous volumes go with their container.
 A thing without our owner label is not ours, in whatever state it is; a thing of a live owner stays, also a stopped one.
+What a killed process had just asked for, the engine makes after its death: a sweep looks again until it finds nothing.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,10 +15,20 @@ from typing import Any
 from harness.runtimes.docker.engine import Engine
 from harness.runtimes.owner import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, is_dead
 
+_PASSES, _SETTLE_S = 5, 0.3
+"""How often a sweep looks, and how long it lets the engine finish what it was told."""
+
 
 def sweep(engine: Engine) -> list[str]:
     """Remove what dead processes of this host left behind; the names of what went."""
-    return _remove(engine, OWNER_LABEL, lambda labels: is_dead(labels.get(OWNER_LABEL, "")))
+    gone: list[str] = []
+    for _ in range(_PASSES):
+        went = _remove(engine, OWNER_LABEL, lambda labels: is_dead(labels.get(OWNER_LABEL, "")))
+        if not went:
+            break
+        gone += went
+        time.sleep(_SETTLE_S)
+    return sorted(gone)
 
 
 def remove_run(engine: Engine, run_id: str) -> list[str]:
