@@ -201,7 +201,7 @@ def test_task_folders_import_their_role_only(path: Path) -> None:
     rooms = {
         "environment": ("worlds.core", f"worlds.{family}"),
         "tests": ("validators", "pytest"),
-        "solution": ("httpx", "solve", "violations"),
+        "solution": ("httpx", "reading", "solve", "violations"),
     }[role]
     wrong = [
         f"{path}:{i.line}: {i.module}"

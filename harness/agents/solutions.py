@@ -124,16 +124,19 @@ def _load(task: Task) -> tuple[ModuleType, ModuleType | None]:
 
 
 def _import_pair(folder: Path) -> tuple[ModuleType, ModuleType | None]:
-    """solve.py, then violations.py, which may say `from solve import ...` as it does in `main`."""
-    solve = _import(folder / "solve.py")
-    kept = sys.modules.get("solve")
-    sys.modules["solve"] = solve
+    """solve.py, then violations.py; they may import from `reading` and `solve`, as they do in `main`."""
+    kept = {name: sys.modules.get(name) for name in ("reading", "solve")}
     try:
-        return solve, _import(folder / "violations.py") if (folder / "violations.py").exists() else None
+        for name in kept:
+            if name == "solve" or (folder / f"{name}.py").exists():
+                sys.modules[name] = _import(folder / f"{name}.py")
+        violations = folder / "violations.py"
+        return sys.modules["solve"], _import(violations) if violations.exists() else None
     finally:
-        del sys.modules["solve"]
-        if kept is not None:
-            sys.modules["solve"] = kept
+        for name, module in kept.items():
+            sys.modules.pop(name, None)
+            if module is not None:
+                sys.modules[name] = module
 
 
 def _import(path: Path) -> ModuleType:

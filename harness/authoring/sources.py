@@ -69,7 +69,7 @@ def server_role(family: str) -> Role:
 
 
 TESTS = Role("tests", frozenset({"validators", "pytest"}))
-SOLUTION = Role("solution", frozenset({"httpx", "solve", "violations"}), network=True)
+SOLUTION = Role("solution", frozenset({"httpx", "reading", "solve", "violations"}), network=True)
 
 
 def lint_source(path: Path, role: Role | None = None) -> list[Finding]:

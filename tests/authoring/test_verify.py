@@ -39,8 +39,8 @@ def test_report_shape(folder: Path, prove: Callable[[Path], Report]) -> None:
 
 def test_expected_value_in_an_error(folder: Path, broken: Broken) -> None:
     """A refusal that tells the right slice is found at the handler that gave it."""
-    old = '        check_header(call, "X-Seed-Slice", self.anchor.chars(*self.range))'
-    new = """        expected = self.anchor.chars(*self.range)
+    old = '        check_header(call, "X-Seed-Slice", self.slice)'
+    new = """        expected = self.slice
         if call.header("X-Seed-Slice") not in (None, expected):
             raise Violation(Label.WRONG_VALUE, f"the slice must be {expected}", field="slice")
         check_header(call, "X-Seed-Slice", expected)"""
@@ -144,7 +144,7 @@ def test_handler_that_fails(folder: Path, broken: Broken) -> None:
 
 def test_reward_for_nothing(folder: Path, broken: Broken) -> None:
     """A hidden test that would reward silence cannot: without the goal there is no success."""
-    found = broken("tests/test_outcome.py", "    assert verdict.success, ", "    assert verdict, ")
+    found = broken("tests/test_outcome.py", "test_contracts_kept, ", "")
 
     assert found == []
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.contract.anchors import Anchor, check_header, check_value, draw_anchor, draw_marked, draw_range
+from worlds.contract.anchors import Anchor, draw_anchor, draw_marked, draw_range
+from worlds.contract.checks import check_header, check_value
 from worlds.contract.labels import Label
 from worlds.contract.mangling import classify, mangled
 from worlds.contract.presigned import Presigned, presign
@@ -83,9 +84,9 @@ def judged(target: bytes, now: int) -> tuple[str, str | None, str | None]:
 
 
 def test_presigned_form() -> None:
-    """Path, then expires, nonce, payload and sig in that order, + / = of the payload percent-encoded."""
+    """Path, then nonce, expires, payload and sig in that order, + / = of the payload percent-encoded."""
     found = re.fullmatch(
-        r"/api/resource/file\?expires=2&nonce=([0-9a-f]{24})&payload=([^&+/=]+)&sig=([\w-]{43})", LINK.target.decode()
+        r"/api/resource/file\?nonce=([0-9a-f]{24})&expires=2&payload=([^&+/=]+)&sig=([\w-]{43})", LINK.target.decode()
     )
 
     assert found

@@ -6,11 +6,8 @@ marker that occurs exactly once. The slice itself is never printed.
 
 from __future__ import annotations
 
-import hmac
 from dataclasses import dataclass
 
-from worlds.contract.labels import Label
-from worlds.core.calls import Call, Violation
 from worlds.core.chance import Stream
 
 SLICE = 24
@@ -61,16 +58,3 @@ def draw_marked(stream: Stream, length: int = 384, count: int = SLICE) -> tuple[
         marker = anchor.text[start : start + 6]
         if occurrences(anchor.text, marker) == 1:
             return anchor, marker
-
-
-def check_header(call: Call, name: str, expected: str) -> None:
-    """Raise MISSING_CONSTRAINT when the header is absent, WRONG_VALUE when it holds something else."""
-    check_value(call.header(name), expected, f"header {name}")
-
-
-def check_value(given: object, expected: str, what: str) -> None:
-    """The same for any named value; `what` names the field for the caller."""
-    if given is None or given == "":
-        raise Violation(Label.MISSING_CONSTRAINT, f"{what} is missing", field=what)
-    if not isinstance(given, str) or not hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode()):
-        raise Violation(Label.WRONG_VALUE, f"{what} holds the wrong value", field=what)

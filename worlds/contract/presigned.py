@@ -1,8 +1,8 @@
 """A presigned target: path and query signed as raw bytes, verified as raw bytes, never decoded.
 
-/api/resource/<id>?expires=<s>&nonce=<hex>&payload=<base64, percent-encoded>&sig=<base64url HMAC-SHA256 of all before &sig=>
+/api/resource/<id>?nonce=<hex>&expires=<s>&payload=<base64, percent-encoded>&sig=<base64url HMAC-SHA256 of all before &sig=>
 (after AWS Signature Version 4 query authentication). The payload's + / = appear as %2B %2F %3D, so that any client which
-decodes and encodes on the way changes the bytes.
+decodes and encodes on the way changes the bytes; and the names are in no alphabetical order, so that one which sorts does too.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from worlds.contract.contracts import Contract, contract
+from worlds.contract.labels import Label
 from worlds.contract.mangling import classify, mangled
+from worlds.core.calls import Violation
 from worlds.core.chance import Stream
 from worlds.core.wire import WireRequest
 
@@ -26,6 +29,11 @@ class Presigned:
     resource_id: str
     target: bytes
     contract: Contract
+
+    @property
+    def text(self) -> str:
+        """The target as a page or an instruction shows it."""
+        return self.target.decode()
 
     def check(self, request: WireRequest, now: int) -> None:
         """Raise unless the request's raw target is this one, in its window; validity is judged first.
@@ -45,8 +53,22 @@ def presign(
 ) -> Presigned:
     """Issue a presigned target for `resource_id`; times in virtual ms, payload length in bytes before encoding."""
     payload = quote(stream.base64(payload_bytes), safe="")
-    unsigned = f"/api/resource/{resource_id}?expires={expires_text}&nonce={stream.hex(24)}&payload={payload}"
+    query = f"nonce={stream.hex(24)}&expires={expires_text}&payload={payload}"
+    return sign(stream, resource_id, query, issued_at=issued_at, ttl_ms=ttl_ms)
+
+
+def sign(stream: Stream, resource_id: str, query: str, *, issued_at: int, ttl_ms: int) -> Presigned:
+    """A target with this raw query, signed as it stands; `stream` gives the server's key."""
+    unsigned = f"/api/resource/{resource_id}?{query}"
     mac = hmac.new(stream.bytes(32), unsigned.encode(), hashlib.sha256).digest()
     signature = base64.urlsafe_b64encode(mac).decode().rstrip("=")
     target = f"{unsigned}&sig={signature}".encode()
     return Presigned(resource_id, target, contract(resource_id, target, issued_at, ttl_ms))
+
+
+def named(links: Iterable[Presigned], resource_id: str) -> Presigned:
+    """The link whose id a path names; raises MUTATED_TOKEN when none has it."""
+    for link in links:
+        if link.resource_id == resource_id:
+            return link
+    raise Violation(Label.MUTATED_TOKEN, "the link was not sent as issued", resource_id="link")

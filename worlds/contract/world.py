@@ -7,10 +7,11 @@ import hmac
 import json
 from typing import Any
 
-from worlds.contract.anchors import Anchor
+from worlds.contract.anchors import SLICE, Anchor, draw_anchor, draw_range
 from worlds.contract.contracts import Contract, contract
 from worlds.contract.labels import Label
 from worlds.contract.mangling import mangled
+from worlds.contract.presigned import Presigned
 from worlds.core.calls import Call, Reply, Violation
 from worlds.core.events import EventLog
 from worlds.core.world import Setup, World
@@ -20,12 +21,32 @@ class ContractWorld(World):
     """A world whose goal is a submission of exactly the bytes of `deliverable`, once these exist."""
 
     anchor: Anchor
+    range: tuple[int, int]
+    """The slice of the anchor that requests carry: first and last character, counted from 1."""
     deliverable: bytes | None = None
     """What must be handed in; None until the last step has given it out."""
 
     def __init__(self, setup: Setup, log: EventLog) -> None:
         self._values: dict[str, bytes] = {}
         super().__init__(setup, log)
+
+    def draw_slice(self, length: int = 384, count: int = SLICE) -> None:
+        """Draw the anchor and the range of its slice."""
+        self.anchor = draw_anchor(self.chance("anchor"), length)
+        self.range = draw_range(self.chance("range"), self.anchor, count)
+
+    @property
+    def slice(self) -> str:
+        """The characters of the anchor that requests must carry."""
+        return self.anchor.chars(*self.range)
+
+    def slice_facts(self) -> dict[str, object]:
+        """What an instruction tells of the anchor: `anchor`, `first`, `last`."""
+        return {"anchor": self.anchor.text, "first": self.range[0], "last": self.range[1]}
+
+    def knob_ms(self, name: str) -> int:
+        """A knob that is given in s, in virtual ms."""
+        return round(self.knob(name) * 1000)
 
     def judge_submission(self, call: Call) -> Reply:
         """The goal for exactly the deliverable's bytes; WRONG_VALUE for anything else, and for anything too early."""
@@ -56,6 +77,11 @@ class ContractWorld(World):
             raise made.expired(self.now, also=broken.label if broken else None)
         if broken is not None:
             raise broken
+
+    def follow(self, link: Presigned, call: Call) -> None:
+        """Check a presigned link in use: in its window, then byte for byte."""
+        self.used(link.resource_id)
+        link.check(call.request, self.now)
 
 
 def compact(value: Any) -> bytes:

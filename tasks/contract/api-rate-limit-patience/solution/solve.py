@@ -1,9 +1,9 @@
 """Ask while requests remain, else wait until one more is allowed: the 429 is never met and every cursor is fresh."""
 
-import re
 from collections.abc import Callable
 
 import httpx
+from reading import seed_string
 
 Wait = Callable[[float], None]
 
@@ -69,10 +69,3 @@ def fetch(
             wait(seconds)
         attempt += 1
     return answer.raise_for_status()
-
-
-def seed_string(instruction: str) -> str:
-    """The seed string of the instruction."""
-    found = re.search(r"```\n([0-9a-f]+)\n```", instruction)
-    assert found
-    return found[1]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+from reading import anchor_slice
 
 Wait = Callable[[float], None]
 Step = tuple[str, str, str]
@@ -99,14 +100,3 @@ def first_nonce(instruction: str) -> str:
     found = re.search(r"The first one is\s`([0-9a-f]+)`", instruction)
     assert found
     return found[1]
-
-
-def anchor_slice(instruction: str, shift: int = 0) -> str:
-    """The characters of the seed string that the instruction names, or those `shift` places away."""
-    found = re.search(r"characters (\d+) to (\d+) of the seed string", instruction)
-    text = re.search(r"```\n([0-9a-f]+)\n```", instruction)
-    assert found
-    assert text
-    first, last = int(found[1]) - 1, int(found[2])
-    shift = shift if last + shift <= len(text[1]) else -shift
-    return text[1][first + shift : last + shift]

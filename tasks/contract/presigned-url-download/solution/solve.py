@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 
 import httpx
+from reading import anchor_slice
 
 Link = tuple[int, str, float]
 """Part number, target, life in seconds."""
@@ -47,12 +48,3 @@ def read_page(page: str) -> list[Link]:
     """Every link of the page, in its order."""
     rows = re.findall(r'<a id="part-(\d)" href="([^"]+)">[^<]*</a> \((\d+) s\)', page)
     return [(int(part), html.unescape(href), float(life)) for part, href, life in rows]
-
-
-def anchor_slice(instruction: str, shift: int = 0) -> str:
-    """The characters of the seed string that the instruction names."""
-    found = re.search(r"characters (\d+) to (\d+) of the seed string", instruction)
-    text = re.search(r"```\n([0-9a-f]+)\n```", instruction)
-    assert found is not None
-    assert text is not None
-    return text[1][int(found[1]) - 1 + shift : int(found[2]) + shift]

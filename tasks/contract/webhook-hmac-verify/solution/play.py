@@ -1,6 +1,6 @@
 """Plays solve.py, or the violation whose name is given, against the world; exits 1 with one line when the client raises.
 
-Boilerplate contract/1, written by `harness sync`: edits here are lost.
+Boilerplate contract/2, written by `harness sync`: edits here are lost.
 """
 
 import sys

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+from reading import anchor_slice
 
 Wait = Callable[[float], None]
 Ack = dict[str, Any]
@@ -75,13 +76,3 @@ def secret_text(instruction: str) -> str:
     found = re.search(r"```\n([0-9a-f]{32})\n```", instruction)
     assert found
     return found[1]
-
-
-def anchor_slice(instruction: str, shift: int = 0) -> str:
-    """The characters of the seed string that follow the marker, or those `shift` places before them."""
-    found = re.search(r"the (\d+) characters of the seed string below that follow `([0-9a-f]+)`", instruction)
-    text = re.search(r"Seed string:\n\n```\n([0-9a-f]+)\n```", instruction)
-    assert found
-    assert text
-    start = text[1].index(found[2]) + len(found[2]) - shift
-    return text[1][start : start + int(found[1])]

@@ -17,7 +17,8 @@ Order of judgement for a page: bootstrap made, headers present, quota, page numb
 
 import re
 
-from worlds.contract.anchors import SLICE, check_header, draw_anchor
+from worlds.contract.anchors import SLICE, draw_anchor
+from worlds.contract.checks import check_header
 from worlds.contract.contracts import Contract
 from worlds.contract.labels import Label
 from worlds.contract.quotas import SlidingQuota

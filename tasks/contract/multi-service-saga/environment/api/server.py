@@ -15,12 +15,12 @@ Choices where the contract leaves one:
 Order of judgement: nonce present, turn, fields present, window and bytes of each token, slice, proof, nonce.
 """
 
-import hashlib
 from itertools import zip_longest
 
-from worlds.contract.anchors import check_header, check_value, draw_anchor, draw_range
+from worlds.contract.checks import check_digest, check_value, require_fields, sha256_hex
 from worlds.contract.contracts import Contract
 from worlds.contract.labels import Label
+from worlds.contract.nonces import NonceChain
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol
 
@@ -42,9 +42,9 @@ class MultiServiceSaga(ContractWorld):
         # about a quarter of the seeds commits
         self.failing = failing.between(1, len(self.steps) - 1) if failing.below(4) else None
         self.half_done = self.failing == 1 or self.chance("half-done").below(3) > 0
-        self.anchor = draw_anchor(self.chance("anchor"))
-        self.range = draw_range(self.chance("range"), self.anchor)
-        self.first_nonce = self.nonce = self.chance("nonce").hex(24)
+        self.draw_slice()
+        self.nonces = NonceChain(self.chance("nonce"), "X-Saga-Nonce")
+        self.nonces.advance()
         self.called = 0
         self.tokens: dict[str, str] = {}
         self.contracts: dict[str, Contract] = {}
@@ -52,9 +52,8 @@ class MultiServiceSaga(ContractWorld):
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
-        first, last = self.range
         return {
-            "anchor": self.anchor.text, "first": first, "last": last, "steps": self.steps, "nonce": self.first_nonce,
+            **self.slice_facts(), "steps": self.steps, "nonce": self.nonces.current,
             "request_seconds": self.manifest.cost_ms("request") // 1000,
             "window_seconds": f"{self.knob('window_seconds'):g}", "confirmation_chars": CONFIRMATION_CHARS,
         }  # fmt: skip
@@ -65,7 +64,7 @@ class MultiServiceSaga(ContractWorld):
         service, action = call.params["service"], call.params["action"]
         for number, (name, step, undo) in enumerate(self.steps):
             if service == name and action in (step, undo):
-                require_nonce(call)
+                self.nonces.require(call)
                 return self.step(call, number) if action == step else self.undo(call, service)
         raise Unreadable("there is no such service or action")
 
@@ -75,7 +74,7 @@ class MultiServiceSaga(ContractWorld):
             raise Violation(Label.COMPENSATION_FAILURE, "the steps are over", status=409)
         if number != self.called:
             raise Violation(Label.VERSION_CONFLICT, "this step is not the next one", status=409)
-        check_header(call, "X-Saga-Nonce", self.nonce)
+        self.nonces.check(call)
         self.called += 1
         failed, body = number == self.failing, {}
         if not failed or self.half_done:
@@ -83,7 +82,7 @@ class MultiServiceSaga(ContractWorld):
             self.tokens[self.steps[number][0]] = body["token"]
         if failed or self.called == len(self.steps):
             body["deadline"] = self.start_window()
-        body["nonce"] = self.next_nonce()
+        body["nonce"] = self.nonces.advance()
         return protocol(500, "the step failed", body=body) if failed else Reply(body)
 
     def undo(self, call: Call, service: str) -> Reply:
@@ -91,28 +90,25 @@ class MultiServiceSaga(ContractWorld):
         if service != self.due():
             raise Violation(Label.COMPENSATION_FAILURE, "this is not to be undone now", status=409)
         self.present(service, call.json().get("token"))
-        check_header(call, "X-Saga-Nonce", self.nonce)
+        self.nonces.check(call)
         self.receipts[service] = self.chance("receipt").hex(32)
-        return Reply({"receipt": self.receipts[service], "nonce": self.next_nonce()})
+        return Reply({"receipt": self.receipts[service], "nonce": self.nonces.advance()})
 
     @post("/saga/complete", headers=("X-Saga-Nonce",))
     def complete(self, call: Call) -> dict[str, object]:
         """The confirmation, once all is done or undone, if tokens, slice and proof hold."""
-        require_nonce(call)
+        self.nonces.require(call)
         if not self.contracts or self.due() or self.deliverable:
             raise Violation(Label.COMPENSATION_FAILURE, "the saga is not to be completed now", status=409)
-        given, part = call.json(), self.anchor.chars(*self.range)
-        for field in ("anchor", "proof"):
-            if not given.get(field):
-                raise Violation(Label.MISSING_CONSTRAINT, f"field {field} is missing", field=field)
+        given, part = call.json(), self.slice
+        require_fields(given, "anchor", "proof")
         tokens = given["tokens"] if isinstance(given.get("tokens"), list) else []
         for service, token in zip_longest(self.tokens, tokens[: len(self.tokens)]):
             self.present(service, token)
         check_value(given["anchor"], part, "anchor")
         proved = [*self.tokens.values(), *self.receipts.values(), part, "COMPENSATED" if self.failed else "COMMITTED"]
-        if given["proof"] != hashlib.sha256("".join(proved).encode()).hexdigest():
-            raise Violation(Label.WRONG_HASH, "the proof is not that of this saga", field="proof")
-        check_header(call, "X-Saga-Nonce", self.nonce)
+        check_digest(given["proof"], sha256_hex(*proved), "proof")
+        self.nonces.check(call)
         confirmation = self.chance("confirmation").hex(CONFIRMATION_CHARS)
         self.deliverable = confirmation.encode()
         return {"confirmation": confirmation}
@@ -120,7 +116,7 @@ class MultiServiceSaga(ContractWorld):
     @get("/saga/status", headers=("X-Saga-Nonce",))
     def status(self, call: Call) -> dict[str, object]:
         """Which steps were called and which undone."""
-        check_header(call, "X-Saga-Nonce", self.nonce)
+        self.nonces.check(call)
         return {"called": [service for service, _, _ in self.steps[: self.called]], "undone": list(self.receipts)}
 
     @property
@@ -139,17 +135,6 @@ class MultiServiceSaga(ContractWorld):
 
     def start_window(self) -> float:
         """Give every token its window, and return the virtual second at which all of them end."""
-        window_ms = round(self.knob("window_seconds") * 1000)
+        window_ms = self.knob_ms("window_seconds")
         self.contracts = {s: self.issue(f"token_{s}", token, window_ms) for s, token in self.tokens.items()}
         return (self.now + window_ms) / 1000
-
-    def next_nonce(self) -> str:
-        """A new nonce, for the next request."""
-        self.nonce = self.chance("nonce").hex(24)
-        return self.nonce
-
-
-def require_nonce(call: Call) -> None:
-    """Raise MISSING_CONSTRAINT for a request without a nonce; whether it is the right one is judged last."""
-    if not call.header("X-Saga-Nonce"):
-        raise Violation(Label.MISSING_CONSTRAINT, "header X-Saga-Nonce is missing", field="header X-Saga-Nonce")

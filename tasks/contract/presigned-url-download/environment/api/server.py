@@ -9,12 +9,11 @@ Order of judgement for a download: precheck made, headers present, windows (toke
 
 from html import escape
 
-from worlds.contract.anchors import check_header, draw_anchor, draw_range
-from worlds.contract.contracts import Contract
-from worlds.contract.labels import Label
-from worlds.contract.presigned import Presigned, presign
+from worlds.contract.checks import check_header, require_headers
+from worlds.contract.gates import Gate
+from worlds.contract.presigned import Presigned, named, presign
 from worlds.contract.world import ContractWorld
-from worlds.core.calls import Call, Reply, Violation, get
+from worlds.core.calls import Call, Reply, get
 
 LIVES_S = ((9, 12), (26, 34), (52, 68))
 """Range of each link's life in seconds, shortest first."""
@@ -31,26 +30,22 @@ class PresignedUrlDownload(ContractWorld):
         draw.shuffle(parts)
         self.life_s = dict(zip(parts, lives, strict=True))
         self.content = {part: f"part {part}: {self.chance('content').base64(96)}\n".encode() for part in (1, 2, 3)}
-        self.anchor = draw_anchor(self.chance("anchor"))
-        self.range = draw_range(self.chance("range"), self.anchor)
+        self.draw_slice()
+        self.gate = Gate(self, "precheck_token", "precheck")
         self.links: dict[int, Presigned] = {}
-        self.token: Contract | None = None
-        self.token_text = ""
         self.fetched: set[int] = set()
-        self.targets = {part: self.presigned(part, issued_at=0).target for part in (1, 2, 3)}
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
-        first, last = self.range
-        seconds = self.manifest.cost_ms("download") // 1000
-        return {"anchor": self.anchor.text, "first": first, "last": last, "download_seconds": seconds}
+        return {**self.slice_facts(), "download_seconds": self.manifest.cost_ms("download") // 1000}
 
     @get("/task", cost="page")
     def page(self, call: Call) -> Reply:
         """The page with the links, longest life first."""
+        longest_first = sorted(self.life_s.items(), key=lambda life: -life[1])
         rows = "\n".join(
-            f'<li><a id="part-{part}" href="{escape(self.targets[part].decode())}">part {part}</a> ({self.life_s[part]} s)</li>'
-            for part in sorted(self.life_s, key=self.life_s.__getitem__, reverse=True)
+            f'<li><a id="part-{part}" href="{escape(self.presigned(part, 0).text)}">part {part}</a> ({seconds} s)</li>'
+            for part, seconds in longest_first
         )
         body = f"<!doctype html>\n<title>Downloads</title>\n<ol>\n{rows}\n</ol>\n"
         return Reply(body, media_type="text/html; charset=utf-8")
@@ -58,34 +53,23 @@ class PresignedUrlDownload(ContractWorld):
     @get("/api/precheck", cost="precheck")
     def precheck(self, call: Call) -> dict[str, object]:
         """A new token; the first one starts the links."""
-        window_ms = round(self.knob("window_seconds") * 1000)
-        self.token_text = self.chance("token").base64url(24)
-        self.token = self.issue("precheck_token", self.token_text, window_ms)
+        opened = self.gate.open(self.knob_ms("window_seconds"))
         if not self.links:
             self.links = {part: self.presigned(part, issued_at=self.now) for part in (1, 2, 3)}
             for link in self.links.values():
                 self.issued(link.resource_id, link.contract.expires_at)
-        return {"precheck_token": self.token_text, "deadline": self.token.expires_at / 1000}
+        return opened
 
     @get("/api/resource/{name}", cost="download", headers=("X-Seed-Anchor", "X-Contract-Proof"), query=("sig",))
     def download(self, call: Call) -> Reply:
         """One part, if every contract on the way holds."""
-        if self.token is None:
-            raise Violation(Label.MISSING_CONSTRAINT, "a precheck must come first", field="precheck")
-        link = next((made for made in self.links.values() if made.resource_id == call.params["name"]), None)
-        if link is None:
-            raise Violation(Label.MUTATED_TOKEN, "the link was not sent as issued", resource_id="link")
-        self.used(link.resource_id)
-        for header in ("X-Seed-Anchor", "X-Contract-Proof"):
-            if not call.header(header):
-                raise Violation(Label.MISSING_CONSTRAINT, f"header {header} is missing", field=header)
-        link.check(call.request, self.now)
-        if not self.token.validate_validity(self.now):
-            raise self.token.expired(self.now)
-        part_slice = self.anchor.chars(*self.range)
-        check_header(call, "X-Seed-Anchor", part_slice)
-        check_header(call, "X-Contract-Proof", f"{part_slice}:{self.token_text[-8:]}")
-        self.used(self.token.contract_id)
+        self.gate.require()
+        link = named(self.links.values(), call.params["name"])
+        require_headers(call, "X-Seed-Anchor", "X-Contract-Proof")
+        self.follow(link, call)
+        self.gate.check_window()
+        check_header(call, "X-Seed-Anchor", self.slice)
+        self.gate.check_proof(call, "X-Contract-Proof", self.slice)
         return self.serve(int(link.resource_id.removeprefix("part_")))
 
     def serve(self, part: int) -> Reply:

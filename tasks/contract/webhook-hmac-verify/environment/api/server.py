@@ -72,7 +72,7 @@ class WebhookHmacVerify(ContractWorld):
         if self.deliveries:
             self.judge({}, {})
         body, number = self.bodies[fetched], fetched + 1
-        self.deliveries.append(self.issue(f"event_{number}", body, round(self.knob("window_seconds") * 1000)))
+        self.deliveries.append(self.issue(f"event_{number}", body, self.knob_ms("window_seconds")))
         signature = self.forgery(body) if fetched == self.forged else signed(self.secret, body)
         numbers = (("X-Event-Sequence", str(number)), ("X-Events-Total", str(total)))
         return Reply(body, headers=(("X-Hub-Signature-256", f"sha256={signature}"), *numbers), media_type="application/json")

@@ -1,0 +1,69 @@
+"""A credential lives through generations: one token counts now, and those it replaced are recognised as what they were.
+
+A token that was replaced is EXPIRED_BEFORE_USE (revocation ends its window; RFC 7009 section 2), with a grace period where the
+contract grants one. A token that was never issued is held against the current one: cut, wrapped, re-encoded or otherwise
+changed, by the classes of `worlds.contract.mangling`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from worlds.contract.contracts import Contract
+from worlds.contract.labels import Label
+from worlds.contract.world import ContractWorld
+from worlds.core.calls import Violation
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One token of a credential: its text, and the contract on it."""
+
+    number: int
+    text: str
+    contract: Contract
+
+
+class Credential:
+    """The tokens of one name, generation 0 first."""
+
+    def __init__(self, world: ContractWorld, name: str) -> None:
+        self._world, self.name = world, name
+        self.generations: list[Generation] = []
+
+    @property
+    def current(self) -> Generation | None:
+        """The newest token, or None before the first."""
+        return self.generations[-1] if self.generations else None
+
+    @property
+    def text(self) -> str:
+        """The newest token's text; "" before the first."""
+        return self.generations[-1].text if self.generations else ""
+
+    def renew(self, text: str, ttl_ms: int, *, grace_ms: int = 0) -> Contract:
+        """Issue the next generation for `ttl_ms`; the one before ends after `grace_ms` (virtual ms), if not earlier."""
+        self.revoke(grace_ms=grace_ms)
+        number = len(self.generations)
+        made = self._world.issue(f"{self.name}_{number}", text, ttl_ms)
+        self.generations.append(Generation(number, text, made))
+        return made
+
+    def revoke(self, *, grace_ms: int = 0) -> None:
+        """End the current generation after `grace_ms`; nothing takes its place."""
+        if self.generations:
+            last = self.generations[-1]
+            ends = min(last.contract.expires_at, self._world.now + grace_ms)
+            self.generations[-1] = replace(last, contract=replace(last.contract, expires_at=ends))
+
+    def redeem(self, value: object, what: str, *, missing: Label = Label.MISSING_TOKEN) -> Generation:
+        """The generation that `value` is, if it is one and in its window.
+
+        Raises `missing` when it is absent or nothing was issued yet, EXPIRED_BEFORE_USE for a generation that has ended,
+        and what `ContractWorld.redeem` raises for bytes that were never issued. `what` names the field for the caller.
+        """
+        if self.current is None:
+            raise Violation(missing, f"{what} was never issued", field=what)
+        found = next((made for made in self.generations if made.text == value), self.current)
+        self._world.redeem(found.contract, value, what, missing=missing)
+        return found

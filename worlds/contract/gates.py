@@ -1,0 +1,56 @@
+"""A gate is a step that must have been taken, and not too long ago: a precheck, a session, a preflight.
+
+Opening it hands out a token whose tail goes into proofs; opening it again gives a new token and ends the one before. A gate
+that was never opened is MISSING_CONSTRAINT, one whose window is over EXPIRED_BEFORE_USE.
+"""
+
+from __future__ import annotations
+
+from worlds.contract.checks import check_header
+from worlds.contract.contracts import Contract
+from worlds.contract.labels import Label
+from worlds.contract.world import ContractWorld
+from worlds.core.calls import Call, Violation
+
+TAIL = 8
+"""Characters of a token that a proof carries."""
+
+
+class Gate:
+    """One step of a world; `name` is that of its token, e.g. precheck_token."""
+
+    def __init__(self, world: ContractWorld, name: str, step: str) -> None:
+        self._world, self.name, self.step = world, name, step
+        self.token: Contract | None = None
+        self.text = ""
+
+    def open(self, ttl_ms: int, *, token_bytes: int = 24) -> dict[str, object]:
+        """Open it for `ttl_ms` (virtual ms); the body that says so: token and deadline in virtual s."""
+        self.text = self._world.chance(self.name).base64url(token_bytes)
+        self.token = self._world.issue(self.name, self.text, ttl_ms)
+        return {self.name: self.text, "deadline": self.token.expires_at / 1000}
+
+    def close(self) -> None:
+        """Take it back, as if it had never been opened."""
+        self.token, self.text = None, ""
+
+    def require(self) -> Contract:
+        """Raise MISSING_CONSTRAINT unless the step was taken."""
+        if self.token is None:
+            raise Violation(Label.MISSING_CONSTRAINT, f"a {self.step} must come first", field=self.step)
+        return self.token
+
+    def check_window(self, *, also: Label | None = None) -> None:
+        """Raise unless the window is still open; `also` is told beside an expiry."""
+        token = self.require()
+        self._world.used(token.contract_id)
+        if not token.validate_validity(self._world.now):
+            raise token.expired(self._world.now, also=also)
+
+    def proof(self, part: str) -> str:
+        """`part`, a colon, and the tail of the token."""
+        return f"{part}:{self.text[-TAIL:]}"
+
+    def check_proof(self, call: Call, header: str, part: str) -> None:
+        """Raise unless the header holds the proof for `part`."""
+        check_header(call, header, self.proof(part))
