@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.agents.base import Agent, Budget, Report, Usage
+from harness.agents.path import RoutedPod, is_bent
 from harness.errors import BoundaryError, Cancelled, Cause, VerifierFailure
 from harness.records import Key, Result, Timings, Tokens
-from harness.runtimes.base import EpisodeSpec, Judgement, Runtime
+from harness.runtimes.base import EpisodeSpec, Judgement, Pod, Runtime
 from validators.verdict import Verdict
 from worlds.core.chance import key_digest
 from worlds.core.errors import ManifestError
@@ -81,12 +82,20 @@ def _play(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, pla
         played.seconds["open"] = time.perf_counter() - started
         try:
             with played.phase("agent"):
-                agent.play(spec.task, spec.seed, pod, budget, played.report)
+                agent.play(spec.task, spec.seed, _seen(pod, spec), budget, played.report)
         finally:
             with played.phase("finish"):
                 played.log = pod.finish()
         with played.phase("judge"):
             played.judgement = runtime.judge(spec, played.log)
+
+
+def _seen(pod: Pod, spec: EpisodeSpec) -> Pod:
+    """The pod as the agent has it: behind the path that the options ask for, with the note of a retry."""
+    seen = RoutedPod(pod, spec.task.family, spec.overrides) if is_bent(spec.overrides) else pod
+    if spec.note:
+        seen.instruction = f"{pod.instruction}\n{spec.note}\n"
+    return seen
 
 
 def _guarded(played: _Play, act: Any) -> None:

@@ -15,9 +15,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from harness.agents.base import Agent, Budget
+from harness.agents.path import check_path
 from harness.errors import UsageError
 from harness.records import Key
 from harness.registry import Task
+from harness.retry import Retry
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.errors import ManifestError
 from worlds.core.manifest import OptionValue
@@ -35,10 +37,13 @@ class Plan:
     budget: Budget = field(default_factory=Budget)
     overrides: Mapping[str, str] = field(default_factory=dict)
     key: str = PUBLISHED_KEY
+    retry: Retry | None = None
 
     @property
     def keys(self) -> list[Key]:
-        """Every episode, in the order in which they are started."""
+        """Every episode, in the order in which they are started; of a retry, those that failed."""
+        if self.retry is not None:
+            return [key for key in self.retry.hints if any(task.task_id == key.task_id for task in self.tasks)]
         return [
             Key(task_id=task.task_id, family=task.family, seed=seed, attempt=attempt)
             for task in self.tasks
@@ -61,7 +66,9 @@ class Plan:
             resolved = manifest.resolve(self.overrides)
         except ManifestError as error:
             raise UsageError(str(error), hint=f"harness show {task.task_id}") from None
-        return {name: resolved[name] for name in self.overrides}
+        chosen = {name: resolved[name] for name in self.overrides}
+        check_path(task.family, chosen)
+        return chosen
 
     def identity(self) -> dict[str, Any]:
         """What must be equal for a run to be resumed."""
@@ -73,6 +80,7 @@ class Plan:
             "budget": asdict(self.budget),
             "options": dict(self.overrides),
             "key_digest": key_digest(self.key),
+            **({"retry": {"of": self.retry.of, "hint": self.retry.mode}} if self.retry else {}),
         }
 
     def record(self, runtime: str, images: Mapping[str, str]) -> dict[str, Any]:

@@ -69,6 +69,23 @@ class Timings(Record):
     total: float = 0.0
 
 
+HintMode = Literal["none", "correct", "wrong"]
+
+
+class Hint(Record):
+    """What a retry was told of the first attempt: nothing, its label, or another one."""
+
+    mode: HintMode
+    told: str
+    """The label that the note named; "" where there was no note."""
+
+    first_label: str
+    """The label that the first attempt earned."""
+
+    retry_of: str
+    """The run of the first attempt."""
+
+
 class Result(Record):
     """One episode: what was played, what it was worth, and what it cost."""
 
@@ -102,6 +119,9 @@ class Result(Record):
 
     trace_hash: str | None = None
     options: dict[str, Any] = {}
+    hint: Hint | None = None
+    """Set where this is a retry."""
+
     key_digest: str
     tool_calls: int = 0
     tokens: Tokens = Tokens()
@@ -137,6 +157,11 @@ class RunFolder:
             return Result.model_validate_json((self.episode(key) / "result.json").read_bytes())
         except (OSError, ValueError):
             return None
+
+    def results(self) -> Iterator[Result]:
+        """Every finished episode, by path."""
+        for path in sorted(self.path.glob("episodes/*/*/s*-a*/result.json")):
+            yield Result.model_validate_json(path.read_bytes())
 
     def write(self, key: Key, files: Mapping[str, bytes]) -> Path:
         """Write an episode's folder at once; an earlier, ungraded one moves to attempts/."""

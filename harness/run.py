@@ -161,13 +161,14 @@ class _Crew:
     def _episode(self, key: Key) -> Outcome:
         plan, task = self.plan, self.plan.task(key)
         needs_main = plan.agent.needs_main(task, self.runtime.name)
-        episode_id = key.name.replace("/", "-")
-        spec = EpisodeSpec(plan.run_id, episode_id, task, key.seed, plan.key, plan.options(task), needs_main)
+        episode_id, note = key.name.replace("/", "-"), plan.retry.note(key) if plan.retry else ""
+        spec = EpisodeSpec(plan.run_id, episode_id, task, key.seed, plan.key, plan.options(task), needs_main, note)
         mine = {name: digest for name, digest in self.images.items() if name in _ROOMS or name.startswith(f"{key.task_id}:")}
         return run_episode(spec, key, self.runtime, plan.agent, plan.budget, mine)
 
     def _write(self, key: Key, outcome: Outcome) -> Result:
-        result = outcome.result.model_copy(update={"path": str(self.folder.episode(key))})
+        hint = self.plan.retry.hints[key] if self.plan.retry else None
+        result = outcome.result.model_copy(update={"path": str(self.folder.episode(key)), "hint": hint})
         files = {**outcome.files, "result.json": result.model_dump_json(indent=2).encode() + b"\n"}
         self.folder.write(key, files)
         return result

@@ -63,16 +63,18 @@ def violation_names(task: Task) -> list[str]:
 class SolutionAgent:
     """The oracle (`solve`) or one violation."""
 
-    def __init__(self, player: str = "solve", transport: Callable[[Transport], Transport] = lambda inner: inner) -> None:
-        self.player = player
+    def __init__(
+        self, player: str = "solve", transport: Callable[[Transport], Transport] = lambda inner: inner, *, by_call: bool = False
+    ) -> None:
+        self.player, self.by_call = player, by_call
         self.name = "oracle" if player == "solve" else f"violation:{player}"
         self._transport = transport
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """In a sandboxed runtime the script runs in `main`, in process it is called; raises UsageError for a name unknown."""
+        """In a sandboxed runtime the script runs in `main`, unless `by_call`; raises UsageError for a name unknown."""
         if self.player != "solve" and self.player not in (known := violation_names(task)):
             raise UsageError(f"{task.task_id} has no violation {self.player!r}; it has {', '.join(known) or 'none'}")
-        return runtime != "inprocess"
+        return runtime != "inprocess" and not self.by_call
 
     def identity(self) -> Mapping[str, Any]:
         """Name only: what it plays is part of the task's digest."""

@@ -18,9 +18,17 @@ NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm")
 
 
 def make_agent(
-    name: str | None, *, llm: LlmConfig | None = None, script: Path | None = None, say: Callable[[str], None]
+    name: str | None,
+    *,
+    llm: LlmConfig | None = None,
+    script: Path | None = None,
+    by_call: bool = False,
+    say: Callable[[str], None],
 ) -> Agent:
-    """The agent that the flags mean; raises UsageError, with the valid names, for flags that mean none."""
+    """The agent that the flags mean; raises UsageError, with the valid names, for flags that mean none.
+
+    `by_call`: a task's own clients speak to the world through the harness, also where there is a `main`.
+    """
     name = name or ("llm" if llm else "scripted" if script else "oracle")
     if (name == "llm") != (llm is not None):
         raise UsageError("the llm agent and --model go together", hint="harness run --model gpt-5")
@@ -29,11 +37,11 @@ def make_agent(
             "the scripted agent and --script go together", hint="harness run --agent scripted --script actions.json"
         )
     if name == "oracle":
-        return SolutionAgent()
+        return SolutionAgent(by_call=by_call)
     if name == "nop":
         return NopAgent()
     if name.startswith("violation:") and name != "violation:":
-        return SolutionAgent(name.removeprefix("violation:"))
+        return SolutionAgent(name.removeprefix("violation:"), by_call=by_call)
     if script is not None:
         return ScriptedAgent(read_actions(script))
     if llm is not None:

@@ -11,23 +11,24 @@ from typing import Annotated
 
 import typer
 
-from harness.agents.base import Budget
+from harness.agents.base import Agent, Budget
 from harness.agents.llm.agent import LlmConfig
+from harness.agents.path import is_bent
 from harness.agents.table import NAMES, make_agent
-from harness.cli.console import emit, say, show_table
-from harness.cli.progress import outcome, progress
+from harness.cli.closing import show_closing
+from harness.cli.console import emit, say
+from harness.cli.progress import progress
+from harness.cli.settings import named, overrides
 from harness.cli.tasks import Json, Names, selected
 from harness.errors import BoundaryError, UsageError
 from harness.plan import Plan, parse_seeds
 from harness.records import Result, RunFolder
 from harness.registry import Task
+from harness.retry import read_retry
 from harness.run import run_plan, summary
 from harness.runtimes.base import Runtime
 from harness.runtimes.choose import RUNTIMES, choose_runtime
 from worlds.core.chance import PUBLISHED_KEY
-
-_MANY = 12
-
 
 Model = Annotated[str | None, typer.Option(help="Any LiteLLM model name, e.g. gpt-5 or openai/anything.")]
 AgentName = Annotated[str | None, typer.Option(help=f"One of {', '.join(NAMES)}; oracle unless --model is given.")]
@@ -46,6 +47,13 @@ Wall = Annotated[float, typer.Option(min=1, help="Real seconds an episode may ta
 Turns = Annotated[int, typer.Option(min=1, help="Model turns an episode may take.")]
 TokenBudget = Annotated[int | None, typer.Option(min=1, help="Tokens an episode may take.")]
 CostBudget = Annotated[float | None, typer.Option(min=0, help="US dollars an episode may take.")]
+Mutate = Annotated[
+    list[str] | None, typer.Option(help="What the path does to the agent's bytes: clip=200, linewrap, decode, resort, visible.")
+]
+Handles = Annotated[bool, typer.Option("--handles", help="Let @HANDLE:name stand for values that the agent stored.")]
+Mitigate = Annotated[list[str] | None, typer.Option(help="Help on the path: backoff, ttl.")]
+RetryOf = Annotated[Path | None, typer.Option(help="Play the failed episodes of the run in this folder again.")]
+HintName = Annotated[str, typer.Option("--hint", help="What a retry is told of the failure: none, correct or wrong.")]
 Out = Annotated[Path | None, typer.Option(help="Folder of the run; runs/<time>-<agent> unless given.")]
 Resume = Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")]
 Trust = Annotated[bool, typer.Option(help="Run code of folders outside tasks/ in this process.")]
@@ -67,6 +75,11 @@ def run_command(
     k: Attempts = 1,
     seeds: Seeds = "0",
     options: Options = None,
+    mutate: Mutate = None,
+    handles: Handles = False,
+    mitigate: Mitigate = None,
+    retry_of: RetryOf = None,
+    hint: HintName = "none",
     workers: Workers = 2,
     wall: Wall = 600.0,
     turns: Turns = 60,
@@ -79,16 +92,34 @@ def run_command(
     json: Json = False,
 ) -> None:
     """Run tasks, record every episode, and say how it went."""
-    llm = LlmConfig(model, interface, api_base, temperature, max_tokens, protocol) if model else None
-    player = make_agent(agent, llm=llm, script=script, say=say)
+    retry = read_retry(retry_of, hint) if retry_of else None
+    combinations = overrides([*(retry.options() if retry else ()), *(options or ())], mutate, mitigate, handles=handles)
+    bent = any(is_bent(combination) for combination in combinations)
+    again = retry.model() if retry and not (model or agent) else None
+    llm = LlmConfig(model, interface, api_base, temperature, max_tokens, handles, protocol) if model else again
+    player = make_agent(agent, llm=llm, script=script, by_call=bent, say=say)
     tasks, budget = selected(ctx, names), Budget(wall, turns, tokens, cost)
+    tasks = retry.tasks(tasks) if retry else tasks
     folder = resume or out or Path("runs") / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{_slug(player.name)}"
     key = os.environ.get("PARLEY_KEY") or PUBLISHED_KEY
-    plan = Plan(folder.name, tasks, parse_seeds(seeds), k, player, budget, _overrides(options), key)
-    _check(plan, folder, resume, confirm=not (names or yes))
-    chosen = choose_runtime(runtime, tasks, player, say)
-    _check_trust(chosen, tasks, trust, ctx)
-    _report(_execute(plan, chosen, folder, workers), folder, json)
+    plans = [
+        (folder / name, Plan((folder / name).name, tasks, parse_seeds(seeds), k, player, budget, chosen, key, retry))
+        for name, chosen in named(combinations)
+    ]
+    for path, plan in plans:
+        _check(plan, path, path if resume else None, confirm=not (names or yes or retry))
+    used = choose_runtime(runtime, tasks, player, say)
+    _check_trust(used, tasks, trust, ctx)
+    _check_path(player, tasks, used, bent=bent)
+    _report([result for path, plan in plans for result in _execute(plan, used, path, workers)], folder, json)
+
+
+def _check_path(player: Agent, tasks: Sequence[Task], runtime: Runtime, *, bent: bool) -> None:
+    if bent and any(player.needs_main(task, runtime.name) for task in tasks):
+        raise UsageError(
+            "what runs in main speaks to the world directly, out of reach of --mutate, --handles and --mitigate",
+            hint="harness run ... --interface tool",
+        )
 
 
 def _report(results: list[Result], folder: Path, json: bool) -> None:
@@ -96,7 +127,7 @@ def _report(results: list[Result], folder: Path, json: bool) -> None:
     if json:
         episodes = [result.model_dump(mode="json") for result in results]
         emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts})
-    _closing(results, folder)
+    show_closing(results, folder)
     if counts["ungraded"]:
         raise BoundaryError(f"{counts['ungraded']} of {len(results)} episodes are ungraded", hint=_again(folder))
 
@@ -141,52 +172,6 @@ def _check_trust(runtime: Runtime, tasks: Sequence[Task], trust: bool, ctx: type
             raise UsageError(
                 f"{task.path} would run its code in this process", hint="harness run --trust, or --runtime bubblewrap"
             )
-
-
-def _overrides(options: list[str] | None) -> dict[str, str]:
-    pairs = [option.partition("=") for option in options or []]
-    for name, equals, _ in pairs:
-        if not equals:
-            raise UsageError(f"--set must look like name=value, not {name!r}")
-    return {name: value for name, _, value in pairs}
-
-
-def _closing(results: Sequence[Result], folder: Path) -> None:
-    counts = summary(list(results))
-    if len(results) <= _MANY:
-        for result in results:
-            say(f"\n{result.key.name}  {outcome(result)}")
-            if result.trace_hash:
-                say(f"  virtual time {result.virtual_time_elapsed:g} s, {result.steps} steps, trace {result.trace_hash}")
-            if result.model:
-                say(f"  {_bill(result)}")
-            say(f"  record {result.path}")
-    else:
-        show_table(("task", "episodes", "success", "mean reward", "labels"), _by_task(results))
-    mean = counts["mean_reward"]
-    say(f"\n{counts['success']} of {counts['episodes']} succeeded, mean reward {mean if mean is not None else 'none'}"
-        f"{', ' + str(counts['ungraded']) + ' ungraded' if counts['ungraded'] else ''}; run in {folder}")  # fmt: skip
-
-
-def _by_task(results: Sequence[Result]) -> list[tuple[object, ...]]:
-    rows: list[tuple[object, ...]] = []
-    for task_id in dict.fromkeys(result.task_id for result in results):
-        mine = [result for result in results if result.task_id == task_id]
-        labels = [result.failure_label or "ungraded" for result in mine]
-        counted = ", ".join(f"{labels.count(label)} {label}" for label in dict.fromkeys(labels))
-        rewards = [result.reward for result in mine if result.reward is not None]
-        mean = f"{sum(rewards) / len(rewards):.3f}" if rewards else "none"
-        rows.append((task_id, len(mine), sum(result.success for result in mine), mean, counted))
-    return rows
-
-
-def _bill(result: Result) -> str:
-    tokens = result.tokens
-    cost = "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}{'~' if result.price == 'estimated' else ''}"
-    return (
-        f"{tokens.calls} calls, {result.tool_calls} tool calls, tokens {tokens.prompt} in ({tokens.cached} cached), "
-        f"{tokens.completion} out ({tokens.reasoning} reasoning), {cost}"
-    )
 
 
 def _again(folder: Path) -> str:

@@ -1,1 +1,22 @@
-"""What the machine knows of one family: reports, seats, audits. One package each, found by name."""
+"""What the machine knows of one family: reports, seats, audits, mutations. One package each, found by name.
+
+A family that lacks a part simply has no such feature; nothing lists families.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from harness.errors import UsageError
+
+
+def part(family: str, name: str) -> ModuleType:
+    """The module `name` of a family's package; raises UsageError where the family has none."""
+    package = f"harness.families.{family.replace('-', '_')}"
+    try:
+        return importlib.import_module(f"{package}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name not in (package, f"{package}.{name}"):
+            raise
+        raise UsageError(f"the family {family!r} has no {name}") from None

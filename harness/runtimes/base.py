@@ -46,6 +46,8 @@ class EpisodeSpec:
     key: str = PUBLISHED_KEY
     overrides: Mapping[str, OptionValue] = field(default_factory=dict)
     needs_main: bool = False
+    note: str = ""
+    """What the harness adds to the instruction: a coaching note on a retry."""
 
 
 @dataclass(frozen=True)

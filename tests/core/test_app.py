@@ -13,6 +13,7 @@ from worlds.core.app import create_app
 from worlds.core.calls import Call, get
 from worlds.core.errors import ManifestError, WorldError
 from worlds.core.events import Closed, Opened, Requested, read_log
+from worlds.core.manifest import STANDARD_OPTIONS
 from worlds.core.referee import HOST_HEADER
 from worlds.core.testing import InProcess
 from worlds.core.wire import MAX_BODY_BYTES, WireRequest, WireResponse, request
@@ -207,11 +208,12 @@ def test_instruction_ends_with_the_note_on_time(world: InProcess) -> None:
 def test_opened_says_everything_that_shaped_the_episode(bench: Bench) -> None:
     """The first event has task, seed, options, budgets and the instruction."""
     opened = bench(seed=3, steps=7, virtual_seconds=1.5, overrides={"mode": "b"}).events[0]
+    standard = {name: option.default for name, option in STANDARD_OPTIONS.items()}
 
     assert isinstance(opened, Opened)
     assert (
         opened.task_id, opened.seed, opened.budgets, opened.options,
-    ) == ("bench", 3, {"steps": 7, "virtual_ms": 1500}, {"stop_on_violation": False, "mode": "b", "ttl": 5.0})  # fmt: skip
+    ) == ("bench", 3, {"steps": 7, "virtual_ms": 1500}, {**standard, "mode": "b", "ttl": 5.0})  # fmt: skip
 
 
 def test_seed_decides_everything(bench: Bench) -> None:

@@ -58,7 +58,11 @@ def test_override(manifest: Manifest, name: str, text: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "why"),
     [
-        ("mood", "a", "t has no option 'mood'; it has count, loud, mode, rate, stop_on_violation, ttl"),
+        (
+            "mood",
+            "a",
+            "t has no option 'mood'; it has count, handles, loud, mitigate, mode, mutate, rate, stop_on_violation, ttl",
+        ),
         ("mode", "c", "mode must be one of a, b, not c"),
         ("count", "1.5", "count must be a int, not '1.5'"),
         ("count", True, "count must be a int, not True"),

@@ -17,6 +17,7 @@ from harness.errors import UsageError
 from harness.plan import Plan, differing, parse_seeds
 from harness.records import as_recorded
 from harness.registry import Task
+from harness.retry import Retry
 
 MAY_DIFFER = {"run_id"}
 CHANGES: dict[str, Callable[[Plan], dict[str, Any]]] = {
@@ -27,6 +28,7 @@ CHANGES: dict[str, Callable[[Plan], dict[str, Any]]] = {
     "budget": lambda plan: {"budget": Budget(turns=5)},
     "overrides": lambda plan: {"overrides": {"window_seconds": "50"}},
     "key": lambda plan: {"key": "held-out"},
+    "retry": lambda plan: {"retry": Retry("run-1", "correct", {}, {})},
 }
 
 
@@ -108,8 +110,9 @@ def test_option_of_another_task(plan: Plan, presigned: Task) -> None:
     with pytest.raises(UsageError) as refused:
         replace(plan, overrides={"mode": "x"}).options(presigned)
 
-    assert "presigned-url-download has no option 'mode'; it has payload_bytes, stop_on_violation, window_seconds" == str(
-        refused.value
+    assert (
+        "presigned-url-download has no option 'mode'; it has handles, mitigate, mutate, payload_bytes, stop_on_violation, window_seconds"
+        == str(refused.value)
     )
     assert refused.value.hint == "harness show presigned-url-download"
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from worlds.core.calls import Body, Call, Reply, Rule, Unreadable, Violation
-from worlds.core.events import CloseCause, Closed, Requested, Stopped, Waited, canonical
+from worlds.core.events import CloseCause, Closed, Issued, Requested, Stopped, Waited, canonical
 from worlds.core.wire import WireRequest
 from worlds.core.world import World, as_reply
 
@@ -44,6 +44,7 @@ class Referee:
         self.closed_by: str | None = None
         self._steps = self._logged = 0
         budgets = world.manifest.budgets
+        self._tells_lives = "ttl" in str(world.options["mitigate"]).split("+")
         self._max_steps, self._max_ms = budgets.steps, round(budgets.virtual_seconds * 1000)
 
     def judge(self, call: Call, rule: Rule | None, handler: Callable[[Call], Reply | Body] | None, refusal: str = "") -> Reply:
@@ -130,6 +131,8 @@ class Referee:
     def _log(self, call: Call, reply: Reply, broken: Violation | None = None) -> Reply:
         used, issued = self.world.drain_notes()
         self._logged += 1
+        if issued and self._tells_lives:
+            reply = replace(reply, headers=(*reply.headers, ("X-Expires-In", _life(issued, self.world.now))))
         self.world.log.append(
             Requested(
                 method=call.request.method,
@@ -162,6 +165,11 @@ class Referee:
         cause = self.closed_by or ""
         said = {"steps": f"the budget of {self._max_steps} steps is used up", "virtual_time": "the time budget is used up"}
         return Reply({"error": said.get(cause, f"the episode is closed ({cause})")}, _CLOSED_STATUS.get(cause, 409))
+
+
+def _life(issued: tuple[Issued, ...], now: int) -> str:
+    """Virtual seconds until the first of what was issued runs out, as a header (the option mitigate=ttl)."""
+    return f"{(min(made.expires_at for made in issued) - now) / 1000:g}"
 
 
 def _ruled(call: Call, handler: Callable[[Call], Reply | Body]) -> tuple[Reply, Violation | None]:

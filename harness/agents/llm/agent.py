@@ -23,7 +23,7 @@ from harness.agents.llm.prompting import prompt_digest, system_prompt
 from harness.agents.llm.provider import ContextFull
 from harness.agents.llm.shell import ShellInterface
 from harness.agents.llm.speech import SPEECHES, Speech
-from harness.agents.llm.tool import ToolInterface, Wrap, direct
+from harness.agents.llm.tool import ToolInterface
 from harness.agents.trajectory import ToolCall, Trajectory
 from harness.errors import HarnessError, UsageError
 from harness.registry import Task
@@ -52,6 +52,9 @@ class LlmConfig:
 
     max_tokens: int | None = None
     """Most output tokens of one answer."""
+
+    handles: bool = False
+    """Whether the tool interface offers `store` and resolves @HANDLE:name; the world option of the same name."""
 
     protocol: str = "tools"
     """`tools`, or `text` for models without tool calls."""
@@ -87,12 +90,12 @@ class LlmAgent:
 
     name = "llm"
 
-    def __init__(self, config: LlmConfig, *, say: Callable[[str], None] = to_stderr, wrap: Wrap = direct) -> None:
+    def __init__(self, config: LlmConfig, *, say: Callable[[str], None] = to_stderr) -> None:
         if config.protocol not in SPEECHES:
             raise UsageError(f"protocol must be one of {', '.join(SPEECHES)}, not {config.protocol!r}")
         self.config = config
         self.client = ModelClient(config.settings(), say=say)
-        self.interface = _interface(config.interface, wrap)
+        self.interface = _interface(config.interface, handles=config.handles)
         self.speech: Speech = SPEECHES[config.protocol]()
         self.prompt_digest = prompt_digest(self.interface, self.speech)
 
@@ -255,9 +258,9 @@ def _begin(agent: LlmAgent, task: Task, seed: int) -> Trajectory:
     return Trajectory(session, f"{session}-{agent.name}", agent.name, model, tools=agent.interface.tools, extra=extra)
 
 
-def _interface(name: str, wrap: Wrap) -> Interface:
+def _interface(name: str, *, handles: bool) -> Interface:
     if name == ShellInterface.name:
         return ShellInterface()
     if name == ToolInterface.name:
-        return ToolInterface(wrap)
+        return ToolInterface(handles=handles)
     raise UsageError(f"interface must be one of {', '.join(INTERFACES)}, not {name!r}")

@@ -30,7 +30,9 @@ def system_prompt(interface: Interface, speech: Speech, task: Task, budget: Budg
     shown = () if speech.offered(interface.tools) else interface.tools
     budgets = task.parley.budgets if task.parley else None
     template = environment.get_template(interface.template)
-    return template.render(budgets=budgets, turns=budget.turns, shown_tools=shown).strip()
+    return template.render(
+        budgets=budgets, turns=budget.turns, shown_tools=shown, tools=[tool["function"]["name"] for tool in interface.tools]
+    ).strip()
 
 
 def prompt_digest(interface: Interface, speech: Speech) -> str:

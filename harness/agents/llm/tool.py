@@ -3,7 +3,8 @@
 1. What the model writes after http://api:8080 is the request target, byte for byte: no URL object touches it.
 2. What no HTTP client can send is answered by the tool with the rule, alike in all runtimes, and never reaches the world.
 3. A body is text where it is valid UTF-8, else base64 and marked as such; both ways round.
-4. Everything goes through a `Transport` made per episode by `wrap`, where mutations and value handles have their place.
+4. With value handles there is one more tool, `store`, and `@HANDLE:name` may stand wherever the stored value belongs; the pod
+   that the agent was given resolves it (`harness.agents.path`).
 """
 
 from __future__ import annotations
@@ -11,32 +12,25 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
+from harness.agents.handles import PREFIX, HandleStore, NotFound
 from harness.agents.llm.interface import Hands, Mistake, Outcome, Tool, definition, head_and_tail, read_tool
 from harness.registry import Task
 from harness.runtimes.base import Pod
 from worlds.core.errors import WireError
-from worlds.core.wire import Transport, WireRequest, WireResponse, request
+from worlds.core.wire import WireRequest, WireResponse, request
 
 BASE_URL = "http://api:8080"
 
 SHOWN = 32 * 1024
 """Bytes of a response body that the model sees: a 12 kB URL fits with room to spare."""
 
-Wrap = Callable[[Transport], Transport]
-"""Puts something (mutations, handles, a recorder) between the agent and the world."""
-
 Encoding = Literal["utf-8", "base64"]
 _ENCODING = "How `body` is written: utf-8 (as it is) or base64."
-
-
-def direct(transport: Transport) -> Transport:
-    """Nothing in between."""
-    return transport
 
 
 def _pairs(value: Any) -> Any:
@@ -74,7 +68,34 @@ class Submit(Tool):
     encoding: Encoding = Field(default="utf-8", description=_ENCODING)
 
 
+class Store(Tool):
+    """Keep a value under a name without repeating it; later write @HANDLE:name in a url, header value or body in its place.
+
+    Say where it is, in exactly one way: json_pointer (RFC 6901), header, link (the id of an HTML link: its href), or pattern (a
+    regular expression with one group).
+    """
+
+    name: str = Field(description="Letters, digits and underscores.")
+    source: Literal["response", "instruction"] = Field(default="response", description="The last response, or the instruction.")
+    json_pointer: str | None = Field(default=None, description="For example /links/0/url.")
+    header: str | None = Field(default=None, description="The name of a response header.")
+    link: str | None = Field(default=None, description="The id of an HTML element with an href.")
+    pattern: str | None = Field(default=None, description="For example (https?://\\S+).")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Store:
+        if len(self.ways()) != 1:
+            raise ValueError("exactly one of json_pointer, header, link, pattern must be given")
+        return self
+
+    def ways(self) -> list[tuple[str, str]]:
+        """The ways that were given, as (how, where)."""
+        given = {"pointer": self.json_pointer, "header": self.header, "link": self.link, "pattern": self.pattern}
+        return [(how, where) for how, where in given.items() if where is not None]
+
+
 TOOLS: dict[str, type[Tool]] = {"http_request": HttpRequest, "wait": Wait, "submit": Submit}
+WITH_HANDLES: dict[str, type[Tool]] = {**TOOLS, "store": Store}
 
 
 class ToolInterface:
@@ -82,34 +103,49 @@ class ToolInterface:
 
     name = "tool"
     template = "tool.j2"
-    tools: Sequence[dict[str, Any]] = tuple(definition(name, tool) for name, tool in TOOLS.items())
 
-    def __init__(self, wrap: Wrap = direct) -> None:
-        self.wrap = wrap
+    def __init__(self, *, handles: bool = False) -> None:
+        self.known = WITH_HANDLES if handles else TOOLS
+        self.tools: Sequence[dict[str, Any]] = tuple(definition(name, tool) for name, tool in self.known.items())
 
     def needs_main(self, runtime: str) -> bool:
         """Never."""
         return False
 
     def hands(self, task: Task, pod: Pod) -> Hands:
-        """Tools for one episode, with a transport of its own."""
-        return _HttpHands(self.wrap(pod.call))
+        """Tools for one episode, on its pod."""
+        return _HttpHands(pod, self.known)
 
 
 class _HttpHands:
-    def __init__(self, transport: Transport) -> None:
-        self._send = transport
+    def __init__(self, pod: Pod, known: Mapping[str, type[Tool]]) -> None:
+        self._pod, self._known = pod, known
 
     def act(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> Outcome:
-        if tool not in TOOLS:
-            raise Mistake(f"there is no tool {tool!r}; there are {', '.join(TOOLS)}")
+        if tool not in self._known:
+            raise Mistake(f"there is no tool {tool!r}; there are {', '.join(self._known)}")
+        asked = read_tool(tool, self._known[tool], arguments)
+        if isinstance(asked, Store):
+            return Outcome(stored(asked, getattr(self._pod, "handles", None)))
         try:
-            made = as_request(read_tool(tool, TOOLS[tool], arguments))
-            answer = self._send(made)
+            made = as_request(asked)
+            answer = self._pod.call(made)
         except WireError as error:
             raise Mistake(f"not sent: {error}") from None
         # A submission is the last act however it was made, and whatever the world thought of it.
         return Outcome(shown(answer), done=(made.method, made.path) == ("POST", b"/submission"))
+
+
+def stored(asked: Store, store: HandleStore | None) -> str:
+    """Keep what the model pointed at, and say so; raises Mistake where it is not."""
+    if store is None:
+        raise Mistake("store: this episode has no value handles")
+    ((how, where),) = asked.ways()
+    try:
+        value = store.take(how, where, instruction=asked.source == "instruction")
+        return f"{store.store(asked.name, value)} stands for {len(value)} bytes"
+    except NotFound as error:
+        raise Mistake(f"store: {error}") from None
 
 
 def as_request(asked: Tool) -> WireRequest:
@@ -127,6 +163,8 @@ def as_request(asked: Tool) -> WireRequest:
 
 def target_of(url: str) -> str:
     """The raw request target of what the model wrote; raises Mistake for an address outside the world."""
+    if url.startswith(PREFIX):
+        return "/" + url
     if url.startswith("/"):
         return url
     if not url.startswith(BASE_URL):

@@ -1,0 +1,140 @@
+"""A value handle stands for bytes that an agent need not carry: `@HANDLE:name` becomes the stored value on the way out.
+
+The paper's second lever (Appendices A and H; capability handles after Dennis and Van Horn 1966). The store lies between agent
+and world, behind whatever shortens or rewrites what the agent says, so a short name arrives where a long value would not.
+1. `store` takes a value out of the last response or the instruction: by JSON pointer (RFC 6901), by header, by the id of a
+   link (its href, unescaped), or by a pattern with one group.
+2. A handle may stand anywhere in target, header values and body, next to other text or other handles. An unknown one is a
+   WireError, which the agent is told.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from html.parser import HTMLParser
+from typing import Any
+
+from worlds.core.errors import WireError
+from worlds.core.wire import Transport, WireRequest, WireResponse
+
+NAME = r"[A-Za-z0-9_]{1,40}"
+PREFIX = "@HANDLE:"
+_BASE_URL = "http://api:8080"
+_HANDLE = re.compile(rf"@HANDLE:({NAME})")
+
+
+class NotFound(Exception):
+    """There is no such value where it was looked for; the message says what was missing."""
+
+
+@dataclass
+class HandleStore:
+    """The stored values of one episode, and what the next one may be taken from."""
+
+    instruction: str = ""
+    last: WireResponse | None = None
+    values: dict[str, bytes] = field(default_factory=dict)
+
+    def store(self, name: str, value: bytes) -> str:
+        """Keep a value under a name; the handle that stands for it. Raises NotFound for a name that is none."""
+        if not re.fullmatch(NAME, name):
+            raise NotFound(f"a name is 1 to 40 letters, digits or underscores, not {name!r}")
+        self.values[name] = value
+        return PREFIX + name
+
+    def take(self, how: str, where: str, *, instruction: bool = False) -> bytes:
+        """The value that `how` (pointer, header, link, pattern) finds at `where`; raises NotFound."""
+        if instruction:
+            return _TAKERS[how](WireResponse(0, (), self.instruction.encode()), where)
+        if self.last is None:
+            raise NotFound("there is no response yet")
+        return _TAKERS[how](self.last, where)
+
+    def resolve(self, request: WireRequest) -> WireRequest:
+        """The request with every handle replaced by what it stands for; raises WireError for an unknown one."""
+        target = self._replaced(request.target.decode("latin-1"))
+        if request.target.startswith(b"/" + PREFIX.encode()):
+            # a whole URL or target was stored; the slash only made the handle look like one
+            target = target.removeprefix("/").removeprefix(_BASE_URL)
+        headers = tuple((name, self._replaced(value)) for name, value in request.headers)
+        body = self._replaced(request.body.decode("latin-1"))
+        return replace(request, target=target.encode("latin-1"), headers=headers, body=body.encode("latin-1"))
+
+    def _replaced(self, text: str) -> str:
+        def value(found: re.Match[str]) -> str:
+            if found[1] not in self.values:
+                raise WireError(f"no value is stored under the handle {found[0]}")
+            return self.values[found[1]].decode("latin-1")
+
+        return _HANDLE.sub(value, text)
+
+
+def resolving(transport: Transport, store: HandleStore) -> Transport:
+    """`transport` with handles resolved in front of it; every answer becomes what the next value may be taken from."""
+
+    def send(request: WireRequest) -> WireResponse:
+        store.last = transport(store.resolve(request))
+        return store.last
+
+    return send
+
+
+def _by_pointer(answer: WireResponse, pointer: str) -> bytes:
+    try:
+        value: Any = json.loads(answer.body)
+    except ValueError:
+        raise NotFound("the response is not JSON") from None
+    for token in pointer.split("/")[1:] if pointer.startswith("/") else [pointer]:
+        key = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            raise NotFound(f"the response has nothing at {pointer!r}")
+    return (value if isinstance(value, str) else json.dumps(value)).encode()
+
+
+def _by_header(answer: WireResponse, name: str) -> bytes:
+    value = answer.header(name)
+    if value is None:
+        raise NotFound(f"the response has no header {name}")
+    return value.encode("latin-1")
+
+
+def _by_link(answer: WireResponse, element: str) -> bytes:
+    links = _Links()
+    links.feed(answer.body.decode("utf-8", "replace"))
+    if element not in links.hrefs:
+        raise NotFound(f"the response has no link with the id {element!r}")
+    return links.hrefs[element].encode()
+
+
+def _by_pattern(answer: WireResponse, pattern: str) -> bytes:
+    try:
+        found = re.search(pattern, answer.body.decode("utf-8", "replace"))
+        value = found[1] if found else None
+    except (re.error, IndexError) as error:
+        raise NotFound(f"the pattern must be a regular expression with one group: {error}") from None
+    if value is None:
+        raise NotFound("the pattern was not found")
+    return value.encode()
+
+
+_TAKERS = {"pointer": _by_pointer, "header": _by_header, "link": _by_link, "pattern": _by_pattern}
+
+
+class _Links(HTMLParser):
+    """Collects the href of every element that has an id."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hrefs: dict[str, str] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note id and href; the parser has unescaped both."""
+        found = dict(attrs)
+        if found.get("id") and found.get("href"):
+            self.hrefs[str(found["id"])] = str(found["href"])

@@ -1,0 +1,34 @@
+"""What the flags of a run say about its options: names and values, toggles of the path, and sweeps.
+
+A comma in `--set tier=1k,4k` makes a sweep: one run for each combination, in a folder named after it inside the run's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from harness.errors import UsageError
+
+Overrides = dict[str, str]
+
+
+def overrides(
+    options: Sequence[str] | None, mutate: Sequence[str] | None, mitigate: Sequence[str] | None, *, handles: bool
+) -> list[Overrides]:
+    """Every combination of option values that the flags ask for, at least one; raises UsageError for a malformed --set."""
+    pairs = [option.partition("=") for option in options or []]
+    for name, equals, _ in pairs:
+        if not equals or not name:
+            raise UsageError(f"--set must look like name=value, not {name!r}")
+    toggles = {"mutate": "+".join(mutate or ()), "mitigate": "+".join(mitigate or ()), "handles": "true" if handles else ""}
+    chosen = {name: value.split(",") for name, _, value in pairs}
+    chosen |= {name: [value] for name, value in toggles.items() if value}
+    return [dict(zip(chosen, values, strict=True)) for values in product(*chosen.values())]
+
+
+def named(combinations: Sequence[Overrides]) -> Iterator[tuple[str, Overrides]]:
+    """Each combination with the name of its folder: what differs in it from the others, "" where there is only one."""
+    for combination in combinations:
+        swept = [name for name, value in combination.items() if any(other[name] != value for other in combinations)]
+        yield ",".join(f"{name}={combination[name]}" for name in swept), combination

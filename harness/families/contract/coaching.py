@@ -1,0 +1,27 @@
+"""A coaching note names the label of a failed attempt: what it means and which capability it points at, never a value.
+
+For the paper's retry experiment (section 4.4, Appendix S). The wrong note is that of a label on the other axis, nearest in
+severity to the right one, first by name: as weighty, as well written, and beside the point.
+"""
+
+from __future__ import annotations
+
+from worlds.contract.labels import LABELS, Axis, Label
+
+_OPPOSITE = {Axis.VALIDITY: Axis.INTEGRITY, Axis.INTEGRITY: Axis.VALIDITY, Axis.META: Axis.INTEGRITY}
+
+
+def note(label: str) -> str:
+    """What an agent is told about an earlier attempt that failed with `label`."""
+    info = LABELS[Label(label)]
+    return (
+        "A note on an earlier attempt at this same task, which failed:\n"
+        f"the failure was classified as {Label(label)}. {info.coaching} What it calls for: {info.deficit}."
+    )
+
+
+def far_label(label: str) -> Label:
+    """A failure label of the other axis, nearest in severity, first by name."""
+    first = LABELS[Label(label)]
+    others = (other for other, info in LABELS.items() if info.axis is _OPPOSITE[first.axis])
+    return min(others, key=lambda other: (abs(LABELS[other].severity - first.severity), other))
