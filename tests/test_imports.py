@@ -25,10 +25,8 @@ MAX_LINES, MAX_FUNCTION = 400, 40
 DYNAMIC = {"harness.cli", "harness.families", "validators.plugin"}
 """Where modules are imported by a name made at run time: commands, parts of a family, and the family of a log."""
 
-BACK_ROOMS = [
-    "harness.authoring",
-    *sorted(f"harness.families.{p.parent.name}" for p in (ROOT / "harness/families").glob("*/__init__.py")),
-]
+_FAMILY_ROOMS = sorted(path.parent.name for path in (ROOT / "harness" / "families").glob("*/__init__.py"))
+BACK_ROOMS = ["harness.authoring", *(f"harness.families.{name}" for name in _FAMILY_ROOMS)]
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 CLOCKS = {"time", "random", "secrets", "uuid"}
@@ -129,7 +127,7 @@ def test_import_table(module: str) -> None:
 
 @pytest.mark.parametrize("room", BACK_ROOMS)
 def test_only_the_command_line_knows_the_back_rooms(room: str) -> None:
-    """Authoring and each family are imported by themselves and by the command line; others ask `harness.families` for a part."""
+    """Authoring and each family are imported by themselves and by the command line; others ask for a part."""
     found = {module for module, path in MODULES.items() for i in imported(path) if within(i.module, room)}
 
     assert {module for module in found if not within(module, room, "harness.cli", "harness.authoring")} == set()

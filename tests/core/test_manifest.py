@@ -55,13 +55,16 @@ def test_override(manifest: Manifest, name: str, text: str, value: Any) -> None:
     assert value == manifest.resolve({name: text})[name]
 
 
+KNOWN = "count, handles, loud, mitigate, mode, mutate, rate, stop_on_violation, ttl"
+
+
 @pytest.mark.parametrize(
     ("name", "value", "why"),
     [
         (
             "mood",
             "a",
-            "t has no option 'mood'; it has count, handles, loud, mitigate, mode, mutate, rate, stop_on_violation, ttl",
+            f"t has no option 'mood'; it has {KNOWN}",
         ),
         ("mode", "c", "mode must be one of a, b, not c"),
         ("count", "1.5", "count must be a int, not '1.5'"),

@@ -41,7 +41,8 @@ PRESIGNED: Line = ("run", "presigned-url-download")
 FIRST: Line = (*PRESIGNED, "--runtime", "inprocess", "--seeds", "0-2", "--out", "RUN", "--json", "--workers", "3")
 RESUMED: Line = tuple("--resume" if word == "--out" else word for word in FIRST)
 ALL: Line = ("run", "--runtime", "inprocess")
-NO_OPTION = "presigned-url-download has no option 'x'; it has handles, mitigate, mutate, payload_bytes, stop_on_violation, window_seconds"
+OPTIONS = "handles, mitigate, mutate, payload_bytes, stop_on_violation, window_seconds"
+NO_OPTION = f"presigned-url-download has no option 'x'; it has {OPTIONS}"
 NO_SCRIPT = "/nowhere.json: not a JSON list of actions: [Errno 2] No such file or directory: '/nowhere.json'"
 NO_TASK = "no task is called 'presigned-url-downlod'; did you mean presigned-url-download?"
 AGENTS = "there are oracle, nop, violation:<name>, scripted, llm"
