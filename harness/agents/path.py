@@ -41,16 +41,24 @@ class RoutedPod:
     has_main = False
 
     def __init__(self, pod: Pod, family: str, options: Mapping[str, OptionValue]) -> None:
-        self._pod = pod
+        self._pod, self._family, self._options = pod, family, options
         self.instruction = pod.instruction
         self.handles = HandleStore(pod.instruction) if options.get("handles") else None
-        send: Transport = pod.call
-        if "backoff" in _mitigations(options):
+        self._send = self._path(pod.call)
+
+    def behind(self, transport: Transport) -> None:
+        """Put `transport` in the world's place, at the far end of the path."""
+        self._send = self._path(transport)
+
+    def _path(self, send: Transport) -> Transport:
+        if "backoff" in _mitigations(self._options):
             send = BackOff(send)
         if self.handles is not None:
             send = resolving(send, self.handles)
-        text = options.get("mutate")
-        self._send: Transport = families.part(family, "path").mutating(send, str(text)) if text else send
+        if text := self._options.get("mutate"):
+            mutated: Transport = families.part(self._family, "path").mutating(send, str(text))
+            return mutated
+        return send
 
     def call(self, request: WireRequest) -> WireResponse:
         """Send one request along the path."""

@@ -164,11 +164,13 @@ def budget_checks(evidence: Evidence) -> Iterator[Check]:
 
 
 def knob_checks(evidence: Evidence) -> Iterator[Check]:
-    """The oracle succeeds at both ends of every knob."""
+    """The oracle succeeds at both ends of every knob, and under every value of an option."""
+    ours = evidence.task.parley
     for played in evidence.plays:
-        for knob, value in played.overrides.items():
-            at = _fault(evidence.task, played) or evidence.setting("knobs", knob)
-            yield _success(f"knob:{knob}={value:g}" if isinstance(value, float) else f"knob:{knob}={value}", played, at)
+        for name, value in played.overrides.items():
+            kind = "knob" if ours and name in ours.knobs else "option"
+            at = _fault(evidence.task, played) or evidence.setting(f"{kind}s", name)
+            yield _success(f"{kind}:{name}={f'{value:g}' if isinstance(value, float) else value}", played, at)
 
 
 def _success(name: str, played: Play, at: Place) -> Check:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from harness.agents.solutions import SolutionAgent
+from harness.authoring.mutations import matrix
 from harness.authoring.new import new_task
 from harness.authoring.proof import verify
 from harness.authoring.report import Report, TaskProof
@@ -31,14 +32,19 @@ def verify_command(
     seeds: Annotated[str | None, typer.Option(help="Instances; each task's own seeds unless given.")] = None,
     runtime: Annotated[str, typer.Option(help="inprocess; docker or bubblewrap add the same clients there.")] = "inprocess",
     workers: Annotated[int, typer.Option("--workers", "-n", min=1, help="Processes, and episodes at once.")] = 2,
+    sample: Annotated[bool, typer.Option(help="In containers only oracle, nop and one violation of each task.")] = False,
+    mutations: Annotated[bool, typer.Option(help="Play each oracle behind the five path mutations instead.")] = False,
     changed_first: Annotated[bool, typer.Option(help="Begin with folders that differ from the main branch.")] = False,
     json: Json = False,
 ) -> None:
     """Prove tasks; exit 4 and say path, line and rule when one does not hold."""
     tasks = selected(ctx, names)
     tasks = _changed_first(tasks) if changed_first else tasks
-    sandbox = _sandbox(runtime, tasks)
-    proved = verify(tasks, parse_seeds(seeds) if seeds else None, runtime=sandbox, workers=workers, progress=_tell)
+    if mutations:
+        _mutations(tasks, json=json)
+        return
+    sandbox, chosen = _sandbox(runtime, tasks), parse_seeds(seeds) if seeds else None
+    proved = verify(tasks, chosen, runtime=sandbox, workers=workers, sample=sample, progress=_tell)
     if json:
         emit({**proved.model_dump(mode="json"), "ok": proved.ok})
     else:
@@ -46,6 +52,22 @@ def verify_command(
     if not proved.ok:
         wrong = sum(not task.ok for task in proved.tasks)
         raise TaskInvalid(f"{wrong} of {len(proved.tasks)} tasks do not hold")
+
+
+def _mutations(tasks: Sequence[Task], *, json: bool) -> None:
+    """The matrix of tasks and mutations; exit 4 where a label is not the predicted one."""
+    cells = matrix(tasks)
+    wrong = [cell for cell in cells if not cell.ok]
+    if json:
+        emit({"ok": not wrong, "cells": [cell.model_dump() for cell in cells]})
+    else:
+        biting = [cell for cell in cells if cell.bites]
+        rows = [(c.task_id, c.mutation, c.predicted, c.direct, c.handled, "ok" if c.ok else "WRONG") for c in (*biting, *wrong)]
+        show_table(("task", "mutation", "predicted", "direct pass", "by handles", ""), dict.fromkeys(rows))
+        healed = sum(cell.handled == "SUCCESS" for cell in biting)
+        say(f"{len(biting)} of {len(cells)} pairs of task and mutation bite; value handles heal {healed} of them")
+    if wrong:
+        raise TaskInvalid(f"{len(wrong)} labels are not the predicted ones")
 
 
 def new_command(
