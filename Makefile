@@ -13,7 +13,7 @@ SETUP := $(VENV)/.set-up
 # Compiled once, whatever the environment says: reading litellm anew takes seconds in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: task test docker-test proof lint types verify images bench setup lock clean
+.PHONY: task test docker-test proof lint types verify golden images bench setup lock clean
 .DEFAULT_GOAL := task
 
 task: $(SETUP)
@@ -40,6 +40,9 @@ types: $(SETUP)
 
 verify: $(SETUP)
 	@$(BIN)/harness verify $(ARGS)
+
+golden: $(SETUP)
+	@$(BIN)/python tests/contract_tasks/test_golden.py
 
 images: $(SETUP)
 	@$(BIN)/harness images $(ARGS)

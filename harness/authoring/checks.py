@@ -13,7 +13,7 @@ from functools import cached_property
 from harness.agents.solutions import cells, players
 from harness.authoring.cells import CELLS, wrong_in_cell
 from harness.authoring.findings import Place, definition, violation_lines
-from harness.authoring.leaks import leaks, secrets
+from harness.authoring.leaks import derived, early, leaks, secrets
 from harness.authoring.plays import NOP, SOLVE, Play
 from harness.authoring.report import Check, failed, passed
 from harness.authoring.routes import handler_place
@@ -120,11 +120,12 @@ def cell_checks(evidence: Evidence) -> Iterator[Check]:
 
 
 def leak_checks(evidence: Evidence) -> Iterator[Check]:
-    """No refusal tells what a correct client would have sent."""
+    """No refusal tells what a correct client would have sent, and no answer what it has to derive."""
     for oracle in evidence.of(SOLVE):
-        known = secrets(oracle)
+        known, computed = secrets(oracle), derived(oracle)
         wrong = [played for name in evidence.violations for played in evidence.of(name) if played.seed == oracle.seed]
         found = [(played.player, leak) for played in wrong for leak in leaks(played, known)]
+        found += [(played.player, leak) for played in (oracle, *wrong) for leak in early(played, computed)]
         if not found:
             yield passed("leak", oracle.seed, f"{len(known)} values, {len(wrong)} wrong clients")
         for place, detail in dict.fromkeys(

@@ -2,19 +2,21 @@
 
 1. `secrets` are the values that the oracle sends in this episode: headers, query, path and body, whole and in their parts, from
    8 characters on. A word that the instruction itself prints is no secret; a slice of a longer string in it is one.
-2. No body of a `violation` or `stray` answer, to any wrong client on the same seed, may contain one.
+2. No `violation` or `stray` answer, to any wrong client on the same seed, may contain one, in its body or a header.
+3. What the oracle has to derive (`derived`: a secret that no answer had given out before it was first sent: slices, proofs,
+   digests, signatures) may stand in no answer at all, whoever asked, unless that client had sent it before.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
-from harness.authoring.plays import Play
-from worlds.core.wire import WireRequest
+from harness.authoring.plays import Exchange, Play
+from worlds.core.wire import WireRequest, WireResponse
 
 SHORTEST = 8
 """Shorter values are words and numbers."""
@@ -35,26 +37,58 @@ class Leak(NamedTuple):
 
 
 def leaks(played: Play, secrets: Mapping[str, str]) -> Iterator[Leak]:
-    """Every secret in every refusal of one episode."""
+    """Every refusal of one episode that tells a secret."""
     for event, exchange in played.judged():
         if event.kind in ("violation", "stray"):
-            told = _text(exchange.response.body)
-            path = exchange.request.path.decode("ascii", "replace")
-            for secret, what in secrets.items():
-                if secret in told:
-                    yield Leak(event.method, path, what)
-                    break
+            yield from _told(exchange, secrets, ())
+
+
+def early(played: Play, derived: Mapping[str, str]) -> Iterator[Leak]:
+    """Every answer of one episode that tells what its client should have derived and had not sent."""
+    sent: set[str] = set()
+    for exchange in played.exchanges:
+        sent.update(_parts(exchange.request))
+        yield from _told(exchange, derived, sent)
 
 
 def secrets(oracle: Play) -> dict[str, str]:
     """What a correct client sends, value -> what it is."""
     found: dict[str, str] = {}
     for exchange in oracle.exchanges:
-        for value, what in _sent(exchange.request):
-            for part in (value, *_PARTS.split(value)):
-                if len(part) >= SHORTEST and part not in found and not _is_printed(part, oracle.instruction):
-                    found[part] = what
+        for part, what in _parts(exchange.request).items():
+            if not _is_printed(part, oracle.instruction):
+                found.setdefault(part, what)
     return found
+
+
+def derived(oracle: Play) -> dict[str, str]:
+    """Of the secrets, those that no answer had given out when the oracle first sent them."""
+    known, given = secrets(oracle), ""
+    found: dict[str, str] = {}
+    for exchange in oracle.exchanges:
+        for part in _parts(exchange.request):
+            if part in known and part not in given:
+                found[part] = known[part]
+        given += _text(exchange.response)
+    return found
+
+
+def _parts(request: WireRequest) -> dict[str, str]:
+    """All that a request says, whole and in parts, value -> what it is."""
+    found: dict[str, str] = {}
+    for value, what in _sent(request):
+        for part in (value, *_PARTS.split(value)):
+            if len(part) >= SHORTEST:
+                found.setdefault(part, what)
+    return found
+
+
+def _told(exchange: Exchange, secrets: Mapping[str, str], sent: Collection[str]) -> Iterator[Leak]:
+    text = _text(exchange.response)
+    for secret, what in secrets.items():
+        if secret in text and not any(secret in said for said in sent):
+            yield Leak(exchange.request.method, exchange.request.path.decode("ascii", "replace"), what)
+            return
 
 
 def _sent(request: WireRequest) -> Iterator[tuple[str, str]]:
@@ -83,10 +117,10 @@ def _in_body(body: bytes) -> Iterator[tuple[str, str]]:
     yield text, "the body"
 
 
-def _text(body: bytes) -> str:
-    """An answer's body as text, with the leaves of its JSON unescaped beside it."""
-    text = body.decode("utf-8", "replace")
-    return "\n".join([text, *_leaves(_json(text))])
+def _text(answer: WireResponse) -> str:
+    """An answer as text: headers, body, and the leaves of its JSON unescaped beside it."""
+    text = answer.body.decode("utf-8", "replace")
+    return "\n".join([*(value for _, value in answer.headers), text, *_leaves(_json(text))])
 
 
 def _json(text: str) -> Any:

@@ -1,0 +1,138 @@
+"""A scripted model that plays a task's own clients: as careful as `solve`, as careless as one of its violations.
+
+It speaks as a model does, one tool call at a time, through whatever client library and interface is under test.
+1. It keeps nothing: for each request it plays its client again from the start, feeds it the answers that the conversation
+   already holds, and says the first request that has no answer yet.
+2. `choose(task, attempt)` names the client. The attempt is counted per task as conversations begin, and stands in the text of
+   the first reply, where later requests of the same conversation find it.
+3. Through the shell it types one command: the solution's files, then play.py.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import itertools
+import re
+import tarfile
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import httpx
+
+from harness.agents.solutions import players
+from harness.registry import Task, files_of
+from harness.testing.scripts import Messages, Reply, call
+from worlds.core.testing import BASE_URL
+
+Choose = Callable[[Task, int], str]
+"""(task, attempt from 1) -> `solve` or the name of a violation."""
+
+DONE = "It is handed in."
+_ANSWER = re.compile(r"status (\d+)\n(.*?)\n\n\[(?:no body|body of \d+ bytes, (utf-8|base64))\]\n?(.*)", re.DOTALL)
+_UNSAID = frozenset({"host", "content-length", "connection", "accept-encoding", "transfer-encoding"})
+
+
+class SolutionModel:
+    """A model's `play` function over some tasks, for a `Script`."""
+
+    def __init__(self, tasks: Sequence[Task], choose: Choose, interface: str) -> None:
+        self._tasks = {heading((task.path / "instruction.md").read_text(encoding="utf-8")): task for task in tasks}
+        self._choose, self._speak = choose, {"tool": _by_tools, "shell": _by_shell}[interface]
+        self._attempts: defaultdict[str, Iterator[int]] = defaultdict(lambda: itertools.count(1))
+        self._lock = threading.Lock()
+
+    def __call__(self, messages: Messages) -> Reply | str:
+        """What to say next."""
+        instruction = next(str(m["content"]) for m in messages if m["role"] == "user")
+        task = self._tasks[heading(instruction)]
+        attempt = _attempt(messages) or self._next(task)
+        told = [str(message["content"]) for message in messages if message["role"] == "tool"]
+        said = self._speak(task, self._choose(task, attempt), instruction, told)
+        return said.model_copy(update={"text": f"Attempt {attempt}."}) if isinstance(said, Reply) and not told else said
+
+    def _next(self, task: Task) -> int:
+        with self._lock:
+            return next(self._attempts[task.task_id])
+
+
+def heading(instruction: str) -> str:
+    """The first line, which no two tasks share."""
+    return instruction.lstrip().partition("\n")[0]
+
+
+def _attempt(messages: Messages) -> int | None:
+    found = (re.fullmatch(r"Attempt (\d+)\.", str(message.get("content"))) for message in messages)
+    return next((int(match[1]) for match in found if match), None)
+
+
+class _Next(Exception):
+    """The first thing the client does that has no answer yet."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__()
+        self.reply = reply
+
+
+def _by_tools(task: Task, player: str, instruction: str, told: Sequence[str]) -> Reply | str:
+    answers = iter(told)
+
+    def answered(reply: Reply) -> httpx.Response:
+        if (text := next(answers, None)) is None:
+            raise _Next(reply)
+        return _response(text)
+
+    def wait(seconds: float) -> None:
+        answered(call("wait", seconds=seconds))
+
+    transport = httpx.MockTransport(lambda request: answered(_asked(request)))
+    with httpx.Client(transport=transport, base_url=BASE_URL, trust_env=False) as api:
+        try:
+            players(task)[player][1](api, instruction, wait)
+        except _Next as said:
+            return said.reply
+        except Exception as error:  # noqa: BLE001 - a wrong client may well stumble; a model then stops talking
+            return f"I give up: {error}"
+    return DONE
+
+
+def _by_shell(task: Task, player: str, instruction: str, told: Sequence[str]) -> Reply | str:
+    if told:
+        return DONE
+    folder, packed = task.path / "solution", io.BytesIO()
+    files = {path.name: path.read_bytes() for path in files_of(folder)} | {"instruction.md": instruction.encode()}
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    text = base64.b64encode(packed.getvalue()).decode()
+    return call(
+        "run", command=f"mkdir -p /tmp/mine && cd /tmp/mine && echo {text} | base64 -d | tar xz && python3 play.py {player}"
+    )
+
+
+def _asked(request: httpx.Request) -> Reply:
+    """The tool call that sends this request."""
+    body, encoding = request.read(), "utf-8"
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        text, encoding = base64.b64encode(body).decode(), "base64"
+    how: dict[str, Any] = {"body": text, "encoding": encoding} if body else {}
+    if (request.method, request.url.raw_path) == ("POST", b"/submission"):
+        return call("submit", **({"body": ""} | how))
+    headers = [[name, value] for name, value in request.headers.multi_items() if name.lower() not in _UNSAID]
+    return call("http_request", method=request.method, url=request.url.raw_path.decode("ascii"), headers=headers, **how)
+
+
+def _response(told: str) -> httpx.Response:
+    """The answer that the tool described; what it says of a request that was not sent is a refusal without headers."""
+    found = _ANSWER.fullmatch(told)
+    if found is None:
+        return httpx.Response(400, text=told)
+    headers = [line.partition(": ")[::2] for line in found[2].splitlines()]
+    body = base64.b64decode(found[4]) if found[3] == "base64" else found[4].encode()
+    return httpx.Response(int(found[1]), headers=headers, content=body)

@@ -1,0 +1,32 @@
+"""Every contract task of the registry as `task`, and the oracle's play of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.authoring.plays import SOLVE, Play, play
+from harness.registry import Task, discover
+
+TASKS = [task for task in discover(Path(__file__).parents[2] / "tasks") if task.family == "contract"]
+
+
+@pytest.fixture(params=TASKS, ids=lambda task: task.task_id)
+def task(request: pytest.FixtureRequest) -> Task:
+    """Each contract task in turn."""
+    made: Task = request.param
+    return made
+
+
+@pytest.fixture(scope="session")
+def family() -> list[Task]:
+    """All of them."""
+    return TASKS
+
+
+@pytest.fixture(scope="session")
+def oracle() -> Callable[..., Play]:
+    """Plays a task's oracle on a seed and keeps every byte exchanged."""
+    return lambda task, seed=0: play(task, SOLVE, seed)

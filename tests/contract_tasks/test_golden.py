@@ -1,0 +1,37 @@
+"""The oracle's event log at seed 0, byte for byte: whatever changes a world, an instruction or a solution shows here.
+
+`make golden` writes the logs anew; a review reads what changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from harness.authoring.plays import SOLVE, Play, play
+from harness.registry import Task, discover
+
+FOLDER = Path(__file__).parent / "golden"
+
+
+def golden(task: Task) -> Path:
+    """Where the log of a task lies."""
+    return FOLDER / f"{task.task_id}.jsonl"
+
+
+def test_log_is_the_golden_one(task: Task, oracle: Callable[..., Play]) -> None:
+    """The same log as when it was last looked at."""
+    assert golden(task).exists(), "run: make golden"
+    assert golden(task).read_bytes().splitlines() == oracle(task).log.splitlines(), "if this is meant, run: make golden"
+
+
+def test_no_log_is_left_over(family: list[Task]) -> None:
+    """Every golden log belongs to a task."""
+    assert {path.stem for path in FOLDER.glob("*.jsonl")} == {task.task_id for task in family}
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for found in discover(Path("tasks")):
+        if found.family == "contract":
+            golden(found).write_bytes(play(found, SOLVE, 0).log)
