@@ -158,6 +158,12 @@ def presigned() -> Task:
 
 
 @pytest.fixture(scope="session")
+def rate_limit() -> Task:
+    """A second one, whose pressure is a quota."""
+    return read_task(ROOT / "tasks" / "contract" / "api-rate-limit-patience")
+
+
+@pytest.fixture(scope="session")
 def harness() -> Command:
     """Runs the command line in a process of its own."""
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.authoring.leaks import secrets
+from harness.authoring.leaks import derived, early, secrets
 from harness.authoring.plays import Exchange, Play
 from worlds.core.wire import WireResponse, request
 
@@ -54,3 +54,24 @@ def test_bodies() -> None:
 def test_printed_words_are_no_secrets() -> None:
     """A word that the instruction prints is public; a slice of a longer string in it is not."""
     assert {SLICE} == sent(headers={"X-Mode": "standard", "X-Slice": SLICE}, instruction=f"Use `standard`. Seed: ff{SLICE}ff")
+
+
+def test_derived_is_what_no_answer_had_given_out() -> None:
+    """A token that an answer brought is not derived, a digest that the client computed is."""
+    given = Exchange(request("GET", "/t"), WireResponse(200, (("X-T", "header-token"),), b'{"token":"token-abcdef"}'))
+    used = Exchange(
+        request("GET", "/u", headers={"X-A": "token-abcdef", "X-B": "header-token", "X-C": "computed-1"}), WireResponse(200)
+    )
+
+    assert set(derived(Play("solve", 0, exchanges=[given, used]))) == {"computed-1"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "told", "found"), [("", "computed-1", 1), ("computed-1", "computed-1", 0), ("", "other-text", 0)]
+)
+def test_early_is_an_answer_that_tells_what_was_not_sent(sent: str, told: str, found: int) -> None:
+    """An answer may echo what its client said, and tell nothing else that is to be derived."""
+    headers = {"X-C": sent} if sent else {}
+    exchange = Exchange(request("GET", "/u", headers=headers), WireResponse(200, (), told.encode()))
+
+    assert len(list(early(Play("x", 0, exchanges=[exchange]), {"computed-1": "header X-C"}))) == found

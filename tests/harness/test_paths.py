@@ -1,0 +1,100 @@
+"""The path between agent and world, set by options: what each toggle does to an episode, and where it cannot act."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from harness.agents.base import Budget
+from harness.agents.path import check_path, is_bent
+from harness.agents.solutions import SolutionAgent
+from harness.cli.settings import named, overrides
+from harness.episode import run_episode
+from harness.errors import UsageError
+from harness.records import Key, Result
+from harness.registry import Task
+from harness.runtimes.base import EpisodeSpec
+from harness.runtimes.inprocess import InProcessRuntime
+from worlds.core.manifest import OptionValue
+from worlds.core.testing import world_in_process
+from worlds.core.wire import WireRequest
+
+
+def played(task: Task, options: Mapping[str, OptionValue], player: str = "solve") -> Result:
+    """One episode with options."""
+    spec, key = (
+        EpisodeSpec("r", "e", task, 0, overrides=options),
+        Key(task_id=task.task_id, family="contract", seed=0, attempt=1),
+    )
+    return run_episode(spec, key, InProcessRuntime(), SolutionAgent(player), Budget()).result
+
+
+@pytest.mark.parametrize(
+    ("mutate", "label"),
+    [
+        ("", "SUCCESS"),
+        ("clip=200", "MUTATED_TOKEN"),
+        ("resort", "SIGNATURE_MISMATCH"),
+        ("clip=9000+decode", "MUTATED_TOKEN"),
+    ],
+)
+def test_mutation_by_option(presigned: Task, mutate: str, label: str) -> None:
+    """A mutation acts on the oracle, and stands in the record."""
+    result = played(presigned, {"mutate": mutate})
+
+    assert (result.failure_label, result.options) == (label, {"mutate": mutate})
+
+
+def test_backoff_cures_impatience(rate_limit: Task) -> None:
+    """A client that hammers is held back by the middleware until it may ask again."""
+    assert played(rate_limit, {}, "hammer").failure_label == "RATE_LIMITED"
+    assert played(rate_limit, {"mitigate": "backoff"}, "hammer").failure_label == "SUCCESS"
+
+
+@pytest.mark.parametrize(("mitigate", "told"), [("", None), ("backoff", None), ("ttl", "40"), ("backoff+ttl", "40")])
+def test_lives_are_told_where_asked_for(presigned: Task, mitigate: str, told: str | None) -> None:
+    """With mitigate=ttl an answer that issues something says in how many seconds the first of it runs out."""
+    world = world_in_process(presigned.world_folder, overrides={"mitigate": mitigate})
+    answer = world(WireRequest("GET", b"/api/precheck"))
+    first = min(made.expires_at for made in world.events[-1].issued) - world.world.now
+
+    assert answer.header("X-Expires-In") == (told and f"{first / 1000:g}")
+
+
+@pytest.mark.parametrize(
+    ("options", "bent"),
+    [({}, False), ({"mutate": ""}, False), ({"mutate": "clip"}, True), ({"handles": True}, True), ({"mitigate": "ttl"}, False)],
+)
+def test_bent_means_the_harness_stands_between(options: Mapping[str, OptionValue], bent: bool) -> None:
+    """Only what the harness itself does on the way bends a path; a header that the world adds does not."""
+    assert is_bent(options) == bent
+
+
+@pytest.mark.parametrize("options", [{"mutate": "clop"}, {"mutate": "clip+"}, {"mitigate": "soon"}, {"mitigate": "ttl+ttl2"}])
+def test_unknown_toggle(options: Mapping[str, OptionValue]) -> None:
+    """A mutation or mitigation that does not exist is refused before anything starts."""
+    with pytest.raises(UsageError):
+        check_path("contract", options)
+
+
+def test_family_without_mutations() -> None:
+    """A family that has no path of its own says so."""
+    with pytest.raises(UsageError, match="the family 'calendar' has no path"):
+        check_path("calendar", {"mutate": "clip"})
+
+
+def test_comma_is_a_sweep() -> None:
+    """Each value of each option meets each of the others; a folder is named after what differs."""
+    combinations = overrides(["a=1,2", "b=x", "c=3,4"], ["clip=200", "resort"], None, handles=False)
+
+    assert [name for name, _ in named(combinations)] == ["a=1,c=3", "a=1,c=4", "a=2,c=3", "a=2,c=4"]
+    assert combinations[0] == {"a": "1", "b": "x", "c": "3", "mutate": "clip=200+resort"}
+
+
+def test_one_combination_has_no_name() -> None:
+    """Without a comma there is one run, in the folder that was named."""
+    assert list(named(overrides(["a=1"], None, ["backoff"], handles=True))) == [
+        ("", {"a": "1", "mitigate": "backoff", "handles": "true"})
+    ]
+    assert overrides(None, None, None, handles=False) == [{}]

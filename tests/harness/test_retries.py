@@ -1,0 +1,108 @@
+"""A retry plays what failed, tells what it should and nothing else, and leaves a record of both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.agents.base import Agent
+from harness.agents.llm.agent import LlmAgent, LlmConfig
+from harness.agents.solutions import SolutionAgent
+from harness.errors import UsageError
+from harness.families.contract.coaching import far_label, note
+from harness.plan import Plan
+from harness.records import Result, RunFolder
+from harness.registry import Task
+from harness.retry import Retry, read_retry
+from harness.run import run_plan
+from harness.runtimes.inprocess import InProcessRuntime
+from worlds.contract.labels import LABELS, Axis, Label
+
+
+def played(folder: Path, task: Task, agent: Agent, retry: Retry | None = None) -> list[Result]:
+    """Two seeds of one task, run in process."""
+    plan = Plan(folder.name, [task], [0, 1], 1, agent, overrides={"window_seconds": "50"}, retry=retry)
+    return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=1, images={}, progress=lambda event: None)
+
+
+@pytest.fixture
+def failed(tmp_path: Path, presigned: Task) -> Path:
+    """A run in which every link was decoded on the way."""
+    played(tmp_path / "first", presigned, SolutionAgent("decoded_link"))
+    return tmp_path / "first"
+
+
+@pytest.mark.parametrize(("mode", "told"), [("none", ""), ("correct", "MUTATED_TOKEN"), ("wrong", "EXPIRED_BEFORE_USE")])
+def test_retry_records_what_it_was_told(failed: Path, presigned: Task, mode: str, told: str) -> None:
+    """Each episode says how it was coached, what the first attempt earned, and in which run."""
+    again = played(failed.parent / mode, presigned, SolutionAgent(), read_retry(failed, mode))
+    hints = [result.hint.model_dump() for result in again if result.hint]
+
+    assert hints == 2 * [{"mode": mode, "told": told, "first_label": "MUTATED_TOKEN", "retry_of": "first"}]
+    assert [result.success for result in again] == [True, True]
+
+
+@pytest.mark.parametrize("mode", ["none", "correct", "wrong"])
+def test_note_is_part_of_what_the_agent_reads(failed: Path, presigned: Task, mode: str) -> None:
+    """The note follows the instruction, names the label and nothing of the instance; without one nothing is added."""
+    again = played(failed.parent / mode, presigned, SolutionAgent(), read_retry(failed, mode))
+    trajectory = (Path(again[0].path) / "trajectory.json").read_text(encoding="utf-8")
+    named = [label for label in LABELS if f"classified as {label}." in trajectory]
+
+    assert named == [label for label in [again[0].hint.told if again[0].hint else ""] if label]
+
+
+def test_only_failures_are_played_again(failed: Path, presigned: Task) -> None:
+    """An episode that succeeded is not part of the retry."""
+    result = failed / "episodes/contract/presigned-url-download/s1-a1/result.json"
+    text = result.read_text(encoding="utf-8").replace('"success": false', '"success": true')
+    result.write_text(text, encoding="utf-8")
+
+    again = played(failed.parent / "again", presigned, SolutionAgent(), read_retry(failed, "correct"))
+
+    assert [(episode.seed, episode.attempt) for episode in again] == [(0, 1)]
+
+
+def test_retry_without_failures(tmp_path: Path, presigned: Task) -> None:
+    """Where nothing failed there is nothing to retry."""
+    played(tmp_path / "first", presigned, SolutionAgent())
+
+    with pytest.raises(UsageError, match="no failed episode"):
+        read_retry(tmp_path / "first", "correct")
+
+
+@pytest.mark.parametrize(("folder", "mode", "why"), [("nowhere", "none", "run.json"), ("first", "loud", "hint must be one of")])
+def test_retry_of_nothing(failed: Path, folder: str, mode: str, why: str) -> None:
+    """A folder that is no run and a mode that does not exist are refused."""
+    with pytest.raises(UsageError, match=why):
+        read_retry(failed.parent / folder, mode)
+
+
+def test_options_and_model_of_the_first_run_are_kept(tmp_path: Path, presigned: Task) -> None:
+    """A retry without further flags has the same options, and the same model with the same parameters."""
+    config = LlmConfig("openai/anything", "tool", "http://127.0.0.1:1/v1", 0.0, 512, protocol="text")
+    plan = Plan("first", [presigned], [0], 1, LlmAgent(config), overrides={"window_seconds": "50"})
+    retry = Retry("first", "none", {}, plan.identity())
+
+    assert retry.options() == ["window_seconds=50"]
+    assert retry.model() == config
+
+
+def test_every_failure_label_has_a_far_one() -> None:
+    """The wrong label is of the other axis, the nearest in severity, the first by name."""
+    failures = [label for label in Label if label is not Label.SUCCESS]
+
+    assert {LABELS[label].axis for label in failures if LABELS[far_label(label)].axis is LABELS[label].axis} == set()
+    assert far_label("RATE_LIMITED") == Label.BACKOFF_VIOLATION
+    assert far_label("WRONG_VALUE") == Label.VERSION_CONFLICT
+    assert LABELS[far_label("OTHER")].axis is Axis.INTEGRITY
+
+
+def test_note_says_label_description_and_deficit() -> None:
+    """A note has all three, in sentences."""
+    info = LABELS[Label.MUTATED_TOKEN]
+
+    assert "MUTATED_TOKEN" in note("MUTATED_TOKEN")
+    assert info.coaching in note("MUTATED_TOKEN")
+    assert info.deficit in note("MUTATED_TOKEN")
