@@ -29,8 +29,8 @@ _FAMILY_ROOMS = sorted(path.parent.name for path in (ROOT / "harness" / "familie
 BACK_ROOMS = ["harness.authoring", *(f"harness.families.{name}" for name in _FAMILY_ROOMS)]
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-CLOCKS = {"time", "random", "secrets", "uuid"}
-READINGS = {"now", "utcnow", "today", "urandom", "getrandom", "monotonic", "perf_counter"}
+CLOCKS = {"time", "random", "secrets"}
+READINGS = {"now", "utcnow", "today", "urandom", "getrandom", "monotonic", "perf_counter", "uuid1", "uuid4", "getnode"}
 
 
 @dataclass(frozen=True)
@@ -216,8 +216,9 @@ def test_task_folders_import_their_role_only(path: Path) -> None:
 
 
 def own_code(*rooms: str) -> list[Path]:
-    """The Python files of some folders."""
-    return sorted(path for room in rooms for path in (ROOT / room).rglob("*.py"))
+    """The Python files of some folders; what attackers run in tests is nobody's house."""
+    found = sorted(path for room in rooms for path in (ROOT / room).rglob("*.py"))
+    return [path for path in found if path.parent.name != "scripts"]
 
 
 @pytest.mark.parametrize("path", own_code("worlds", "tasks"), ids=names_of)
@@ -229,7 +230,7 @@ def test_no_wall_clock_and_no_foreign_chance(path: Path) -> None:
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute)
         and node.attr in READINGS
-        and ast.unparse(node.value) in {"datetime", "date", "datetime.datetime", "datetime.date", "os", "time"}
+        and ast.unparse(node.value) in {"datetime", "date", "datetime.datetime", "datetime.date", "os", "time", "uuid"}
     ]
 
     assert banned == []

@@ -1,8 +1,10 @@
 """A credential lives through generations: one token counts now, and those it replaced are recognised as what they were.
 
-A token that was replaced is EXPIRED_BEFORE_USE (revocation ends its window; RFC 7009 section 2), with a grace period where the
-contract grants one. A token that was never issued is held against the current one: cut, wrapped, re-encoded or otherwise
-changed, by the classes of `worlds.contract.mangling`.
+1. A token that was replaced is EXPIRED_BEFORE_USE (revocation ends its window; RFC 7009 section 2), with a grace period where
+   the contract grants one. `extend` is for windows that slide, as an idle timeout does.
+2. Bytes that were never issued are held against the generation that they most resemble, the newest if they resemble none:
+   cut, wrapped, re-encoded or otherwise changed, by the classes of `worlds.contract.mangling`. So a mangled token that is over
+   as well is told as both, validity first (paper, Appendix F).
 """
 
 from __future__ import annotations
@@ -13,6 +15,9 @@ from worlds.contract.contracts import Contract
 from worlds.contract.labels import Label
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Violation
+
+PIECE = 4
+"""Characters in the pieces by which two texts are compared."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,19 @@ class Credential:
             ends = min(last.contract.expires_at, self._world.now + grace_ms)
             self.generations[-1] = replace(last, contract=replace(last.contract, expires_at=ends))
 
+    def extend(self, ttl_ms: int) -> None:
+        """Let the current generation live for `ttl_ms` (virtual ms) from now; raises ValueError unless it is in its window."""
+        last = self.current
+        if last is None or not last.contract.validate_validity(self._world.now):
+            raise ValueError(f"{self.name} must be in its window to be extended")
+        made = replace(last.contract, expires_at=self._world.now + ttl_ms)
+        self.generations[-1] = replace(last, contract=made)
+        self._world.issued(made.contract_id, made.expires_at, made.issued_at)
+
+    def find(self, value: object) -> Generation | None:
+        """The generation whose text `value` is, ended or not; None for bytes that were never issued."""
+        return next((made for made in self.generations if made.text == value), None)
+
     def redeem(self, value: object, what: str, *, missing: Label = Label.MISSING_TOKEN) -> Generation:
         """The generation that `value` is, if it is one and in its window.
 
@@ -64,6 +82,15 @@ class Credential:
         """
         if self.current is None:
             raise Violation(missing, f"{what} was never issued", field=what)
-        found = next((made for made in self.generations if made.text == value), self.current)
+        found = self.find(value) or self._nearest(value)
         self._world.redeem(found.contract, value, what, missing=missing)
         return found
+
+    def _nearest(self, value: object) -> Generation:
+        """The generation that shares most pieces with these bytes; the newest of equals."""
+        given = _pieces(value if isinstance(value, str) else repr(value))
+        return max(reversed(self.generations), key=lambda made: len(given & _pieces(made.text)))
+
+
+def _pieces(text: str) -> set[str]:
+    return {text[start : start + PIECE] for start in range(len(text) - PIECE + 1)}

@@ -1,66 +1,107 @@
 """One download behind a presigned link and a precheck: the flow that the byte-exact tasks share.
 
-page (or instruction) -> precheck -> download with X-Seed-Anchor (the slice) and X-Contract-Proof (slice:tail of the precheck
-token). The link is issued once, at the first sight of it; seeing the page again gives the same bytes and no new time. The
-precheck is a second, shorter window. A task says how its link looks and where the agent finds it.
+page -> precheck -> download with X-Seed-Anchor (the slice) and X-Contract-Proof (slice:tail of the precheck token). A task says
+how its link looks and how its page shows it.
+1. The link is issued once, at the first sight of the page; seeing it again gives the same bytes and no new time.
+2. The precheck is a second, shorter window; another precheck gives a new token, and the one before stops counting. Both
+   lengths vary by seed, and both ends are told: the link's by date, the token's as virtual time.
+3. The file is one line without a newline at its end, which no shell loses or adds unless it is asked to.
 Order of judgement for a download: precheck made, headers present, windows (link, then precheck), link bytes, header values.
 """
 
 from __future__ import annotations
 
+from datetime import timedelta
+from email.utils import format_datetime
+
 from worlds.contract.checks import check_header, require_headers
 from worlds.contract.gates import Gate
-from worlds.contract.presigned import Presigned, named
+from worlds.contract.judgement import validity_first
+from worlds.contract.presigned import Presigned, named, presign
+from worlds.contract.windows import drawn_ms
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, get
 
 FILE_BYTES = 96
-"""Random bytes in the file, as base64 text."""
+"""Random bytes in the file, as base64 text without padding."""
+
+BASE_URL = "http://api:8080"
+"""Where an agent reaches the world; links are absolute."""
 
 
 class PrecheckedDownload(ContractWorld):
-    """A world whose one file lies behind `make_link()`; needs the knobs link_seconds and window_seconds."""
+    """A world whose one file lies behind a link; needs the knobs link_seconds and window_seconds, and the costs of each route.
+
+    A task gives `show_page`, and the knob payload_bytes or a method of that name; one with a link of its own kind, `make_link`.
+    """
 
     def prepare(self) -> None:
-        """Draw file, anchor and slice; nothing is issued yet."""
-        self.content = f"{self.chance('content').base64(FILE_BYTES)}\n".encode()
+        """Draw file, anchor, slice, windows and the file's id; nothing is issued yet."""
+        self.content = self.chance("content").base64(FILE_BYTES).encode()
         self.draw_slice()
+        self.link_ms, self.window_ms = drawn_ms(self, "link_seconds"), drawn_ms(self, "window_seconds")
+        # short enough for a refusal to name it
+        self.resource_id = f"file_{self.chance('resource').hex(2)}"
         self.gate = Gate(self, "precheck_token", "precheck")
         self.link: Presigned | None = None
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
-        return self.slice_facts()
+        return {
+            **self.slice_facts(), "file_chars": len(self.content),
+            **{f"{cost}_seconds": self.manifest.cost_ms(cost) // 1000 for cost in ("page", "precheck", "download")},
+        }  # fmt: skip
+
+    def payload_bytes(self) -> int:
+        """Random bytes in the link's payload parameter: a knob, unless a task says otherwise."""
+        return round(self.knob("payload_bytes"))
+
+    def show_page(self, link: Presigned) -> str:
+        """The page, as HTML; the same at every sight of it."""
+        raise NotImplementedError
 
     def make_link(self) -> Presigned:
         """The link, issued now."""
-        raise NotImplementedError
+        return presign(
+            self.chance("link"), self.resource_id, issued_at=self.now, ttl_ms=self.link_ms,
+            expires_text=self.unix_at(self.now + self.link_ms), payload_bytes=self.payload_bytes(),
+        )  # fmt: skip
 
-    def show_link(self) -> Presigned:
-        """The link, issued at the first call."""
+    def reachable(self) -> list[Presigned]:
+        """Every link that leads somewhere: the right one, unless a task adds others."""
+        return [self.link] if self.link else []
+
+    def unix_at(self, ms: int) -> str:
+        """A virtual instant (virtual ms since the start) as whole seconds since 1970, as a link's `expires` carries it."""
+        return str(int(self.clock.epoch.timestamp()) + ms // 1000)
+
+    def date_at(self, ms: int) -> str:
+        """A virtual instant (virtual ms since the start) in the form of the Date header, as a page shows it."""
+        return format_datetime(self.clock.epoch + timedelta(seconds=ms // 1000), usegmt=True)
+
+    @get("/task", cost="page")
+    def page(self, call: Call) -> Reply:
+        """The page; the first sight of it issues the link."""
         if self.link is None:
             self.link = self.make_link()
             self.issued(self.link.resource_id, self.link.contract.expires_at)
-        return self.link
-
-    def reachable(self) -> list[Presigned]:
-        """Every link that leads somewhere: the right one, unless a task adds decoys."""
-        return [self.link] if self.link else []
+        return Reply(self.show_page(self.link), media_type="text/html; charset=utf-8")
 
     @get("/api/precheck", cost="precheck")
     def precheck(self, call: Call) -> dict[str, object]:
         """A new precheck token; the one before stops counting."""
-        return self.gate.open(self.knob_ms("window_seconds"))
+        return self.gate.open(self.window_ms)
 
     @get("/api/resource/{name}", cost="download", headers=("X-Seed-Anchor", "X-Contract-Proof"), query=("sig",))
     def download(self, call: Call) -> Reply:
         """The file, if every contract on the way holds."""
         self.gate.require()
         require_headers(call, "X-Seed-Anchor", "X-Contract-Proof")
-        link = named(self.reachable(), call.params["name"])
-        self.follow(link, call)
-        self.gate.check_window()
-        check_header(call, "X-Seed-Anchor", self.slice)
-        self.gate.check_proof(call, "X-Contract-Proof", self.slice)
+        validity_first(
+            lambda: self.follow(named(self.reachable(), call.params["name"]), call),
+            self.gate.check_window,
+            lambda: check_header(call, "X-Seed-Anchor", self.slice),
+            lambda: self.gate.check_proof(call, "X-Contract-Proof", self.slice),
+        )
         self.deliverable = self.content
-        return Reply(self.content)
+        return Reply(self.content, media_type="text/plain; charset=us-ascii")

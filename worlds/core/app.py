@@ -120,9 +120,9 @@ def _respond(referee: Referee, reply: Reply) -> Response:
     body, media_type = reply.encoded()
     clock = referee.world.clock
     response = Response(body, reply.status)
+    content = [(b"content-type", media_type.encode()), (b"content-length", str(len(body)).encode())]
     response.raw_headers = [
-        (b"content-type", media_type.encode()),
-        (b"content-length", str(len(body)).encode()),
+        *(content if reply.status not in (204, 304) else ()),
         *((name.lower().encode(), value.encode("latin-1")) for name, value in reply.headers),
         (b"date", clock.http_date.encode()),
         (b"x-virtual-time", clock.seconds_text.encode()),

@@ -57,6 +57,7 @@ class World:
         self._issued: list[Issued] = []
         self._used: list[str] = []
         self.prepare()
+        self._check_names()
         self.instruction = self._render()
         self.log.append(self._opened(), vt=0)
 
@@ -99,6 +100,11 @@ class World:
     def rules(self) -> Iterator[tuple[Rule, Any]]:
         """Each declared rule with its bound handler, in order of definition."""
         return ((rule, getattr(self, name)) for rule, name in rules_of(type(self)))
+
+    def _check_names(self) -> None:
+        for rule, name in rules_of(type(self)):
+            if name in vars(self):
+                raise WorldError(f"{name} handles {rule.method} {rule.path}, so no attribute may have that name")
 
     def _render(self) -> str:
         path = self.setup.folder / self.template

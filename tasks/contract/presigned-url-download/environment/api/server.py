@@ -11,6 +11,7 @@ from html import escape
 
 from worlds.contract.checks import check_header, require_headers
 from worlds.contract.gates import Gate
+from worlds.contract.judgement import validity_first
 from worlds.contract.presigned import Presigned, named, presign
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, get
@@ -66,10 +67,12 @@ class PresignedUrlDownload(ContractWorld):
         self.gate.require()
         link = named(self.links.values(), call.params["name"])
         require_headers(call, "X-Seed-Anchor", "X-Contract-Proof")
-        self.follow(link, call)
-        self.gate.check_window()
-        check_header(call, "X-Seed-Anchor", self.slice)
-        self.gate.check_proof(call, "X-Contract-Proof", self.slice)
+        validity_first(
+            self.gate.check_window,
+            lambda: self.follow(link, call),
+            lambda: check_header(call, "X-Seed-Anchor", self.slice),
+            lambda: self.gate.check_proof(call, "X-Contract-Proof", self.slice),
+        )
         return self.serve(int(link.resource_id.removeprefix("part_")))
 
     def serve(self, part: int) -> Reply:

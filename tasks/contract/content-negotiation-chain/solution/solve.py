@@ -1,0 +1,68 @@
+"""Ask OPTIONS first, which takes no time, name the type for programs, and go straight through; the path is sent as given."""
+
+import base64
+import gzip
+from collections.abc import Callable
+
+import httpx
+from reading import anchor_slice
+
+Wait = Callable[[float], None]
+DECODERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.decompress, "base64": base64.b64decode, "hex": lambda text: bytes.fromhex(text.decode()),
+}  # fmt: skip
+
+
+def solve(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """Fetch the document and hand it in."""
+    play(api, instruction, wait)
+
+
+def decoded(body: bytes, encodings: list[str]) -> bytes:
+    """The document: what was done last is undone first."""
+    for name in reversed(encodings):
+        body = DECODERS[name](body)
+    return body
+
+
+def play(
+    api: httpx.Client,
+    instruction: str,
+    wait: Wait,
+    *,
+    accept: Callable[[str, str], str] = lambda step, media_type: media_type,
+    tokens: int = 1,
+    manifests: int = 1,
+    linger: tuple[str, float] = ("", 0),
+    fresh_token: bool = False,
+    carry: Callable[[str, list[str]], dict[str, str]] = lambda step, given: {"Authorization": f"Bearer {given[-1]}"},
+    mangle: Callable[[str], str] = lambda path: path,
+    anchor: Callable[[str], dict[str, str]] = lambda part: {"X-Seed-Anchor": part},
+    shift: int = 0,
+    finish: Callable[[bytes, list[str]], bytes] = decoded,
+) -> None:
+    """The whole flow, with a seam at every place where a client can go wrong.
+
+    `linger` waits before a step; `accept(step, type)` is the Accept of a step for which OPTIONS names `type`.
+    """
+    given: list[str] = []
+
+    def fetch(step: str, target: str, headers: dict[str, str]) -> httpx.Response:
+        if linger[0] == step:
+            wait(linger[1])
+        media_type = next(name for name in api.options(target).json()["produces"] if not name.startswith("text/html"))
+        return api.get(target, headers={"Accept": accept(step, media_type), **headers}).raise_for_status()
+
+    def new_token() -> None:
+        given.append(fetch("config", "/api/auth-config", {}).json()["token"])
+
+    for _ in range(tokens):
+        new_token()
+    manifest = {"download_path": "/api/download/document.bin", "encodings": []}
+    for _ in range(manifests):
+        manifest = fetch("manifest", "/api/resource-manifest", carry("manifest", given)).json()
+    if fresh_token:
+        new_token()
+    headers = {**carry("download", given), **anchor(anchor_slice(instruction, shift))}
+    body = fetch("download", mangle(manifest["download_path"]), headers).content
+    api.post("/submission", content=finish(body, manifest["encodings"]))

@@ -1,0 +1,93 @@
+"""Clients that go wrong in one place each, with the label that place must earn."""
+
+import json
+import re
+from functools import partial
+from urllib.parse import quote, unquote, unquote_plus
+
+from solve import decoded, play
+
+
+def at(step: str, accept: str) -> object:
+    """An Accept header for one step, the right one elsewhere."""
+    return lambda here, media_type: accept if here == step else media_type
+
+
+def clipped(step: str, given: list[str]) -> dict[str, str]:
+    """A client whose tool cuts a long token."""
+    return {"Authorization": f"Bearer {given[-1][:40]}"}
+
+
+def without_token_for(step: str, here: str, given: list[str]) -> dict[str, str]:
+    """A client that authorises one of the two steps only."""
+    return {} if here == step else {"Authorization": f"Bearer {given[-1]}"}
+
+
+def basic(step: str, given: list[str]) -> dict[str, str]:
+    """A client with another scheme."""
+    return {"Authorization": f"Token {given[-1]}"}
+
+
+def visible(path: str) -> str:
+    """A client that took the path from a display that shortens it."""
+    return path[:40] + "..."
+
+
+def upper(path: str) -> str:
+    """Middleware that writes escapes in the normal form of RFC 3986 section 6.2.2.1."""
+    return re.sub("%[0-9a-f]{2}", lambda found: found[0].upper(), path)
+
+
+def half_decoded(body: bytes, encodings: list[str]) -> bytes:
+    """A client that undoes the last encoding only."""
+    return decoded(body, encodings[-1:])
+
+
+def parsed(body: bytes, encodings: list[str]) -> bytes:
+    """A client that reads the JSON and writes it again."""
+    return json.dumps(json.loads(decoded(body, encodings))).encode()
+
+
+VIOLATIONS = {
+    "any_type": ("MISSING_CONSTRAINT", partial(play, accept=at("config", "*/*"))),
+    "no_accept": ("MISSING_CONSTRAINT", partial(play, accept=at("config", ""))),
+    "any_application": ("MISSING_CONSTRAINT", partial(play, accept=at("manifest", "application/*"))),
+    "json_or_any": ("MISSING_CONSTRAINT", partial(play, accept=at("manifest", "application/json, */*;q=0.5"))),
+    "any_download": ("MISSING_CONSTRAINT", partial(play, accept=at("download", "*/*"))),
+    "plain_json": ("WRONG_VALUE", partial(play, accept=at("config", "application/json"))),
+    "first_version": ("WRONG_VALUE", partial(play, accept=lambda step, kind: re.sub("version=.*", "version=1", kind))),
+    "excluded_type": ("WRONG_VALUE", partial(play, accept=lambda step, kind: f"{kind};q=0")),
+    "json_download": ("WRONG_VALUE", partial(play, accept=at("download", "application/json"))),
+    "late_token": ("EXPIRED_BEFORE_USE", partial(play, linger=("download", 20))),
+    "late_for_manifest": ("EXPIRED_BEFORE_USE", partial(play, linger=("manifest", 35))),
+    "spare_call": ("EXPIRED_BEFORE_USE", partial(play, manifests=2)),
+    "late_path": ("EXPIRED_BEFORE_USE", partial(play, linger=("download", 20), fresh_token=True)),
+    "replaced_token": (
+        "EXPIRED_BEFORE_USE",
+        partial(play, tokens=2, carry=lambda step, given: {"Authorization": f"Bearer {given[0]}"}),
+    ),
+    "late_and_clipped": ("EXPIRED_BEFORE_USE", partial(play, linger=("manifest", 35), carry=clipped)),
+    "late_and_decoded": ("EXPIRED_BEFORE_USE", partial(play, linger=("download", 20), fresh_token=True, mangle=unquote)),
+    "clipped_token": ("MUTATED_TOKEN", partial(play, carry=clipped)),
+    "no_token": ("MISSING_TOKEN", partial(play, carry=lambda step, given: {})),
+    "no_token_for_download": ("MISSING_TOKEN", partial(play, carry=partial(without_token_for, "download"))),
+    "other_scheme": ("MISSING_TOKEN", partial(play, carry=basic)),
+    "decoded_path": ("MUTATED_TOKEN", partial(play, mangle=unquote)),
+    "reencoded_path": ("MUTATED_TOKEN", partial(play, mangle=lambda path: quote(unquote(path)))),
+    "form_reencoded_path": ("MUTATED_TOKEN", partial(play, mangle=lambda path: quote(unquote_plus(path)))),
+    "twice_encoded_path": ("MUTATED_TOKEN", partial(play, mangle=quote)),
+    "normalised_path": ("MUTATED_TOKEN", partial(play, mangle=upper)),
+    "plus_escaped": ("MUTATED_TOKEN", partial(play, mangle=lambda path: path.replace("+", "%2B"))),
+    "clipped_path": ("MUTATED_TOKEN", partial(play, mangle=lambda path: path[:64])),
+    "visible_path": ("WRONG_VALUE", partial(play, mangle=visible)),
+    "no_manifest": ("MISSING_CONSTRAINT", partial(play, manifests=0)),
+    "no_anchor": ("MISSING_CONSTRAINT", partial(play, anchor=lambda part: {})),
+    "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
+    "undecoded": ("WRONG_VALUE", partial(play, finish=lambda body, encodings: body)),
+    "half_decoded": ("WRONG_VALUE", partial(play, finish=half_decoded)),
+    "parsed_document": ("WRONG_VALUE", partial(play, finish=parsed)),
+    "echoed_document": ("WRONG_VALUE", partial(play, finish=lambda body, encodings: decoded(body, encodings) + b"\n")),
+}
+
+CELLS = {"validity": "late_token", "integrity": "reencoded_path", "both": "late_and_clipped"}
+"""Proposition 1: which of these fails only in time, only in bytes, in both."""

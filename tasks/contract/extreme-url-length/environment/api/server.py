@@ -1,0 +1,85 @@
+"""The one live link is the longest on a long page: choose it by its date, then carry 12,000 characters unchanged.
+
+A file on three to five mirrors. Each mirror's link is presigned (after AWS Signature Version 4) and has a date beside it; all
+but one ended before the page was made. The live one has 8,192 random bytes of payload, the ended ones 1 KB each, other ids and
+sound signatures; it stands neither first nor last in the list, and the list stands at the end of a long page. Option `tier`
+gives a live link of about 2,000, 6,000 or 12,000 characters; RFC 9110 section 4.1 asks for 8,000 octets at the least.
+Time: every request costs 2 s. The right order uses the link 4 s after its issue (life 270 to 300 s by seed) and the precheck
+token 2 s after its (95 to 105 s); the whole budget of 10 requests takes 20 s, so no order of requests loses a window, only a
+wait does: 105 s after the precheck, or 300 s before it. The ended links ended an hour to 20 days before the start, so none of
+them can be used at any time.
+Choices where the contract leaves one:
+1. the ended links lead somewhere: following one is EXPIRED_BEFORE_USE, judged on its own record, and not an unknown address;
+2. the instruction says that all links but one have ended and that dates stand beside them; it does not say which, nor where;
+3. the dates are compared with the Date header of any response, and the mirrors are in no order;
+4. the page stays under 32 KiB at every tier, so an agent that is shown that much can solve the task by reading.
+Order of judgement for a download: that of `worlds.contract.prechecked`; the id in the path says which link is meant.
+"""
+
+from html import escape
+
+from worlds.contract.prechecked import BASE_URL, PrecheckedDownload
+from worlds.contract.presigned import Presigned, presign
+
+TIERS = {"2k": 1312, "6k": 4096, "12k": 8192}
+"""Random bytes of payload, by the length of the live link."""
+
+ENDED = (2, 4)
+"""Range of links that have ended."""
+
+ENDED_BYTES = 1024
+"""Random bytes of payload in each of them."""
+
+AGES_S = (3600, 20 * 24 * 3600)
+"""Range of how long ago they ended."""
+
+BLOCKS = (36, 48)
+"""Range of lines in the page's list of block digests."""
+
+CITIES = ("Aarhus", "Bergen", "Cork", "Delft", "Espoo", "Faro", "Graz", "Haifa", "Izmir", "Jena", "Kaunas", "Lucca")
+LABELS = ("file", "copy", "download", "image", "package")
+
+
+class ExtremeUrlLength(PrecheckedDownload):
+    """One file on several mirrors, of which one still works."""
+
+    def prepare(self) -> None:
+        """Draw the ended links and the order of the mirrors, too."""
+        super().prepare()
+        draw = self.chance("mirrors")
+        count = draw.between(*ENDED)
+        ids = draw.sample([name for name in (f"file_{n:02x}" for n in range(256)) if name != self.resource_id], count)
+        self.ended = [self.ended_link(name, draw.between(*AGES_S)) for name in ids]
+        self.place = draw.between(1, count - 1)
+        self.cities = draw.sample(CITIES, count + 1)
+        self.label = draw.choice(LABELS)
+        self.digests = [draw.hex(64) for _ in range(draw.between(*BLOCKS))]
+
+    def payload_bytes(self) -> int:
+        """As the tier says."""
+        return TIERS[str(self.options["tier"])]
+
+    def ended_link(self, resource_id: str, age_s: int) -> Presigned:
+        """A link that was as good as the live one until it ended, `age_s` seconds before the start."""
+        return presign(
+            self.chance(f"ended-{resource_id}"), resource_id, issued_at=-age_s * 1000 - self.link_ms, ttl_ms=self.link_ms,
+            expires_text=self.unix_at(-age_s * 1000), payload_bytes=ENDED_BYTES,
+        )  # fmt: skip
+
+    def reachable(self) -> list[Presigned]:
+        """The ended links, too."""
+        return [*super().reachable(), *self.ended]
+
+    def show_page(self, link: Presigned) -> str:
+        """A long list of digests, then the mirrors with their links and dates."""
+        blocks = "\n".join(f"block {number:03d} {digest}" for number, digest in enumerate(self.digests))
+        links = [*self.ended[: self.place], link, *self.ended[self.place :]]
+        mirrors = "\n".join(self.row(city, made, made is link) for city, made in zip(self.cities, links, strict=True))
+        head = f"<!doctype html>\n<title>Mirrors</title>\n<h2>Blocks</h2>\n<pre>\n{blocks}\n</pre>\n"
+        return f"{head}<h2>Mirrors</h2>\n<ul>\n{mirrors}\n</ul>\n"
+
+    def row(self, city: str, link: Presigned, live: bool) -> str:
+        """One mirror."""
+        element = "download" if live else f"mirror-{city.lower()}"
+        address, until = escape(BASE_URL + link.text), self.date_at(link.contract.expires_at)
+        return f'<li>{city}: <a id="{element}" href="{address}">{self.label}</a>, works until {until}</li>'

@@ -1,0 +1,105 @@
+"""Clients that go wrong in one place each, with the label that place must earn."""
+
+import json
+from functools import partial
+
+from solve import Answer, Order, own_uuid, play, until_up
+
+
+def compactly(order: Order) -> bytes:
+    """The order as another library would write it."""
+    return json.dumps(order, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def first(order: Order) -> bytes:
+    """The order as the first request had it."""
+    return json.dumps(order).encode()
+
+
+def rewritten(attempt: int, order: Order) -> bytes:
+    """A client that serialises anew for the retry."""
+    return compactly(order) if attempt else first(order)
+
+
+def reordered(attempt: int, order: Order) -> bytes:
+    """A client whose retry has the fields in another order."""
+    return first(dict(sorted(order.items(), reverse=True))) if attempt else first(order)
+
+
+def number_as_text(attempt: int, order: Order) -> bytes:
+    """A client whose retry has the number as a string."""
+    return first({**order, "quantity": str(order["quantity"])}) if attempt else first(order)
+
+
+def always_text(attempt: int, order: Order) -> bytes:
+    """A client that has the number as a string from the start."""
+    return number_as_text(1, order)
+
+
+def sku_as_number(attempt: int, order: Order) -> bytes:
+    """A client that takes the article's number for a number."""
+    return first({**order, "sku": float(order["sku"])})
+
+
+def without_city(attempt: int, order: Order) -> bytes:
+    """A client that leaves a field out."""
+    return first({name: value for name, value in order.items() if name != "city"})
+
+
+def new_key(instruction: str, number: int, attempt: int) -> dict[str, str]:
+    """A client that takes a new key for every request."""
+    return {"Idempotency-Key": own_uuid(instruction, attempt)}
+
+
+def key_once(instruction: str, number: int, attempt: int) -> dict[str, str]:
+    """A client that leaves the key out of the retry."""
+    return {} if attempt else new_key(instruction, number, attempt)
+
+
+def clipped(answer: Answer, order: Order) -> str:
+    """A client whose tool cuts the id."""
+    return f"?order_id={answer['order_id'][:16]}"
+
+
+def after(seconds: float) -> object:
+    """A client that waits so long before the receipt, whatever was announced."""
+    return lambda answer, now: seconds
+
+
+VIOLATIONS = {
+    "new_key_on_retry": ("WRONG_VALUE", partial(play, key=new_key)),
+    "new_key_when_forgotten": ("WRONG_VALUE", partial(play, key=new_key, pause=lambda told: 70)),
+    "second_order": ("WRONG_VALUE", partial(play, orders=2)),
+    "key_is_no_uuid": ("WRONG_VALUE", partial(play, key=lambda *place: {"Idempotency-Key": "order-1"})),
+    "no_key": ("MISSING_CONSTRAINT", partial(play, key=lambda *place: {})),
+    "no_key_on_retry": ("MISSING_CONSTRAINT", partial(play, key=key_once)),
+    "rewritten_body": ("WRONG_VALUE", partial(play, body=rewritten)),
+    "reordered_body": ("WRONG_VALUE", partial(play, body=reordered)),
+    "number_as_text_on_retry": ("WRONG_VALUE", partial(play, body=number_as_text)),
+    "number_as_text": ("WRONG_VALUE", partial(play, body=always_text)),
+    "sku_as_number": ("WRONG_VALUE", partial(play, body=sku_as_number)),
+    "missing_field": ("MISSING_CONSTRAINT", partial(play, body=without_city)),
+    "immediate_retry": ("BACKOFF_VIOLATION", partial(play, pause=lambda told: 0)),
+    "immediate_retry_with_new_key": ("WRONG_VALUE", partial(play, key=new_key, pause=lambda told: 0)),
+    "late_retry": ("EXPIRED_BEFORE_USE", partial(play, pause=lambda told: 70)),
+    "retry_on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, pause=lambda told: 58)),
+    "late_and_reordered": ("EXPIRED_BEFORE_USE", partial(play, pause=lambda told: 70, body=reordered)),
+    "receipt_at_once": ("SCHEDULED_UNAVAILABLE", partial(play, patience=after(0))),
+    "receipt_at_once_and_again": ("SCHEDULED_UNAVAILABLE", partial(play, patience=after(0), receipts=2)),
+    "receipt_too_early": ("SCHEDULED_UNAVAILABLE", partial(play, patience=lambda answer, now: until_up(answer, now) / 2)),
+    "late_receipt": ("EXPIRED_BEFORE_USE", partial(play, patience=after(60))),
+    "receipt_on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, patience=after(38))),
+    "late_and_clipped": ("EXPIRED_BEFORE_USE", partial(play, patience=after(60), query=clipped)),
+    "clipped_id": ("MUTATED_TOKEN", partial(play, query=clipped)),
+    "reference_as_id": ("MUTATED_TOKEN", partial(play, query=lambda answer, order: f"?order_id={order['reference']}")),
+    "receipt_without_id": ("MISSING_CONSTRAINT", partial(play, query=lambda answer, order: "")),
+    "receipt_without_answer": ("MISSING_CONSTRAINT", partial(play, attempts=1, bold=True, patience=after(3))),
+    "no_anchor": ("MISSING_CONSTRAINT", partial(play, anchor=lambda part: {})),
+    "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
+    "gave_up": ("OTHER", partial(play, attempts=1)),
+    "parsed_receipt": ("WRONG_VALUE", partial(play, hand_in=lambda receipt: json.dumps(json.loads(receipt)).encode())),
+    "echoed_receipt": ("WRONG_VALUE", partial(play, hand_in=lambda receipt: receipt + b"\n")),
+}
+
+CELLS = {"validity": "late_retry", "integrity": "reordered_body", "both": "late_and_reordered"}
+"""Proposition 1: which of these fails only in time, only in bytes, in both."""

@@ -1,0 +1,126 @@
+"""A long URL in four fragments, told to the agent once: join them in the right order and lose no byte over four bulky steps.
+
+The query of a presigned target (after AWS Signature Version 4) is cut in four, each cut inside a percent-encoded octet (RFC
+3986, section 2.1), so no fragment looks whole at its ends. The instruction shows the fragments in any order under letters, with
+noise between them; each of four steps tells, in some 3 KB of noise, which letter comes at its place. The last gives a nonce.
+No endpoint serves the URL: it must pass through whoever acts on the instruction. The option `tier` sets its length, for a score
+that is a curve over 2k, 4k and 8k; solution/solve.py joins what the instruction prints, and passes at each tier.
+Time: every request costs 5 s. The nonce lasts 55 to 65 s from step 4, by seed (upstream: 140), and the URL 150 s from the
+start: straight on, the nonce is used at its age of 5 s and the URL at 25 s. Nine more requests still fit between; a wait of
+61 s does not. Asking for a step again gives the same answer and no more time.
+Choices where the contract leaves one:
+1. fragments make up the query, not the whole URL, so every join reaches the resource and a wrong one is MUTATED_TOKEN there;
+2. the steps tell the order, which is never that of the letters nor that of the instruction: skipping them is guessing;
+3. a step before its turn, and the resource before step 4, are MISSING_CONSTRAINT; no nonce is MISSING_TOKEN; an altered nonce
+   is MUTATED_TOKEN; slice and proof are MISSING_CONSTRAINT when absent and WRONG_VALUE when wrong;
+4. the slice is counted in the joined text, somewhere in its second half, by seed (upstream: 4097 to 4120 for all);
+5. noise in the instruction is words of the letters g to z, which no search for fragments or hex text finds;
+6. the deliverable is the file, drawn from the seed and given out by the resource alone.
+Order of judgement: steps made, headers present, windows (URL, nonce), bytes (URL, nonce), slice, proof.
+"""
+
+from worlds.contract.anchors import Anchor, draw_range
+from worlds.contract.checks import check_header, require_headers
+from worlds.contract.gates import TAIL, Gate
+from worlds.contract.judgement import validity_first
+from worlds.contract.labels import Label
+from worlds.contract.presigned import named, presign
+from worlds.contract.world import ContractWorld
+from worlds.core.calls import Call, Reply, Unreadable, Violation, get
+from worlds.core.chance import Stream
+
+LETTERS, FILE_CHARS, JITTER_S, NOISE_WORDS = "ABCD", 64, 5, 40
+PAYLOAD_BYTES = {"2k": 1358, "4k": 2790, "8k": 5680}
+"""By tier: random bytes that make a URL of 2048, 4096, 8192 characters, give or take a few."""
+
+WORDS = (
+    "moss", "lily", "root", "storm", "soup", "myth", "pony", "wool", "knot", "ship", "tulip", "ivory", "host", "quill", "rust",
+)  # fmt: skip
+
+
+class ScatteredUrlAssembly(ContractWorld):
+    """One file behind a URL in fragments."""
+
+    def prepare(self) -> None:
+        """Draw file, URL, cuts, letters and slice; the URL starts to run."""
+        self.content = self.chance("content").hex(FILE_CHARS).encode()
+        self.link = presign(
+            self.chance("link"), f"doc_{self.chance('name').hex(3)}", issued_at=self.now, ttl_ms=self.knob_ms("link_seconds"),
+            expires_text=f"{self.knob('link_seconds'):g}", payload_bytes=PAYLOAD_BYTES[str(self.options["tier"])],
+        )  # fmt: skip
+        self.issued(self.link.resource_id, self.link.contract.expires_at)
+        self.joined = Anchor(self.link.text.partition("?")[2])
+        half = len(self.joined.text) // 2
+        first, last = draw_range(self.chance("range"), Anchor(self.joined.text[half:]))
+        self.range = half + first, half + last
+        self.order = disordered(self.chance("letters"), LETTERS)
+        self.fragments = dict(zip(self.order, cut(self.chance("cuts"), self.joined.text), strict=True))
+        self.shown = disordered(self.chance("shown"), LETTERS, self.order)
+        self.gate = Gate(self, "flow_nonce", "call of step 4")
+        self.answers: list[dict[str, object]] = []
+
+    def facts(self) -> dict[str, object]:
+        """What the instruction tells."""
+        draw = self.chance("noise")
+        return {
+            "fragments": [(letter, self.fragments[letter]) for letter in self.shown],
+            "noise": [" ".join(draw.choice(WORDS) for _ in range(NOISE_WORDS)) for _ in LETTERS],
+            "first": self.range[0], "last": self.range[1], "chars": len(self.joined.text), "name": self.link.resource_id,
+            "link_seconds": f"{self.knob('link_seconds'):g}", "file_chars": FILE_CHARS,
+            "request_seconds": self.manifest.cost_ms("request") // 1000,
+        }  # fmt: skip
+
+    @get("/api/step/{number}")
+    def step(self, call: Call) -> dict[str, object]:
+        """Which fragment comes at this place, in much noise; with the last step the nonce."""
+        if call.params["number"] not in ("1", "2", "3", "4"):
+            raise Unreadable("there are steps 1 to 4")
+        number = int(call.params["number"])
+        if number > len(self.answers) + 1:
+            raise Violation(Label.MISSING_CONSTRAINT, "the step before must come first", field="step")
+        if number > len(self.answers):
+            self.answers.append(self.answer(number))
+        return self.answers[number - 1]
+
+    def answer(self, number: int) -> dict[str, object]:
+        """The answer to a step, which stays the same."""
+        draw, each = self.chance(f"step {number}"), round(self.knob("noise_bytes")) // 20
+        records = [{"record": draw.choice(WORDS), "data": draw.base64(each)} for _ in range(20)]
+        told: dict[str, object] = {"step": number, "place": number, "fragment": self.order[number - 1]}
+        if number == len(LETTERS):
+            moved = 1000 * self.chance("window").between(-JITTER_S, JITTER_S)
+            told |= self.gate.open(self.knob_ms("window_seconds") + moved)
+        return {"before": records[:13], "assembly": told, "after": records[13:]}
+
+    @get("/api/resource/{name}", headers=("X-Flow-Nonce", "X-URL-Anchor", "X-Assembly-Proof"), query=("sig",))
+    def resource(self, call: Call) -> Reply:
+        """The file, if URL, nonce, slice and proof hold."""
+        nonce = self.gate.require()
+        require_headers(call, "X-Flow-Nonce", label=Label.MISSING_TOKEN)
+        require_headers(call, "X-URL-Anchor", "X-Assembly-Proof")
+        part = self.joined.chars(*self.range)
+        validity_first(
+            lambda: self.follow(named([self.link], call.params["name"]), call),
+            lambda: self.redeem(nonce, call.header("X-Flow-Nonce"), "header X-Flow-Nonce"),
+            lambda: check_header(call, "X-URL-Anchor", part),
+            lambda: check_header(call, "X-Assembly-Proof", f"{self.gate.text[-TAIL:]}:{part}"),
+        )
+        self.deliverable = self.content
+        return Reply(self.content)
+
+
+def cut(draw: Stream, text: str) -> list[str]:
+    """The text in four parts of about one length, each cut inside a percent-encoded octet."""
+    places = [0]
+    for quarter in (1, 2, 3):
+        near = len(text) * quarter // 4 + draw.between(-len(text) // 32, len(text) // 32)
+        places.append(text.index("%", near) + draw.between(1, 2))
+    return [text[start:end] for start, end in zip(places, [*places[1:], len(text)], strict=True)]
+
+
+def disordered(draw: Stream, *unlike: str) -> str:
+    """The letters of the first of these, in an order that is none of them."""
+    letters = list(unlike[0])
+    while "".join(letters) in unlike:
+        draw.shuffle(letters)
+    return "".join(letters)

@@ -1,0 +1,66 @@
+"""The fragments exactly as the instruction prints them, joined in the order that the steps tell, and used at once."""
+
+import re
+from collections.abc import Callable, Sequence
+
+import httpx
+
+Fragments = dict[str, str]
+"""Letter -> text, in the order in which the instruction shows them."""
+
+
+def solve(api: httpx.Client, instruction: str, wait: Callable[[float], None]) -> None:
+    """Fetch the file and hand it in."""
+    play(api, instruction, wait)
+
+
+def headers_for(nonce: str, part: str) -> dict[str, str]:
+    """What the request for the file carries."""
+    return {"X-Flow-Nonce": nonce, "X-URL-Anchor": part, "X-Assembly-Proof": f"{nonce[-8:]}:{part}"}
+
+
+def play(
+    api: httpx.Client,
+    instruction: str,
+    wait: Callable[[float], None],
+    *,
+    steps: Sequence[int] = (1, 2, 3, 4),
+    linger: tuple[int, float] = (0, 0),
+    order: Callable[[str, Fragments], str] = lambda told, fragments: told,
+    separator: str = "",
+    mangle: Callable[[str], str] = lambda query: query,
+    anchored: Callable[[str, str], str] = lambda base, query: query,
+    shift: int = 0,
+    headers: Callable[[str, str], dict[str, str]] = headers_for,
+    hand_in: Callable[[bytes], bytes] = lambda content: content,
+) -> None:
+    """The whole flow, with seams; `linger` waits before a step, step 5 being the request for the file."""
+    fragments = dict(re.findall(r"Fragment ([A-D]):\n\n```\n(\S+)\n```", instruction))
+    told, nonce = {}, "none-yet"
+    for step in steps:
+        if step == linger[0]:
+            wait(linger[1])
+        assembly = api.get(f"/api/step/{step}").raise_for_status().json()["assembly"]
+        told[assembly["place"]] = assembly["fragment"]
+        nonce = assembly.get("flow_nonce", nonce)
+    letters = order("".join(told[place] for place in sorted(told)) or "ABCD", fragments)
+    base, query = base_of(instruction), separator.join(fragments[letter] for letter in letters)
+    part = slice_of(instruction, anchored(base, query), shift)
+    if linger[0] == 5:
+        wait(linger[1])
+    answer = api.get(base + mangle(query), headers=headers(nonce, part)).raise_for_status()
+    api.post("/submission", content=hand_in(answer.content))
+
+
+def base_of(instruction: str) -> str:
+    """What stands before the joined text."""
+    found = re.search(r"`http://api:8080(/\S+\?)` followed by the joined text", instruction)
+    assert found
+    return found[1]
+
+
+def slice_of(instruction: str, text: str, shift: int) -> str:
+    """The characters that the instruction names, or those `shift` places away."""
+    found = re.search(r"characters (\d+) to (\d+) of the joined text", instruction)
+    assert found
+    return text[int(found[1]) - 1 + shift : int(found[2]) + shift]

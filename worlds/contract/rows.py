@@ -1,0 +1,43 @@
+"""Steps in a row: numbered from 1, taken in order, once each.
+
+A step that is ahead is MISSING_CONSTRAINT, since an earlier one was left out; one that was taken is VERSION_CONFLICT. A number
+that no step has is unreadable and breaks nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from worlds.contract.labels import Label
+from worlds.core.calls import Unreadable, Violation
+
+
+@dataclass
+class Row:
+    """So many steps, and how many of them were taken."""
+
+    length: int
+    taken: int = 0
+
+    def number(self, text: str) -> int:
+        """The number that a path names; raises Unreadable for anything but 1 to `length`, written plainly."""
+        known = {str(number): number for number in range(1, self.length + 1)}
+        if text not in known:
+            raise Unreadable(f"numbers go from 1 to {self.length}")
+        return known[text]
+
+    def check_turn(self, number: int) -> None:
+        """Raise unless this step is the next one."""
+        if number <= self.taken:
+            raise Violation(Label.VERSION_CONFLICT, "this step was taken before", status=409)
+        self.require(number - 1)
+
+    def require(self, steps: int) -> None:
+        """Raise MISSING_CONSTRAINT unless so many steps were taken."""
+        if self.taken < steps:
+            raise Violation(Label.MISSING_CONSTRAINT, "an earlier step must come first", field="step")
+
+    @property
+    def done(self) -> bool:
+        """Whether all steps were taken."""
+        return self.taken == self.length
