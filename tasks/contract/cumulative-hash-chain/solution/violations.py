@@ -1,0 +1,89 @@
+"""Clients that go wrong in one place each, with the label that place must earn."""
+
+import hashlib
+from functools import partial
+
+from solve import joined, play
+
+
+def swapped(tokens: list[str], separator: str, seed: str) -> str:
+    """A client that mixes up the first two tokens."""
+    return joined([tokens[1], tokens[0], *tokens[2:]], separator, seed)
+
+
+def newest_first(tokens: list[str], separator: str, seed: str) -> str:
+    """A client that puts the tokens in the wrong order."""
+    return joined(tokens[::-1], separator, seed)
+
+
+def without_last(tokens: list[str], separator: str, seed: str) -> str:
+    """A client that drops a token."""
+    return joined(tokens[:-1], separator, seed)
+
+
+def separated(tokens: list[str], separator: str, seed: str) -> str:
+    """A client that puts the separator between all parts."""
+    return separator.join([*tokens, seed])
+
+
+def by_lines(tokens: list[str], separator: str, seed: str) -> str:
+    """A client that joins by lines."""
+    return "\n".join([*tokens, separator + seed])
+
+
+def echoed(tokens: list[str], separator: str, seed: str) -> str:
+    """A text that a shell passed on: `echo` adds a newline."""
+    return joined(tokens, separator, seed) + "\n"
+
+
+def decoded(tokens: list[str], separator: str, seed: str) -> bytes:
+    """A client that takes the tokens for the bytes that they spell."""
+    return bytes.fromhex("".join(tokens)) + separator.encode() + seed.encode()
+
+
+def nested(tokens: list[str], separator: str, seed: str) -> str:
+    """A client that hashes step by step, as other chains do."""
+    digest = ""
+    for token in tokens:
+        digest = hashlib.sha256((digest + token).encode()).hexdigest()
+    return digest + separator + seed
+
+
+def short_seed(tokens: list[str], separator: str, seed: str) -> str:
+    """A client that takes a part of the seed string for the whole."""
+    return joined(tokens, separator, seed[:64])
+
+
+VIOLATIONS = {
+    "swapped_tokens": ("WRONG_HASH", partial(play, text=swapped)),
+    "newest_first": ("WRONG_HASH", partial(play, text=newest_first)),
+    "dropped_token": ("WRONG_HASH", partial(play, text=without_last)),
+    "no_separator": ("WRONG_HASH", partial(play, text=lambda tokens, separator, seed: joined(tokens, "", seed))),
+    "separated_everywhere": ("WRONG_HASH", partial(play, text=separated)),
+    "by_lines": ("WRONG_HASH", partial(play, text=by_lines)),
+    "echoed": ("WRONG_HASH", partial(play, text=echoed)),
+    "decoded_tokens": ("WRONG_HASH", partial(play, text=decoded)),
+    "nested_hash": ("WRONG_HASH", partial(play, text=nested)),
+    "short_seed": ("WRONG_HASH", partial(play, text=short_seed)),
+    "upper_case": ("WRONG_HASH", partial(play, shown=str.upper)),
+    "clipped_hash": ("WRONG_HASH", partial(play, shown=lambda digest: digest[:32])),
+    "no_auth": ("MISSING_TOKEN", partial(play, shown=lambda digest: None)),
+    "skipped_step": ("MISSING_CONSTRAINT", partial(play, steps=lambda length: [1, 3])),
+    "download_first": ("MISSING_CONSTRAINT", partial(play, steps=lambda length: [1])),
+    "one_step_short": ("MISSING_CONSTRAINT", partial(play, steps=lambda length: list(range(1, length)))),
+    "no_slice": ("MISSING_CONSTRAINT", partial(play, without="X-Seed-Anchor")),
+    "no_proof": ("MISSING_CONSTRAINT", partial(play, without="X-Chain-Proof")),
+    "three_detours": ("EXPIRED_BEFORE_USE", partial(play, again=lambda length: [1, 2, 3])),
+    "collected_again": ("EXPIRED_BEFORE_USE", partial(play, again=lambda length: list(range(1, length + 1)))),
+    "late": ("EXPIRED_BEFORE_USE", partial(play, linger=lambda left: left + 5)),
+    "on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, linger=lambda left: left - 10)),
+    "late_and_swapped": ("EXPIRED_BEFORE_USE", partial(play, linger=lambda left: left + 5, text=swapped)),
+    "shifted_slice": ("WRONG_VALUE", partial(play, shift=1)),
+    "proof_of_the_first_token": ("WRONG_VALUE", partial(play, proof=lambda part, t, h: f"{part}:{t[0][-8:]}:{h[:8]}")),
+    "proof_of_the_tail": ("WRONG_VALUE", partial(play, proof=lambda part, t, h: f"{part}:{t[-1][-8:]}:{h[-8:]}")),
+    "proof_without_hash": ("WRONG_VALUE", partial(play, proof=lambda part, t, h: f"{part}:{t[-1][-8:]}")),
+    "token_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda content, tokens: tokens[-1].encode())),
+}
+
+CELLS = {"validity": "late", "integrity": "swapped_tokens", "both": "late_and_swapped"}
+"""Proposition 1: which of these fails only in time, only in bytes, in both."""

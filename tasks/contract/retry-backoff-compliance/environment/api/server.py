@@ -1,0 +1,120 @@
+"""Retry-After is an appointment: not before it, not long after it, and no other errand meanwhile (RFC 9110 section 10.2.3).
+
+Three to six items by seed. Each has a ladder of its own: four 503 answers with growing Retry-After (4 to 5, 7 to 9, 12 to 15,
+22 to 28 s by seed and item), then the item. No text tells a ladder and every item has its own, so each wait must be read off
+its answer. Each 503 brings a retry token that the next request for the item must show.
+The tolerance is 2 s: with Retry-After w answered at time t, the next request is early before t + w - 2 s, and the token works
+until t + w + 2 s, half-open at both ends. A request takes 1 s, so who waits exactly w arrives at w + 1 s, in time, and who
+waits w - 1 s arrives on the dot; half of w is early by the third rung, twice w is late on the first one or the second.
+Six items take 374 s at most (57 + 5 s each, then two requests) of 450 s: one ladder may be climbed twice.
+Choices where the contract leaves one:
+1. the service as a whole asks to be left alone: while a Retry-After runs, a request for any item is early (BACKOFF_VIOLATION),
+   so waits can't be put inside one another; the ladder that the wait belongs to then starts anew, no other one does;
+2. too late is past the end of the retry token: EXPIRED_BEFORE_USE, and the ladder starts anew;
+3. back-off is judged before the token: who must stay away is told nothing else;
+4. a scripted 503 is `protocol`, an early request is a violation; no page discloses a ladder (as upstream did);
+5. an item once given is given again; the order of items is free;
+6. the deliverable is `receipt`, drawn from the seed and given out by the completion alone.
+Order of judgement for an item: back-off, token present, window, bytes. For the completion: all items given, header and list
+present and whole, items, slice.
+"""
+
+from worlds.contract.checks import check_header, require_fields, require_headers
+from worlds.contract.contracts import Contract
+from worlds.contract.labels import Label
+from worlds.contract.quotas import Ladder
+from worlds.contract.world import ContractWorld
+from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol
+
+RUNGS_S = ((4, 5), (7, 9), (12, 15), (22, 28))
+"""Range of each Retry-After in seconds."""
+
+FEWEST_ITEMS = 3
+DATA_CHARS, RECEIPT_CHARS = 32, 48
+
+
+class RetryBackoffCompliance(ContractWorld):
+    """Items that are each put off four times."""
+
+    def prepare(self) -> None:
+        """Draw items, ladders and slice."""
+        count = self.chance("count").between(FEWEST_ITEMS, round(self.knob("most_items")))
+        self.data = [self.chance("data").hex(DATA_CHARS) for _ in range(count)]
+        self.tolerance_ms = self.knob_ms("tolerance_seconds")
+        waits = [[self.chance("waits").between(*rung) * 1000 for rung in RUNGS_S] for _ in self.data]
+        self.waits = [[wait - self.tolerance_ms for wait in item] for item in waits]
+        self.ladders = [Ladder(item) for item in self.waits]
+        self.draw_slice()
+        self.retries: dict[int, Contract] = {}
+        self.given: set[int] = set()
+        self.put_off, self.free_at, self.tokens_made = 0, 0, 0
+
+    def facts(self) -> dict[str, object]:
+        """What the instruction tells."""
+        return {
+            **self.slice_facts(), "count": len(self.data), "data_chars": DATA_CHARS, "receipt_chars": RECEIPT_CHARS,
+            "tolerance": f"{self.tolerance_ms / 1000:g}", "request_seconds": self.manifest.cost_ms("request") // 1000,
+        }  # fmt: skip
+
+    @get("/api/data/{number}", headers=("X-Retry-Token",))
+    def item(self, call: Call) -> Reply:
+        """One item, or the next wait on the way to it."""
+        index = self.index(call.params["number"])
+        self.stay_away()
+        if index in self.retries:
+            self.keep_appointment(index, call)
+        wait_ms = self.ladders[index].climb(self.now)
+        if wait_ms is not None:
+            return self.refuse(index, wait_ms)
+        self.given.add(index)
+        return Reply({"item": index + 1, "data": self.data[index]})
+
+    def stay_away(self) -> None:
+        """Raise while a Retry-After is running, whichever item it was told for; that item's ladder starts anew."""
+        if self.now < self.free_at:
+            self.free_at = 0
+            del self.retries[self.put_off]
+            # early for this ladder too: it raises, and begins at its first rung
+            self.ladders[self.put_off].climb(self.now)
+
+    def keep_appointment(self, index: int, call: Call) -> None:
+        """Check the retry token of an item and use it up; when it has run out, the ladder starts anew."""
+        appointed = self.retries[index]
+        if not appointed.validate_validity(self.now):
+            del self.retries[index]
+            self.ladders[index] = Ladder(self.waits[index])
+        self.redeem(appointed, call.header("X-Retry-Token"), "header X-Retry-Token")
+        del self.retries[index]
+
+    def refuse(self, index: int, wait_ms: int) -> Reply:
+        """The planned 503: a wait, less the tolerance `wait_ms`, and a token for the request after it."""
+        self.put_off, self.free_at = index, self.now + wait_ms
+        self.tokens_made += 1
+        token = self.chance("token").base64(25)
+        self.retries[index] = self.issue(f"retry_{self.tokens_made}", token, wait_ms + 2 * self.tolerance_ms)
+        after = (("Retry-After", f"{(wait_ms + self.tolerance_ms) // 1000}"),)
+        return protocol(503, "the item is not ready yet", body={"item": index + 1, "retry_token": token}, headers=after)
+
+    @post("/api/complete", headers=("X-Seed-Anchor",))
+    def complete(self, call: Call) -> dict[str, object]:
+        """The receipt for all items."""
+        body = call.json()
+        if len(self.given) < len(self.data):
+            raise Violation(Label.MISSING_CONSTRAINT, "every item must come first", field="items")
+        require_headers(call, "X-Seed-Anchor")
+        require_fields(body, "items")
+        items = body["items"]
+        if isinstance(items, list) and len(items) < len(self.data):
+            raise Violation(Label.MISSING_CONSTRAINT, "field items lacks an item", field="items")
+        if items != self.data:
+            raise Violation(Label.WRONG_VALUE, "field items does not hold the items as given", field="items")
+        check_header(call, "X-Seed-Anchor", self.slice)
+        receipt = self.chance("receipt").hex(RECEIPT_CHARS)
+        self.deliverable = receipt.encode()
+        return {"receipt": receipt}
+
+    def index(self, number: str) -> int:
+        """Where an item stands, from 0; raises Unreadable for a number that no item has."""
+        if number not in {str(place + 1) for place in range(len(self.data))}:
+            raise Unreadable(f"items are numbered 1 to {len(self.data)}")
+        return int(number) - 1

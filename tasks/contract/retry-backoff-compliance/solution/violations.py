@@ -1,0 +1,68 @@
+"""Clients that go wrong in one place each, with the label that place must earn."""
+
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+from solve import Wait, announced, exactly, play
+
+
+def paced(change: Any) -> Any:
+    """A client that waits by some rule of its own; `change` gets what it was told and which attempt it was."""
+    return partial(play, pace=lambda told, cost, attempt: change(told, attempt))
+
+
+def other_item(number: int) -> str:
+    """A client that begins the next item while it waits for this one."""
+    return f"/api/data/{2 if number == 1 else 1}"
+
+
+def rounds(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that asks for one item after the other, and each time waits as long as the last answer told."""
+    count, cost = announced(instruction)
+    tokens: dict[int, str] = {}
+    for _ in range(5):
+        for number in range(1, count + 1):
+            shown = {"X-Retry-Token": tokens[number]} if number in tokens else None
+            answer = api.get(f"/api/data/{number}", headers=shown)
+            tokens[number] = answer.json()["retry_token"]
+            wait(exactly(float(answer.headers["Retry-After"]), cost, 0))
+
+
+VIOLATIONS = {
+    "retried_at_once": ("BACKOFF_VIOLATION", paced(lambda told, attempt: 0)),
+    "waited_half": ("BACKOFF_VIOLATION", paced(lambda told, attempt: told / 2)),
+    "fixed_wait": ("BACKOFF_VIOLATION", paced(lambda told, attempt: 3)),
+    "own_exponential": ("BACKOFF_VIOLATION", paced(lambda told, attempt: 2 ** (attempt + 1))),
+    "own_exponential_from_1": ("BACKOFF_VIOLATION", paced(lambda told, attempt: 2**attempt)),
+    "just_too_early": ("BACKOFF_VIOLATION", paced(lambda told, attempt: told - 3.001)),
+    "impatient_at_the_end": ("BACKOFF_VIOLATION", paced(lambda told, attempt: told if told < 20 else 15)),
+    "errand_meanwhile": ("BACKOFF_VIOLATION", partial(play, errand=other_item)),
+    "checked_meanwhile": ("BACKOFF_VIOLATION", partial(play, errand=lambda number: f"/api/data/{number}")),
+    "waited_twice": ("EXPIRED_BEFORE_USE", paced(lambda told, attempt: told * 2)),
+    "five_seconds_to_be_safe": ("EXPIRED_BEFORE_USE", paced(lambda told, attempt: told + 5)),
+    "just_too_late": ("EXPIRED_BEFORE_USE", paced(lambda told, attempt: told + 1)),
+    "rounds": ("EXPIRED_BEFORE_USE", rounds),
+    "late_and_clipped": (
+        "EXPIRED_BEFORE_USE",
+        partial(play, pace=lambda told, cost, attempt: told + 5, show=lambda token, tokens: token[:16]),
+    ),
+    "no_token": ("MISSING_TOKEN", partial(play, show=lambda token, tokens: None)),
+    "first_token_again": ("MUTATED_TOKEN", partial(play, show=lambda token, tokens: tokens[0])),
+    "clipped_token": ("MUTATED_TOKEN", partial(play, show=lambda token, tokens: token[:16])),
+    "encoded_token": ("MUTATED_TOKEN", partial(play, show=lambda token, tokens: quote(token, safe=""))),
+    "visible_token": ("WRONG_VALUE", partial(play, show=lambda token, tokens: token[:12] + "...")),
+    "one_item_short": ("MISSING_CONSTRAINT", partial(play, edit=lambda items: items[:-1])),
+    "one_item_unasked": ("MISSING_CONSTRAINT", partial(play, left_out=1, edit=lambda items: [*items, items[0]])),
+    "no_items": ("MISSING_CONSTRAINT", partial(play, edit=lambda items: None)),
+    "no_slice": ("MISSING_CONSTRAINT", partial(play, without="X-Seed-Anchor")),
+    "altered_item": ("WRONG_VALUE", partial(play, edit=lambda items: [items[0].upper() + "0", *items[1:]])),
+    "items_as_objects": ("WRONG_VALUE", partial(play, edit=lambda items: [{"data": item} for item in items])),
+    "items_backwards": ("WRONG_VALUE", partial(play, edit=lambda items: items[::-1])),
+    "shifted_slice": ("WRONG_VALUE", partial(play, shift=1)),
+    "items_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda receipt, items: "".join(items))),
+}
+
+CELLS = {"validity": "just_too_late", "integrity": "clipped_token", "both": "late_and_clipped"}
+"""Proposition 1: which of these fails only in time, only in bytes, in both."""

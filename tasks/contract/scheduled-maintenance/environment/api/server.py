@@ -1,0 +1,85 @@
+"""Announced downtime is to be planned around: start only what ends before the next window (RFC 9110 section 15.6.4).
+
+The service is down in two windows, which its status announces from the first answer on: [0, W), W of 60 to 120 s by seed, and
+again 17 to 20 s after it reopens, for 9 to 14 s. A report takes 20 s, in all of which the service must be up; one that touches
+a window is answered 503 with Retry-After (section 10.2.3), and that is a violation, for the status says when the service is up.
+The arithmetic: who waits as told by the first status has a token at W + 1 s and a report at W + 21 s, inside or past a window
+that starts by W + 20 s. Who keeps that token, which lives 45 s, can have the report at W + 46 s at the earliest: too late by
+one instant at least. Who plans for the end of the second window needs 21 s more, at most 175 s in all. Both windows' ends are
+in no text, only in the status.
+Choices where the contract leaves one:
+1. the service must be up at every moment from the sending of a request to its answer, both included;
+2. a status while the service is down gives no token, so at least one must be asked when it is up: that is the step to take;
+3. every token lives to its own end, whatever comes after it: asking for the status never breaks anything;
+4. a service that is down judges nothing else, so SCHEDULED_UNAVAILABLE comes first; a second 503 is no other label.
+Order of judgement for a report: service up, a token given out, headers present, token (window, bytes), anchor slice.
+"""
+
+from worlds.contract.checks import check_header, require_headers
+from worlds.contract.credentials import Credential
+from worlds.contract.labels import Label
+from worlds.contract.quotas import whole_seconds
+from worlds.contract.world import ContractWorld, compact
+from worlds.core.calls import Call, Reply, Violation, get
+from worlds.core.chance import Stream
+
+GAP_S, SECOND_S = (17, 20), (9, 14)
+"""Range of the time between the windows, and of the second one's length, in seconds; together at least 26."""
+
+SITES = ("Aarhus", "Bilbao", "Gdansk", "Izmir", "Leuven", "Porto", "Tartu", "Zadar")
+
+
+class ScheduledMaintenance(ContractWorld):
+    """One report between two windows of downtime."""
+
+    def prepare(self) -> None:
+        """Draw windows, report and slice; the first token comes with the first status of a service that is up."""
+        draw, least = self.chance("windows"), round(self.knob("downtime_seconds"))
+        reopens = least + draw.between(0, least)
+        again = reopens + draw.between(*GAP_S)
+        self.windows = [(0, reopens * 1000), (again * 1000, (again + draw.between(*SECOND_S)) * 1000)]
+        self.content = compact(draw_report(self.chance("report")))
+        self.draw_slice()
+        self.token = Credential(self, "status_token")
+
+    def facts(self) -> dict[str, object]:
+        """What the instruction tells."""
+        return {**self.slice_facts(), "report_seconds": self.manifest.cost_ms("report") // 1000}
+
+    @get("/api/status")
+    def status(self, call: Call) -> dict[str, object]:
+        """Whether the service is up, all windows, and either how long to wait or a new token."""
+        planned = [{"start": start // 1000, "end": end // 1000} for start, end in self.windows]
+        if (up_at := self.down_until(self.now)) is not None:
+            return {"available": False, "retry_after": whole_seconds(up_at - self.now), "maintenance": planned}
+        life_ms = self.knob_ms("token_seconds")
+        made = self.token.renew(self.chance("token").base64(25), life_ms, grace_ms=life_ms)
+        told = {"status_token": self.token.text, "expires_at": made.expires_at / 1000}
+        return {"available": True, "maintenance": planned, **told}
+
+    @get("/api/report", cost="report", headers=("X-Status-Token", "X-Seed-Anchor"))
+    def report(self, call: Call) -> Reply:
+        """The report, if the service is up for as long as it takes, and token and slice hold."""
+        if (up_at := self.down_until(self.now - self.manifest.cost_ms("report"))) is not None:
+            later = (("Retry-After", str(whole_seconds(max(0, up_at - self.now)))),)
+            rule = "the service is, or goes, under announced maintenance in this time"
+            raise Violation(Label.SCHEDULED_UNAVAILABLE, rule, status=503, headers=later, up_at_s=up_at / 1000)
+        if self.token.current is None:
+            raise Violation(Label.MISSING_CONSTRAINT, "a status of the service that is up must come first", field="status")
+        require_headers(call, "X-Status-Token", label=Label.MISSING_TOKEN)
+        require_headers(call, "X-Seed-Anchor")
+        self.token.redeem(call.header("X-Status-Token"), "header X-Status-Token")
+        check_header(call, "X-Seed-Anchor", self.slice)
+        self.deliverable = self.content
+        return Reply(self.content, media_type="application/json")
+
+    def down_until(self, since: int) -> int | None:
+        """The end (virtual ms) of the last window that the time from `since` to now touches, or None."""
+        touched = [end for start, end in self.windows if since < end and start <= self.now]
+        return touched[-1] if touched else None
+
+
+def draw_report(draw: Stream) -> dict[str, object]:
+    """A report that nobody can guess."""
+    rows = [{"site": site, "hours": draw.between(10, 99), "faults": draw.between(0, 9)} for site in draw.sample(SITES, 3)]
+    return {"report": f"R-{draw.between(1000, 9999)}", "rows": rows, "receipt": draw.hex(48)}
