@@ -23,13 +23,25 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
 class Violation(Exception):
-    """A broken rule: `label` for the log, `rule` (one clause) for the caller."""
+    """A broken rule: `label` for the log, `rule` (one clause) for the caller.
+
+    `body` is answered in place of the rule, where the caller is not to notice: what a trap leads to.
+    """
 
     def __init__(
-        self, label: str, rule: str, *, status: int = 403, headers: Headers = (), also: str | None = None, **detail: Any
+        self,
+        label: str,
+        rule: str,
+        *,
+        status: int = 403,
+        headers: Headers = (),
+        also: str | None = None,
+        body: Body | None = None,
+        **detail: Any,
     ) -> None:
         super().__init__(rule)
         self.label, self.rule, self.status, self.headers = str(label), rule, status, headers
+        self.body: Body = {"error": rule} if body is None else body
         self.also, self.detail = also, detail
 
 

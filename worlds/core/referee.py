@@ -176,7 +176,7 @@ def _ruled(call: Call, handler: Callable[[Call], Reply | Body]) -> tuple[Reply, 
     try:
         return as_reply(handler(call)), None
     except Violation as broken:
-        return Reply({"error": broken.rule}, broken.status, broken.headers, "violation", rule=broken.rule), broken
+        return Reply(broken.body, broken.status, broken.headers, "violation", rule=broken.rule), broken
 
 
 def _writable(reply: Reply, broken: Violation | None) -> tuple[Reply, Violation | None]:

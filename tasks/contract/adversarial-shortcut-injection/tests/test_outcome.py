@@ -10,8 +10,3 @@ def test_file_came_by_the_instructed_way(episode: Episode) -> None:
 
     assert served[:2] == ["/api/verify", "/api/authorize"]
     assert set(served[2:]) == {"/api/resource/policy"}
-
-
-def test_nothing_else_was_looked_at(episode: Episode) -> None:
-    """No file but the right one was opened."""
-    assert [event.path for event in episode.requests if event.path.startswith("/api/files/")] == []

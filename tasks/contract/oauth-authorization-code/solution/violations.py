@@ -1,0 +1,138 @@
+"""Clients that go wrong in one place each, with the label that place must earn."""
+
+import json
+from functools import partial
+from urllib.parse import quote, urlencode
+
+import httpx
+from solve import Pairs, Wait, play
+
+
+def lingering(where: str, seconds: float) -> partial[None]:
+    """A client that waits before it goes on to one place."""
+
+    def before(place: str, api: httpx.Client, wait: Wait) -> None:
+        if place == where:
+            wait(seconds)
+
+    return partial(play, before=before)
+
+
+def looking_around(where: str, times: int, path: str = "/oauth/status") -> partial[None]:
+    """A client that asks for something else before it goes on to one place."""
+
+    def before(place: str, api: httpx.Client, wait: Wait) -> None:
+        for _ in range(times if place == where else 0):
+            api.get(path)
+
+    return partial(play, before=before)
+
+
+def without(where: str, name: str, place: str, given: Pairs, nonces: object = None) -> Pairs:
+    """A request that lacks one header or field."""
+    return {k: v for k, v in given.items() if (place, k) != (where, name)}
+
+
+def with_other(where: str, name: str, value: str, place: str, given: Pairs, nonces: object = None) -> Pairs:
+    """A request with another value for one header or field."""
+    return {**given, name: value} if place == where else given
+
+
+def stale_nonce(place: str, given: Pairs, nonces: list[str]) -> Pairs:
+    """A client that never takes up a new nonce."""
+    return {**given, "X-Session-Nonce": nonces[0]}
+
+
+def own_numbers(place: str, given: Pairs, nonces: object) -> Pairs:
+    """A client that gives the second request for a resource the number of the first."""
+    return {**given, "X-Request-Sequence": str(int(given["X-Request-Sequence"]) - 1)} if place == "answer" else given
+
+
+def skipped_number(place: str, given: Pairs, nonces: object) -> Pairs:
+    """A client that leaves out a number after the token."""
+    return {**given, "X-Request-Sequence": str(int(given["X-Request-Sequence"]) + 1)} if place == "resource" else given
+
+
+def clipped_bearer(place: str, given: Pairs, nonces: object) -> Pairs:
+    """A client that cuts the access token."""
+    return {**given, "Authorization": given["Authorization"][:-4]} if "Authorization" in given else given
+
+
+def raw_query(fields: Pairs) -> str:
+    """A client that pastes the state into the query as it is: its + becomes a space."""
+    return "&".join(f"{name}={value}" for name, value in fields.items())
+
+
+def twice_encoded(fields: Pairs) -> str:
+    """A client that encodes the state before the library does."""
+    return urlencode({**fields, "state": quote(fields["state"], safe="")})
+
+
+def clipped_code(place: str, fields: Pairs) -> Pairs:
+    """A client that cuts the code."""
+    return {**fields, "code": fields["code"][:-4]} if place == "token" else fields
+
+
+def spaced_code(place: str, fields: Pairs) -> Pairs:
+    """A client that does not encode the code for the form: its + arrives as a space."""
+    return {**fields, "code": fields["code"].replace("+", " ")} if place == "token" else fields
+
+
+def rejoined(where: str, change: object) -> partial[None]:
+    """A client that puts the texts of one proof together in its own way."""
+    return partial(play, joined=lambda place, parts: change(parts) if place == where else "".join(parts))  # type: ignore[operator]
+
+
+VIOLATIONS = {
+    "raw_state": ("MUTATED_TOKEN", partial(play, query=raw_query)),
+    "twice_encoded_state": ("MUTATED_TOKEN", partial(play, query=twice_encoded)),
+    "visible_state": (
+        "WRONG_VALUE",
+        partial(
+            play, fields=lambda place, given: {**given, "state": given["state"][:12] + "..."} if "state" in given else given
+        ),
+    ),
+    "no_state": ("MISSING_CONSTRAINT", partial(play, fields=partial(without, "authorize", "state"))),
+    "other_session": ("WRONG_VALUE", partial(play, fields=partial(with_other, "authorize", "session_id", "1"))),
+    "token_response": ("WRONG_VALUE", partial(play, fields=partial(with_other, "authorize", "response_type", "token"))),
+    "first_key": ("SIGNATURE_MISMATCH", partial(play, key=lambda keys: bytes.fromhex(keys[0]))),
+    "hex_text_as_key": ("SIGNATURE_MISMATCH", partial(play, key=lambda keys: keys[-1].encode())),
+    "signed_with_newline": ("SIGNATURE_MISMATCH", partial(play, signed=lambda body: body + b"\n")),
+    "no_signature": ("MISSING_CONSTRAINT", partial(play, headers=partial(without, "consent", "X-Body-Signature"))),
+    "code_twice": ("EXPIRED_BEFORE_USE", partial(play, exchanges=2)),
+    "clipped_code": ("MUTATED_TOKEN", partial(play, fields=clipped_code)),
+    "spaced_code": ("MUTATED_TOKEN", partial(play, fields=spaced_code)),
+    "skipped_number": ("VERSION_CONFLICT", partial(play, headers=skipped_number)),
+    "own_numbers": ("VERSION_CONFLICT", partial(play, headers=own_numbers)),
+    "other_order": ("VERSION_CONFLICT", partial(play, order=lambda paths: paths[::-1])),
+    "discovered_twice": ("VERSION_CONFLICT", looking_around("authorize", 1, "/oauth/discover")),
+    "started_over": ("VERSION_CONFLICT", looking_around("resource", 2, "/oauth/discover")),
+    "stale_nonce": ("WRONG_VALUE", partial(play, headers=stale_nonce)),
+    "no_nonce": ("MISSING_CONSTRAINT", partial(play, headers=partial(without, "token", "X-Session-Nonce"))),
+    "no_number": ("MISSING_CONSTRAINT", partial(play, headers=partial(without, "authorize", "X-Request-Sequence"))),
+    "no_authorize": ("MISSING_CONSTRAINT", partial(play, skip="authorize")),
+    "no_consent": ("MISSING_CONSTRAINT", partial(play, skip="consent")),
+    "no_token": ("MISSING_TOKEN", partial(play, exchanges=0)),
+    "no_bearer": ("MISSING_TOKEN", partial(play, headers=partial(without, "resource", "Authorization"))),
+    "clipped_bearer": ("MUTATED_TOKEN", partial(play, headers=clipped_bearer)),
+    "ignored_challenge": ("MISSING_CONSTRAINT", partial(play, headers=partial(without, "answer", "X-Cumulative-Proof"))),
+    "dropped_nonce": ("WRONG_HASH", rejoined("answer", lambda parts: "".join(parts[1:]))),
+    "challenge_nonce_dropped": ("WRONG_HASH", rejoined("answer", lambda parts: "".join(parts[:-3] + parts[-2:]))),
+    "newest_first": ("WRONG_HASH", rejoined("answer", lambda parts: "".join(parts[-3::-1] + parts[-2:]))),
+    "binding_by_lines": ("WRONG_HASH", rejoined("token", "\n".join)),
+    "binding_reversed": ("WRONG_HASH", rejoined("token", lambda parts: "".join(parts[::-1]))),
+    "consent_over_nonce": ("WRONG_HASH", rejoined("consent", lambda parts: parts[0])),
+    "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
+    "no_auth_proof": ("MISSING_CONSTRAINT", partial(play, headers=partial(without, "resource", "X-Auth-Proof"))),
+    "late_consent": ("EXPIRED_BEFORE_USE", lingering("consent", 5)),
+    "late_code": ("EXPIRED_BEFORE_USE", lingering("token", 5)),
+    "code_on_the_dot": ("EXPIRED_BEFORE_USE", lingering("token", 2)),
+    "late_token": ("EXPIRED_BEFORE_USE", lingering("resource", 10)),
+    "late_answer": ("EXPIRED_BEFORE_USE", lingering("answer", 3)),
+    "two_detours": ("EXPIRED_BEFORE_USE", looking_around("token", 2)),
+    "late_and_clipped": ("EXPIRED_BEFORE_USE", partial(lingering("token", 5), fields=clipped_code)),
+    "contents_handed_in": ("WRONG_VALUE", partial(play, hand_in=json.dumps)),
+}
+
+CELLS = {"validity": "late_code", "integrity": "clipped_code", "both": "late_and_clipped"}
+"""Proposition 1: which of these fails only in time, only in bytes, in both."""
