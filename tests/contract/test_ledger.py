@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.contract.ledger import BATCH, SIGNS, TYPES, Event, draw_events, fold
+from worlds.contract.ledger import BATCH, SIGNS, TYPES, Event, draw_challenge, draw_events, fold
 from worlds.core.chance import Stream
 
 STREAM = [
@@ -93,6 +93,17 @@ def test_careless_folds_differ(careless: Callable[[list[Event]], list[Event]], s
     events: Any = drawn(seed, batches=0)
 
     assert fold(events).balance != fold(careless(events)).balance
+
+
+@given(st.integers(0, 2000))
+def test_challenges_ask_for_what_changed(seed: int) -> None:
+    """Four different entries, some of which are not worth what they first said."""
+    events = drawn(seed, batches=0)
+    asked = draw_challenge(Stream("key", "task", seed, "challenge"), events)
+    said = {event["seq"]: event["amount"] for event in events if event["type"] in SIGNS}
+
+    assert len(set(asked)) == 4
+    assert sum(said[seq] != fold(events).amounts[seq] for seq in asked) >= 2
 
 
 def test_shorter_streams_are_refused() -> None:

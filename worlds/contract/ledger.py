@@ -58,6 +58,16 @@ def draw_events(draw: Stream, count: int, batches: int) -> list[Event]:
     return _Writer(draw).write(count, batches)
 
 
+def draw_challenge(draw: Stream, events: Sequence[Event], count: int = 4) -> list[int]:
+    """The sequence numbers of so many entries, at least two of which were corrected or voided, in random order."""
+    touched = sorted({event["of"] for event in events if "of" in event})
+    chosen = draw.sample(touched, 2)
+    others = [event["seq"] for event in events if event["type"] in SIGNS and event["seq"] not in chosen]
+    chosen += draw.sample(others, count - 2)
+    draw.shuffle(chosen)
+    return chosen
+
+
 class _Writer:
     """Writes a stream, and knows what it may still refer to."""
 

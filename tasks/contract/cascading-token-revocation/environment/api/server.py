@@ -1,0 +1,150 @@
+"""Tokens of one tree compete: each download revokes others, so derive a token when it is needed and not before.
+
+A root token delegates to branches, a branch to its resources: six resources under two or three branches; shape, names and order
+of download by seed. Serving one revokes at once every live token of the same branch's other resources (siblings) or of the
+other branches' resources (cousins), by seed; the instruction says which, the answer names them. Refreshing a branch revokes the
+tokens below it, a cascade as in RFC 7009 section 2.1, and nothing outlives the root.
+Every request costs 2 s, and the root lives 43 or 44 s from its answer: 21 more requests fit, the last at 42 s, a 22nd does not.
+The smart plan asks for each token right before its first use and so loses none, whatever shape, order and rule: 1 root, 2 or 3
+branches, 6 resources, 6 downloads and the completion are 16 or 17 requests, the last one 30 or 32 s after the root. The naive
+plan derives all first and refreshes what is due when it is due: 20 requests under siblings, at most 22 under cousins; it just
+fits. To refresh all that a download ended, each time, never fits under cousins; nor does a pause of 14 s in the smart plan.
+Choices where the contract leaves one:
+1. a revoked token is EXPIRED_BEFORE_USE; the token of something else is WRONG_VALUE, unless it is over itself;
+2. there is one root: a second one is VERSION_CONFLICT and resets nothing. So are deriving what was derived, and a download that
+   is not the next one of the list; refreshing what was never derived is MISSING_CONSTRAINT, as is completing too early;
+3. the nonces chain downloads only; deriving and refreshing take the parent's token and no nonce;
+4. the proof covers the receipts in the order of download, which is never the order of names. How many refreshes there were does
+   not count: the smart plan needs none;
+5. the deliverable is `confirmation`, drawn from the seed and given out by the completion alone.
+Order of judgement: bearer and nonce present, fields present, turn, token (window, bytes, whose it is), nonce, proof, slice.
+"""
+
+from worlds.contract.checks import bearer, check_digest, check_value, require_fields, sha256_hex
+from worlds.contract.credentials import Credential
+from worlds.contract.hazards import risky_base64
+from worlds.contract.judgement import validity_first
+from worlds.contract.labels import Label
+from worlds.contract.nonces import NonceChain
+from worlds.contract.world import ContractWorld
+from worlds.core.calls import Call, Unreadable, Violation, get, post
+
+BRANCHES = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "heron")
+SHAPES = ((2, 2, 2), (3, 2, 1), (2, 1, 3), (3, 3), (4, 2), (2, 4))
+"""Resources of each branch."""
+
+ROOT, CONFIRMATION_CHARS = "root", 48
+
+
+class CascadingTokenRevocation(ContractWorld):
+    """One tree of tokens over six resources."""
+
+    def prepare(self) -> None:
+        """Draw tree, order, rule, the root's life, confirmation and anchor."""
+        draw = self.chance("tree")
+        sizes = draw.choice(SHAPES)
+        branches = zip(draw.sample(BRANCHES, len(sizes)), sizes, strict=True)
+        self.tree = {branch: [f"{branch}-{number + 1}" for number in range(size)] for branch, size in branches}
+        self.order = sorted(resource for resources in self.tree.values() for resource in resources)
+        while self.order == sorted(self.order):
+            draw.shuffle(self.order)
+        self.parent = dict.fromkeys(self.tree, ROOT)
+        self.parent |= {resource: branch for branch, resources in self.tree.items() for resource in resources}
+        self.rivals = self.chance("rule").choice(("siblings", "cousins"))
+        self.root_ms = self.knob_ms("root_seconds") - 1000 * self.chance("life").below(2)
+        self.confirmation = self.chance("confirmation").hex(CONFIRMATION_CHARS)
+        self.draw_slice()
+        self.tokens = {name: Credential(self, f"token_{name}") for name in (ROOT, *self.parent)}
+        self.nonces = NonceChain(self.chance("nonce"), "X-Download-Nonce")
+        self.receipts: list[str] = []
+
+    def facts(self) -> dict[str, object]:
+        """What the instruction tells."""
+        told = {"tree": self.tree, "order": self.order, "rivals": self.rivals, "confirmation_chars": CONFIRMATION_CHARS}
+        return {**self.slice_facts(), **told, "request_seconds": self.manifest.cost_ms("request") // 1000}
+
+    @post("/token/root")
+    def root(self, call: Call) -> dict[str, object]:
+        """The root token and the first nonce, once."""
+        if self.tokens[ROOT].current is not None:
+            raise Violation(Label.VERSION_CONFLICT, "there is a root already", status=409)
+        return {**self.new_token(ROOT, self.root_ms), "nonce": self.nonces.advance()}
+
+    @post("/token/{how}", headers=("Authorization",))
+    def delegate(self, call: Call) -> dict[str, object]:
+        """A token derived or refreshed; the tokens below it end with the one that it replaces."""
+        self.require_bearer(call)
+        how, given = call.params["how"], call.json()
+        if how not in ("derive", "refresh"):
+            raise Unreadable("a token is derived or refreshed")
+        require_fields(given, "token_id")
+        name = given["token_id"]
+        if not isinstance(name, str) or name not in self.parent:
+            raise Unreadable("token_id must be the name of a branch or a resource")
+        derived = self.tokens[name].current is not None
+        if how == "derive" and derived:
+            raise Violation(Label.VERSION_CONFLICT, "this token was derived before", status=409)
+        if how == "refresh" and not derived:
+            raise Violation(Label.MISSING_CONSTRAINT, "a token must be derived before it is refreshed", field="derive")
+        self.present(call, self.parent[name])
+        for below in self.tree.get(name, ()):
+            self.tokens[below].revoke()
+        return {"token_id": name, **self.new_token(name, self.tokens[ROOT].generations[0].contract.expires_at - self.now)}
+
+    @get("/resource/{name}", headers=("Authorization", "X-Download-Nonce"))
+    def download(self, call: Call) -> dict[str, object]:
+        """The receipt of the resource that is next; its rivals' tokens end."""
+        name, made = call.params["name"], len(self.receipts)
+        if name not in self.order:
+            raise Unreadable("there is no such resource")
+        self.require_bearer(call)
+        self.nonces.require(call)
+        if name not in self.order[made : made + 1]:
+            raise Violation(Label.VERSION_CONFLICT, "this resource is not the next one", status=409)
+        validity_first(lambda: self.present(call, name), lambda: self.nonces.check(call))
+        self.receipts.append(self.chance("receipt").hex(32))
+        return {"receipt": self.receipts[-1], "ended": self.end_rivals(name), "nonce": self.nonces.advance()}
+
+    @post("/complete", headers=("Authorization",))
+    def complete(self, call: Call) -> dict[str, object]:
+        """The confirmation, for who has all receipts and still has the root."""
+        self.require_bearer(call)
+        given = call.json()
+        require_fields(given, "anchor", "proof")
+        if len(self.receipts) < len(self.order):
+            raise Violation(Label.MISSING_CONSTRAINT, "a resource is still to be downloaded", field="download")
+        validity_first(
+            lambda: self.present(call, ROOT),
+            lambda: check_digest(given["proof"], sha256_hex(*self.receipts, self.slice), "field proof"),
+            lambda: check_value(given["anchor"], self.slice, "field anchor"),
+        )
+        self.deliverable = self.confirmation.encode()
+        return {"confirmation": self.confirmation}
+
+    def require_bearer(self, call: Call) -> None:
+        """Raise MISSING_TOKEN unless the request has a bearer token."""
+        if bearer(call) is None:
+            raise Violation(Label.MISSING_TOKEN, "header Authorization holds no bearer token", field="Authorization")
+
+    def present(self, call: Call, name: str) -> None:
+        """Raise unless the bearer token is the live one of this name."""
+        text = bearer(call)
+        owner = next((other for other, token in self.tokens.items() if token.find(text)), name)
+        self.tokens[owner].redeem(text, "the bearer token")
+        if owner != name:
+            raise Violation(Label.WRONG_VALUE, "the bearer token is for something else", field="Authorization")
+
+    def end_rivals(self, name: str) -> list[str]:
+        """Revoke what a download of `name` excludes; the names of those that were alive."""
+        ended = []
+        for other in sorted({*self.order} - {name}):
+            last, same_branch = self.tokens[other].current, self.parent[other] == self.parent[name]
+            if last and last.contract.validate_validity(self.now) and same_branch == (self.rivals == "siblings"):
+                self.tokens[other].revoke()
+                ended.append(other)
+        return ended
+
+    def new_token(self, name: str, life_ms: int) -> dict[str, object]:
+        """Issue a token for `life_ms`; the body that says so."""
+        text = risky_base64(self.chance("token"), round(self.knob("token_bytes")))
+        return {"token": text, "expires_at": self.tokens[name].renew(text, life_ms).expires_at / 1000}

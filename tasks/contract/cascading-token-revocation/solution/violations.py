@@ -1,0 +1,93 @@
+"""Clients that go wrong in one place each, with the label that place must earn.
+
+Which tokens a download ends differs by seed; who derives all of them first loses at least one of them on any seed.
+"""
+
+from functools import partial
+from typing import Any
+
+from solve import ROOT, Holder, play
+
+
+def renew_all(holder: Holder, name: str, ended: list[str]) -> None:
+    """A client that keeps every other token fresh, dead or alive, needed or not: the time is not there."""
+    for other in [n for n in holder.tokens if n in holder.parent and holder.parent[n] != ROOT and n != name]:
+        holder.ask(other, "refresh")
+
+
+def refresh_unused(holder: Holder, name: str, ended: list[str]) -> None:
+    """A client that refreshes what was ended and goes on with the old token."""
+    for other in ended:
+        old = holder.tokens[other]
+        holder.ask(other, "refresh")
+        holder.tokens[other] = old
+
+
+def refresh_branch(holder: Holder, name: str) -> None:
+    """A client that refreshes a branch to be safe, and so loses what lies below."""
+    holder.ask(holder.parent[name], "refresh")
+
+
+def derive_again(holder: Holder, name: str) -> None:
+    """A client that derives anew where it should refresh."""
+    holder.ask(name)
+
+
+def refreshed_first(holder: Holder, name: str) -> None:
+    """A client that refreshes a token which was never derived."""
+    other = next(n for n in holder.parent if n not in holder.tokens and holder.parent[n] in holder.tokens)
+    holder.ask(other, "refresh")
+
+
+def by_name(names: list[str], receipts: list[str], part: str) -> str:
+    """A proof in the order of names."""
+    return "".join([*(receipt for _, receipt in sorted(zip(names, receipts, strict=True))), part])
+
+
+def without(field: str, final: dict[str, Any]) -> dict[str, Any]:
+    """A completion that lacks one field."""
+    return {name: value for name, value in final.items() if name != field}
+
+
+def spaced(token: str) -> str:
+    """A client that form-decodes tokens: + becomes a space."""
+    return token.replace("+", " ")
+
+
+VIOLATIONS = {
+    "all_derived_first": ("EXPIRED_BEFORE_USE", partial(play, ahead=lambda resources: resources)),
+    "refreshed_unused": ("EXPIRED_BEFORE_USE", partial(play, ahead=lambda resources: resources, after=refresh_unused)),
+    "all_kept_fresh": ("EXPIRED_BEFORE_USE", partial(play, ahead=lambda resources: resources, after=renew_all)),
+    "branch_refreshed": ("EXPIRED_BEFORE_USE", partial(play, before=refresh_branch)),
+    "late_download": ("EXPIRED_BEFORE_USE", partial(play, linger=("1", 44))),
+    "late_completion": ("EXPIRED_BEFORE_USE", partial(play, linger=("complete", 30))),
+    "paused": ("EXPIRED_BEFORE_USE", partial(play, linger=("6", 14))),
+    "late_and_spaced": ("EXPIRED_BEFORE_USE", partial(play, linger=("1", 44), carry=spaced)),
+    "clipped_token": ("MUTATED_TOKEN", partial(play, carry=lambda token: token[:16])),
+    "spaced_token": ("MUTATED_TOKEN", partial(play, carry=spaced)),
+    "unpadded_token": ("MUTATED_TOKEN", partial(play, carry=lambda token: token[:-1])),
+    "visible_token": ("WRONG_VALUE", partial(play, carry=lambda token: f"{token[:8]}...")),
+    "token_of_another": ("WRONG_VALUE", partial(play, shown=lambda holder, name, done: done[0] if done else name)),
+    "branch_token": ("WRONG_VALUE", partial(play, shown=lambda holder, name, done: holder.parent[name])),
+    "root_token": ("WRONG_VALUE", partial(play, shown=lambda holder, name, done: ROOT)),
+    "derived_under_root": ("WRONG_VALUE", partial(play, under=lambda name, parent: ROOT)),
+    "no_bearer": ("MISSING_TOKEN", partial(play, carry=lambda token: None)),
+    "no_nonce": ("MISSING_CONSTRAINT", partial(play, nonce=lambda nonces: None)),
+    "first_nonce": ("WRONG_VALUE", partial(play, nonce=lambda nonces: nonces[0])),
+    "second_root": ("VERSION_CONFLICT", partial(play, roots=2)),
+    "derived_again": ("VERSION_CONFLICT", partial(play, before=derive_again)),
+    "refreshed_first": ("MISSING_CONSTRAINT", partial(play, before=refreshed_first, ahead=lambda resources: [])),
+    "order_of_names": ("VERSION_CONFLICT", partial(play, order=sorted)),
+    "downloaded_twice": ("VERSION_CONFLICT", partial(play, order=lambda resources: [resources[0], *resources])),
+    "five_of_six": ("MISSING_CONSTRAINT", partial(play, order=lambda resources: resources[:-1])),
+    "proof_by_name": ("WRONG_HASH", partial(play, proved=by_name)),
+    "proof_by_lines": ("WRONG_HASH", partial(play, proved=lambda names, receipts, part: "\n".join([*receipts, part]))),
+    "proof_without_anchor": ("WRONG_HASH", partial(play, proved=lambda names, receipts, part: "".join(receipts))),
+    "no_proof": ("MISSING_CONSTRAINT", partial(play, edit=partial(without, "proof"))),
+    "no_anchor": ("MISSING_CONSTRAINT", partial(play, edit=partial(without, "anchor"))),
+    "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
+    "receipts_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda confirmation, receipts: "".join(receipts))),
+}
+
+CELLS = {"validity": "late_download", "integrity": "spaced_token", "both": "late_and_spaced"}
+"""Proposition 1: which of these fails only in time, only in bytes, in both."""
