@@ -2,8 +2,9 @@
 
 The tests are the same files that a verifier container runs, with the same plugin, so the verdicts are the same bytes.
 1. pytest keeps its state per session, but not per thread: a lock lets one session run at a time.
-2. Its plugins that replace what belongs to the whole process stay out: captured output, exception hooks, and a terminal that
-   prints. Other threads of a run are talking to people meanwhile.
+2. Its plugins that replace what belongs to the whole process stay out: captured output, exception hooks, log handlers,
+   warning filters, and a terminal that prints. Other threads of a run are talking to people meanwhile; and a session of
+   thousands of short tests pays for each plugin thousands of times.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ def _run_session(tests: Path, listing: Path) -> str:
     arguments = [
         str(tests / "test_outcome.py"), "-p", "validators.plugin", "--parley-episodes", str(listing),
         "--disable-plugin-autoload", "-s", "-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:unraisableexception",
-        "-p", "no:threadexception", "-p", "no:faulthandler", "--import-mode=importlib",
-        "-c", "/dev/null", "--rootdir", str(tests), "-W", "ignore::pytest.PytestAssertRewriteWarning",
+        "-p", "no:threadexception", "-p", "no:faulthandler", "-p", "no:logging", "-p", "no:warnings",
+        "--import-mode=importlib", "-c", "/dev/null", "--rootdir", str(tests),
     ]  # fmt: skip
     transcript = _Transcript()
     with _session:

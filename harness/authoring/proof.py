@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.agents.solutions import players
+from harness.agents.solutions import players, violation_names
 from harness.authoring import checks
 from harness.authoring.findings import Place, placed
 from harness.authoring.lint import lint_task, lint_worlds
@@ -121,15 +121,26 @@ def _in_process(scopes: Sequence[Scope], workers: int) -> Iterator[tuple[Scope, 
     """Each task proved and replayed, as soon as both are done."""
     proved: dict[int, _Proved] = {}
     replayed: dict[int, Traces] = {}
+    places = _places(scopes, workers)
     # A task's replay goes to the worker after the one that proves it.
     jobs: list[Job[tuple[int, dict[int, Any]]]]
-    jobs = [(number, (number, proved), _prove, (scope,)) for number, scope in enumerate(scopes)]
-    jobs += [(number + 1, (number, replayed), _replay, (scope,)) for number, scope in enumerate(scopes)]
+    jobs = [(places[number], (number, proved), _prove, (scope,)) for number, scope in enumerate(scopes)]
+    jobs += [(places[number] + 1, (number, replayed), _replay, (scope,)) for number, scope in enumerate(scopes)]
     with Crew(workers) as crew:
         for (number, shelf), result in crew.run(jobs):
             shelf[number] = result
             if number in proved and number in replayed:
                 yield scopes[number], proved.pop(number), replayed.pop(number)
+
+
+def _places(scopes: Sequence[Scope], workers: int) -> list[int]:
+    """The worker of each task: those with most clients are given out first, each to the worker with least to do."""
+    weights = [1 + len(violation_names(scope.task)) for scope in scopes]
+    loads, places = [0] * max(1, workers), [0] * len(scopes)
+    for number in sorted(range(len(scopes)), key=lambda number: -weights[number]):
+        places[number] = loads.index(min(loads))
+        loads[places[number]] += weights[number]
+    return places
 
 
 def _finished(scope: Scope, proved: _Proved, replayed: Traces, runtime: Runtime | None, workers: int) -> TaskProof:

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-people = Console(stderr=True, highlight=False, soft_wrap=True)
+people = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 
 def say(line: str) -> None:
@@ -33,13 +33,15 @@ def show_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None, to_stdout: bool = False
 ) -> None:
     """Rows under column names: a drawn table on a terminal, tab-separated lines elsewhere."""
-    console = Console(highlight=False, soft_wrap=True) if to_stdout else people
+    console = Console(highlight=False, markup=False, soft_wrap=True) if to_stdout else people
     if not console.is_terminal:
         for row in ([title] if title else []), columns, *rows:
             if row:
                 print("\t".join(str(cell) for cell in row), file=sys.stdout if to_stdout else sys.stderr)
         return
-    table = Table(*columns, title=title, box=None, pad_edge=False, header_style="bold")
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
     console.print(table)

@@ -78,6 +78,7 @@ def test_refusals() -> None:
     assert refused(one, first, 5, 3) == "VERSION_CONFLICT"
     assert refused(one, one.token, 3, 3) == "VERSION_CONFLICT"
     assert refused(one, one.token, 5, 6) == "WRONG_VALUE"
+    assert refused(one, one.token, 5, 0) == "WRONG_VALUE"
     assert refused(one, one.token[:-1], 5, 3) == "MUTATED_TOKEN"
     assert refused(one, "\xff", 5, 3) == "MUTATED_TOKEN"
 

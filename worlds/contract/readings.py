@@ -5,7 +5,7 @@
    chain = SHA-256(chain so far, digest), as hex texts, from a start that the world gives.
 3. A page that is asked for again, in the same way, is the same page and does not count twice.
 A token that was never given out is MUTATED_TOKEN; another place or limit than the page had, or a place that is not the next
-one, VERSION_CONFLICT; a limit above the most, WRONG_VALUE.
+one, VERSION_CONFLICT; a limit below 1 or above the most, WRONG_VALUE.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Reading:
             raise broken
         if after != self.place:
             raise Violation(Label.VERSION_CONFLICT, "this is not the place that is read next", status=409, field="after_seq")
-        if limit > self._most:
-            raise Violation(Label.WRONG_VALUE, "a page does not hold so many events", field="limit")
+        if not 1 <= limit <= self._most:
+            raise Violation(Label.WRONG_VALUE, "a page cannot hold so many events", field="limit")
 
     def page(self, events: Sequence[Mapping[str, Any]], token: str, after: int, limit: int) -> Mapping[str, Any]:
         """A page that passed `check`: its events, its digest, and the next token, None at the end of `events`."""

@@ -30,16 +30,18 @@ class Stream:
     """An endless stream of bytes for one purpose, with the draws a world needs."""
 
     def __init__(self, key: str, task_id: str, seed: int, purpose: str) -> None:
-        self._key = key.encode()
-        self._name = (task_id, seed, purpose)
+        # [task id, seed, purpose, with the counter and ] to follow: every block begins with the same bytes
+        begun = json.dumps([task_id, seed, purpose], separators=(",", ":"))[:-1] + ","
+        self._begun = hmac.new(key.encode(), begun.encode(), hashlib.sha256)
         self._counter = 0
         self._buffer = b""
 
     def bytes(self, count: int) -> bytes:
         """The next `count` bytes."""
         while len(self._buffer) < count:
-            block = json.dumps([*self._name, self._counter], separators=(",", ":")).encode()
-            self._buffer += hmac.new(self._key, block, hashlib.sha256).digest()
+            block = self._begun.copy()
+            block.update(f"{self._counter}]".encode())
+            self._buffer += block.digest()
             self._counter += 1
         drawn, self._buffer = self._buffer[:count], self._buffer[count:]
         return drawn

@@ -1,0 +1,88 @@
+"""`harness report`: the tables of one or many runs, for people on stderr, as Markdown or JSON on stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import typer
+
+from harness import families
+from harness.cli.console import emit, say, show_table
+from harness.cli.tasks import Json
+from harness.errors import HarnessError, UsageError
+from harness.registry import Task, discover, tasks_root
+from harness.report.evidence import gather
+from harness.report.runs import Run, read_runs
+from harness.report.statistics import scipy_stats
+from harness.report.table import Table
+
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
+Wanted = Annotated[
+    list[str] | None,
+    typer.Option("--table", help="leaderboard, tasks, labels, variance, outliers, coaching or all; repeatable."),
+]
+
+
+def report_command(
+    ctx: typer.Context,
+    runs: Runs,
+    table: Wanted = None,
+    published: Annotated[bool, typer.Option(help="The paper's numbers beside ours, marked as published.")] = True,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout.")] = False,
+    json: Json = False,
+) -> None:
+    """Make the tables of every family in these runs that has reports."""
+    scipy_stats()
+    if markdown and json:
+        raise UsageError("--markdown and --json both mean stdout; choose one")
+    read = read_runs(runs)
+    wanted = [] if "all" in (table or ()) else table or []
+    made = _tables(read, _registry(ctx), wanted, published=published)
+    if json:
+        emit({"runs": [str(run.path) for run in read], "tables": [one.document() for one in made]})
+    elif markdown:
+        print("\n".join(one.markdown() for one in made), end="")
+    else:
+        _show(made)
+
+
+def _registry(ctx: typer.Context) -> list[Task]:
+    """The tasks that complete means all of; a broken registry is said and done without."""
+    try:
+        return discover(tasks_root(ctx.obj["tasks"]))
+    except HarnessError as error:
+        say(f"no registry to hold the runs against: {error}")
+        return []
+
+
+def _tables(runs: Sequence[Run], tasks: Sequence[Task], wanted: Sequence[str], *, published: bool) -> list[Table]:
+    played = list(dict.fromkeys(result.family for run in runs for result in run.results))
+    if not played:
+        raise UsageError("these runs have no finished episode", hint=f"the run's command again, with --resume {runs[0].path}")
+    makers = {family: maker for family in played if (maker := _maker(family, alone=len(played) == 1))}
+    return [
+        table
+        for family, maker in makers.items()
+        for table in maker.report(gather(runs, family, tasks), wanted, published=published)
+    ]
+
+
+def _maker(family: str, *, alone: bool) -> ModuleType | None:
+    """The family's own reports; a family without them is said and passed over, unless it is the only one."""
+    try:
+        return families.part(family, "report")
+    except UsageError as lacking:
+        if alone:
+            raise
+        say(str(lacking))
+        return None
+
+
+def _show(tables: Sequence[Table]) -> None:
+    for one in tables:
+        show_table(one.header, one.cells(), title=f"\n{one.title}")
+        for note in one.notes:
+            say(f"  {note}")

@@ -1,0 +1,160 @@
+"""The leaderboard (paper, Tables 3 and 10): one row a model and set-up, with an interval, and the reliability over k attempts.
+
+1. Success rate is over graded episodes. Ungraded ones are counted beside it, with the rate that would hold had all failed.
+2. pass^k is the mean over instances (task, seed) that have k graded attempts.
+3. Complete rows come first and alone have a rank. A published row stands right under ours of the same model; the other
+   published rows follow at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.families.contract.labels import severity_score
+from harness.families.contract.published import MARK, PublishedRow, leaderboard, numbers, source
+from harness.report.evidence import Evidence, Group
+from harness.report.statistics import METHOD, pass_hat, rate_interval, smallest_difference
+from harness.report.status import Status, status
+from harness.report.table import Column, Row, Table, Value
+
+_COLUMNS = (
+    Column("rank", "Rank"),
+    Column("model", "Model"),
+    Column("setup", "Set-up"),
+    Column("size", "Size"),
+    Column("kind", "Type / Provider"),
+    Column("temperature", "Temp."),
+    Column("episodes", "Eps"),
+    Column("passed", "Pass"),
+    Column("rate", "SR %", "percent"),
+    Column("interval", "95 %", "interval"),
+    Column("k", "k"),
+    Column("pass_k", "pass^k", "rate"),
+    Column("severity", "Severity", "signed"),
+    Column("ungraded", "Ungraded"),
+    Column("worst", "SR % if ungraded failed", "percent", shown=False),
+    Column("status", "Status"),
+    Column("complete", "Complete", shown=False),
+    Column("type", "Type", shown=False),
+    Column("provider", "Provider", shown=False),
+    Column("recovered", "Recovered", shown=False),
+    Column("source", "Source", shown=False),
+)
+_WORRYING = 0.05
+"""The share of ungraded episodes from which on they are named under the table."""
+
+_NAMED = 3
+"""How many changed tasks are named."""
+
+
+def tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """The leaderboard; none without first tries."""
+    if not evidence.played:
+        return []
+    judged = sorted(((group, status(group, evidence)) for group in evidence.played), key=_place)
+    rows = list(_rows(judged, published=published))
+    notes = [*_method(evidence, judged), *_warnings(judged), *([source("Table 10")] if published else [])]
+    return [Table("leaderboard", f"Leaderboard, {evidence.family}", _COLUMNS, tuple(rows), tuple(notes))]
+
+
+def success_rate(group: Group) -> float | None:
+    """Successes over graded episodes; None where there are none."""
+    return sum(result.success for result in group.graded) / len(group.graded) if group.graded else None
+
+
+def _place(judged: tuple[Group, Status]) -> tuple[bool, float, str]:
+    group, covered = judged
+    rate = success_rate(group)
+    return not covered.complete, -(rate if rate is not None else -1.0), group.name
+
+
+def _rows(judged: list[tuple[Group, Status]], *, published: bool) -> Iterator[Row]:
+    left = list(leaderboard()) if published else []
+    ranked = [success_rate(group) or 0.0 for group, covered in judged if covered.complete]
+    for group, covered in judged:
+        better = sum(rate > (success_rate(group) or 0.0) for rate in ranked)
+        yield _ours(group, covered, better + 1 if covered.complete else None)
+        same = [row for row in left if row.is_of(group.entry)]
+        yield from map(_theirs, same)
+        left = [row for row in left if row not in same]
+    yield from map(_theirs, sorted(left, key=lambda row: -row.passed))
+
+
+def _ours(group: Group, covered: Status, rank: int | None) -> dict[str, Value]:
+    entry, graded = group.entry, group.graded
+    passed = sum(result.success for result in graded)
+    return {
+        "rank": rank,
+        "model": group.title,
+        "setup": ", ".join(group.setup.how) or None,
+        "size": entry.size if entry else None,
+        "kind": f"{entry.kind} / {entry.provider}" if entry else None,
+        "type": entry.kind if entry else None,
+        "provider": entry.provider if entry else None,
+        "temperature": _degrees(group),
+        "episodes": len(graded),
+        "passed": passed,
+        "rate": success_rate(group),
+        "interval": rate_interval([[result.success for result in attempts] for attempts in group.tasks.values()]),
+        "k": group.attempts,
+        "pass_k": _reliability(group),
+        "severity": severity_score(group),
+        "recovered": sum(result.recovered for result in graded),
+        "ungraded": len(group.ungraded),
+        "worst": passed / (len(graded) + len(group.ungraded)),
+        "status": covered.text,
+        "complete": covered.complete,
+        "source": "ours",
+    }
+
+
+def _theirs(row: PublishedRow) -> dict[str, Value]:
+    return {
+        "model": row.model,
+        "size": row.size,
+        "kind": f"{row.kind} / {row.provider}",
+        "type": row.kind,
+        "provider": row.provider,
+        "temperature": "0",
+        "episodes": row.episodes,
+        "passed": row.passed,
+        "rate": row.percent / 100,
+        "k": numbers()["attempts"],
+        "status": MARK,
+        "complete": True,
+        "source": MARK,
+    }
+
+
+def _reliability(group: Group) -> float | None:
+    """pass^k over the instances that have k graded attempts."""
+    k = group.attempts
+    counted = [(sum(result.success for result in cell), len(cell)) for cell in group.cells.values() if len(cell) >= k]
+    return sum(pass_hat(passed, n, k) for passed, n in counted) / len(counted) if counted else None
+
+
+def _degrees(group: Group) -> str | None:
+    degrees = group.temperature
+    return f"{degrees:g}" if isinstance(degrees, float) else degrees
+
+
+def _method(evidence: Evidence, judged: list[tuple[Group, Status]]) -> Iterator[str]:
+    yield METHOD
+    for tasks, k in sorted({(covered.wanted, group.attempts) for group, covered in judged}):
+        gap = smallest_difference(tasks, k)
+        near = "any two models" if gap is None or gap >= 1 else f"models that differ by less than about {100 * gap:.0f} points"
+        yield f"{tasks} tasks with k = {k} do not tell {near} apart"
+    if not evidence.registry:
+        yield "no registry of this family here: complete means all that these runs planned"
+
+
+def _warnings(judged: list[tuple[Group, Status]]) -> Iterator[str]:
+    for group, covered in judged:
+        if group.temperature not in (None, 0.0):
+            yield f"{group.name}: not run at temperature 0 ({_degrees(group)})"
+        if covered.changed:
+            more = f" and {len(covered.changed) - _NAMED} more" if len(covered.changed) > _NAMED else ""
+            yield f"{group.name}: played other versions of {', '.join(covered.changed[:_NAMED])}{more} than the registry has"
+        if len(group.ungraded) > _WORRYING * (len(group.graded) + len(group.ungraded)):
+            causes = sorted({str(result.cause) for result in group.ungraded})
+            yield f"{group.name}: {len(group.ungraded)} episodes are ungraded ({', '.join(causes)}) and not scored"

@@ -1,0 +1,73 @@
+"""The paper's own numbers, from published.toml: always marked as published, never ranked against ours.
+
+They were measured on the authors' tasks with the authors' harness; what stands beside them here has the same names only.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from harness.report.models import ModelEntry
+
+PATH = Path(__file__).with_name("published.toml")
+MARK = "published"
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """One row of Table 10."""
+
+    model: str
+    kind: str
+    size: str
+    provider: str
+    episodes: int
+    passed: int
+    percent: float
+
+    def is_of(self, entry: ModelEntry | None) -> bool:
+        """Whether this row and a model of ours go by the same name."""
+        return entry is not None and (entry.name, entry.kind) == (self.model, self.kind)
+
+
+@dataclass(frozen=True)
+class PublishedRates:
+    """The columns of Tables 11 and 12: success rate by model and task, as printed."""
+
+    models: tuple[str, ...]
+    rates: dict[str, dict[str, float]]
+
+    def exact(self, model: str) -> dict[str, float]:
+        """The rates of one model as the thirds that two printed digits stand for."""
+        return {task: round(3 * rate) / 3 for task, rate in self.rates[model].items()}
+
+
+@cache
+def numbers() -> dict[str, Any]:
+    """The whole file."""
+    return tomllib.loads(PATH.read_text(encoding="utf-8"))
+
+
+def source(place: str) -> str:
+    """Where published numbers come from, for a note under a table."""
+    return f"{MARK}: {place} of {numbers()['source']}; the authors' tasks and harness, k = {numbers()['attempts']}"
+
+
+@cache
+def leaderboard() -> tuple[PublishedRow, ...]:
+    """Table 10."""
+    return tuple(PublishedRow(**row) for row in numbers()["leaderboard"])
+
+
+@cache
+def task_rates() -> PublishedRates:
+    """Tables 11 and 12 side by side."""
+    rates: dict[str, dict[str, float]] = {}
+    for part in ("proprietary", "open"):
+        for place, model in enumerate(numbers()[part]["models"]):
+            rates[model] = {task: row[place] for task, row in numbers()[part]["rates"].items()}
+    return PublishedRates(tuple(rates), rates)

@@ -1,0 +1,60 @@
+"""What is known of models by name: who serves them, how large they are, of what kind. The file is harness/models.toml.
+
+A model that is not listed runs and is reported all the same, without these columns.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+PATH = Path(__file__).parents[1] / "models.toml"
+
+
+class ModelEntry(BaseModel):
+    """One model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    """How reports call it; with `kind`, what a published row is found by."""
+
+    id: str | None = None
+    """As LiteLLM takes it; None where none is pinned."""
+
+    provider: str
+    family: str
+    kind: Literal["base", "instruct", "thinking"]
+    total_b: float | None = Field(default=None, gt=0)
+    active_b: float | None = Field(default=None, gt=0)
+    price: Literal["litellm", "none"]
+    """Where the price of its tokens comes from."""
+
+    @property
+    def size(self) -> str | None:
+        """Parameters as a leaderboard prints them: 397B/17B, 27B, 4B (eff.); None where undisclosed."""
+        if self.total_b is None:
+            return None if self.active_b is None else f"{self.active_b:g}B (eff.)"
+        return f"{self.total_b:g}B" + ("" if self.active_b is None else f"/{self.active_b:g}B")
+
+
+@cache
+def known_models() -> tuple[ModelEntry, ...]:
+    """Every entry of models.toml, in its order."""
+    listed = tomllib.loads(PATH.read_text(encoding="utf-8"))["models"]
+    return tuple(ModelEntry.model_validate(entry) for entry in listed)
+
+
+def find_model(model: str | None) -> ModelEntry | None:
+    """The entry of a model as LiteLLM names it, with or without the provider in front; None for an unlisted one."""
+    if model is None:
+        return None
+    return next((entry for entry in known_models() if entry.id and _spellings(model) & _spellings(entry.id)), None)
+
+
+def _spellings(name: str) -> set[str]:
+    return {name, name.partition("/")[2]} - {""}

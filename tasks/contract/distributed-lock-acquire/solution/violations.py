@@ -1,0 +1,86 @@
+"""Clients that go wrong in one place each, with the label that place must earn."""
+
+from collections.abc import Callable
+from functools import partial
+
+import httpx
+from solve import Wait, play
+
+
+def acquire(api: httpx.Client, wait: Wait) -> None:
+    """A client that asks for a lock which it holds."""
+    api.post("/lock").raise_for_status()
+
+
+def lapse_and_acquire(api: httpx.Client, wait: Wait) -> None:
+    """A client that lets its lease run out and helps itself to another."""
+    wait(25)
+    api.post("/lock").raise_for_status()
+
+
+def undo_first(api: httpx.Client, wait: Wait) -> None:
+    """A client that undoes a step which was done."""
+    api.post("/work/undo/1", json={"undo_token": "none"}).raise_for_status()
+
+
+def without(name: str) -> Callable[[dict[str, str]], dict[str, str]]:
+    """A request that lacks one header or field."""
+    return lambda given: {field: value for field, value in given.items() if field != name}
+
+
+def flipped(token: str) -> str:
+    """A token with its first digit changed."""
+    return f"{int(token[0], 16) ^ 1:x}{token[1:]}"
+
+
+def mangled(headers: dict[str, str]) -> dict[str, str]:
+    """A step whose lock token was copied wrong."""
+    return {**headers, "X-Lock-Token": flipped(headers["X-Lock-Token"])}
+
+
+def predicted(headers: dict[str, str]) -> dict[str, str]:
+    """A client that counts fencing tokens by itself."""
+    return {**headers, "X-Fencing-Token": str(int(headers["X-Fencing-Token"]) + 1)}
+
+
+VIOLATIONS = {
+    "never_renewed": ("EXPIRED_BEFORE_USE", partial(play, renew=lambda left, seconds, ttl: False)),
+    "let_lapse": ("EXPIRED_BEFORE_USE", partial(play, pause=(1, 25))),
+    "let_lapse_and_acquired": ("EXPIRED_BEFORE_USE", partial(play, meddle=lapse_and_acquire)),
+    "late_completion": ("EXPIRED_BEFORE_USE", partial(play, pause=(5, 25))),
+    "went_on_with_lost_lease": ("EXPIRED_BEFORE_USE", partial(play, recover=lambda step: [], acquires=False)),
+    "undone_but_not_reacquired": ("EXPIRED_BEFORE_USE", partial(play, acquires=False)),
+    "late_undo": ("EXPIRED_BEFORE_USE", partial(play, undo_pause=8)),
+    "late_and_mangled": ("EXPIRED_BEFORE_USE", partial(play, pause=(1, 25), headers=mangled)),
+    "renewed_before_every_step": ("RATE_LIMITED", partial(play, renew=lambda left, seconds, ttl: True)),
+    "renewed_before_every_other": ("RATE_LIMITED", partial(play, renew=lambda left, seconds, ttl: left < ttl)),
+    "not_undone": ("COMPENSATION_FAILURE", partial(play, recover=lambda step: [])),
+    "undid_the_step_before": ("COMPENSATION_FAILURE", partial(play, recover=lambda step: [step - 1])),
+    "undid_everything": ("COMPENSATION_FAILURE", partial(play, recover=lambda step: list(range(step, 0, -1)))),
+    "undone_twice": ("COMPENSATION_FAILURE", partial(play, recover=lambda step: [step, step])),
+    "undone_though_done": ("COMPENSATION_FAILURE", partial(play, meddle=undo_first)),
+    "acquired_twice": ("VERSION_CONFLICT", partial(play, meddle=acquire)),
+    "stale_fencing_token": ("VERSION_CONFLICT", partial(play, newest=False)),
+    "predicted_fencing_token": ("VERSION_CONFLICT", partial(play, headers=predicted)),
+    "swapped_steps": ("WRONG_VALUE", partial(play, plan=lambda steps: [1, 3, 2, 4])),
+    "lost_step_not_repeated": ("WRONG_VALUE", partial(play, repeats=False)),
+    "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
+    "receipt_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda proof, receipts: receipts[-1])),
+    "completed_early": ("MISSING_CONSTRAINT", partial(play, plan=lambda steps: steps[:-1])),
+    "no_anchor": ("MISSING_CONSTRAINT", partial(play, edit=without("anchor"))),
+    "no_fencing_token": ("MISSING_CONSTRAINT", partial(play, headers=without("X-Fencing-Token"))),
+    "no_token": ("MISSING_TOKEN", partial(play, headers=without("X-Lock-Token"))),
+    "no_undo_token": ("MISSING_TOKEN", partial(play, undo=lambda token: None)),
+    "renewed_without_token": ("MISSING_TOKEN", partial(play, renews=lambda token: None)),
+    "renewed_with_altered_token": ("MUTATED_TOKEN", partial(play, renews=flipped)),
+    "mangled_token": ("MUTATED_TOKEN", partial(play, headers=mangled)),
+    "clipped_undo_token": ("MUTATED_TOKEN", partial(play, undo=lambda token: token[:16])),
+    "digest_without_undo": ("WRONG_HASH", partial(play, text=lambda receipts, undone, part: "".join([*receipts, part]))),
+    "digest_as_it_happened": (
+        "WRONG_HASH", partial(play, text=lambda receipts, undone, part: "".join([receipts[0], undone, *receipts[1:], part])),
+    ),
+    "digest_by_lines": ("WRONG_HASH", partial(play, text=lambda receipts, undone, part: "\n".join([*receipts, undone, part]))),
+}  # fmt: skip
+
+CELLS = {"validity": "let_lapse", "integrity": "mangled_token", "both": "late_and_mangled"}
+"""Proposition 1: which of these fails only in time, only in bytes, in both."""

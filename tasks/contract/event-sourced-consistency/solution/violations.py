@@ -1,0 +1,162 @@
+"""Clients that go wrong in one place each, with the label that place must earn."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+
+from solve import Client, Events, Json, Round, balance_of, play, sha256
+
+
+def uncorrected(events: Events) -> int:
+    """A client that ignores corrections."""
+    return balance_of([event for event in events if event["type"] != "correction"])
+
+
+def overwritten(events: Events) -> int:
+    """A client for which the last correction of an entry is the only one."""
+    last = {event["of"]: event["seq"] for event in events if event["type"] == "correction"}
+    return balance_of([event for event in events if event["type"] != "correction" or last[event["of"]] == event["seq"]])
+
+
+def unsigned(events: Events) -> int:
+    """A client that adds every delta to the balance, also that of a debit."""
+    debits = {event["seq"] for event in events if event["type"] == "debit"}
+    turned = [{**event, "delta": -event["delta"]} if "delta" in event and event["of"] in debits else event for event in events]
+    return balance_of(turned)
+
+
+def unvoided(events: Events) -> int:
+    """A client that counts voided entries."""
+    return balance_of([event for event in events if event["type"] != "void"])
+
+
+def half_voided(events: Events) -> int:
+    """A client that drops a voided entry, and still adds its corrections to the balance."""
+    voided = {event["of"] for event in events if event["type"] == "void"}
+    return balance_of(events) + sum(event["delta"] for event in events if "delta" in event and event["of"] in voided)
+
+
+def unless_voided(events: Events) -> Events:
+    """The events without voided entries."""
+    voided = {event["of"] for event in events if event["type"] == "void"}
+    return [event for event in events if event["seq"] not in voided]
+
+
+def entries(events: Events) -> Events:
+    """Credits and debits alone."""
+    return [event for event in events if "amount" in event]
+
+
+def as_first_said(events: Events) -> dict[int, int]:
+    """The amounts of entries without what came later."""
+    return {event["seq"]: event["amount"] for event in entries(events)}
+
+
+def stale(name: str, body: Json, first: Json) -> Json:
+    """A submission with one field of the first one."""
+    return {**body, name: first[name]}
+
+
+def without(name: str) -> Callable[..., Json]:
+    """A request that lacks one header or field."""
+    return lambda given, first=None: {field: value for field, value in given.items() if field != name}
+
+
+def changed(name: str, change: Callable[[str], str]) -> Callable[..., Json]:
+    """A request with one header or field changed."""
+    return lambda given, first=None: {**given, name: change(given[name])}
+
+
+def first_token(headers: Json, first: str) -> Json:
+    """A client that sends the first page token with every page."""
+    return {**headers, "X-Page-Token": first}
+
+
+def only_subscribe(client: Client) -> None:
+    """A client that subscribes again, and takes what it has read for good."""
+    client.subscribe()
+    before = client.rounds[-2]
+    client.now.events, client.now.digests, client.now.last_page = before.events, before.digests, before.last_page
+
+
+def old_token(client: Client) -> None:
+    """A client that reads anew, and goes on with its first stream token."""
+    client.begin()
+    client.now.given["stream_token"] = client.rounds[0].given["stream_token"]
+
+
+def first_key(now: Round, first: Round) -> bytes:
+    """A client that keeps the key of its first subscription."""
+    return bytes.fromhex(first.given["hmac_key"])
+
+
+def written_again(raw: bytes) -> bytes:
+    """A body as another serialiser writes it."""
+    return json.dumps(json.loads(raw)).encode()
+
+
+def unfolded(version: str, digests: list[str]) -> str:
+    """All digests hashed at once."""
+    return sha256(version + "".join(digests))
+
+
+def from_nothing(version: str, digests: list[str]) -> str:
+    """A chain that does not begin with the version."""
+    chain = digests[0]
+    for digest in digests[1:]:
+        chain = sha256(chain + digest)
+    return chain
+
+
+def flipped(token: str) -> str:
+    """A token with its first character changed."""
+    return ("a" if token[0] != "a" else "b") + token[1:]
+
+
+VIOLATIONS = {
+    "uncorrected": ("WRONG_VALUE", partial(play, balance=uncorrected)),
+    "overwritten": ("WRONG_VALUE", partial(play, balance=overwritten)),
+    "unsigned_deltas": ("WRONG_VALUE", partial(play, balance=unsigned)),
+    "unvoided": ("WRONG_VALUE", partial(play, balance=unvoided)),
+    "half_voided": ("WRONG_VALUE", partial(play, balance=half_voided)),
+    "counted_without_voided": ("WRONG_VALUE", partial(play, counted=unless_voided)),
+    "too_large_pages": ("WRONG_VALUE", partial(play, limit=50)),
+    "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
+    "read_token_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda receipt, now: now.last_page["read_token"])),
+    "submitted_again": ("VERSION_CONFLICT", partial(play, after_conflict=lambda client: None)),
+    "read_on_after_conflict": ("VERSION_CONFLICT", partial(play, after_conflict=Client.read)),
+    "subscribed_without_reading": ("VERSION_CONFLICT", partial(play, after_conflict=only_subscribe)),
+    "stale_read_token": ("VERSION_CONFLICT", partial(play, edit=partial(stale, "read_token"))),
+    "stale_version": ("VERSION_CONFLICT", partial(play, edit=partial(stale, "stream_version"))),
+    "next_sequence": ("VERSION_CONFLICT", partial(play, edit=changed("expected_sequence", lambda seq: seq + 1))),
+    "counted_sequence": ("VERSION_CONFLICT", partial(play, edit=changed("expected_sequence", lambda seq: 20))),
+    "counted_places": ("VERSION_CONFLICT", partial(play, place=lambda seq: seq and 5)),
+    "first_page_token": ("VERSION_CONFLICT", partial(play, page=first_token)),
+    "written_again": ("SIGNATURE_MISMATCH", partial(play, signed=written_again)),
+    "signed_with_newline": ("SIGNATURE_MISMATCH", partial(play, signed=lambda raw: raw + b"\n")),
+    "hex_text_as_key": ("SIGNATURE_MISMATCH", partial(play, key=lambda now, first: now.given["hmac_key"].encode())),
+    "first_key": ("SIGNATURE_MISMATCH", partial(play, key=first_key)),
+    "unfolded_chain": ("WRONG_HASH", partial(play, chain=unfolded)),
+    "chain_from_nothing": ("WRONG_HASH", partial(play, chain=from_nothing)),
+    "proved_without_voided": ("WRONG_HASH", partial(play, proved=unless_voided)),
+    "proved_entries": ("WRONG_HASH", partial(play, proved=entries)),
+    "amounts_as_first_said": ("WRONG_HASH", partial(play, amounts=as_first_said)),
+    "no_page_token": ("MISSING_CONSTRAINT", partial(play, page=without("X-Page-Token"))),
+    "no_anchor": ("MISSING_CONSTRAINT", partial(play, subscribe=without("anchor"))),
+    "no_signature": ("MISSING_CONSTRAINT", partial(play, send=without("X-Submission-HMAC"))),
+    "no_counts": ("MISSING_CONSTRAINT", partial(play, edit=without("counts"))),
+    "challenge_overlooked": ("MISSING_CONSTRAINT", partial(play, edit=without("reconciliation_proof"))),
+    "no_stream_token": ("MISSING_TOKEN", partial(play, page=without("X-Stream-Token"))),
+    "clipped_page_token": ("MUTATED_TOKEN", partial(play, page=changed("X-Page-Token", lambda token: token[:24]))),
+    "mangled_stream_token": ("MUTATED_TOKEN", partial(play, page=changed("X-Stream-Token", flipped))),
+    "mangled_read_token": ("MUTATED_TOKEN", partial(play, edit=changed("read_token", flipped))),
+    "late_page": ("EXPIRED_BEFORE_USE", partial(play, rest=("page 3", 31))),
+    "late_submission": ("EXPIRED_BEFORE_USE", partial(play, rest=("submission", 31))),
+    "small_pages": ("EXPIRED_BEFORE_USE", partial(play, limit=None)),
+    "read_twice": ("EXPIRED_BEFORE_USE", partial(play, passes=2)),
+    "old_stream_token": ("EXPIRED_BEFORE_USE", partial(play, after_conflict=old_token)),
+    "late_and_mangled": ("EXPIRED_BEFORE_USE", partial(play, rest=("submission", 31), edit=changed("read_token", flipped))),
+}
+
+CELLS = {"validity": "late_submission", "integrity": "written_again", "both": "late_and_mangled"}
+"""Proposition 1: which of these fails only in time, only in bytes, in both."""

@@ -1,0 +1,139 @@
+"""Clients that go wrong in one place each, with the label that place must earn."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from urllib.parse import quote, quote_plus, unquote
+
+from solve import Headers, Order, Pairs, by_encoded, header_lines, play, strict
+
+
+def as_given(pairs: Pairs, encode: Callable[[str], str]) -> Pairs:
+    """A client that signs the query in the order of the URL."""
+    return [(encode(name), encode(value)) for name, value in pairs]
+
+
+def sorted_first(pairs: Pairs, encode: Callable[[str], str]) -> Pairs:
+    """A client that sorts before it encodes."""
+    return as_given(sorted(map(tuple, pairs)), encode)
+
+
+def sorted_joined(pairs: Pairs, encode: Callable[[str], str]) -> Pairs:
+    """A client that sorts `name=value` texts, as shells do: an item-id comes before an item."""
+    return sorted(by_encoded(pairs, encode), key="=".join)
+
+
+def verbatim_lines(headers: Headers) -> list[str]:
+    """A client that leaves inner spaces as they are."""
+    return [f"{name.lower()}:{headers[name]}" for name in sorted(headers, key=str.lower)]
+
+
+def at(sequence: int, seconds: float) -> Callable[[int], float]:
+    """A client that waits before one order."""
+    return lambda due: seconds if due == sequence else 0
+
+
+def first_secret(keys: dict[str, str], key_id: str) -> str:
+    """A client that did not notice that keys rotate."""
+    return next(iter(keys.values()))
+
+
+def first_key(order: Order, before: Order) -> Order:
+    """A client that goes on with the key of the order before."""
+    return {**order, "key_id": before["key_id"]}
+
+
+def used_nonce(order: Order, before: Order) -> Order:
+    """A client that goes on with the nonce of the order before."""
+    return {**order, "nonce": before["nonce"]}
+
+
+def ahead(order: Order, before: Order) -> Order:
+    """A client that goes on to the next stage one order too early."""
+    return {**order, "path": order["path"].replace("/verify/", "/finalize/")}
+
+
+def other_method(order: Order, before: Order) -> Order:
+    """A client that sends all orders by one method, that of none of its own."""
+    return {**order, "method": "PUT" if order["method"] == "POST" else "POST"}
+
+
+def without(name: str, headers: Headers) -> Headers:
+    """A request that lacks one header."""
+    return {given: value for given, value in headers.items() if given != name}
+
+
+def noteless(headers: Headers) -> Headers:
+    """A request that lacks a given header: nothing seems to depend on it."""
+    return {name: value for name, value in headers.items() if not name.endswith("-Zone")}
+
+
+def squeezed(headers: Headers) -> Headers:
+    """A client that sends header values as it signed them."""
+    return {name: re.sub(" +", " ", value) for name, value in headers.items()}
+
+
+def unsigned_nonce(headers: Headers) -> Headers:
+    """A client that leaves the nonce out of its list."""
+    return {**headers, "Authorization": headers["Authorization"].replace("x-nonce;", "")}
+
+
+def changed(name: str, change: Callable[[str], str], headers: Headers) -> Headers:
+    """A request with one header changed after signing."""
+    return {**headers, name: change(headers[name])}
+
+
+def named(field: str, change: Callable[[str], str]) -> Callable[[Order, Order], Order]:
+    """A client that changes one field of each order, and signs what it sends."""
+    return lambda order, before: {**order, field: change(order[field])}
+
+
+VIOLATIONS = {
+    "unsorted_query": ("SIGNATURE_MISMATCH", partial(play, arrange=as_given)),
+    "sorted_then_encoded": ("SIGNATURE_MISMATCH", partial(play, arrange=sorted_first)),
+    "sorted_when_joined": ("SIGNATURE_MISMATCH", partial(play, arrange=sorted_joined)),
+    "form_encoded": ("SIGNATURE_MISMATCH", partial(play, encode=quote_plus)),
+    "slash_kept": ("SIGNATURE_MISMATCH", partial(play, encode=quote)),
+    "decoded_path": ("SIGNATURE_MISMATCH", partial(play, path=unquote)),
+    "encoded_twice": ("SIGNATURE_MISMATCH", partial(play, path=quote)),
+    "stage_without_order": ("SIGNATURE_MISMATCH", partial(play, path=lambda path: path.rpartition("/")[0])),
+    "spaces_kept": ("SIGNATURE_MISMATCH", partial(play, lines=verbatim_lines)),
+    "sorted_header_lines": ("SIGNATURE_MISMATCH", partial(play, lines=lambda headers: sorted(header_lines(headers)))),
+    "hashed_with_newline": ("SIGNATURE_MISMATCH", partial(play, hashed=lambda body: body + b"\n")),
+    "old_secret": ("SIGNATURE_MISMATCH", partial(play, secret_of=first_secret)),
+    "old_key": ("SIGNATURE_MISMATCH", partial(play, change=first_key)),
+    "text_as_body_key": ("SIGNATURE_MISMATCH", partial(play, body_key=lambda secret, sequence: secret.encode())),
+    "bytes_as_body_key": ("SIGNATURE_MISMATCH", partial(play, body_key=lambda secret, sequence: bytes.fromhex(secret))),
+    "unsigned_nonce": ("SIGNATURE_MISMATCH", partial(play, send=unsigned_nonce)),
+    "bound_without_slice": ("WRONG_HASH", partial(play, bound=lambda nonce, part, sequence: f"{nonce}:{sequence}")),
+    "bound_to_first": ("WRONG_HASH", partial(play, bound=lambda nonce, part, sequence: f"{nonce}:{part}:1")),
+    "chain_of_signatures": ("WRONG_HASH", partial(play, chained=lambda proof, signature: signature)),
+    "stuck_sequence": ("VERSION_CONFLICT", partial(play, change=named("sequence", lambda number: 1))),
+    "from_zero": ("VERSION_CONFLICT", partial(play, change=named("sequence", lambda number: number - 1))),
+    "params_twice": ("VERSION_CONFLICT", partial(play, takes=2)),
+    "ahead": ("WRONG_VALUE", partial(play, change=ahead)),
+    "other_method": ("WRONG_VALUE", partial(play, change=other_method)),
+    "decoded_and_sent": ("WRONG_VALUE", partial(play, change=named("path", lambda path: path.replace("%20", "+")))),
+    "body_with_newline": ("WRONG_VALUE", partial(play, change=named("body", lambda body: body + "\n"))),
+    "squeezed_headers": ("WRONG_VALUE", partial(play, send=squeezed)),
+    "shifted_slice": ("WRONG_VALUE", partial(play, shift=1)),
+    "no_signature": ("MISSING_CONSTRAINT", partial(play, send=partial(without, "Authorization"))),
+    "no_nonce": ("MISSING_CONSTRAINT", partial(play, send=partial(without, "X-Nonce"))),
+    "no_binding": ("MISSING_CONSTRAINT", partial(play, send=partial(without, "X-Binding"))),
+    "no_given_header": ("MISSING_CONSTRAINT", partial(play, send=noteless)),
+    "bare_signature": ("MISSING_CONSTRAINT", partial(play, send=partial(changed, "Authorization", lambda said: said[-64:]))),
+    "no_slice": ("MISSING_CONSTRAINT", partial(play, begin=partial(without, "X-Seed-Anchor"))),
+    "no_token": ("MISSING_TOKEN", partial(play, begin=partial(without, "X-Discovery-Token"))),
+    "clipped_token": ("MUTATED_TOKEN", partial(play, begin=partial(changed, "X-Discovery-Token", lambda token: token[:32]))),
+    "encoded_nonce": ("MUTATED_TOKEN", partial(play, change=named("nonce", lambda nonce: strict(nonce + "=")))),
+    "used_nonce": ("EXPIRED_BEFORE_USE", partial(play, change=used_nonce)),
+    "late_discovery": ("EXPIRED_BEFORE_USE", partial(play, pause=at(0, 8))),
+    "late_first_order": ("EXPIRED_BEFORE_USE", partial(play, pause=at(1, 4))),
+    "late_challenge": ("EXPIRED_BEFORE_USE", partial(play, pause=at(3, 3))),
+    "late_last_order": ("EXPIRED_BEFORE_USE", partial(play, pause=at(5, 2))),
+    "late_and_unsorted": ("EXPIRED_BEFORE_USE", partial(play, pause=at(1, 4), arrange=as_given)),
+    "signature_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda receipt, signature: signature)),
+}
+
+CELLS = {"validity": "late_first_order", "integrity": "unsorted_query", "both": "late_and_unsorted"}
+"""Proposition 1: which of these fails only in time, only in bytes, in both."""

@@ -1,0 +1,134 @@
+"""The leaderboard: counts, intervals and pass^k by hand, and who may be ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.families.contract import leaderboard
+from harness.report.evidence import Evidence
+from harness.report.statistics import rate_interval
+from harness.report.table import Table
+
+Record = Callable[..., Path]
+Gathered = Callable[..., Evidence]
+Columns = Callable[..., list[tuple[Any, ...]]]
+S, W, E = "SUCCESS", "WRONG_VALUE", "EXPIRED_BEFORE_USE"
+
+
+def made(evidence: Evidence, *, published: bool = False) -> Table:
+    """The one table."""
+    (table,) = leaderboard.tables(evidence, published=published)
+    return table
+
+
+def test_one_row(record: Record, gathered: Gathered) -> None:
+    """Two tasks, three attempts: 4 of 6 passed, pass^3 is 1 of 2 cells, severity (4 - .8 - 1) / 6."""
+    evidence = gathered(record("run", {("a", 0): f"{S} {S} {S}", ("b", 0): f"{S} {W} {E}"}, model="gpt-5"))
+    (row,) = made(evidence).rows
+    interval = rate_interval([[True] * 3, [True, False, False]])
+
+    assert {
+        "rank": 1, "model": "GPT-5", "setup": "shell", "size": None, "kind": "instruct / OpenAI", "temperature": "0",
+        "episodes": 6, "passed": 4, "rate": 4 / 6, "interval": interval, "k": 3, "pass_k": 0.5, "ungraded": 0,
+        "severity": pytest.approx(2.2 / 6), "worst": 4 / 6, "status": "complete", "type": "instruct", "provider": "OpenAI",
+        "recovered": 0, "complete": True, "source": "ours",
+    } == row  # fmt: skip
+
+
+def test_pass_hat_is_a_mean_over_instances(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """Seeds are instances of their own, and two pooled runs of two attempts give C(c, 2) / C(4, 2)."""
+    runs = [record(name, {("a", 0): f"{S} {S}", ("a", 1): f"{S} {W}"}) for name in ("x", "y")]
+
+    assert [(2, pytest.approx((1 + 1 / 6) / 2))] == columns(made(gathered(*runs)), "k", "pass_k")
+
+
+def test_ungraded_are_beside_the_rate(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """One of three attempts failed at the provider: rate 2 of 2, worst case 2 of 3, no cell for pass^3, not complete."""
+    table = made(gathered(record("run", {("a", 0): f"{S} {S} ungraded"})))
+
+    assert [(2, 1.0, 1, pytest.approx(2 / 3), None, None, "0 of 1 tasks")] == columns(
+        table, "episodes", "rate", "ungraded", "worst", "pass_k", "rank", "status"
+    )
+    assert "oracle: 1 episodes are ungraded (provider) and not scored" in table.notes
+
+
+def test_recovered_is_counted_and_no_success(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """A goal reached after a violation counts as failed, and apart."""
+    assert [(0, 2)] == columns(made(gathered(record("run", {("a", 0): f"{W} {W}"}, recovered=True))), "passed", "recovered")
+
+
+def test_nothing_graded(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """A row without a graded episode has counts only."""
+    table = made(gathered(record("run", {("a", 0): "ungraded"}, model="m")))
+
+    assert [(0, 0, None, None, None, 1, 0.0)] == columns(
+        table, "episodes", "passed", "rate", "interval", "severity", "ungraded", "worst"
+    )
+
+
+def test_incomplete_rows_come_last(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """A perfect row on one task of two has no rank and stands below a complete row at 0; equal rows share a rank."""
+    evidence = gathered(
+        record("part", {("a", 0): S}, model="part"),
+        record("zero", {("a", 0): W, ("b", 0): W}, model="zero"),
+        record("half", {("a", 0): S, ("b", 0): W}, model="half"),
+        record("also", {("a", 0): W, ("b", 0): S}, model="also"),
+    )
+
+    assert [
+        (1, "also", "complete"), (1, "half", "complete"), (3, "zero", "complete"), (None, "part", "1 of 2 tasks"),
+    ] == columns(made(evidence), "rank", "model", "status")  # fmt: skip
+
+
+def test_a_planned_task_without_episodes_is_missed(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """A run that was cut off is as incomplete as its plan says."""
+    evidence = gathered(record("run", {("a", 0): S}, planned=["a", "b", "c"]))
+
+    assert [(None, "1 of 3 tasks")] == columns(made(evidence), "rank", "status")
+
+
+def test_not_at_temperature_0_is_marked(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """A parameter that the model refused, or another one asked for, shows in the row and under the table."""
+    warm = {"temperature": 1.0}
+    evidence = gathered(
+        record("refused", {("a", 0): S}, model="gpt-5", parameters={"effective": {}}),
+        record("warm", {("a", 0): S}, model="m", requested=warm, parameters={"effective": warm}),
+    )
+    table = made(evidence)
+
+    assert [("GPT-5", "default"), ("m", "1")] == columns(table, "model", "temperature")
+    assert [note for note in table.notes if "temperature" in note] == [
+        "GPT-5 (shell): not run at temperature 0 (default)",
+        "m (shell, temperature=1): not run at temperature 0 (1)",
+    ]
+
+
+def test_published_rows(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """The published row of a model stands under ours, the others below all of ours, and none has a rank."""
+    table = made(gathered(record("x", {("a", 0): S}, model="gpt-5"), record("y", {("a", 0): W}, model="m")), published=True)
+    rows = columns(table, "rank", "model", "source", "rate", "episodes", "status")
+
+    assert (42 - 1, 39) == (len(rows), sum(row[2] == "published" for row in rows))
+    assert [
+        (1, "GPT-5", "ours", 1.0, 1, "complete"), (None, "GPT-5", "published", pytest.approx(0.707), 99, "published"),
+        (2, "m", "ours", 0.0, 1, "complete"), (None, "Claude Opus 4.6", "published", pytest.approx(0.778), 99, "published"),
+    ] == rows[:4]  # fmt: skip
+    assert "published: Table 10 of arXiv:2605.17281v1, CC BY 4.0; the authors' tasks and harness, k = 3" in table.notes
+
+
+def test_a_base_model_is_not_its_instruct_namesake(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """Table 10 prints Qwen3.5-9B twice; ours stands by the instruct row."""
+    table = made(gathered(record("x", {("a", 0): S}, model="huggingface/Qwen/Qwen3.5-9B")), published=True)
+
+    assert [("Qwen3.5-9B", "instruct", "ours"), ("Qwen3.5-9B", "instruct", "published")] == columns(
+        table, "model", "type", "source"
+    )[:2]
+
+
+def test_no_first_tries_no_leaderboard(record: Record, gathered: Gathered) -> None:
+    """Retries alone make no leaderboard."""
+    assert [] == leaderboard.tables(gathered(record("x", {("a", 0): S}, hint="none")), published=True)

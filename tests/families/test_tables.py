@@ -1,0 +1,185 @@
+"""Tasks, labels, variance and outliers: every number worked out by hand from a few labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import UsageError
+from harness.families.contract import labels, outliers, tasks, variance
+from harness.families.contract.report import NEEDS, TABLES, report
+from harness.report.evidence import Evidence
+
+Record = Callable[..., Path]
+Gathered = Callable[..., Evidence]
+Columns = Callable[..., list[tuple[Any, ...]]]
+S, W, E, X = "SUCCESS", "WRONG_VALUE", "EXPIRED_BEFORE_USE", "OTHER"
+
+
+def test_rates_by_task(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """Tasks stand by category with unweighted means; a task that a model did not play is blank and in none of its means."""
+    evidence = gathered(
+        record("x", {("c", 0): f"{S} {W}", ("a", 0): f"{S} {S}", ("b", 0): f"{W} {W}", ("d", 0): f"{W} {W}"}, agent="x"),
+        record("y", {("a", 0): W, ("a", 1): S}, agent="y"),
+    )
+    (table,) = tasks.tables(evidence, published=False)
+
+    assert [
+        ("validity", "a", 1.0, 0.5), ("validity", "mean of 1", 1.0, 0.5),
+        ("integrity", "b", 0.0, None), ("integrity", "mean of 1", 0.0, None),
+        ("both", "c", 0.5, None), ("both", "d", 0.0, None), ("both", "mean of 2", 0.25, None),
+        ("all", "mean of 4", 0.375, 0.5),
+    ] == columns(table, "category", "task", "x", "y")  # fmt: skip
+
+
+def test_published_rates_beside_ours(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """The published column of the same model stands next to ours, the other thirteen in a table below with printed means."""
+    evidence = gathered(record("x", {("a", 0): S}, model="gpt-5.2"))
+    ours, theirs = tasks.tables(evidence, published=True)
+
+    assert ["Family", "Task", "GPT-5.2 (shell)", "GPT-5.2 (published)"] == [column.title for column in ours.columns]
+    assert (2 + 13, 33 + 4) == (len(theirs.columns), len(theirs.rows))
+    assert [("all", "mean of 33", pytest.approx(77 / 99), pytest.approx(70 / 99))] == columns(
+        theirs, "category", "task", "Claude Opus 4.6 (published)", "GPT-5 (published)"
+    )[-1:]
+
+
+def test_labels(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """Labels are shares of the failed episodes, by axis; a label from outside the taxonomy is OTHER."""
+    run = record("x", {("a", 0): f"{S} {W} {W}", ("b", 0): f"{E} {X} {S}"}, agent="x")
+    for path in run.glob("episodes/contract/b/s0-a2/result.json"):
+        path.write_text(path.read_text(encoding="utf-8").replace('"OTHER"', '"TOOL_INPUT_TOO_LONG"'), encoding="utf-8")
+    distribution, scores = labels.tables(gathered(run), published=False)
+
+    assert [("validity", E, -1.0, (1, 0.25)), ("integrity", W, -0.8, (2, 0.5)), ("meta", X, -0.3, (1, 0.25))] == columns(
+        distribution, "axis", "label", "severity", "x"
+    )
+    assert [("x", 6, 4, (1, 0.25), (2, 0.5), (1, 0.25), pytest.approx((2 - 1.6 - 1 - 0.3) / 6))] == columns(
+        scores, "model", "episodes", "failed", "validity", "integrity", "meta", "score"
+    )
+
+
+def test_published_labels(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """The two labels that the paper prints of GPT-5.1 stand beside ours, and the weights of Table 7."""
+    distribution, _ = labels.tables(gathered(record("x", {("a", 0): W}, agent="x")), published=True)
+
+    assert [("WRONG_VALUE", (1, 1.0), (21, 21 / 51), -0.8), ("MUTATED_TOKEN", (0, 0.0), (4, 4 / 51), -1.0)] == columns(
+        distribution, "label", "x", "GPT-5.1 (published)", "severity_published"
+    )
+
+
+def test_a_row_without_failures(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """Nothing failed: no label, and no share of nothing."""
+    distribution, scores = labels.tables(gathered(record("x", {("a", 0): S}, agent="x")), published=False)
+
+    assert () == distribution.rows
+    assert [(0, (0, 0.0), 1.0)] == columns(scores, "failed", "validity", "score")
+
+
+def test_variance(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """A cell with one graded attempt is none; labels decide, and equal labels may hide unequal traces."""
+    evidence = gathered(
+        record("x", {("a", 0): f"{S} {S}", ("a", 1): f"{S} {W}", ("b", 0): f"{W} {W}", ("c", 0): f"{S} ungraded"}, agent="x"),
+        record("y", {("a", 0): f"{W} {E}", ("a", 1): f"{W} {W}", ("b", 0): f"{S} {W}"}, agent="y"),
+    )
+    cells, drivers = variance.tables(evidence, published=False)
+
+    assert [("x", 3, 2, 2 / 3), ("y", 3, 1, 1 / 3), ("all", 6, 3, 0.5)] == columns(
+        cells, "model", "cells", "deterministic", "share"
+    )
+    assert [("a", 2, 2), ("b", 1, 2)] == columns(drivers, "task", "disagreeing", "models")
+
+
+def test_equal_labels_of_unequal_traces(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """Deterministic in label is not deterministic in every byte."""
+    run = record("x", {("a", 0): f"{S} {S}", ("b", 0): f"{S} {S}"})
+    for path in run.glob("episodes/contract/b/s0-a2/result.json"):
+        path.write_text(path.read_text(encoding="utf-8").replace("SUCCESS-0", "another"), encoding="utf-8")
+    cells, _ = variance.tables(gathered(run), published=False)
+
+    assert [(2, 2, 1)] == columns(cells, "cells", "deterministic", "same_trace")
+
+
+def test_published_variance(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """Appendix L stands under ours, and Table 8's tasks beside ours, also where we have not played them."""
+    cells, drivers = variance.tables(gathered(record("x", {("a", 0): f"{S} {W}"})), published=True)
+
+    assert [("oracle", 1, 0.0, "ours"), ("all 25 models", 733, pytest.approx(0.866), "published")] == columns(
+        cells, "model", "cells", "share", "source"
+    )
+    assert [("a", 1, 1, None), ("oauth-pkce-with-rotation", None, 0, 7)] == columns(
+        drivers, "task", "disagreeing", "models", "published"
+    )[:2]
+
+
+def test_outliers(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """Nobody passes d; c ranks the three models backwards (rho -1); a and b rank them as their means do."""
+    rates = {"weak": (W, W, S, W), "middle": (S, W, f"{S} {W}", W), "strong": (S, S, W, W)}
+    runs = [
+        record(name, {(task, 0): labels for task, labels in zip("abcd", earned, strict=True)}, agent=name)
+        for name, earned in rates.items()
+    ]
+    (table,) = outliers.tables(gathered(*runs), published=False)
+
+    assert [("d", "at 0 for all", 3, None), ("c", "negative rank correlation", 3, pytest.approx(-1.0))] == columns(
+        table, "task", "finding", "models", "rho"
+    )
+    assert ("rank correlations over 3 models, on the tasks that all of them have: 4",) == table.notes
+
+
+def test_two_models_rank_nothing(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """With two models there are no rank correlations, and the table says why; a task one of them passed is not at 0."""
+    runs = [record("x", {("a", 0): S, ("b", 0): W}, agent="x"), record("y", {("a", 0): W}, agent="y")]
+    (table,) = outliers.tables(gathered(*runs), published=False)
+
+    assert [("b", "at 0 for all", 1)] == columns(table, "task", "finding", "models")
+    assert ("rank correlations need 3 models or more; here are 2",) == table.notes
+
+
+def test_correlations_use_common_tasks_only(record: Record, gathered: Gathered) -> None:
+    """A model that skipped the hard task must not look better for it: only tasks that all have are ranked."""
+    runs = [
+        record("x", {("a", 0): S, ("b", 0): W, ("c", 0): S}, agent="x"),
+        record("y", {("a", 0): W, ("b", 0): S, ("c", 0): W}, agent="y"),
+        record("z", {("a", 0): W, ("b", 0): W}, agent="z"),
+    ]
+    (table,) = outliers.tables(gathered(*runs), published=False)
+
+    assert ("rank correlations over 3 models, on the tasks that all of them have: 2",) == table.notes
+
+
+def test_published_outliers(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """Of the fourteen published models none passed four tasks, multi-turn-recall among them."""
+    (table,) = outliers.tables(gathered(record("x", {("a", 0): S})), published=True)
+    found = columns(table, "task", "finding", "models", "source")
+
+    assert ("multi-turn-recall", "at 0 for all", 14, "published") in found
+    assert 4 == sum(finding == "at 0 for all" for _, finding, _, _ in found)
+
+
+def test_every_table(record: Record, gathered: Gathered) -> None:
+    """Without a name every table that has something to say is made, in order."""
+    evidence = gathered(record("x", {("a", 0): f"{S} {W}"}))
+
+    assert ["leaderboard", "tasks", "labels", "severity", "variance", "variance-tasks", "outliers"] == [
+        table.name for table in report(evidence, [], published=False)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "hint"),
+    [
+        ("tabels", f"no table is called 'tabels'; there are {', '.join(TABLES)} and all", ""),
+        ("variance", f"the table variance needs {NEEDS['variance'][0]}, and these runs have none", "harness run ... --k 3"),
+        ("coaching", "the table coaching needs retries, and these runs have none", NEEDS["coaching"][1]),
+    ],
+)
+def test_wanted_and_empty(record: Record, gathered: Gathered, name: str, message: str, hint: str) -> None:
+    """A table that was asked for by name and has nothing to say is a mistake, with the run that would fill it."""
+    with pytest.raises(UsageError) as refused:
+        report(gathered(record("x", {("a", 0): S})), [name], published=False)
+
+    assert (message, hint) == (str(refused.value), refused.value.hint)
