@@ -48,6 +48,12 @@ def cells(task: Task) -> Mapping[str, str]:
     return declared
 
 
+def mutated(task: Task) -> Mapping[str, str]:
+    """What a path mutation earns on this task, where that is not what it earns on a signed link; by mutation."""
+    declared: Mapping[str, str] = getattr(_load(task)[1], "MUTATED", {})
+    return declared
+
+
 def violation_names(task: Task) -> list[str]:
     """The names in solution/violations.py as its text shows them: nothing of a task runs here before a runtime was chosen."""
     path = task.path / "solution" / "violations.py"

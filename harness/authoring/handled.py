@@ -15,6 +15,7 @@ from html import unescape
 from typing import Any
 
 from harness.agents.handles import HandleStore
+from worlds.core.testing import BASE_URL
 from worlds.core.wire import Transport, WireRequest, WireResponse
 
 LONG = 64
@@ -47,6 +48,9 @@ class HandleClient:
     def _learn(self, shown: str, value: str) -> None:
         if len(value) >= LONG and shown not in self._handles:
             self._handles[shown] = self._store.store(f"v{len(self._handles) + 1}", value.encode())
+            # a client sends the target of an address, not the address
+            if value.startswith(BASE_URL):
+                self._learn(shown.removeprefix(BASE_URL), value.removeprefix(BASE_URL))
 
     def _named(self, request: WireRequest) -> WireRequest:
         target = self._with_names(request.target.decode("latin-1"))

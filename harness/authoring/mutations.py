@@ -3,7 +3,8 @@
 For each task and each of the five mutations the oracle plays at seed 0 three times over: to see whether the mutation changes
 any byte on its path at all (`bites`), as a direct-pass client (every byte goes through the mutation), and as a handle client
 (what it received and would send again goes by name). A direct-pass client must earn the label that the mutation is predicted
-to earn where it bites, and succeed where it does not; clipped input is the paper's TOOL_INPUT_TOO_LONG.
+to earn where it bites, and succeed where it does not; clipped input is the paper's TOOL_INPUT_TOO_LONG. The prediction is that
+for a signed link, unless the task says in MUTATED what it is for what it carries in its targets.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from harness.agents.base import Budget, Report
 from harness.agents.path import RoutedPod
-from harness.agents.solutions import SolutionAgent
+from harness.agents.solutions import SolutionAgent, mutated
 from harness.authoring.handled import HandleClient
 from harness.authoring.report import Record
 from harness.errors import TaskInvalid
@@ -76,7 +77,8 @@ def _cells(task: Task, mutations: Sequence[str]) -> list[Cell]:
 
 
 def _cell(task: Task, mutation: str, bites: bool, direct: Verdict, handled: Verdict) -> Cell:
-    predicted = PREDICTED[mutation.partition("=")[0]] if bites else Label.SUCCESS
+    name = mutation.partition("=")[0]
+    predicted = mutated(task).get(name, PREDICTED[name]) if bites else Label.SUCCESS
     return Cell(
         task_id=task.task_id, mutation=mutation, bites=bites, predicted=predicted, direct=_told(mutation, direct),
         handled=handled.failure_label, ok=direct.failure_label == predicted,

@@ -44,7 +44,8 @@ ALL: Line = ("run", "--runtime", "inprocess")
 OPTIONS = "handles, mitigate, mutate, payload_bytes, stop_on_violation, window_seconds"
 NO_OPTION = f"presigned-url-download has no option 'x'; it has {OPTIONS}"
 NO_SCRIPT = "/nowhere.json: not a JSON list of actions: [Errno 2] No such file or directory: '/nowhere.json'"
-NO_TASK = "no task is called 'presigned-url-downlod'; did you mean presigned-url-download?"
+NEAR = "presigned-url-download, presigned-url-integrity, extreme-url-length"
+NO_TASK = f"no task is called 'presigned-url-downlod'; did you mean {NEAR}?"
 AGENTS = "there are oracle, nop, violation:<name>, scripted, llm"
 MISTAKES: dict[Line, str] = {
     ("run", "presigned-url-downlod"): f"{NO_TASK}\n  try: harness list",

@@ -23,6 +23,7 @@ from worlds.core.wire import Transport, WireRequest, WireResponse
 ROOT = Path(__file__).parents[2]
 TASKS = discover(ROOT / "tasks")
 MOST_DELAY_S = 0.5
+FEW = 12
 
 
 def trace(task: Task, *, slow: bool = False) -> str | None:
@@ -46,11 +47,12 @@ def delaying(inner: Transport) -> Transport:
 
 
 def test_latency_changes_nothing() -> None:
-    """Up to 500 ms of real delay at each request leaves every oracle's trace as it was."""
-    with ThreadPoolExecutor(len(TASKS)) as pool:
-        slow = list(pool.map(lambda task: trace(task, slow=True), TASKS))
+    """Up to 500 ms of real delay at each request leaves the trace of every oracle with few requests as it was."""
+    tasks = [task for task in TASKS if task.parley and task.parley.budgets.steps <= FEW]
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        slow = list(pool.map(lambda task: trace(task, slow=True), tasks))
 
-    assert [trace(task) for task in TASKS] == slow
+    assert [trace(task) for task in tasks] == slow
     assert None not in slow
 
 

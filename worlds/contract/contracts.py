@@ -44,10 +44,13 @@ class Contract:
             return Label.EXPIRED_BEFORE_USE
         return Label.SUCCESS if self.validate_integrity(submitted) else Label.MUTATED_TOKEN
 
-    def expired(self, current_time: int, *, also: str | None = None) -> Violation:
-        """The violation of using this artifact too late, with the paper's four details (Appendix G), in s."""
+    def expired(self, current_time: int, *, also: str | None = None, rule: str | None = None) -> Violation:
+        """The violation of using this artifact too late, with the paper's four details (Appendix G), in s.
+
+        `rule` is what the caller is told, where the artifact's id would mean nothing to them.
+        """
         return Violation(
-            Label.EXPIRED_BEFORE_USE, f"{self.contract_id} has expired", status=410, also=also,
+            Label.EXPIRED_BEFORE_USE, rule or f"{self.contract_id} has expired", status=410, also=also,
             resource_id=self.contract_id,
             ttl_seconds=(self.expires_at - self.issued_at) / 1000,
             time_of_attempt=current_time / 1000,

@@ -27,6 +27,8 @@ class Generation:
     number: int
     text: str
     contract: Contract
+    revoked: bool = False
+    """Whether it ended before its time, or will."""
 
 
 class Credential:
@@ -59,7 +61,7 @@ class Credential:
         if self.generations:
             last = self.generations[-1]
             ends = min(last.contract.expires_at, self._world.now + grace_ms)
-            self.generations[-1] = replace(last, contract=replace(last.contract, expires_at=ends))
+            self.generations[-1] = replace(last, contract=replace(last.contract, expires_at=ends), revoked=True)
 
     def extend(self, ttl_ms: int) -> None:
         """Let the current generation live for `ttl_ms` (virtual ms) from now; raises ValueError unless it is in its window."""
@@ -83,7 +85,8 @@ class Credential:
         if self.current is None:
             raise Violation(missing, f"{what} was never issued", field=what)
         found = self.find(value) or self._nearest(value)
-        self._world.redeem(found.contract, value, what, missing=missing)
+        ended = "has expired" if found is self.current and not found.revoked else "was used, replaced or revoked before"
+        self._world.redeem(found.contract, value, what, missing=missing, ended=ended)
         return found
 
     def _nearest(self, value: object) -> Generation:

@@ -45,7 +45,7 @@ class Gate:
         token = self.require()
         self._world.used(token.contract_id)
         if not token.validate_validity(self._world.now):
-            raise token.expired(self._world.now, also=also)
+            raise token.expired(self._world.now, also=also, rule=f"the window of the {self.step} has ended")
 
     def proof(self, part: str) -> str:
         """`part`, a colon, and the tail of the token."""

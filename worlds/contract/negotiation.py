@@ -91,7 +91,7 @@ def _ranges(accept: str) -> Iterator[MediaRange]:
 
 def _read(text: str) -> MediaRange | None:
     """A media range; None for what is none. What follows a weight is no parameter of the type."""
-    media_type, *parts = (part.strip() for part in _PARTS.findall(text))
+    media_type, *parts = [part.strip() for part in _PARTS.findall(text)] or [""]
     kind, _, subtype = media_type.lower().partition("/")
     if not _TYPE.fullmatch(media_type) or (kind == "*" and subtype != "*"):
         return None

@@ -62,10 +62,12 @@ class ContractWorld(World):
         self.issued(contract_id, made.expires_at)
         return made
 
-    def redeem(self, made: Contract, value: object, what: str, *, missing: Label = Label.MISSING_TOKEN) -> None:
+    def redeem(
+        self, made: Contract, value: object, what: str, *, missing: Label = Label.MISSING_TOKEN, ended: str = "has expired"
+    ) -> None:
         """Check a token that stands for a contract: present, then in its window, then byte for byte.
 
-        Raises `missing`, EXPIRED_BEFORE_USE or MUTATED_TOKEN; `what` names the field for the caller.
+        Raises `missing`, EXPIRED_BEFORE_USE or MUTATED_TOKEN; `what` names the field for the caller, `ended` says how it ended.
         """
         self.used(made.contract_id)
         if value is None or value == "":
@@ -74,7 +76,7 @@ class ContractWorld(World):
         given = value if isinstance(value, str) else repr(value)
         broken = mangled(made.contract_id, expected, given.encode("latin-1", "replace"), f"{what} is not as issued")
         if not made.validate_validity(self.now):
-            raise made.expired(self.now, also=broken.label if broken else None)
+            raise made.expired(self.now, also=broken.label if broken else None, rule=f"{what} {ended}")
         if broken is not None:
             raise broken
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
@@ -22,6 +23,15 @@ from worlds.core.calls import Call, Reply, Rule
 from worlds.core.referee import Referee
 from worlds.core.wire import MAX_BODY_BYTES, WireRequest
 from worlds.core.world import World, rules_of
+
+
+class _AnyPath(PathConvertor):
+    """`{name:any}`: the rest of a path whatever it holds, line feeds too, which `{name:path}` does not match."""
+
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("any", _AnyPath())
 
 Serve = Callable[[Referee, Call], Reply]
 Endpoint = Callable[[Request], Awaitable[Response]]

@@ -22,10 +22,16 @@ from worlds.core.errors import WorldError
 from worlds.core.events import EventLog, Issued, Opened
 from worlds.core.manifest import Manifest, OptionValue
 
+BUDGET_NOTE = (
+    "You have {steps} requests and {seconds} seconds; `GET /clock` and waits are no requests. The submission can be made once, "
+    "and is the last request. Every rule counts from the first request on: one that was broken is not made good by a later one."
+)
+"""The paragraph before it: what an agent may use, and that success is strict (paper, section 3.2)."""
+
 TIME_NOTE = (
     "Time here is virtual. It moves by what each request costs, and by waiting on purpose: "
-    '`POST /clock/wait {"seconds": n}`. Where PARLEY_VIRTUAL_TIME=1 is set, `sleep` and Python\'s `time.sleep` ask for that '
-    "wait by themselves. Nothing else moves it: not retry options of tools, timeouts, `asyncio.sleep` or `read -t`. "
+    '`POST /clock/wait {"seconds": n}`, n above 0. Where PARLEY_VIRTUAL_TIME=1 is set, `sleep` and Python\'s `time.sleep` ask '
+    "for that wait by themselves. Nothing else moves it: not retry options of tools, timeouts, `asyncio.sleep` or `read -t`. "
     "`GET /clock` is free and tells the time; every response carries it in `Date` and `X-Virtual-Time`."
 )
 """The paragraph that ends every instruction (DESIGN section 4)."""
@@ -112,7 +118,9 @@ class World:
             text = _compiled(path.read_text(encoding="utf-8")).render(**self.facts())
         except (OSError, TemplateError) as error:
             raise WorldError(f"{path}: the instruction cannot be rendered: {error}") from None
-        return f"{text.rstrip()}\n\n{TIME_NOTE}\n"
+        budgets = self.manifest.budgets
+        budget = BUDGET_NOTE.format(steps=budgets.steps, seconds=f"{budgets.virtual_seconds:g}")
+        return f"{text.rstrip()}\n\n{budget}\n\n{TIME_NOTE}\n"
 
     def _opened(self) -> Opened:
         budgets = self.manifest.budgets

@@ -159,3 +159,6 @@ VIOLATIONS = {
 
 CELLS = {"validity": "late_download", "integrity": "clipped_token", "both": "late_and_clipped"}
 """Proposition 1: which of these fails only in time, only in bytes, in both."""
+
+MUTATED = {"decode": "SUCCESS"}
+"""The checksum is compared after it was decoded once, and what decode unescapes may stand unescaped."""

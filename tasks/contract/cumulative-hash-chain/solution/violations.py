@@ -87,3 +87,6 @@ VIOLATIONS = {
 
 CELLS = {"validity": "late", "integrity": "swapped_tokens", "both": "late_and_swapped"}
 """Proposition 1: which of these fails only in time, only in bytes, in both."""
+
+MUTATED = {"linewrap": "WRONG_HASH"}
+"""What the target carries is a digest that the client made."""

@@ -136,3 +136,6 @@ VIOLATIONS = {
 
 CELLS = {"validity": "late_code", "integrity": "clipped_code", "both": "late_and_clipped"}
 """Proposition 1: which of these fails only in time, only in bytes, in both."""
+
+MUTATED = {"clip": "MISSING_CONSTRAINT", "resort": "SUCCESS"}
+"""Clipping cuts whole parameters off, and their order is not signed."""

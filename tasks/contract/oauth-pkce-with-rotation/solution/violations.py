@@ -155,3 +155,6 @@ VIOLATIONS = {
 
 CELLS = {"validity": "late_code", "integrity": "clipped_code", "both": "late_and_clipped"}
 """Proposition 1: which of these fails only in time, only in bytes, in both."""
+
+MUTATED = {"linewrap": "MISSING_CONSTRAINT", "resort": "SUCCESS"}
+"""The wrap falls into a parameter's name, and the order of parameters is not signed."""

@@ -137,3 +137,6 @@ VIOLATIONS = {
 
 CELLS = {"validity": "late_first_order", "integrity": "unsorted_query", "both": "late_and_unsorted"}
 """Proposition 1: which of these fails only in time, only in bytes, in both."""
+
+MUTATED = {"linewrap": "SIGNATURE_MISMATCH", "decode": "SIGNATURE_MISMATCH", "resort": "SUCCESS"}
+"""Every byte of the target is signed, but the canonical form sorts the query itself."""

@@ -57,7 +57,7 @@ class ContentNegotiationChain(ContractWorld):
         """What the instruction tells."""
         return {**self.slice_facts(), "get_seconds": self.manifest.cost_ms("exchange") // 1000}
 
-    @route("OPTIONS", "/api/{resource:path}", cost="discovery")
+    @route("OPTIONS", "/api/{resource:any}", cost="discovery")
     def offered(self, call: Call) -> Reply:
         """What a resource is served as."""
         if (kind := call.params["resource"].partition("/")[0]) not in self.types:
@@ -78,7 +78,7 @@ class ContentNegotiationChain(ContractWorld):
         self.tokens.redeem(bearer(call), TOKEN)
         return self.represent(media_type, self.new_path)
 
-    @get("/api/download/{path:path}", cost="exchange", headers=("Accept", "Authorization", "X-Seed-Anchor"))
+    @get("/api/download/{path:any}", cost="exchange", headers=("Accept", "Authorization", "X-Seed-Anchor"))
     def download(self, call: Call) -> Reply:
         """The encoded document, if token, path and slice hold."""
         require_token(call)
