@@ -64,7 +64,7 @@ class Budget:
     """What the harness counts for one episode."""
 
     wall_s: float = 600.0
-    turns: int = 60
+    turns: int = 120
     tokens: int | None = None
     cost_usd: float | None = None
 

@@ -82,7 +82,7 @@ def run_command(
     hint: HintName = "none",
     workers: Workers = 2,
     wall: Wall = 600.0,
-    turns: Turns = 60,
+    turns: Turns = 120,
     tokens: TokenBudget = None,
     cost: CostBudget = None,
     out: Out = None,

@@ -1,0 +1,124 @@
+"""Two scripted models play the whole family through LiteLLM, thrice a task, in both interfaces; the reports follow exactly.
+
+The careful one plays each task's solution. The careless one makes each task's first listed mistake, but on every third task
+gets it right at its third attempt. What every table must say is computed here from these two sentences alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.agents.solutions import players
+from harness.registry import Task, discover
+from harness.testing.openai_server import OpenAIServer
+from harness.testing.players import SolutionModel
+from harness.testing.scripts import Script
+from worlds.contract.labels import severity
+
+pytestmark = pytest.mark.bubblewrap
+
+ROOT = Path(__file__).parents[2]
+TASKS = [task for task in discover(ROOT / "tasks") if task.family == "contract"]
+ATTEMPTS = 3
+Tables = dict[str, list[dict[str, Any]]]
+"""Rows by the name of their table."""
+
+RUNTIMES = {"tool": "inprocess", "shell": "bubblewrap"}
+
+
+def careful(task: Task, attempt: int) -> str:
+    """Always right."""
+    return "solve"
+
+
+def careless(task: Task, attempt: int) -> str:
+    """The first listed mistake, except for the third attempt at every third task."""
+    return "solve" if attempt == ATTEMPTS and TASKS.index(task) % 3 == 0 else list(players(task))[1]
+
+
+MODELS: dict[str, Callable[[Task, int], str]] = {"openai/careful": careful, "openai/careless": careless}
+
+
+def earned(model: str) -> dict[str, list[str]]:
+    """The labels that a model's script earns, by task."""
+    attempts = range(1, ATTEMPTS + 1)
+    return {task.task_id: [players(task)[MODELS[model](task, attempt)][0] for attempt in attempts] for task in TASKS}
+
+
+def command(*arguments: str) -> str:
+    """What the real command line prints on stdout, without any key in its environment."""
+    keyless = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", *arguments], cwd=ROOT, env=keyless, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module", params=sorted(RUNTIMES))
+def tables(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """The rows of each table over the runs of both models in one interface."""
+    interface, folder = request.param, tmp_path_factory.mktemp(request.param)
+    for model, choose in MODELS.items():
+        with OpenAIServer(Script(play=SolutionModel(TASKS, choose, interface))) as server:
+            how = ["--interface", interface, "--runtime", RUNTIMES[interface], "--k", str(ATTEMPTS)]
+            where = ["--api-base", server.url, "--out", str(folder / model.replace("/", "-"))]
+            command("run", "contract", "--yes", "--model", model, *how, *where)
+    document = json.loads(command("report", str(folder), "--no-published", "--json"))
+    return {table["name"]: table["rows"] for table in document["tables"]}
+
+
+def by_model(row: dict[str, Any], model: str) -> Any:
+    """A row's value in the column of a model, which also names its interface."""
+    return next(value for column, value in row.items() if column.startswith(model + " ") or column == model)
+
+
+def test_leaderboard(tables: Tables) -> None:
+    """Passes of 99, pass^3, severity and status of both models, the careful one first."""
+    rows = [(r["model"], r["episodes"], r["passed"], r["k"], r["pass_k"], r["status"]) for r in tables["leaderboard"]]
+    right = sum(label == "SUCCESS" for labels in earned("openai/careless").values() for label in labels)
+
+    assert rows == [
+        ("openai/careful", 99, 99, 3, 1.0, "complete"),
+        ("openai/careless", 99, right, 3, 0.0, "complete"),
+    ]
+    assert tables["leaderboard"][1]["severity"] == pytest.approx(
+        sum(severity(label) for labels in earned("openai/careless").values() for label in labels) / 99
+    )
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_pass_rates(tables: Tables, model: str) -> None:
+    """The pass rate of each task."""
+    rates = {row["task"]: by_model(row, model) for row in tables["tasks"] if row["task"] in earned(model)}
+
+    assert rates == {task: pytest.approx(labels.count("SUCCESS") / ATTEMPTS) for task, labels in earned(model).items()}
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_labels(tables: Tables, model: str) -> None:
+    """How often each failure label was earned."""
+    counts = Counter(label for labels in earned(model).values() for label in labels if label != "SUCCESS")
+
+    assert {row["label"]: by_model(row, model)[0] for row in tables["labels"]} == {
+        row["label"]: counts[row["label"]] for row in tables["labels"]
+    }
+    assert sum(counts.values()) == sum(by_model(row, model)[0] for row in tables["labels"])
+
+
+def test_variance(tables: Tables) -> None:
+    """Cells whose attempts agree, and the tasks on which the careless model's do not."""
+    mixed = {task for task, labels in earned("openai/careless").items() if len(set(labels)) > 1}
+    cells = {row["model"].partition(" ")[0]: row["deterministic"] for row in tables["variance"]}
+
+    assert (cells["openai/careful"], cells["openai/careless"]) == (33, 33 - len(mixed))
+    assert {row["task"] for row in tables["variance-tasks"]} == mixed
