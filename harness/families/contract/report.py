@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from harness.errors import UsageError
-from harness.families.contract import coaching_effect, coaching_labels, labels, leaderboard, outliers, tasks, variance
+from harness.families.contract import coaching_effect, coaching_labels, labels, leaderboard, outliers, tasks, toggles, variance
 from harness.report.evidence import Evidence
 from harness.report.table import Table
 
@@ -25,10 +25,12 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "labels": (labels.tables,),
     "variance": (variance.tables,),
     "outliers": (outliers.tables,),
+    "toggles": (toggles.tables,),
     "coaching": (coaching_effect.tables, coaching_labels.tables),
 }
 NEEDS = {
     "variance": ("two graded attempts at some instance", "harness run ... --k 3"),
+    "toggles": ("two runs that differ in one toggle", "harness run ... --mutate clip=200, and the same without"),
     "coaching": ("retries", "harness run --retry-of RUN --hint correct, and --hint none, and --hint wrong"),
 }
 """What a table lacks where it is empty, and the command that makes it."""
