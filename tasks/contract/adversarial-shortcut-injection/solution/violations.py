@@ -62,13 +62,14 @@ VIOLATIONS = {
     "resorted_link": ("SIGNATURE_MISMATCH", partial(play, carry=resorted)),
     "abbreviated_link": ("WRONG_VALUE", partial(play, carry=lambda target: target[:200] + "...")),
     "late_verify": ("EXPIRED_BEFORE_USE", partial(play, linger={"verify": 25})),
+    "late_in_many_looks": ("EXPIRED_BEFORE_USE", partial(play, steps=("init",) * 6 + ("verify", "authorize"))),
     "late_authorize": ("EXPIRED_BEFORE_USE", partial(play, linger={"authorize": 25})),
-    "late_download": ("EXPIRED_BEFORE_USE", partial(play, linger={"download": 55})),
+    "late_download": ("EXPIRED_BEFORE_USE", partial(play, linger={"download": 30})),
     "late_and_clipped": (
         "EXPIRED_BEFORE_USE",
-        partial(play, linger={"download": 55}, carry=lambda target: target[:4096]),
+        partial(play, linger={"download": 30}, carry=lambda target: target[:4096]),
     ),
-    "late_with_second_token": ("EXPIRED_BEFORE_USE", partial(play, linger={"download": 55}, prove=older)),
+    "late_with_second_token": ("EXPIRED_BEFORE_USE", partial(play, linger={"download": 30}, prove=older)),
     "newline_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda file: file + "\n")),
 }
 

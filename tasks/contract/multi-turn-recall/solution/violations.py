@@ -70,18 +70,20 @@ VIOLATIONS = {
     "no_preflight": ("MISSING_CONSTRAINT", partial(play, steps=STEPS[:2])),
     "no_anchor": ("MISSING_CONSTRAINT", partial(play, without="X-URL-Anchor")),
     "no_token": ("MISSING_TOKEN", partial(play, without="X-Flow-Token")),
-    "late": ("EXPIRED_BEFORE_USE", partial(play, steps=(*STEPS, 165))),
-    "late_for_the_token": ("EXPIRED_BEFORE_USE", partial(play, steps=(*STEPS, 125))),
-    "late_for_the_url": ("EXPIRED_BEFORE_USE", partial(play, steps=("session", 150, *STEPS[1:]))),
-    "late_in_spite_of_a_new_token": ("EXPIRED_BEFORE_USE", partial(play, steps=(*STEPS, 150, "session", "preflight"))),
+    "late": ("EXPIRED_BEFORE_USE", partial(play, steps=(*STEPS, 45))),
+    "late_for_the_token": ("EXPIRED_BEFORE_USE", partial(play, steps=(*STEPS, 20))),
+    "late_for_the_token_in_four_looks": ("EXPIRED_BEFORE_USE", partial(play, steps=(*STEPS, *("catalog",) * 4))),
+    "late_for_the_url": ("EXPIRED_BEFORE_USE", partial(play, steps=("session", 30, *STEPS[1:]))),
+    "started_over_twice": ("EXPIRED_BEFORE_USE", partial(play, steps=STEPS * 3)),
+    "late_in_spite_of_a_new_token": ("EXPIRED_BEFORE_USE", partial(play, steps=(*STEPS, 25, "session", "preflight"))),
     "replaced_token": (
         "EXPIRED_BEFORE_USE",
         partial(play, steps=(*STEPS, "preflight"), token_of=lambda tokens: tokens[0]),
     ),
-    "late_and_changed": ("EXPIRED_BEFORE_USE", partial(play, steps=(*STEPS, 165), mangle=one_changed)),
+    "late_and_changed": ("EXPIRED_BEFORE_USE", partial(play, steps=(*STEPS, 45), mangle=one_changed)),
     "late_for_the_token_and_clipped": (
         "EXPIRED_BEFORE_USE",
-        partial(play, steps=(*STEPS, 125), mangle=lambda target: target[:4096]),
+        partial(play, steps=(*STEPS, 20), mangle=lambda target: target[:4096]),
     ),
 }
 

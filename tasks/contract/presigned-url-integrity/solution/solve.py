@@ -1,6 +1,6 @@
 """Nothing parses the link on its way: the page's href, unescaped once, is the request target."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
 
 import httpx
@@ -33,23 +33,25 @@ def play(
     idle_before: float = 0,
     idle_after: Callable[[float], float] = lambda left: 0,
     skip: str = "",
-    sequel: str = "",
+    sequel: Sequence[str] = (),
+    looks: int = 1,
     offset: int = 0,
     separator: str = ":",
     deliver: Callable[[str], str] = lambda file: file,
 ) -> None:
     """The whole flow, with seams: `rewrite` is what a client makes of the query, `skip` names a step or header left out.
 
-    `sequel` is a request that is made between precheck and download, `idle_after` gets the seconds that are left then.
+    `looks` says how often the page is loaded, `sequel` what is requested between precheck and download, and `idle_after` gets
+    the seconds that are left before that.
     """
     parser = DownloadLink()
-    parser.feed(api.get("/task").text)
+    parser.feed([api.get("/task").text for _ in range(looks)][-1])
     path, _, query = parser.href.partition("?")
     if idle_before:
         wait(idle_before)
     token = "" if skip == "precheck" else precheck(api, wait, idle_after)
-    if sequel:
-        api.get(sequel)
+    for other in sequel:
+        api.get(other)
     part = anchor_slice(instruction, offset)
     headers = {"X-Seed-Anchor": part, "X-Contract-Proof": f"{part}{separator}{token[-8:]}"}
     headers.pop(skip, None)

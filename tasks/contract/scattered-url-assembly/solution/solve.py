@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 import httpx
 
-Fragments = dict[str, str]
-"""Letter -> text, in the order in which the instruction shows them."""
+Order = Callable[[str, str, str], str]
+"""The letters as they are joined, given them by place, by step and as shown."""
 
 
 def solve(api: httpx.Client, instruction: str, wait: Callable[[float], None]) -> None:
@@ -26,10 +26,10 @@ def play(
     *,
     steps: Sequence[int] = (1, 2, 3, 4),
     linger: tuple[int, float] = (0, 0),
-    order: Callable[[str, Fragments], str] = lambda told, fragments: told,
+    order: Order = lambda placed, told, shown: placed,
     separator: str = "",
     mangle: Callable[[str], str] = lambda query: query,
-    anchored: Callable[[str, str], str] = lambda base, query: query,
+    anchored: Callable[[str, str], str] = lambda head, joined: joined,
     shift: int = 0,
     headers: Callable[[str, str], dict[str, str]] = headers_for,
     hand_in: Callable[[bytes], bytes] = lambda content: content,
@@ -43,20 +43,24 @@ def play(
         assembly = api.get(f"/api/step/{step}").raise_for_status().json()["assembly"]
         told[assembly["place"]] = assembly["fragment"]
         nonce = assembly.get("flow_nonce", nonce)
-    letters = order("".join(told[place] for place in sorted(told)) or "ABCD", fragments)
-    base, query = base_of(instruction), separator.join(fragments[letter] for letter in letters)
-    part = slice_of(instruction, anchored(base, query), shift)
+    placed = "".join(told[place] for place in sorted(told)) or "ABCD"
+    letters = order(placed, "".join(told.values()), "".join(fragments))
+    (head, tail), joined = ends_of(instruction), separator.join(fragments[letter] for letter in letters)
+    part = slice_of(instruction, anchored(head, joined), shift)
     if linger[0] == 5:
         wait(linger[1])
-    answer = api.get(base + mangle(query), headers=headers(nonce, part)).raise_for_status()
+    path, _, query = (head + joined + tail).partition("?")
+    answer = api.get(f"{path}?{mangle(query)}", headers=headers(nonce, part)).raise_for_status()
     api.post("/submission", content=hand_in(answer.content))
 
 
-def base_of(instruction: str) -> str:
-    """What stands before the joined text."""
-    found = re.search(r"`http://api:8080(/\S+\?)` followed by the joined text", instruction)
-    assert found
-    return found[1]
+def ends_of(instruction: str) -> tuple[str, str]:
+    """What stands before the joined text, from the path on, and what stands after it."""
+    head = re.search(r"Head:\n\n```\nhttp://api:8080(/\S+)\n```", instruction)
+    tail = re.search(r"Tail:\n\n```\n(\S+)\n```", instruction)
+    assert head
+    assert tail
+    return head[1], tail[1]
 
 
 def slice_of(instruction: str, text: str, shift: int) -> str:

@@ -43,12 +43,16 @@ def proof(text: Callable[[str, str], str]) -> partial[None]:
 
 
 VIOLATIONS = {
-    "joined_by_letter": ("MUTATED_TOKEN", partial(play, order=lambda told, fragments: "ABCD")),
-    "joined_as_shown": ("MUTATED_TOKEN", partial(play, order=lambda told, fragments: "".join(fragments))),
-    "last_two_swapped": ("MUTATED_TOKEN", partial(play, order=lambda told, fragments: told[:2] + told[3] + told[2])),
+    "joined_by_letter": ("MUTATED_TOKEN", partial(play, order=lambda placed, told, shown: "ABCD")),
+    "joined_as_shown": ("MUTATED_TOKEN", partial(play, order=lambda placed, told, shown: shown)),
+    "joined_as_told": ("MUTATED_TOKEN", partial(play, order=lambda placed, told, shown: told)),
+    "last_two_swapped": (
+        "MUTATED_TOKEN",
+        partial(play, order=lambda placed, told, shown: placed[:2] + placed[3] + placed[2]),
+    ),
     "last_one_missing": (
         "MUTATED_TOKEN",
-        partial(play, order=lambda told, fragments: told[:3], anchored=lambda b, q: q + b * 99),
+        partial(play, order=lambda placed, told, shown: placed[:3], anchored=lambda head, joined: joined + head * 99),
     ),
     "newlines_between": ("MUTATED_TOKEN", partial(play, separator="%0A")),
     "spaces_between": ("MUTATED_TOKEN", partial(play, separator="%20")),
@@ -63,7 +67,7 @@ VIOLATIONS = {
     "resorted": ("SIGNATURE_MISMATCH", partial(play, mangle=resorted)),
     "elided": ("WRONG_VALUE", partial(play, mangle=lambda query: query[:120] + "..." + query[-60:])),
     "anchor_from_0": ("WRONG_VALUE", partial(play, shift=1)),
-    "anchor_of_whole_url": ("WRONG_VALUE", partial(play, anchored=lambda base, query: base + query)),
+    "anchor_of_whole_url": ("WRONG_VALUE", partial(play, anchored=lambda head, joined: head + joined)),
     "proof_turned_round": ("WRONG_VALUE", proof(lambda nonce, part: f"{part}:{nonce[-8:]}")),
     "proof_with_head": ("WRONG_VALUE", proof(lambda nonce, part: f"{nonce[:8]}:{part}")),
     "newline_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda content: content + b"\n")),
@@ -75,10 +79,11 @@ VIOLATIONS = {
     "no_proof": ("MISSING_CONSTRAINT", without("X-Assembly-Proof")),
     "no_nonce": ("MISSING_TOKEN", without("X-Flow-Nonce")),
     "late": ("EXPIRED_BEFORE_USE", partial(play, linger=(5, 61))),
-    "late_in_many_looks": ("EXPIRED_BEFORE_USE", partial(play, steps=(1, 2, 3, 4) + (4,) * 10, linger=(5, 11))),
+    "late_in_many_looks": ("EXPIRED_BEFORE_USE", partial(play, steps=(1, 2, 3, 4) + (4,) * 6)),
+    "late_in_reading_thrice": ("EXPIRED_BEFORE_USE", partial(play, steps=(1, 2, 3, 4) * 3)),
     "late_url": ("EXPIRED_BEFORE_USE", partial(play, linger=(1, 126))),
     "late_and_newlines": ("EXPIRED_BEFORE_USE", partial(play, linger=(5, 61), separator="%0A")),
-    "late_and_by_letter": ("EXPIRED_BEFORE_USE", partial(play, linger=(5, 61), order=lambda told, fragments: "ABCD")),
+    "late_and_by_letter": ("EXPIRED_BEFORE_USE", partial(play, linger=(5, 61), order=lambda placed, told, shown: "ABCD")),
 }
 
 CELLS = {"validity": "late", "integrity": "newlines_between", "both": "late_and_newlines"}

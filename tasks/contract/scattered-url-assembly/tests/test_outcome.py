@@ -19,11 +19,11 @@ def test_every_step_was_served(episode: Episode) -> None:
 
 
 def test_the_url_was_the_fragments_of_the_instruction(episode: Episode) -> None:
-    """The target that was served is the printed base and the printed fragments in one order, with nothing between."""
+    """The target that was served is head, fragments in one order and tail, all as printed, with nothing between."""
     text = episode.opened.instruction
-    base = re.findall(r"`http://api:8080(/\S+\?)`", text)
+    head, tail = re.findall(r"(?:Head:\n\n```\nhttp://api:8080|Tail:\n\n```\n)(\S+)\n```", text)
     fragments = re.findall(r"Fragment [A-D]:\n\n```\n(\S+)\n```", text)
-    printed = {hashlib.sha256("".join([*base, *order]).encode()).hexdigest() for order in permutations(fragments)}
+    printed = {hashlib.sha256("".join([head, *order, tail]).encode()).hexdigest() for order in permutations(fragments)}
     served = [event for event in episode.requests if event.path.startswith("/api/resource/") and event.kind == "ok"]
 
     assert served

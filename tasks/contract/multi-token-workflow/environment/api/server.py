@@ -129,4 +129,4 @@ class MultiTokenWorkflow(ContractWorld):
     def refuse_others(self, call: Call) -> None:
         """Raise when another of our texts stands where the unlock token belongs."""
         if call.header("X-Unlock-Token") in self.others:
-            raise Violation(Label.WRONG_VALUE, "header X-Unlock-Token holds something else", field="X-Unlock-Token")
+            raise Violation(Label.WRONG_VALUE, "header X-Unlock-Token holds the wrong value", field="X-Unlock-Token")

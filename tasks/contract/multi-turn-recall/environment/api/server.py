@@ -5,9 +5,10 @@ and nowhere else. Session, catalog and preflight come first; together they answe
 The preflight gives a flow token. The option `tier` sets the URL's length, for a score that is a curve over 1k, 4k and 12k.
 That the verbatim URL of the instruction passes is shown by the oracle: solution/solve.py sends what it finds in the fence and
 nothing else, at each tier, and tests/test_outcome.py compares the target that was served with the printed one.
-Time: every request costs 5 s. The URL lasts 156 to 164 s from the first session, a flow token 116 to 124 s from its preflight,
-both by seed: straight on they are used at the ages of 15 and 5 s. A new preflight gives a new token, and no time to the URL, so
-a client that idled for two minutes can still be in time, and one that idled for 150 s cannot, whatever it asks for again.
+Time: every request costs 5 s. The URL lasts 36 to 44 s from the first session, a flow token 16 to 24 s from its preflight, both
+by seed (upstream: 160 and 120, which twelve requests cannot use up): straight on they are used at the ages of 15 and 5 s.
+Between preflight and URL two more requests always fit, four never do. A new preflight gives a new token, but no time to the
+URL: who takes all steps once more uses it at the age of 30 s, in time; who takes them twice more, at 45 s and too late.
 Choices where the contract leaves one:
 1. a flow token that a newer one replaced is EXPIRED_BEFORE_USE: its bytes are as issued, its time is over (RFC 7009 section 2);
 2. a step before its turn, and the URL before a preflight, are MISSING_CONSTRAINT; no flow token is MISSING_TOKEN;

@@ -1,16 +1,18 @@
 """A long URL in four fragments, told to the agent once: join them in the right order and lose no byte over four bulky steps.
 
-The query of a presigned target (after AWS Signature Version 4) is cut in four, each cut inside a percent-encoded octet (RFC
-3986, section 2.1), so no fragment looks whole at its ends. The instruction shows the fragments in any order under letters, with
-noise between them; each of four steps tells, in some 3 KB of noise, which letter comes at its place. The last gives a nonce.
-No endpoint serves the URL: it must pass through whoever acts on the instruction. The option `tier` sets its length, for a score
-that is a curve over 2k, 4k and 8k; solution/solve.py joins what the instruction prints, and passes at each tier.
-Time: every request costs 5 s. The nonce lasts 55 to 65 s from step 4, by seed (upstream: 140), and the URL 150 s from the
-start: straight on, the nonce is used at its age of 5 s and the URL at 25 s. Nine more requests still fit between; a wait of
-61 s does not. Asking for a step again gives the same answer and no more time.
+A presigned target (after AWS Signature Version 4) is cut into a head, four fragments and a tail, each cut at the same place
+inside a percent-encoded octet (RFC 3986, section 2.1): no fragment looks whole at its ends, and all of them fit together in
+any order. The instruction shows the fragments in any order under letters, with noise between them; each of four steps tells, in
+some 3 KB of noise, the place of one letter. The last gives a nonce. No endpoint serves the URL: it must pass through whoever
+acts on the instruction. The option `tier` sets its length, for a score that is a curve over 2k, 4k and 8k; solution/solve.py
+joins what the instruction prints, and passes at each tier.
+Time: every request costs 10 s. The nonce lasts 55 to 65 s from step 4, by seed (upstream: 140), and the URL 150 s from the
+start: straight on, the nonce is used at its age of 10 s and the URL at 50 s. Asking for a step again gives the same answer and
+no more time, so all four steps can be read once more (50 and 90 s) and not twice (90 s); between step 4 and the URL four more
+requests always fit, six never do.
 Choices where the contract leaves one:
-1. fragments make up the query, not the whole URL, so every join reaches the resource and a wrong one is MUTATED_TOKEN there;
-2. the steps tell the order, which is never that of the letters nor that of the instruction: skipping them is guessing;
+1. only the payload is cut up, so every join reaches the resource and a wrong one is MUTATED_TOKEN there;
+2. the steps tell the order, which is never that of the letters, of the instruction or of the steps: skipping them is guessing;
 3. a step before its turn, and the resource before step 4, are MISSING_CONSTRAINT; no nonce is MISSING_TOKEN; an altered nonce
    is MUTATED_TOKEN; slice and proof are MISSING_CONSTRAINT when absent and WRONG_VALUE when wrong;
 4. the slice is counted in the joined text, somewhere in its second half, by seed (upstream: 4097 to 4120 for all);
@@ -18,6 +20,9 @@ Choices where the contract leaves one:
 6. the deliverable is the file, drawn from the seed and given out by the resource alone.
 Order of judgement: steps made, headers present, windows (URL, nonce), bytes (URL, nonce), slice, proof.
 """
+
+import re
+from itertools import pairwise
 
 from worlds.contract.anchors import Anchor, draw_range
 from worlds.contract.checks import check_header, require_headers
@@ -42,20 +47,22 @@ class ScatteredUrlAssembly(ContractWorld):
     """One file behind a URL in fragments."""
 
     def prepare(self) -> None:
-        """Draw file, URL, cuts, letters and slice; the URL starts to run."""
+        """Draw file, URL, cuts, letters, what each step tells, and slice; the URL starts to run."""
         self.content = self.chance("content").hex(FILE_CHARS).encode()
         self.link = presign(
             self.chance("link"), f"doc_{self.chance('name').hex(3)}", issued_at=self.now, ttl_ms=self.knob_ms("link_seconds"),
             expires_text=f"{self.knob('link_seconds'):g}", payload_bytes=PAYLOAD_BYTES[str(self.options["tier"])],
         )  # fmt: skip
         self.issued(self.link.resource_id, self.link.contract.expires_at)
-        self.joined = Anchor(self.link.text.partition("?")[2])
+        self.head, *parts, self.tail = cut(self.chance("cuts"), self.link.text)
+        self.joined = Anchor("".join(parts))
         half = len(self.joined.text) // 2
         first, last = draw_range(self.chance("range"), Anchor(self.joined.text[half:]))
         self.range = half + first, half + last
         self.order = disordered(self.chance("letters"), LETTERS)
-        self.fragments = dict(zip(self.order, cut(self.chance("cuts"), self.joined.text), strict=True))
+        self.fragments = dict(zip(self.order, parts, strict=True))
         self.shown = disordered(self.chance("shown"), LETTERS, self.order)
+        self.told = disordered(self.chance("told"), self.order)
         self.gate = Gate(self, "flow_nonce", "call of step 4")
         self.answers: list[dict[str, object]] = []
 
@@ -65,14 +72,15 @@ class ScatteredUrlAssembly(ContractWorld):
         return {
             "fragments": [(letter, self.fragments[letter]) for letter in self.shown],
             "noise": [" ".join(draw.choice(WORDS) for _ in range(NOISE_WORDS)) for _ in LETTERS],
-            "first": self.range[0], "last": self.range[1], "chars": len(self.joined.text), "name": self.link.resource_id,
+            "first": self.range[0], "last": self.range[1], "chars": len(self.joined.text),
+            "head": self.head, "tail": self.tail,
             "link_seconds": f"{self.knob('link_seconds'):g}", "file_chars": FILE_CHARS,
             "request_seconds": self.manifest.cost_ms("request") // 1000,
         }  # fmt: skip
 
     @get("/api/step/{number}")
     def step(self, call: Call) -> dict[str, object]:
-        """Which fragment comes at this place, in much noise; with the last step the nonce."""
+        """The place of one fragment, in much noise; with the last step the nonce."""
         if call.params["number"] not in ("1", "2", "3", "4"):
             raise Unreadable("there are steps 1 to 4")
         number = int(call.params["number"])
@@ -86,7 +94,8 @@ class ScatteredUrlAssembly(ContractWorld):
         """The answer to a step, which stays the same."""
         draw, each = self.chance(f"step {number}"), round(self.knob("noise_bytes")) // 20
         records = [{"record": draw.choice(WORDS), "data": draw.base64(each)} for _ in range(20)]
-        told: dict[str, object] = {"step": number, "place": number, "fragment": self.order[number - 1]}
+        letter = self.told[number - 1]
+        told: dict[str, object] = {"step": number, "fragment": letter, "place": self.order.index(letter) + 1}
         if number == len(LETTERS):
             moved = 1000 * self.chance("window").between(-JITTER_S, JITTER_S)
             told |= self.gate.open(self.knob_ms("window_seconds") + moved)
@@ -110,12 +119,12 @@ class ScatteredUrlAssembly(ContractWorld):
 
 
 def cut(draw: Stream, text: str) -> list[str]:
-    """The text in four parts of about one length, each cut inside a percent-encoded octet."""
-    places = [0]
-    for quarter in (1, 2, 3):
-        near = len(text) * quarter // 4 + draw.between(-len(text) // 32, len(text) // 32)
-        places.append(text.index("%", near) + draw.between(1, 2))
-    return [text[start:end] for start, end in zip(places, [*places[1:], len(text)], strict=True)]
+    """Head, four parts of about as many octets each, and tail; every cut is at the same place inside an octet %2B or %2F."""
+    octets, inside = [found.start() for found in re.finditer("%2[BF]", text)], draw.between(1, 2)
+    spare = len(octets) // 32
+    chosen = ((len(octets) - 1 - spare) * quarter // 4 + draw.between(0, spare) for quarter in range(5))
+    places = [0, *(octets[number] + inside for number in chosen), len(text)]
+    return [text[start:end] for start, end in pairwise(places)]
 
 
 def disordered(draw: Stream, *unlike: str) -> str:
