@@ -75,6 +75,7 @@ VIOLATIONS = {
     "pages_unflattened": ("WRONG_VALUE", partial(play, collect=lambda pages: pages)),
     "skipped_page": ("WRONG_VALUE", partial(play, collect=skipping)),
     "stopped_early": ("WRONG_VALUE", partial(play, most=3)),
+    "nothing_collected": ("WRONG_VALUE", partial(play, collect=lambda pages: [])),
     "no_anchor": ("MISSING_CONSTRAINT", partial(play, edit=partial(without, "anchor"))),
     "no_items": ("MISSING_CONSTRAINT", partial(play, edit=partial(without, "collected"))),
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),

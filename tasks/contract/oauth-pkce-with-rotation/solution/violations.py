@@ -143,6 +143,12 @@ VIOLATIONS = {
     "late_code": ("EXPIRED_BEFORE_USE", lingering("token", 8)),
     "code_on_the_dot": ("EXPIRED_BEFORE_USE", lingering("token", 7)),
     "late_access": ("EXPIRED_BEFORE_USE", lingering("basic", 11)),
+    "late_refresh": ("EXPIRED_BEFORE_USE", lingering("refresh", 10)),
+    "refresh_on_the_dot": ("EXPIRED_BEFORE_USE", lingering("refresh", 5)),
+    "late_and_clipped_refresh": (
+        "EXPIRED_BEFORE_USE",
+        partial(lingering("refresh", 10), fields=partial(changed, "refresh", "refresh_token", clipped)),
+    ),
     "late_completion": ("EXPIRED_BEFORE_USE", lingering("complete", 11)),
     "late_answer": ("EXPIRED_BEFORE_USE", lingering("answer", 6)),
     "many_detours": ("EXPIRED_BEFORE_USE", looking_around("introspect", 10)),

@@ -9,7 +9,7 @@ is 30 s old, within its life; with one more call in between it is 45 s old, whic
 Choices where the contract leaves one:
 1. what a resource is served as is told by OPTIONS on it, also on any download path: no time, no token, but it is a step;
 2. an Accept that admits a type by a wildcard only, or none at all, is MISSING_CONSTRAINT; one that admits no type, also by q=0,
-   is WRONG_VALUE. The page for people is served to whoever prefers it: no rule is broken, and 15 s are gone;
+   is WRONG_VALUE. Parameters may be left out. The page for people is served to whoever prefers it, and only 15 s are gone;
 3. a new token ends the one before; asking for the manifest again gives the same path a new life, which a new token may use;
 4. any path under /api/download/ is judged as the one that was issued; the token's window and bytes come before the path's;
 5. gzip is stored, not deflated, so that its bytes are those of every machine's zlib;
@@ -62,7 +62,7 @@ class ContentNegotiationChain(ContractWorld):
         """What a resource is served as."""
         if (kind := call.params["resource"].partition("/")[0]) not in self.types:
             raise Unreadable("there is no such resource")
-        told = {"produces": [PEOPLE, self.types[kind]], "accept": "must name one of them; a wildcard names none"}
+        told = {"produces": [PEOPLE, self.types[kind]], "accept": "must name one, parameters optional; a wildcard names none"}
         return Reply(told, headers=(("Allow", "GET, OPTIONS"),))
 
     @get("/api/auth-config", cost="exchange", headers=("Accept",))

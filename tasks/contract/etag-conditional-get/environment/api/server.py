@@ -7,7 +7,8 @@ Cache-Control: max-age tells how long it stays as it is (RFC 9111 section 5.2.2.
 Time: a request costs 5 s. The first change comes at 11 to 15 s by seed, the next ones 22 to 28 s apart. A client that goes
 straight on reads at 5, revalidates at 10, while the tag is still current, and writes at 15, when it is stale on every seed. The
 max-age of its first answer, 6 to 10 s, said so: two more requests arrive 10 s later. One that waits for the change reads 5 s
-after it and writes at 15, with at least 7 s to spare. Confirmation tokens live 90 s, which a client that dawdles still loses.
+after it and writes at 15, with at least 7 s to spare. A confirmation token lives 16 s and is used 10 s after its issue, as the
+write comes in between: one wasted request fits, two do not, nor does a token for the first version, which is 16 to 20 s old.
 Choices where the contract leaves one:
 1. tags count as the bytes that were issued, in both conditions. RFC 9110 compares weakly in If-None-Match, where W/ does not
    matter, and lets no weak tag pass If-Match; OData 4.01 services issue weak tags and take them there. The instruction says so;

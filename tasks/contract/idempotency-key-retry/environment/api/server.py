@@ -99,7 +99,7 @@ class IdempotencyKeyRetry(ContractWorld):
         if key != self.key:
             raise Violation(Label.WRONG_VALUE, "this would be a second order", status=409, field="Idempotency-Key")
         if not record.validate_validity(self.now):
-            raise record.expired(self.now, also=also)
+            raise record.expired(self.now, also=also, rule="Idempotency-Key is no longer remembered")
         if body != self.body:
             raise Violation(Label.WRONG_VALUE, "the key stands for another body", status=422, field="body")
 
@@ -130,7 +130,7 @@ class IdempotencyKeyRetry(ContractWorld):
             pause = str(-((self.now - self.down[1]) // 1000))
             rule = "receipts are down, as was announced"
             raise Violation(Label.SCHEDULED_UNAVAILABLE, rule, status=503, headers=(("Retry-After", pause),))
-        self.redeem(self.receipt, order_id, "parameter order_id")
+        self.redeem(self.receipt, order_id, "parameter order_id", ended="is that of a receipt that is gone")
         check_header(call, "X-Seed-Anchor", self.slice)
         self.deliverable = compact({**self.order, "order_id": order_id, "code": self.chance("code").hex(40)})
         return Reply(self.deliverable, media_type="application/json")

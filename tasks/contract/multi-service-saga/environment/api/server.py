@@ -37,10 +37,10 @@ class MultiServiceSaga(ContractWorld):
 
     def prepare(self) -> None:
         """Draw services, the failing step, first nonce and anchor."""
-        services, failing = self.chance("services"), self.chance("failing")
+        services, failing = self.chance("services"), self.chance("failing-step")
         self.steps = [*FIRST, *services.sample(BETWEEN, services.below(3)), LAST]
-        # about a quarter of the seeds commits
-        self.failing = failing.between(1, len(self.steps) - 1) if failing.below(4) else None
+        # about one seed in six commits
+        self.failing = failing.between(1, len(self.steps) - 1) if self.chance("fails").below(6) else None
         self.half_done = self.failing == 1 or self.chance("half-done").below(3) > 0
         self.draw_slice()
         self.nonces = NonceChain(self.chance("nonce"), "X-Saga-Nonce")
@@ -115,7 +115,7 @@ class MultiServiceSaga(ContractWorld):
 
     @get("/saga/status", headers=("X-Saga-Nonce",))
     def status(self, call: Call) -> dict[str, object]:
-        """Which steps were called and which undone."""
+        """Which steps were called, a failed one too, and which undone."""
         self.nonces.check(call)
         return {"called": [service for service, _, _ in self.steps[: self.called]], "undone": list(self.receipts)}
 
@@ -131,7 +131,8 @@ class MultiServiceSaga(ContractWorld):
 
     def present(self, service: str, token: object) -> None:
         """Check the token of one service."""
-        self.redeem(self.contracts[service], token if isinstance(token, str) else None, f"the token of {service}")
+        given = token if isinstance(token, str) else None
+        self.redeem(self.contracts[service], given, f"the token of {service}", ended="came after the deadline")
 
     def start_window(self) -> float:
         """Give every token its window, and return the virtual second at which all of them end."""

@@ -5,7 +5,8 @@ access token has ended, a refresh with more scope that replaces everything (RFC 
 introspection (RFC 7662), and a completion that is challenged. `worlds.contract` has sessions, grants and step-up.
 Every request costs 1 s. Consent nonce and challenge live 6 s, a code 8 s, each is used 1 s after its issue. Access tokens live
 8 to 11 s by seed: the first is used for 2 s and must then be outlived, the second is last used when it is 5 s old, so that two
-wasted requests always fit. A refresh token lives 120 s; the whole flow takes 18 to 21 s.
+wasted requests always fit. The refresh token outlives its access token by 6 s and is used 1 s after that one's end: four wasted
+requests fit, one that waits 5 s to be safe does not. The whole flow takes 18 to 21 s.
 Choices where the contract leaves one:
 1. a refresh before the access token has ended is a planned 400 with Retry-After, which costs its second and nothing else;
 2. no attestation can be checked before the verifier is known, so attestations begin with the token request;
@@ -47,25 +48,26 @@ class OauthPkceWithRotation(SessionWorld):
         order = self.chance("order").sample("1234", 4)
         self.scope_of = dict(zip(order, [self.basic, self.basic, self.extra, self.extra], strict=True))
         self.access_ms = self.knob_ms("access_seconds") + 1000 * self.chance("life").below(4)
+        self.refresh_ms = self.access_ms + self.knob_ms("refresh_seconds")
         self.rekeyed_late = self.chance("rekey").below(2) == 0
         self.draw_slice()
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
-        lives = {name: f"{self.knob(name):g}" for name in ("consent_seconds", "code_seconds", "refresh_seconds")}
+        lives = {name: f"{self.knob(name):g}" for name in ("consent_seconds", "code_seconds")}
+        lives |= {"access_seconds": f"{self.access_ms / 1000:g}", "refresh_seconds": f"{self.refresh_ms / 1000:g}"}
         return {
-            **self.slice_facts(), **lives, "access_seconds": f"{self.access_ms / 1000:g}", "client_id": self.client_id,
-            "basic": self.basic, "extra": self.extra, "receipt_chars": RECEIPT_CHARS,
-            "request_seconds": self.manifest.cost_ms("request") // 1000,
+            **self.slice_facts(), **lives, "client_id": self.client_id, "basic": self.basic, "extra": self.extra,
+            "receipt_chars": RECEIPT_CHARS, "request_seconds": self.manifest.cost_ms("request") // 1000,
         }  # fmt: skip
 
     @get("/.well-known/openid-configuration")
     def discover(self, call: Call) -> dict[str, object]:
         """A new session, the endpoints, and the resources in their order."""
         session = self.open_session()
-        consent_ms, code_ms, refresh_ms = (self.knob_ms(f"{name}_seconds") for name in ("consent", "code", "refresh"))
+        consent_ms, code_ms = self.knob_ms("consent_seconds"), self.knob_ms("code_seconds")
         self.code_challenge = self.binding_nonce = self.verifier = self.completion_nonce = ""
-        self.consented, self.pair = Consent(self, consent_ms, code_ms), TokenPair(self, self.access_ms, refresh_ms)
+        self.consented, self.pair = Consent(self, consent_ms, code_ms), TokenPair(self, self.access_ms, self.refresh_ms)
         self.step_up, self.due = StepUp(self, consent_ms), list(self.scope_of)
         listed = [{"path": f"/api/resource/{name}", "scope": scope} for name, scope in self.scope_of.items()]
         endpoints = {f"{name}_endpoint": path for name, path in ENDPOINTS.items()}

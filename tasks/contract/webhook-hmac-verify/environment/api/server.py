@@ -10,22 +10,22 @@ Choices where the contract leaves one:
    ack must come in that window. A fetch costs 1 s, an ack 2 s. A delivery whose window is over is not repeated;
 2. fetching before the ack or past the last event, acknowledging any but the current event, or it twice, and a final ack
    before the others are all VERSION_CONFLICT; an ack without `event_sequence` is the final one;
-3. in an ack the hash is judged before the HMAC; a wrong HMAC and a wrong `verified` are told apart only in the log;
+3. in an ack the hash is judged before the HMAC; a wrong HMAC and a wrong `verified` are told apart only in the log; a number or
+   a boolean of another JSON type is unreadable and breaks nothing;
 4. the final ack names the slice too, so that a wrong slice is WRONG_VALUE and not only a wrong chain;
 5. the deliverable is `receipt`, drawn from the seed and given out by the final ack alone.
 Order of judgement for an ack: its turn, fields present, window, values.
 """
 
-import hashlib
-import hmac
 import json
 from collections.abc import Mapping
 
 from worlds.contract.anchors import SLICE, draw_marked
+from worlds.contract.checks import hmac_hex, sha256_hex
 from worlds.contract.contracts import Contract
 from worlds.contract.labels import Label
 from worlds.contract.world import ContractWorld, compact
-from worlds.core.calls import Call, Reply, Violation, get, post
+from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post
 from worlds.core.chance import Stream
 
 SECRET_BYTES, RECEIPT_CHARS = 16, 48
@@ -34,7 +34,7 @@ CITIES = ("Z\\u00fcrich \u23f0", "M\\u00e1laga \U0001f34a", "Troms\\u00f8 \U0001
 
 RULES = {
     Label.WRONG_HASH: "a hash is not that of the raw bytes",
-    Label.SIGNATURE_MISMATCH: "the signature was not verified right",
+    Label.SIGNATURE_MISMATCH: "hmac_sha256 or verified is wrong",
     Label.WRONG_VALUE: "the slice of the seed string is wrong",
 }
 Expected = Mapping[str, tuple[object, Label]]
@@ -73,7 +73,7 @@ class WebhookHmacVerify(ContractWorld):
             self.judge({}, {})
         body, number = self.bodies[fetched], fetched + 1
         self.deliveries.append(self.issue(f"event_{number}", body, self.knob_ms("window_seconds")))
-        signature = self.forgery(body) if fetched == self.forged else signed(self.secret, body)
+        signature = self.forgery(body) if fetched == self.forged else hmac_hex(self.secret, body)
         numbers = (("X-Event-Sequence", str(number)), ("X-Events-Total", str(total)))
         return Reply(body, headers=(("X-Hub-Signature-256", f"sha256={signature}"), *numbers), media_type="application/json")
 
@@ -84,12 +84,16 @@ class WebhookHmacVerify(ContractWorld):
         sequence = given.get("event_sequence")
         if sequence is None:
             return self.final_ack(given)
-        if sequence is True or sequence != len(self.deliveries) or sequence == self.acked:
+        if isinstance(sequence, bool) or not isinstance(sequence, int | float):
+            raise Unreadable("event_sequence must be a number")
+        if not isinstance(given.get("verified") or False, bool):
+            raise Unreadable("verified must be true or false")
+        if sequence != len(self.deliveries) or sequence == self.acked:
             raise Violation(Label.VERSION_CONFLICT, "this event is not to be acknowledged now", status=409)
         body, genuine = self.bodies[self.acked], self.acked != self.forged
         self.judge(given, {
             "body_sha256": (self.deliveries[-1].expected_bytes_hash, Label.WRONG_HASH),
-            "hmac_sha256": (signed(self.secret, body), Label.SIGNATURE_MISMATCH),
+            "hmac_sha256": (hmac_hex(self.secret, body), Label.SIGNATURE_MISMATCH),
             "verified": (genuine, Label.SIGNATURE_MISMATCH),
         })  # fmt: skip
         self.acked += 1
@@ -103,7 +107,7 @@ class WebhookHmacVerify(ContractWorld):
         self.judge(given, {
             "hashes": (hashes, Label.WRONG_HASH),
             "anchor": (part, Label.WRONG_VALUE),
-            "chain": (hashlib.sha256(b"".join(self.bodies) + part.encode()).hexdigest(), Label.WRONG_HASH),
+            "chain": (sha256_hex(*self.bodies, part), Label.WRONG_HASH),
         })  # fmt: skip
         receipt = self.chance("receipt").hex(RECEIPT_CHARS)
         self.deliverable = receipt.encode()
@@ -119,21 +123,16 @@ class WebhookHmacVerify(ContractWorld):
         # compared as JSON text, where 1 is not true
         wrong = [(field, label) for field, (right, label) in expected.items() if compact(given[field]) != compact(right)]
         if not delivery.validate_validity(self.now):
-            raise delivery.expired(self.now, also=wrong[0][1] if wrong else None)
+            raise delivery.expired(self.now, also=wrong[0][1] if wrong else None, rule="the period of the delivery is over")
         for field, label in wrong:
             raise Violation(label, RULES[label], resource_id=delivery.contract_id, field=field)
 
     def forgery(self, body: bytes) -> str:
         """A signature for `body` that the sender did not make."""
-        right, at = signed(self.secret, body), self.chance("forgery").below(64)
+        right, at = hmac_hex(self.secret, body), self.chance("forgery").below(64)
         other_digit = right[:at] + f"{int(right[at], 16) ^ 1:x}" + right[at + 1 :]
-        other_key, other_bytes = signed(self.secret.hex().encode(), body), signed(self.secret, compact(json.loads(body)))
+        other_key, other_bytes = hmac_hex(self.secret.hex().encode(), body), hmac_hex(self.secret, compact(json.loads(body)))
         return self.chance("manner").choice((other_key, other_bytes, other_digit))
-
-
-def signed(key: bytes, body: bytes) -> str:
-    """The signature of a body, in hex."""
-    return hmac.new(key, body, hashlib.sha256).hexdigest()
 
 
 def event_body(draw: Stream) -> bytes:
