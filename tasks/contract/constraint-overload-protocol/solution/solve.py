@@ -1,6 +1,7 @@
 """Read the rules, gather the values in one session, and build one request that meets them all."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,14 +12,29 @@ from reading import anchor_slice
 Wait = Callable[[float], None]
 
 
+TOKEN = "the session_token of the current session, exactly as given"
+CHECKSUM = "the checksum of the current session, exactly as given, once percent-encoded for the query"
+SLICE = "the characters of the seed string that the instruction names"
+ID, VERSION = "the id of the available resource", "the version of the available resource"
+"""What rules ask for, in their words."""
+
+
 @dataclass
 class Download:
-    """The request that is to meet the rules."""
+    """The request that is to meet the rules: its headers, query and body by place, and under which name each thing stands."""
 
-    method: str = "POST"
-    headers: dict[str, str] = field(default_factory=dict)
-    query: dict[str, str] = field(default_factory=dict)
-    body: bytes = b""
+    method: str
+    kind: str
+    parts: dict[str, dict[str, str]] = field(default_factory=lambda: {"header": {}, "query": {}, "body": {}})
+    names: dict[str, tuple[str, str]] = field(default_factory=dict)
+    sent: bytes | None = None
+    """A body of another form, if any."""
+
+    def send(self, api: httpx.Client) -> httpx.Response:
+        """Send it."""
+        content = json.dumps(self.parts["body"]).encode() if self.sent is None else self.sent
+        headers = {"Content-Type": self.kind, **self.parts["header"]}
+        return api.request(self.method, "/api/download", params=self.parts["query"], headers=headers, content=content)
 
 
 @dataclass
@@ -70,8 +86,7 @@ def play(
             take(api, step, seen)
     made = build(seen, row(seen))
     edit(made, seen)
-    answer = api.request(made.method, "/api/download", params=made.query, headers=made.headers, content=made.body)
-    api.post("/submission", content=hand_in(answer.raise_for_status().content, seen))
+    api.post("/submission", content=hand_in(made.send(api).raise_for_status().content, seen))
 
 
 def take(api: httpx.Client, step: str, seen: Seen) -> None:
@@ -94,18 +109,24 @@ def take(api: httpx.Client, step: str, seen: Seen) -> None:
 
 def build(seen: Seen, row: dict[str, str]) -> Download:
     """The download by the rules; what no rule asks for is left out."""
-    session = seen.sessions[-1] if seen.sessions else {"region": ""}
-    values = {
-        "Content-Type": "application/json",
-        "X-Session-Token": seen.token,
-        "X-Seed-Anchor": seen.part,
-        "X-Catalog-Version": seen.catalog["catalog_version"],
-        "X-Region": session["region"],
-        "X-Request-Proof": f"{seen.part}:{seen.token[-8:]}",
-        "format": row["format"],
-        "checksum": seen.checksums[-1] if seen.checksums else "sha256:0",
+    known = {
+        TOKEN: seen.token,
+        CHECKSUM: seen.checksums[-1] if seen.checksums else "sha-256=::",
+        SLICE: seen.part,
+        ID: row["id"],
+        VERSION: row["version"],
+        "the format of the available resource": row["format"],
+        "the catalog_version of the catalogue": seen.catalog["catalog_version"],
+        "the region of the current session": seen.sessions[-1]["region"] if seen.sessions else "",
+        "the last 8 characters of the session_token": seen.token[-8:],
     }
-    named = {place: [rule["name"] for rule in seen.rules if rule["in"] == place] for place in ("header", "query")}
-    body = json.dumps({"resource": row["id"], "version": row["version"]}).encode()
-    headers, query = ({name: values[name] for name in named[place]} for place in ("header", "query"))
-    return Download("POST", headers, query, body)
+    made = Download("POST", "application/json")
+    for rule in seen.rules:
+        place, name, asked = rule["in"], rule["name"], rule["value"]
+        if place == "request":
+            made.method, _, made.kind = asked.partition(", with a body of the type ")
+            continue
+        joined = re.fullmatch(r"these parts in this order, joined by `(.)` alone: (.+)", asked)
+        made.names[asked] = place, name
+        made.parts[place][name] = joined[1].join(known[part] for part in joined[2].split("; ")) if joined else known[asked]
+    return made

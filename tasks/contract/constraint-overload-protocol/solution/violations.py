@@ -1,79 +1,57 @@
 """Clients that go wrong in one place each, with the label that place must earn."""
 
-import json
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 from urllib.parse import quote, urlencode
 
 import httpx
-from solve import Download, Seen, Wait, build, play, take
+from solve import CHECKSUM, ID, SLICE, TOKEN, VERSION, Download, Seen, Wait, play, take
 
 Edit = Callable[[Download, Seen], None]
 
 
-def header(name: str, change: Callable[[str], str | None]) -> Edit:
-    """Change one header; None leaves it out."""
+def change(asked: str, how: Callable[[str], str | None]) -> Edit:
+    """Change what stands where a rule asks for this; None leaves it out."""
 
     def edit(made: Download, seen: Seen) -> None:
-        value = change(made.headers.pop(name))
+        place, name = made.names[asked]
+        value = how(made.parts[place].pop(name))
         if value is not None:
-            made.headers[name] = value
-
-    return edit
-
-
-def checksum(change: Callable[[str], str | None]) -> Edit:
-    """Change the checksum; None leaves it out."""
-
-    def edit(made: Download, seen: Seen) -> None:
-        value = change(made.query.pop("checksum"))
-        if value is not None:
-            made.query["checksum"] = value
-
-    return edit
-
-
-def body(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Edit:
-    """Change the body."""
-
-    def edit(made: Download, seen: Seen) -> None:
-        made.body = json.dumps(change(json.loads(made.body))).encode()
+            made.parts[place][name] = value
 
     return edit
 
 
 def last_rule_forgotten(made: Download, seen: Seen) -> None:
     """A client that loses the last of the plain headers in the list."""
-    plain = [name for name in made.headers if name not in ("Content-Type", "X-Session-Token")]
-    del made.headers[plain[-1]]
+    plain = [name for name in made.parts["header"] if name != "X-Session-Token"]
+    del made.parts["header"][plain[-1]]
 
 
 def as_form(made: Download, seen: Seen) -> None:
     """A client that sends a form, as curl does unless told otherwise."""
-    made.body = urlencode(json.loads(made.body)).encode()
-    made.headers["Content-Type"] = "application/x-www-form-urlencoded"
+    made.sent, made.kind = urlencode(made.parts["body"]).encode(), "application/x-www-form-urlencoded"
 
 
 def by_get(made: Download, seen: Seen) -> None:
     """A client for which a download is a GET."""
-    made.method, made.body = "GET", b""
+    made.method, made.sent = "GET", b""
 
 
 def archived_version(made: Download, seen: Seen) -> None:
     """A client that takes the version from another row."""
     other = next(row for row in seen.catalog["resources"] if row["status"] != "available")
-    made.body = json.dumps({"resource": seen.row["id"], "version": other["version"]}).encode()
+    change(VERSION, lambda value: other["version"])(made, seen)
 
 
 def first_session(made: Download, seen: Seen) -> None:
     """A client that goes on with the token of a session that a later one ended."""
-    made.headers["X-Session-Token"] = seen.sessions[0]["session_token"]
+    change(TOKEN, lambda value: seen.sessions[0]["session_token"])(made, seen)
 
 
 def first_checksum(made: Download, seen: Seen) -> None:
     """A client that keeps the checksum of the session before."""
-    made.query["checksum"] = seen.checksums[0]
+    change(CHECKSUM, lambda value: seen.checksums[0])(made, seen)
 
 
 def highest(seen: Seen) -> dict[str, str]:
@@ -109,7 +87,8 @@ def unread_docs(api: httpx.Client, instruction: str, wait: Wait) -> None:
     seen = Seen("")
     for step in ("session", "catalog", "checksum"):
         take(api, step, seen)
-    api.post("/api/download", content=build(seen, seen.row).body, headers={"X-Session-Token": seen.token})
+    chosen = {"id": seen.row["id"], "version": seen.row["version"], "checksum": seen.checksums[0]}
+    api.post("/api/download", json=chosen, headers={"X-Session-Token": seen.token})
 
 
 VIOLATIONS = {
@@ -117,9 +96,9 @@ VIOLATIONS = {
     "latest_first": ("SHORTCUT_TAKEN", partial(play, steps="docs session catalog latest checksum")),
     "unread_docs": ("MISSING_CONSTRAINT", unread_docs),
     "last_rule_forgotten": ("MISSING_CONSTRAINT", partial(play, edit=last_rule_forgotten)),
-    "no_slice": ("MISSING_CONSTRAINT", partial(play, edit=header("X-Seed-Anchor", lambda value: None))),
-    "no_checksum": ("MISSING_CONSTRAINT", partial(play, edit=checksum(lambda value: None))),
-    "no_version": ("MISSING_CONSTRAINT", partial(play, edit=body(lambda sent: {"resource": sent["resource"]}))),
+    "no_slice": ("MISSING_CONSTRAINT", partial(play, edit=change(SLICE, lambda value: None))),
+    "no_checksum": ("MISSING_CONSTRAINT", partial(play, edit=change(CHECKSUM, lambda value: None))),
+    "no_version": ("MISSING_CONSTRAINT", partial(play, edit=change(VERSION, lambda value: None))),
     "by_get": ("MISSING_CONSTRAINT", partial(play, edit=by_get)),
     "as_form": ("MISSING_CONSTRAINT", partial(play, edit=as_form)),
     "no_session": ("MISSING_CONSTRAINT", partial(play, steps="docs catalog")),
@@ -129,16 +108,21 @@ VIOLATIONS = {
         "MISSING_CONSTRAINT",
         partial(play, steps="docs session catalog checksum session"),
     ),
-    "no_session_token": ("MISSING_TOKEN", partial(play, edit=header("X-Session-Token", lambda value: None))),
+    "no_session_token": ("MISSING_TOKEN", partial(play, edit=change(TOKEN, lambda value: None))),
     "archived_version": ("WRONG_VALUE", partial(play, edit=archived_version)),
     "highest_version": ("WRONG_VALUE", partial(play, row=highest)),
     "first_row": ("WRONG_VALUE", partial(play, row=first_row)),
+    "other_resource": ("WRONG_VALUE", partial(play, edit=change(ID, lambda value: "res_00000000"))),
     "shifted_slice": ("WRONG_VALUE", partial(play, shift=1)),
-    "visible_token": ("WRONG_VALUE", partial(play, edit=header("X-Session-Token", lambda value: value[:12] + "..."))),
-    "clipped_token": ("MUTATED_TOKEN", partial(play, edit=header("X-Session-Token", lambda value: value[:16]))),
-    "clipped_checksum": ("MUTATED_TOKEN", partial(play, edit=checksum(lambda value: value[:39]))),
-    "bare_checksum": ("MUTATED_TOKEN", partial(play, edit=checksum(lambda value: value.removeprefix("sha256:")))),
-    "twice_encoded_checksum": ("MUTATED_TOKEN", partial(play, edit=checksum(lambda value: quote(value, safe="")))),
+    "visible_token": ("WRONG_VALUE", partial(play, edit=change(TOKEN, lambda value: value[:12] + "..."))),
+    "clipped_token": ("MUTATED_TOKEN", partial(play, edit=change(TOKEN, lambda value: value[:16]))),
+    "clipped_checksum": ("MUTATED_TOKEN", partial(play, edit=change(CHECKSUM, lambda value: value[:39]))),
+    "bare_checksum": (
+        "MUTATED_TOKEN",
+        partial(play, edit=change(CHECKSUM, lambda value: value.strip(":").removeprefix("sha-256=:"))),
+    ),
+    "twice_encoded_checksum": ("MUTATED_TOKEN", partial(play, edit=change(CHECKSUM, lambda value: quote(value, safe="")))),
+    "unencoded_checksum": ("MUTATED_TOKEN", partial(play, edit=change(CHECKSUM, lambda value: value.replace("+", " ")))),
     "checksum_of_the_first_session": (
         "MUTATED_TOKEN",
         partial(play, steps="docs session checksum session catalog checksum", edit=first_checksum),
@@ -152,13 +136,10 @@ VIOLATIONS = {
     "two_detours": ("EXPIRED_BEFORE_USE", partial(play, steps="session docs catalog checksum docs catalog")),
     "late_and_clipped": (
         "EXPIRED_BEFORE_USE",
-        partial(play, linger=("download", over), edit=header("X-Session-Token", lambda value: value[:16])),
+        partial(play, linger=("download", over), edit=change(TOKEN, lambda value: value[:16])),
     ),
     "file_with_newline": ("WRONG_VALUE", partial(play, hand_in=lambda content, seen: content + b"\n")),
 }
 
 CELLS = {"validity": "late_download", "integrity": "clipped_token", "both": "late_and_clipped"}
 """Proposition 1: which of these fails only in time, only in bytes, in both."""
-
-MUTATED = {"decode": "SUCCESS"}
-"""The checksum is compared after it was decoded once, and what decode unescapes may stand unescaped."""

@@ -21,6 +21,11 @@ def handy(links: list[Link], now: datetime) -> Link:
     return min(links, key=lambda link: len(link.url))
 
 
+def longest(links: list[Link], now: datetime) -> Link:
+    """A client that takes the longest address for the real one."""
+    return max(links, key=lambda link: len(link.url))
+
+
 def freshest_ended(links: list[Link], now: datetime) -> Link:
     """A client that takes a link which ended not long ago for one that works."""
     return max((link for link in links if link.until < now), key=lambda link: link.until)
@@ -46,6 +51,7 @@ VIOLATIONS = {
     "first_link": ("EXPIRED_BEFORE_USE", partial(play, choose=first)),
     "last_link": ("EXPIRED_BEFORE_USE", partial(play, choose=last)),
     "shortest_link": ("EXPIRED_BEFORE_USE", partial(play, choose=handy)),
+    "longest_link": ("EXPIRED_BEFORE_USE", partial(play, choose=longest)),
     "freshest_ended_link": ("EXPIRED_BEFORE_USE", partial(play, choose=freshest_ended)),
     "ended_link_clipped": ("EXPIRED_BEFORE_USE", partial(play, choose=first, change=lambda url: url[:1000])),
     "clipped_at_8192": ("MUTATED_TOKEN", partial(play, change=lambda url: url[:8192])),

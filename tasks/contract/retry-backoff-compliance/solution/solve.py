@@ -30,6 +30,7 @@ def play(
     pace: Callable[[float, float, int], float] = exactly,
     show: Show = lambda token, tokens: token,
     errand: Callable[[int], str | None] = lambda number: None,
+    detour: Callable[[int], str | None] = lambda number: None,
     edit: Callable[[list[str]], Any] = lambda items: items,
     left_out: int = 0,
     without: str = "",
@@ -38,12 +39,13 @@ def play(
 ) -> None:
     """The whole flow, with a seam at every place where a client can go wrong.
 
-    `pace(told, cost, attempt)` is the wait after a 503; `errand(number)` is what to ask for meanwhile; `left_out` items are
-    never asked for.
+    `pace(told, cost, attempt)` is the wait after a 503; `errand(number)` is what to ask for before it, `detour(number)` after
+    it; `left_out` items are never asked for.
     """
     count, cost = announced(instruction)
     numbers = range(1, count + 1 - left_out)
-    items = [fetch(api, number, wait, lambda told, n: pace(told, cost, n), show, errand) for number in numbers]
+    ways = (lambda told, n: pace(told, cost, n), show, errand, detour)
+    items = [fetch(api, number, wait, *ways) for number in numbers]
     headers = {"X-Seed-Anchor": anchor_slice(instruction, shift)}
     headers.pop(without, None)
     answer = api.post("/api/complete", json={"items": edit(items)}, headers=headers).raise_for_status()
@@ -57,6 +59,7 @@ def fetch(
     pace: Callable[[float, int], float],
     show: Show,
     errand: Callable[[int], str | None],
+    detour: Callable[[int], str | None],
 ) -> str:
     """The data of one item, asked for until it is there, at most twelve times."""
     tokens: list[str] = []
@@ -70,6 +73,8 @@ def fetch(
             api.get(path)
         if (seconds := pace(float(answer.headers["Retry-After"]), attempt)) > 0:
             wait(seconds)
+        if path := detour(number):
+            api.get(path)
     raise TimeoutError(number)
 
 

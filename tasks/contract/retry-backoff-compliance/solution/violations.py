@@ -40,10 +40,14 @@ VIOLATIONS = {
     "impatient_at_the_end": ("BACKOFF_VIOLATION", paced(lambda told, attempt: told if told < 20 else 15)),
     "errand_meanwhile": ("BACKOFF_VIOLATION", partial(play, errand=other_item)),
     "checked_meanwhile": ("BACKOFF_VIOLATION", partial(play, errand=lambda number: f"/api/data/{number}")),
+    "other_item_just_before": (
+        "BACKOFF_VIOLATION",
+        partial(play, pace=lambda told, cost, attempt: told - 2 * cost, detour=other_item),
+    ),
+    "rounds": ("BACKOFF_VIOLATION", rounds),
     "waited_twice": ("EXPIRED_BEFORE_USE", paced(lambda told, attempt: told * 2)),
     "five_seconds_to_be_safe": ("EXPIRED_BEFORE_USE", paced(lambda told, attempt: told + 5)),
     "just_too_late": ("EXPIRED_BEFORE_USE", paced(lambda told, attempt: told + 1)),
-    "rounds": ("EXPIRED_BEFORE_USE", rounds),
     "late_and_clipped": (
         "EXPIRED_BEFORE_USE",
         partial(play, pace=lambda told, cost, attempt: told + 5, show=lambda token, tokens: token[:16]),

@@ -1,4 +1,4 @@
-"""Read the windows, wait until a token and a report fit between them, then take both at once."""
+"""Read the windows, wait for the first gap in which a token and a report fit, then take both at once."""
 
 import re
 from collections.abc import Callable

@@ -4,7 +4,7 @@ import json
 from functools import partial
 from urllib.parse import quote
 
-from solve import Status, play
+from solve import Status, planned, play
 
 
 def as_told(status: Status) -> float:
@@ -15,6 +15,17 @@ def as_told(status: Status) -> float:
 def until(place: str, offset: float, status: Status) -> float:
     """The wait until so long after the start or the end of the second window."""
     return status["maintenance"][1][place] + offset - status["now"]
+
+
+def for_the_end(status: Status) -> float:
+    """A client that waits until all maintenance is over, which the budget does not allow."""
+    return status["maintenance"][-1]["end"] - status["now"]
+
+
+def late_in_the_gap(status: Status) -> float:
+    """A client that finds the right gap, and comes when it is too late in it for a report."""
+    fits = status["now"] + planned(status)
+    return min(window["start"] for window in status["maintenance"] if window["start"] > fits) - status["now"] - 15
 
 
 def on_the_dot(status: Status) -> float:
@@ -35,10 +46,12 @@ VIOLATIONS = {
     "ran_into_the_second": ("SCHEDULED_UNAVAILABLE", partial(play, pause=as_told, linger=partial(until, "start", -2))),
     "in_the_second": ("SCHEDULED_UNAVAILABLE", partial(play, pause=as_told, linger=partial(until, "start", 1))),
     "a_second_too_early": ("SCHEDULED_UNAVAILABLE", partial(play, pause=as_told, linger=partial(until, "end", -1))),
-    "kept_token": ("EXPIRED_BEFORE_USE", partial(play, pause=as_told, linger=partial(until, "end", 0))),
-    "late_token": ("EXPIRED_BEFORE_USE", partial(play, linger=lambda status: 60)),
+    "late_in_the_gap": ("SCHEDULED_UNAVAILABLE", partial(play, pause=late_in_the_gap)),
+    "waited_for_the_end": ("OTHER", partial(play, pause=for_the_end)),
+    "kept_token": ("EXPIRED_BEFORE_USE", partial(play, pause=as_told, linger=planned)),
+    "late_token": ("EXPIRED_BEFORE_USE", partial(play, linger=lambda status: 30)),
     "token_on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, linger=on_the_dot)),
-    "late_and_clipped": ("EXPIRED_BEFORE_USE", partial(play, linger=lambda status: 60, mangle=lambda token: token[:16])),
+    "late_and_clipped": ("EXPIRED_BEFORE_USE", partial(play, linger=lambda status: 30, mangle=lambda token: token[:16])),
     "no_status": ("MISSING_CONSTRAINT", partial(play, takes=0)),
     "no_slice": ("MISSING_CONSTRAINT", partial(play, without="X-Seed-Anchor")),
     "no_token": ("MISSING_TOKEN", partial(play, without="X-Status-Token")),

@@ -1,9 +1,10 @@
-"""The one live link is the longest on a long page: choose it by its date, then carry 12,000 characters unchanged.
+"""The one live link stands on a long page beside ended ones: choose it by its date, then carry 12,000 characters unchanged.
 
 A file on three to five mirrors. Each mirror's link is presigned (after AWS Signature Version 4) and has a date beside it; all
-but one ended before the page was made. The live one has 8,192 random bytes of payload, the ended ones 1 KB each, other ids and
-sound signatures; it stands neither first nor last in the list, and the list stands at the end of a long page. Option `tier`
-gives a live link of about 2,000, 6,000 or 12,000 characters; RFC 9110 section 4.1 asks for 8,000 octets at the least.
+but one ended before the page was made. The live one has 8,192 random bytes of payload, one of the ended ones a little more, the
+others 1 KB each; all have other ids and sound signatures, so neither length nor markup tells which one lives. It stands neither
+first nor last in the list, and the list stands at the end of a long page. Option `tier` gives a live link of about 2,000, 6,000
+or 12,000 characters; RFC 9110 section 4.1 asks for 8,000 octets at the least.
 Time: every request costs 2 s. The right order uses the link 4 s after its issue (life 270 to 300 s by seed) and the precheck
 token 2 s after its (95 to 105 s); the whole budget of 10 requests takes 20 s, so no order of requests loses a window, only a
 wait does: 105 s after the precheck, or 300 s before it. The ended links ended an hour to 20 days before the start, so none of
@@ -27,13 +28,13 @@ TIERS = {"2k": 1312, "6k": 4096, "12k": 8192}
 ENDED = (2, 4)
 """Range of links that have ended."""
 
-ENDED_BYTES = 1024
-"""Random bytes of payload in each of them."""
+ENDED_BYTES, LONGER = 1024, (192, 384)
+"""Random bytes of payload in each of them but one, and how many more than the live link that one has."""
 
 AGES_S = (3600, 20 * 24 * 3600)
 """Range of how long ago they ended."""
 
-BLOCKS = (36, 48)
+BLOCKS = (20, 32)
 """Range of lines in the page's list of block digests."""
 
 CITIES = ("Aarhus", "Bergen", "Cork", "Delft", "Espoo", "Faro", "Graz", "Haifa", "Izmir", "Jena", "Kaunas", "Lucca")
@@ -49,7 +50,9 @@ class ExtremeUrlLength(PrecheckedDownload):
         draw = self.chance("mirrors")
         count = draw.between(*ENDED)
         ids = draw.sample([name for name in (f"file_{n:02x}" for n in range(256)) if name != self.resource_id], count)
-        self.ended = [self.ended_link(name, draw.between(*AGES_S)) for name in ids]
+        sizes = [ENDED_BYTES] * (count - 1) + [self.payload_bytes() + draw.between(*LONGER)]
+        draw.shuffle(sizes)
+        self.ended = [self.ended_link(name, draw.between(*AGES_S), size) for name, size in zip(ids, sizes, strict=True)]
         self.place = draw.between(1, count - 1)
         self.cities = draw.sample(CITIES, count + 1)
         self.label = draw.choice(LABELS)
@@ -59,11 +62,11 @@ class ExtremeUrlLength(PrecheckedDownload):
         """As the tier says."""
         return TIERS[str(self.options["tier"])]
 
-    def ended_link(self, resource_id: str, age_s: int) -> Presigned:
+    def ended_link(self, resource_id: str, age_s: int, payload_bytes: int) -> Presigned:
         """A link that was as good as the live one until it ended, `age_s` seconds before the start."""
         return presign(
             self.chance(f"ended-{resource_id}"), resource_id, issued_at=-age_s * 1000 - self.link_ms, ttl_ms=self.link_ms,
-            expires_text=self.unix_at(-age_s * 1000), payload_bytes=ENDED_BYTES,
+            expires_text=self.unix_at(-age_s * 1000), payload_bytes=payload_bytes,
         )  # fmt: skip
 
     def reachable(self) -> list[Presigned]:
@@ -74,12 +77,11 @@ class ExtremeUrlLength(PrecheckedDownload):
         """A long list of digests, then the mirrors with their links and dates."""
         blocks = "\n".join(f"block {number:03d} {digest}" for number, digest in enumerate(self.digests))
         links = [*self.ended[: self.place], link, *self.ended[self.place :]]
-        mirrors = "\n".join(self.row(city, made, made is link) for city, made in zip(self.cities, links, strict=True))
+        mirrors = "\n".join(self.row(city, made) for city, made in zip(self.cities, links, strict=True))
         head = f"<!doctype html>\n<title>Mirrors</title>\n<h2>Blocks</h2>\n<pre>\n{blocks}\n</pre>\n"
         return f"{head}<h2>Mirrors</h2>\n<ul>\n{mirrors}\n</ul>\n"
 
-    def row(self, city: str, link: Presigned, live: bool) -> str:
+    def row(self, city: str, link: Presigned) -> str:
         """One mirror."""
-        element = "download" if live else f"mirror-{city.lower()}"
         address, until = escape(BASE_URL + link.text), self.date_at(link.contract.expires_at)
-        return f'<li>{city}: <a id="{element}" href="{address}">{self.label}</a>, works until {until}</li>'
+        return f'<li>{city}: <a id="mirror-{city.lower()}" href="{address}">{self.label}</a>, works until {until}</li>'

@@ -38,7 +38,8 @@ class PresignedUrlDownload(ContractWorld):
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
-        return {**self.slice_facts(), "download_seconds": self.manifest.cost_ms("download") // 1000}
+        seconds = {f"{name}_seconds": self.manifest.cost_ms(name) // 1000 for name in ("page", "precheck", "download")}
+        return {**self.slice_facts(), **seconds}
 
     @get("/task", cost="page")
     def page(self, call: Call) -> Reply:

@@ -8,15 +8,17 @@ until t + w + 2 s, half-open at both ends. A request takes 1 s, so who waits exa
 waits w - 1 s arrives on the dot; half of w is early by the third rung, twice w is late on the first one or the second.
 Six items take 374 s at most (57 + 5 s each, then two requests) of 450 s: one ladder may be climbed twice.
 Choices where the contract leaves one:
-1. the service as a whole asks to be left alone: while a Retry-After runs, a request for any item is early (BACKOFF_VIOLATION),
-   so waits can't be put inside one another; the ladder that the wait belongs to then starts anew, no other one does;
-2. too late is past the end of the retry token: EXPIRED_BEFORE_USE, and the ladder starts anew;
-3. back-off is judged before the token: who must stay away is told nothing else;
+1. the service as a whole asks to be left alone: while a Retry-After runs, a request for any item is early, and after it only
+   the item that was put off can be asked for. Both are BACKOFF_VIOLATION, so waits can't be put inside one another;
+2. too late is past the end of the retry token: EXPIRED_BEFORE_USE;
+3. back-off is judged before the token: who must stay away is told nothing else. An appointment that was not kept, for whatever
+   reason, is over, and its ladder starts anew, with a request that needs no token; the instruction is silent on this, since
+   no way leads back to success;
 4. a scripted 503 is `protocol`, an early request is a violation; no page discloses a ladder (as upstream did);
 5. an item once given is given again; the order of items is free;
 6. the deliverable is `receipt`, drawn from the seed and given out by the completion alone.
-Order of judgement for an item: back-off, token present, window, bytes. For the completion: all items given, header and list
-present and whole, items, slice.
+Order of judgement for an item: back-off, the right item, token present, window, bytes. For the completion: all items given,
+header and list present and whole, items, slice.
 """
 
 from worlds.contract.checks import check_header, require_fields, require_headers
@@ -45,9 +47,9 @@ class RetryBackoffCompliance(ContractWorld):
         self.waits = [[wait - self.tolerance_ms for wait in item] for item in waits]
         self.ladders = [Ladder(item) for item in self.waits]
         self.draw_slice()
-        self.retries: dict[int, Contract] = {}
         self.given: set[int] = set()
-        self.put_off, self.free_at, self.tokens_made = 0, 0, 0
+        self.put_off: tuple[int, Contract] | None = None
+        self.tokens_made = 0
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
@@ -60,38 +62,31 @@ class RetryBackoffCompliance(ContractWorld):
     def item(self, call: Call) -> Reply:
         """One item, or the next wait on the way to it."""
         index = self.index(call.params["number"])
-        self.stay_away()
-        if index in self.retries:
-            self.keep_appointment(index, call)
+        if self.put_off is not None:
+            self.keep_appointment(index, call, *self.put_off)
         wait_ms = self.ladders[index].climb(self.now)
         if wait_ms is not None:
             return self.refuse(index, wait_ms)
         self.given.add(index)
         return Reply({"item": index + 1, "data": self.data[index]})
 
-    def stay_away(self) -> None:
-        """Raise while a Retry-After is running, whichever item it was told for; that item's ladder starts anew."""
-        if self.now < self.free_at:
-            self.free_at = 0
-            del self.retries[self.put_off]
-            # early for this ladder too: it raises, and begins at its first rung
-            self.ladders[self.put_off].climb(self.now)
-
-    def keep_appointment(self, index: int, call: Call) -> None:
-        """Check the retry token of an item and use it up; when it has run out, the ladder starts anew."""
-        appointed = self.retries[index]
-        if not appointed.validate_validity(self.now):
-            del self.retries[index]
-            self.ladders[index] = Ladder(self.waits[index])
-        self.redeem(appointed, call.header("X-Retry-Token"), "header X-Retry-Token")
-        del self.retries[index]
+    def keep_appointment(self, index: int, call: Call, item: int, token: Contract) -> None:
+        """Check a request against the last 503: time, item, token. It counts once; not kept, the item's ladder starts anew."""
+        ladder, self.put_off = self.ladders[item], None
+        self.ladders[item] = Ladder(self.waits[item])
+        if self.now < token.expires_at - 2 * self.tolerance_ms:
+            # early for this ladder too: it raises
+            ladder.climb(self.now)
+        if index != item:
+            raise Violation(Label.BACKOFF_VIOLATION, "the item that was put off must come next", status=409, field="item")
+        self.redeem(token, call.header("X-Retry-Token"), "header X-Retry-Token")
+        self.ladders[item] = ladder
 
     def refuse(self, index: int, wait_ms: int) -> Reply:
         """The planned 503: a wait, less the tolerance `wait_ms`, and a token for the request after it."""
-        self.put_off, self.free_at = index, self.now + wait_ms
         self.tokens_made += 1
         token = self.chance("token").base64(25)
-        self.retries[index] = self.issue(f"retry_{self.tokens_made}", token, wait_ms + 2 * self.tolerance_ms)
+        self.put_off = index, self.issue(f"retry_{self.tokens_made}", token, wait_ms + 2 * self.tolerance_ms)
         after = (("Retry-After", f"{(wait_ms + self.tolerance_ms) // 1000}"),)
         return protocol(503, "the item is not ready yet", body={"item": index + 1, "retry_token": token}, headers=after)
 

@@ -1,12 +1,15 @@
 """Announced downtime is to be planned around: start only what ends before the next window (RFC 9110 section 15.6.4).
 
-The service is down in two windows, which its status announces from the first answer on: [0, W), W of 60 to 120 s by seed, and
-again 17 to 20 s after it reopens, for 9 to 14 s. A report takes 20 s, in all of which the service must be up; one that touches
-a window is answered 503 with Retry-After (section 10.2.3), and that is a violation, for the status says when the service is up.
+The service is down in three or four windows, which its status announces from the first answer on: [0, W), W of 60 to 120 s by
+seed, one or two of 9 to 14 s, and a last one that outlasts the budget of 300 s. Of the gaps between them one lasts 54 to 70 s,
+the others 17 to 20 s: the long one is the second of two or three, or the third, by seed. A report takes 20 s, in all of which
+the service must be up; one that touches a window is answered 503 with Retry-After (section 10.2.3), and that is a violation,
+for the status says when the service is up.
 The arithmetic: who waits as told by the first status has a token at W + 1 s and a report at W + 21 s, inside or past a window
 that starts by W + 20 s. Who keeps that token, which lives 45 s, can have the report at W + 46 s at the earliest: too late by
-one instant at least. Who plans for the end of the second window needs 21 s more, at most 175 s in all. Both windows' ends are
-in no text, only in the status.
+one instant at least. Who waits for the end of all maintenance gets nothing any more. Who compares gaps comes at the start of
+the long one, by 188 s, needs 21 s there, and has 32 s to spare before the next window, 24 s before the token ends. No text
+tells windows, only the status.
 Choices where the contract leaves one:
 1. the service must be up at every moment from the sending of a request to its answer, both included;
 2. a status while the service is down gives no token, so at least one must be asked when it is up: that is the step to take;
@@ -23,21 +26,30 @@ from worlds.contract.world import ContractWorld, compact
 from worlds.core.calls import Call, Reply, Violation, get
 from worlds.core.chance import Stream
 
-GAP_S, SECOND_S = (17, 20), (9, 14)
-"""Range of the time between the windows, and of the second one's length, in seconds; together at least 26."""
+SHORT_S, LONG_S, DOWN_S = (17, 20), (54, 70), (9, 14)
+"""Range of a gap that is too short, of the one that fits, and of a middle window, in seconds."""
+
+ORDERS = ((SHORT_S, LONG_S), (SHORT_S, SHORT_S, LONG_S), (SHORT_S, LONG_S, SHORT_S))
+"""Gaps between the windows, one of which fits."""
+
+LAST_S = (60, 600)
+"""Range of how long after the budget the last window ends, in seconds."""
 
 SITES = ("Aarhus", "Bilbao", "Gdansk", "Izmir", "Leuven", "Porto", "Tartu", "Zadar")
 
 
 class ScheduledMaintenance(ContractWorld):
-    """One report between two windows of downtime."""
+    """One report in the one gap of downtime that is long enough."""
 
     def prepare(self) -> None:
         """Draw windows, report and slice; the first token comes with the first status of a service that is up."""
         draw, least = self.chance("windows"), round(self.knob("downtime_seconds"))
-        reopens = least + draw.between(0, least)
-        again = reopens + draw.between(*GAP_S)
-        self.windows = [(0, reopens * 1000), (again * 1000, (again + draw.between(*SECOND_S)) * 1000)]
+        self.windows = [(0, (least + draw.between(0, least)) * 1000)]
+        for gap in self.chance("order").choice(ORDERS):
+            start = self.windows[-1][1] + draw.between(*gap) * 1000
+            self.windows.append((start, start + draw.between(*DOWN_S) * 1000))
+        outlasts = round(self.manifest.budgets.virtual_seconds) + draw.between(*LAST_S)
+        self.windows[-1] = (self.windows[-1][0], outlasts * 1000)
         self.content = compact(draw_report(self.chance("report")))
         self.draw_slice()
         self.token = Credential(self, "status_token")
@@ -62,7 +74,7 @@ class ScheduledMaintenance(ContractWorld):
         """The report, if the service is up for as long as it takes, and token and slice hold."""
         if (up_at := self.down_until(self.now - self.manifest.cost_ms("report"))) is not None:
             later = (("Retry-After", str(whole_seconds(max(0, up_at - self.now)))),)
-            rule = "the service is, or goes, under announced maintenance in this time"
+            rule = "maintenance overlaps the time that this request takes"
             raise Violation(Label.SCHEDULED_UNAVAILABLE, rule, status=503, headers=later, up_at_s=up_at / 1000)
         if self.token.current is None:
             raise Violation(Label.MISSING_CONSTRAINT, "a status of the service that is up must come first", field="status")

@@ -1,4 +1,4 @@
-"""A bearer token dies in the middle of the work: refresh it in time, and sign with the new one (RFC 6750, RFC 6749).
+"""A bearer token dies in the middle of the work: refresh it before that, and sign with the new one (RFC 6750, RFC 6749).
 
 List, select, download with one bearer token (RFC 6750 section 2.1). A refresh (RFC 6749 section 6) gives the next generation
 and revokes the one before. A token lives 48 to 62 s by seed and can be refreshed for 30 s more; list and select take 35 s
@@ -17,7 +17,7 @@ Choices where the contract leaves one:
 Order of judgement: token present, steps taken, headers present, token (window, bytes), item or proof.
 """
 
-from worlds.contract.checks import bearer, check_header, check_value, require_headers
+from worlds.contract.checks import bearer, check_header, require_headers
 from worlds.contract.credentials import Credential, Generation
 from worlds.contract.gates import TAIL
 from worlds.contract.labels import Label
@@ -33,6 +33,7 @@ KINDS = ("archive", "dataset", "manual")
 RULES = {"largest": "bytes", "smallest": "bytes", "newest": "modified", "oldest": "modified"}
 """Which item to select, and by which field."""
 
+CHALLENGE = (("WWW-Authenticate", "Bearer"),)
 Item = dict[str, object]
 
 
@@ -61,8 +62,7 @@ class TokenRefreshWorkflow(ContractWorld):
         if not self.access.generations:
             self.new_token()
         first = self.access.generations[0]
-        left_ms = max(0, first.contract.expires_at - self.now)
-        return {"token": first.text, "expires_in": left_ms // 1000, "generation": 0}
+        return {"token": first.text, "expires_in": max(0, first.contract.expires_at - self.now) // 1000, "generation": 0}
 
     @post("/api/refresh", headers=("Authorization",))
     def refresh(self, call: Call) -> dict[str, object]:
@@ -85,7 +85,8 @@ class TokenRefreshWorkflow(ContractWorld):
         """The choice of one item, which must be the right one."""
         self.require(call, list=self.listed)
         self.authorise(call, self.access)
-        check_value(call.params["item"], self.right, "the item")
+        if call.params["item"] != self.right:
+            raise Violation(Label.WRONG_VALUE, "this is not the item asked for", field="item")
         self.selected = True
         return {"selected": self.right}
 
@@ -110,8 +111,7 @@ class TokenRefreshWorkflow(ContractWorld):
     def require(self, call: Call, **taken: bool) -> None:
         """Raise unless a token is there and each of these steps was taken."""
         if bearer(call) is None or not self.access.generations:
-            challenge = (("WWW-Authenticate", "Bearer"),)
-            raise Violation(Label.MISSING_TOKEN, "the bearer token is missing", status=401, headers=challenge)
+            raise Violation(Label.MISSING_TOKEN, "the bearer token is missing", status=401, headers=CHALLENGE)
         for step, done in taken.items():
             if not done:
                 raise Violation(Label.MISSING_CONSTRAINT, f"a {step} must come first", field=step)
