@@ -1,4 +1,4 @@
-"""Each token right before its first use: then no download ends anything that is still needed."""
+"""Each token right before its use, derived once, refreshed when it has ended; nothing is asked for that may end unused."""
 
 import hashlib
 import re
@@ -23,6 +23,7 @@ class Holder:
     def __init__(self, api: httpx.Client, parent: dict[str, str]) -> None:
         self.api, self.parent = api, parent
         self.tokens: dict[str, str] = {}
+        self.ended: set[str] = set()
         self.carry: Callable[[str], str | None] = lambda token: token
         self.under: Callable[[str], str] = lambda name: parent[name]
 
@@ -37,14 +38,17 @@ class Holder:
         return {"Authorization": f"Bearer {token}"} if token else {}
 
     def need(self, name: str) -> None:
-        """Derive the token of a name, and of what is above it, unless it is there."""
-        if name not in self.tokens:
+        """Derive or refresh the token of a name, and of what is above it, unless it is there and alive."""
+        if name != ROOT:
             self.need(self.parent[name])
-            self.ask(name)
+            if name not in self.tokens or name in self.ended:
+                self.ask(name, "refresh" if name in self.tokens else "derive")
 
     def ask(self, name: str, how: str = "derive") -> None:
         """Derive or refresh one token."""
         self.tokens[name] = self.post(f"/token/{how}", self.under(name), {"token_id": name})["token"]
+        self.ended.discard(name)
+        self.ended |= {below for below, above in self.parent.items() if above == name and below in self.tokens}
 
 
 def play(
@@ -56,7 +60,7 @@ def play(
     order: Callable[[list[str]], list[str]] = lambda resources: resources,
     ahead: Callable[[list[str]], list[str]] = lambda resources: [],
     before: Callable[[Holder, str], None] = lambda holder, name: None,
-    after: Callable[[Holder, str, list[str]], None] = lambda holder, name, ended: None,
+    after: Callable[[Holder, list[str]], None] = lambda holder, ended: holder.ended.update(ended),
     shown: Callable[[Holder, str, list[str]], str] = lambda holder, name, done: name,
     under: Callable[[str, str], str] = lambda name, parent: parent,
     carry: Callable[[str], str | None] = lambda token: token,
@@ -69,9 +73,9 @@ def play(
 ) -> None:
     """The whole flow, with a seam at every place where a client can go wrong.
 
-    `ahead` names what is derived first; `before` and `after` run around each download; `shown` names the owner of the token
-    that a download carries; `carry` changes tokens from the first download on; `linger` waits before a download ("1", "2", ...)
-    or the completion.
+    `ahead` names what is derived first; `before` and `after` run around each download, and the latter notes what it ended;
+    `shown` names the owner of the token that a download carries; `carry` changes tokens from the first download on; `linger`
+    waits before a download ("1", "2", ...) or the completion.
     """
     parent, resources = read_tree(instruction), order(read_order(instruction))
     holder = Holder(api, parent)
@@ -93,7 +97,7 @@ def play(
         receipts.append(got["receipt"])
         nonces.append(got["nonce"])
         done.append(name)
-        after(holder, name, got["ended"])
+        after(holder, got["ended"])
     if linger[0] == "complete":
         wait(linger[1])
     proof = hashlib.sha256(proved(done, receipts, anchor_slice(instruction)).encode()).hexdigest()

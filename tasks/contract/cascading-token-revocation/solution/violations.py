@@ -1,6 +1,6 @@
 """Clients that go wrong in one place each, with the label that place must earn.
 
-Which tokens a download ends differs by seed; who derives all of them first loses at least one of them on any seed.
+Which tokens a download ends differs by seed; every seed comes back to a branch whose token has ended.
 """
 
 from functools import partial
@@ -9,18 +9,29 @@ from typing import Any
 from solve import ROOT, Holder, play
 
 
-def renew_all(holder: Holder, name: str, ended: list[str]) -> None:
-    """A client that keeps every other token fresh, dead or alive, needed or not: the time is not there."""
-    for other in [n for n in holder.tokens if n in holder.parent and holder.parent[n] != ROOT and n != name]:
-        holder.ask(other, "refresh")
+def ignore(holder: Holder, ended: list[str]) -> None:
+    """A client that goes on with tokens that have ended."""
 
 
-def refresh_unused(holder: Holder, name: str, ended: list[str]) -> None:
-    """A client that refreshes what was ended and goes on with the old token."""
+def renew_all(holder: Holder, ended: list[str]) -> None:
+    """A client that refreshes at once all that has ended, needed or not, branches first: the time is not there."""
     for other in ended:
-        old = holder.tokens[other]
         holder.ask(other, "refresh")
-        holder.tokens[other] = old
+
+
+def refresh_unused(holder: Holder, ended: list[str]) -> None:
+    """A client that refreshes branches that have ended and goes on with the old tokens."""
+    for branch in [other for other in ended if holder.parent[other] == ROOT]:
+        old = holder.tokens[branch]
+        holder.ask(branch, "refresh")
+        holder.tokens[branch] = old
+    holder.ended.clear()
+
+
+def derive_anew(holder: Holder, ended: list[str]) -> None:
+    """A client that derives anew where it should refresh."""
+    for other in ended:
+        holder.tokens.pop(other)
 
 
 def refresh_branch(holder: Holder, name: str) -> None:
@@ -29,7 +40,7 @@ def refresh_branch(holder: Holder, name: str) -> None:
 
 
 def derive_again(holder: Holder, name: str) -> None:
-    """A client that derives anew where it should refresh."""
+    """A client that derives a token which it has."""
     holder.ask(name)
 
 
@@ -37,6 +48,13 @@ def refreshed_first(holder: Holder, name: str) -> None:
     """A client that refreshes a token which was never derived."""
     other = next(n for n in holder.parent if n not in holder.tokens and holder.parent[n] in holder.tokens)
     holder.ask(other, "refresh")
+
+
+def another(holder: Holder, name: str, done: list[str]) -> str:
+    """A client that confuses its tokens: the owner of one that is alive, but for another resource."""
+    other = next(n for n, above in holder.parent.items() if above != ROOT and n != name)
+    holder.need(other)
+    return other
 
 
 def by_name(names: list[str], receipts: list[str], part: str) -> str:
@@ -56,18 +74,20 @@ def spaced(token: str) -> str:
 
 VIOLATIONS = {
     "all_derived_first": ("EXPIRED_BEFORE_USE", partial(play, ahead=lambda resources: resources)),
-    "refreshed_unused": ("EXPIRED_BEFORE_USE", partial(play, ahead=lambda resources: resources, after=refresh_unused)),
+    "all_derived_for_good": ("EXPIRED_BEFORE_USE", partial(play, ahead=lambda resources: resources, after=ignore)),
+    "never_refreshed": ("EXPIRED_BEFORE_USE", partial(play, after=ignore)),
+    "refreshed_unused": ("EXPIRED_BEFORE_USE", partial(play, after=refresh_unused)),
     "all_kept_fresh": ("EXPIRED_BEFORE_USE", partial(play, ahead=lambda resources: resources, after=renew_all)),
     "branch_refreshed": ("EXPIRED_BEFORE_USE", partial(play, before=refresh_branch)),
     "late_download": ("EXPIRED_BEFORE_USE", partial(play, linger=("1", 44))),
     "late_completion": ("EXPIRED_BEFORE_USE", partial(play, linger=("complete", 30))),
-    "paused": ("EXPIRED_BEFORE_USE", partial(play, linger=("6", 14))),
+    "paused": ("EXPIRED_BEFORE_USE", partial(play, linger=("6", 6))),
     "late_and_spaced": ("EXPIRED_BEFORE_USE", partial(play, linger=("1", 44), carry=spaced)),
     "clipped_token": ("MUTATED_TOKEN", partial(play, carry=lambda token: token[:16])),
     "spaced_token": ("MUTATED_TOKEN", partial(play, carry=spaced)),
     "unpadded_token": ("MUTATED_TOKEN", partial(play, carry=lambda token: token[:-1])),
     "visible_token": ("WRONG_VALUE", partial(play, carry=lambda token: f"{token[:8]}...")),
-    "token_of_another": ("WRONG_VALUE", partial(play, shown=lambda holder, name, done: done[0] if done else name)),
+    "token_of_another": ("WRONG_VALUE", partial(play, shown=another)),
     "branch_token": ("WRONG_VALUE", partial(play, shown=lambda holder, name, done: holder.parent[name])),
     "root_token": ("WRONG_VALUE", partial(play, shown=lambda holder, name, done: ROOT)),
     "derived_under_root": ("WRONG_VALUE", partial(play, under=lambda name, parent: ROOT)),
@@ -76,6 +96,7 @@ VIOLATIONS = {
     "first_nonce": ("WRONG_VALUE", partial(play, nonce=lambda nonces: nonces[0])),
     "second_root": ("VERSION_CONFLICT", partial(play, roots=2)),
     "derived_again": ("VERSION_CONFLICT", partial(play, before=derive_again)),
+    "derived_anew": ("VERSION_CONFLICT", partial(play, after=derive_anew)),
     "refreshed_first": ("MISSING_CONSTRAINT", partial(play, before=refreshed_first, ahead=lambda resources: [])),
     "order_of_names": ("VERSION_CONFLICT", partial(play, order=sorted)),
     "downloaded_twice": ("VERSION_CONFLICT", partial(play, order=lambda resources: [resources[0], *resources])),

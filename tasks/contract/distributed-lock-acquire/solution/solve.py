@@ -1,4 +1,4 @@
-"""Ask for the estimate, renew just before a step that would not fit, and undo what was half done before acquiring again."""
+"""Renew just before what would not fit, one step or the two that share a lease; undo what was half done, then acquire again."""
 
 import hashlib
 from collections.abc import Callable
@@ -12,14 +12,21 @@ Wait = Callable[[float], None]
 Answer = dict[str, Any]
 
 
+def whole(seconds: dict[str, float], number: int, sealed: int) -> float:
+    """How long a step takes, with the one that must follow under the same lease."""
+    return seconds[str(number)] + (seconds[str(number + 1)] if number == sealed else 0)
+
+
 @dataclass(frozen=True)
 class Habits:
     """A seam at every place where a client can go wrong.
 
-    `pause` waits before a step (5: the completion), `meddle` comes after each step done, `recover` lists the steps to undo.
+    `due` says how long the lease must last when a step begins; `pause` waits before a step (5: the completion), `meddle` comes
+    after each step done, `recover` lists the steps to undo.
     """
 
     renew: Callable[[float, float, float], bool] = lambda left, seconds, ttl: seconds + 1 >= left
+    due: Callable[[dict[str, float], int, int], float] = whole
     renews: Callable[[str], str | None] = lambda token: token
     plan: Callable[[list[int]], list[int]] = lambda steps: steps
     pause: tuple[int, float] = (0, 0)
@@ -53,23 +60,25 @@ class Worker:
     def __init__(self, api: httpx.Client, wait: Wait, habits: Habits) -> None:
         self.api, self.wait, self.habits = api, wait, habits
         self.token, self.fence, self.ttl, self.ends, self.now = "", 0, 0.0, 0.0, 0.0
+        self.estimate: Answer = {}
         self.receipts: list[str] = []
         self.undone = ""
 
     def work(self, part: str) -> None:
         """All steps, then the completion."""
-        seconds = self.ask("GET", "/work/estimate")["seconds"]
+        self.estimate = self.ask("GET", "/work/estimate")
         self.hold(self.ask("POST", "/lock"))
-        for number in self.habits.plan([int(number) for number in seconds]):
-            self.step(number, seconds[str(number)])
+        for number in self.habits.plan([int(number) for number in self.estimate["seconds"]]):
+            self.step(number)
         self.linger(5)
         digest = hashlib.sha256(self.habits.text(self.receipts, self.undone, part).encode()).hexdigest()
         final = self.habits.edit({"anchor": part, "digest": digest})
         proof = self.ask("POST", "/work/complete", headers=self.carried(), json=final)["proof"]
         self.api.post("/submission", content=self.habits.hand_in(proof, self.receipts))
 
-    def step(self, number: int, seconds: float) -> None:
+    def step(self, number: int) -> None:
         """One step, again if the lease was lost under it."""
+        seconds = self.habits.due(self.estimate["seconds"], number, self.estimate["no_renewal_after"])
         if self.habits.renew(self.ends - self.now, seconds, self.ttl):
             self.hold(self.ask("PUT", "/lock/renew", json={"lock_token": self.habits.renews(self.token)}))
         self.linger(number)
@@ -86,7 +95,7 @@ class Worker:
         if self.habits.acquires:
             self.hold(self.ask("POST", "/lock"))
         if self.habits.repeats:
-            self.step(number, seconds)
+            self.step(number)
 
     def ask(self, method: str, path: str, **sent: Any) -> Answer:
         """The answer, which a step may also give with 409; any other refusal raises."""

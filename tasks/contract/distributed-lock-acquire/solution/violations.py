@@ -23,6 +23,16 @@ def undo_first(api: httpx.Client, wait: Wait) -> None:
     api.post("/work/undo/1", json={"undo_token": "none"}).raise_for_status()
 
 
+def next_alone(seconds: dict[str, float], number: int, sealed: int) -> float:
+    """A client that looks no further than the next step."""
+    return seconds[str(number)]
+
+
+def next_if_renewable(seconds: dict[str, float], number: int, sealed: int) -> float:
+    """A client that looks no further either, and leaves the renewal out where there is none."""
+    return 0 if number == sealed + 1 else seconds[str(number)]
+
+
 def without(name: str) -> Callable[[dict[str, str]], dict[str, str]]:
     """A request that lacks one header or field."""
     return lambda given: {field: value for field, value in given.items() if field != name}
@@ -53,7 +63,8 @@ VIOLATIONS = {
     "late_undo": ("EXPIRED_BEFORE_USE", partial(play, undo_pause=8)),
     "late_and_mangled": ("EXPIRED_BEFORE_USE", partial(play, pause=(1, 25), headers=mangled)),
     "renewed_before_every_step": ("RATE_LIMITED", partial(play, renew=lambda left, seconds, ttl: True)),
-    "renewed_before_every_other": ("RATE_LIMITED", partial(play, renew=lambda left, seconds, ttl: left < ttl)),
+    "one_step_at_a_time": ("SCHEDULED_UNAVAILABLE", partial(play, due=next_alone)),
+    "one_step_at_a_time_but_not_there": ("EXPIRED_BEFORE_USE", partial(play, due=next_if_renewable)),
     "not_undone": ("COMPENSATION_FAILURE", partial(play, recover=lambda step: [])),
     "undid_the_step_before": ("COMPENSATION_FAILURE", partial(play, recover=lambda step: [step - 1])),
     "undid_everything": ("COMPENSATION_FAILURE", partial(play, recover=lambda step: list(range(step, 0, -1)))),

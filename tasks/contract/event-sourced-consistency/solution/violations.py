@@ -18,6 +18,11 @@ def overwritten(events: Events) -> int:
     return balance_of([event for event in events if event["type"] != "correction" or last[event["of"]] == event["seq"]])
 
 
+def always_proved(body: Json, first: Json) -> Json:
+    """A client that proves a challenge of nothing where there was none."""
+    return {"reconciliation_proof": sha256(""), **body}
+
+
 def unsigned(events: Events) -> int:
     """A client that adds every delta to the balance, also that of a debit."""
     debits = {event["seq"] for event in events if event["type"] == "debit"}
@@ -120,6 +125,7 @@ VIOLATIONS = {
     "unvoided": ("WRONG_VALUE", partial(play, balance=unvoided)),
     "half_voided": ("WRONG_VALUE", partial(play, balance=half_voided)),
     "counted_without_voided": ("WRONG_VALUE", partial(play, counted=unless_voided)),
+    "proved_without_challenge": ("WRONG_VALUE", partial(play, edit=always_proved)),
     "too_large_pages": ("WRONG_VALUE", partial(play, limit=50)),
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
     "read_token_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda receipt, now: now.last_page["read_token"])),

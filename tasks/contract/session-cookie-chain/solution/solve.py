@@ -27,6 +27,7 @@ def play(
     plan: Callable[[list[int]], list[int]] = lambda steps: steps,
     edit: Callable[[Pairs, Pairs], Pairs] = lambda pairs, seen: pairs,
     linger: Callable[[int, Pairs], float] = lambda number, pairs: 0,
+    look: Callable[[int, Pairs], int] = lambda number, pairs: 0,
     proof_of: Callable[[list[str]], str] = lambda ids: ids[-1],
     without: str = "",
     shift: int = 0,
@@ -34,8 +35,8 @@ def play(
 ) -> None:
     """The whole flow, with a seam at every place where a client can go wrong.
 
-    `edit` gets the cookies that the jar would send and all that it ever sent, oldest first; `linger` gets the number of the
-    request, 0 for the first step, and its cookies; `proof_of` all session ids so far.
+    `edit` gets the cookies that the jar would send and all that it ever sent, oldest first; `linger` and `look`, how often to
+    look at the session, get the number of the request, 0 for the first step, and its cookies; `proof_of` all ids so far.
     """
     seen: Pairs = []
     ids = [""]
@@ -46,6 +47,8 @@ def play(
         seen.extend(pairs)
         if seconds := linger(number, pairs):
             wait(seconds)
+        for _ in range(look(number, pairs)):
+            api.get("/api/session").raise_for_status()
         request.headers.pop("Cookie", None)
         if edited := edit(pairs, seen):
             request.headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in edited)

@@ -47,21 +47,22 @@ def with_attributes(pairs: Pairs, seen: Pairs) -> Pairs:
     return [*pairs, ("Path", "/")]
 
 
-def before_pass(seconds: float, number: int, pairs: Pairs) -> float:
-    """A pause before the request that needs the pass."""
-    return seconds if len(pairs) > 2 else 0
+def before_pass(looks: int, number: int, pairs: Pairs) -> int:
+    """So many looks before the request that needs the pass."""
+    return looks if len(pairs) > 2 else 0
 
 
 VIOLATIONS = {
     "first_session_kept": ("EXPIRED_BEFORE_USE", partial(play, edit=first_session)),
     "old_beside_new": ("EXPIRED_BEFORE_USE", partial(play, edit=old_and_new)),
     "idle": ("EXPIRED_BEFORE_USE", partial(play, linger=lambda number, pairs: 65 if number == 1 else 0)),
-    "idle_on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, linger=lambda number, pairs: 55 if number == -1 else 0)),
+    "idle_on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, linger=lambda number, pairs: 10 if number == -1 else 0)),
     "idle_and_clipped": (
         "EXPIRED_BEFORE_USE",
-        partial(play, linger=lambda number, pairs: 55 if number == 0 else 0, edit=changed("session", lambda value: value[:40])),
+        partial(play, linger=lambda number, pairs: 10 if number == 0 else 0, edit=changed("session", lambda value: value[:40])),
     ),
-    "late_pass": ("EXPIRED_BEFORE_USE", partial(play, linger=partial(before_pass, 10))),
+    "late_pass": ("EXPIRED_BEFORE_USE", partial(play, look=partial(before_pass, 2))),
+    "looked_every_time": ("EXPIRED_BEFORE_USE", partial(play, look=lambda number, pairs: 1)),
     "clipped_session": ("MUTATED_TOKEN", partial(play, edit=changed("session", lambda value: value[:40]))),
     "cut_at_equals": ("MUTATED_TOKEN", partial(play, edit=changed("session", lambda value: value.partition("=")[0]))),
     "encoded_session": ("MUTATED_TOKEN", partial(play, edit=changed("session", lambda value: quote(value, safe="")))),

@@ -12,7 +12,8 @@ Choices where the contract leaves one:
 2. steps are taken in order, once each: one that is ahead is MISSING_CONSTRAINT, one that was taken VERSION_CONFLICT;
 3. what the proof is made of stands in the answer before the last, since to say it earlier would tell that keys change; its
    slice stands in the instruction;
-4. a replaced key is EXPIRED_BEFORE_USE when its grace is over; within it, it is as good as the new one, but not in the proof;
+4. a replaced key is EXPIRED_BEFORE_USE when its grace is over; within it, it is as good as the new one. No grace reaches the
+   last step, so the key that is sent with it, and is part of the proof, is the newest one;
 5. a key that never was, such as one in quotes, is held against the key it most resembles. A key with a carriage return, which
    the contract lists, cannot be sent: no HTTP client takes it (RFC 9110 section 5.5);
 6. the deliverable is `receipt`, drawn from the seed and given out by the last step alone.
@@ -38,7 +39,7 @@ SPARE_STEPS = 3
 TAIL, RECEIPT_CHARS = 8, 48
 PROOF = (
     f"the characters of the seed string, a colon, the last {TAIL} characters of the first key you had, a colon, "
-    f"and the last {TAIL} characters of the key that counts now"
+    f"and the last {TAIL} characters of the key that you send with that step"
 )
 
 

@@ -1,24 +1,24 @@
-"""Tokens of one tree compete: each download revokes others, so derive a token when it is needed and not before.
+"""Tokens of one tree compete: each download revokes others, and what is still needed of them must be refreshed, in time.
 
 A root token delegates to branches, a branch to its resources: six resources under two or three branches; shape, names and order
-of download by seed. Serving one revokes at once every live token of the same branch's other resources (siblings) or of the
-other branches' resources (cousins), by seed; the instruction says which, the answer names them. Refreshing a branch revokes the
-tokens below it, a cascade as in RFC 7009 section 2.1, and nothing outlives the root.
-Every request costs 2 s, and the root lives 43 or 44 s from its answer: 21 more requests fit, the last at 42 s, a 22nd does not.
-The smart plan asks for each token right before its first use and so loses none, whatever shape, order and rule: 1 root, 2 or 3
-branches, 6 resources, 6 downloads and the completion are 16 or 17 requests, the last one 30 or 32 s after the root. The naive
-plan derives all first and refreshes what is due when it is due: 20 requests under siblings, at most 22 under cousins; it just
-fits. To refresh all that a download ended, each time, never fits under cousins; nor does a pause of 14 s in the smart plan.
+of download by seed. Serving one revokes at once the token of its own branch (siblings), or those of all others (cousins), and
+all below, a cascade as in RFC 7009 section 2.1; the instruction says which, the answer names them. Refreshing a branch revokes
+what is below it, too. Each order has five or six runs of one branch, so it comes back to a revoked one: refreshes are needed.
+Every request costs 2 s, and the root lives 41 or 42 s from its answer: 20 more requests fit, the last at 40 s, a 21st does not.
+The smart plan asks for a token right before its use: 6 resources, 6 downloads, the completion, and a branch before each of them
+(siblings) or before each run (cousins) make 18 or 19 requests, 36 or 38 s; one detour fits on any seed. The naive plan derives
+all first and refreshes when due: at least 22 requests under siblings, 23 under cousins, and too late on any seed.
 Choices where the contract leaves one:
 1. a revoked token is EXPIRED_BEFORE_USE; the token of something else is WRONG_VALUE, unless it is over itself;
 2. there is one root: a second one is VERSION_CONFLICT and resets nothing. So are deriving what was derived, and a download that
    is not the next one of the list; refreshing what was never derived is MISSING_CONSTRAINT, as is completing too early;
 3. the nonces chain downloads only; deriving and refreshing take the parent's token and no nonce;
-4. the proof covers the receipts in the order of download, which is never the order of names. How many refreshes there were does
-   not count: the smart plan needs none;
+4. the proof covers the receipts in the order of download, never that of names; how many refreshes there were does not count;
 5. the deliverable is `confirmation`, drawn from the seed and given out by the completion alone.
 Order of judgement: bearer and nonce present, fields present, turn, token (window, bytes, whose it is), nonce, proof, slice.
 """
+
+from itertools import groupby
 
 from worlds.contract.checks import bearer, check_digest, check_value, require_fields, sha256_hex
 from worlds.contract.credentials import Credential
@@ -33,7 +33,7 @@ BRANCHES = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "hero
 SHAPES = ((2, 2, 2), (3, 2, 1), (2, 1, 3), (3, 3), (4, 2), (2, 4))
 """Resources of each branch."""
 
-ROOT, CONFIRMATION_CHARS = "root", 48
+RUNS, ROOT, CONFIRMATION_CHARS = 5, "root", 48
 
 
 class CascadingTokenRevocation(ContractWorld):
@@ -45,11 +45,11 @@ class CascadingTokenRevocation(ContractWorld):
         sizes = draw.choice(SHAPES)
         branches = zip(draw.sample(BRANCHES, len(sizes)), sizes, strict=True)
         self.tree = {branch: [f"{branch}-{number + 1}" for number in range(size)] for branch, size in branches}
-        self.order = sorted(resource for resources in self.tree.values() for resource in resources)
-        while self.order == sorted(self.order):
-            draw.shuffle(self.order)
         self.parent = dict.fromkeys(self.tree, ROOT)
         self.parent |= {resource: branch for branch, resources in self.tree.items() for resource in resources}
+        self.order = [resource for resources in self.tree.values() for resource in resources]
+        while len(list(groupby(self.order, self.parent.get))) < RUNS:
+            draw.shuffle(self.order)
         self.rivals = self.chance("rule").choice(("siblings", "cousins"))
         self.root_ms = self.knob_ms("root_seconds") - 1000 * self.chance("life").below(2)
         self.confirmation = self.chance("confirmation").hex(CONFIRMATION_CHARS)
@@ -93,7 +93,7 @@ class CascadingTokenRevocation(ContractWorld):
 
     @get("/resource/{name}", headers=("Authorization", "X-Download-Nonce"))
     def download(self, call: Call) -> dict[str, object]:
-        """The receipt of the resource that is next; its rivals' tokens end."""
+        """The receipt of the resource that is next; its rivals end."""
         name, made = call.params["name"], len(self.receipts)
         if name not in self.order:
             raise Unreadable("there is no such resource")
@@ -136,10 +136,10 @@ class CascadingTokenRevocation(ContractWorld):
 
     def end_rivals(self, name: str) -> list[str]:
         """Revoke what a download of `name` excludes; the names of those that were alive."""
-        ended = []
-        for other in sorted({*self.order} - {name}):
-            last, same_branch = self.tokens[other].current, self.parent[other] == self.parent[name]
-            if last and last.contract.validate_validity(self.now) and same_branch == (self.rivals == "siblings"):
+        ended, own, siblings = [], self.parent[name], self.rivals == "siblings"
+        for other in [other for other in self.parent if (own in (other, self.parent[other])) == siblings]:
+            last = self.tokens[other].current
+            if last and last.contract.validate_validity(self.now):
                 self.tokens[other].revoke()
                 ended.append(other)
         return ended

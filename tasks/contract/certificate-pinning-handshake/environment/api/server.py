@@ -12,8 +12,8 @@ Choices where the contract leaves one:
 1. certificates are real DER, so `openssl x509` reads them; notAfter is the last second in which one counts;
 2. the answer that brings a certificate tells its `expires_at`; the header of the renewal has the form in which it is sent, and
    one of three names by seed;
-3. a nonce is used up by its signature: used again, or after a newer challenge, it is EXPIRED_BEFORE_USE. So is a certificate
-   that was replaced. A second handshake is VERSION_CONFLICT and changes nothing;
+3. a nonce is used up by the handshake that it makes: used again, or after a newer challenge, it is EXPIRED_BEFORE_USE. So is a
+   certificate that was replaced. A wrong signature uses up nothing. A second handshake is VERSION_CONFLICT and changes nothing;
 4. a request token belongs to one request, so data 3 with the token for data 2, or anything out of turn, is WRONG_VALUE; only
    the completion before all data is MISSING_CONSTRAINT, a step left out;
 5. the bearer is judged against the certificate that the request carries, if it was ever issued, so a bearer that was not

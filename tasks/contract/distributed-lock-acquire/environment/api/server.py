@@ -1,25 +1,27 @@
 """A leased lock is held only while it is renewed, and what was begun under a lost one is undone first (Gray and Cheriton 1989).
 
 Four steps under one lock, as with the leases of Chubby and etcd; every grant brings a higher fencing token (Kleppmann 2016),
-which each step must carry. A step takes 4 to 16 s by seed, GET /work/estimate tells how long; a lease lives for 20 s, give or
-take one. A lease can be renewed only so often as a plan needs that renews just before a step which would not fit.
+which each step must carry. A step takes 4 to 16 s by seed, a lease lives for 20 s, give or take one. The estimate tells how
+long each step takes, and between which two no lease is renewed, so that both must fit into one. A lease can be renewed only
+so often as a plan needs that renews just before what would not fit, a step or those two.
 At step 2 or 3 by seed the service loses the lease under way: a planned 409 with an undo token that lives for 6 to 8 s. The step
 is half done; it is undone (2 s), the lock is acquired anew, with a renewal quota of its own, and the step is done again.
 The arithmetic: a step fits if it ends more than 1 s before its lease, as the next request takes 1 s; a step that does fit
 leaves at least 3 s on every seed, so one detour (a look at the estimate) fits into each lease between renewals, two may not.
-Plans are drawn until they punish both ways without one (worlds.contract.leases): who never renews loses the lease, and who
-renews before every step, or every one but the first of a lease, runs out. At most 5 x 16 s of work leave 40 s for the rest.
+Plans are drawn until they punish three ways without one: who never renews loses the lease, who renews before every step runs
+out, and who looks no further than the next step is between the two steps when the second one does not fit. At most 5 x 16 s of
+work leave 40 s for the rest.
 Choices where the contract leaves one:
 1. the lease must hold from before a step until its end, with the step's whole time charged before it is judged;
 2. a lease that ran out by itself is lost for good: acquiring again is EXPIRED_BEFORE_USE, and VERSION_CONFLICT while it lives;
-3. a renewal over the quota is RATE_LIMITED, as the quota is announced with the lock; waiting does not help, so no Retry-After;
+3. a renewal over the quota is RATE_LIMITED, as the quota is announced with the lock; one between the two steps is
+   SCHEDULED_UNAVAILABLE, as that is announced by the estimate. Waiting does not help, so neither has a Retry-After;
 4. acquiring before the undo, and undoing anything but the half-done step, once, with its token, are COMPENSATION_FAILURE;
 5. a token of a lost lease is EXPIRED_BEFORE_USE; a step out of order is WRONG_VALUE, completing too early MISSING_CONSTRAINT;
 6. the deliverable is `proof`, drawn from the seed and given out by the completion alone.
 Order of judgement: headers and fields present, lease (window, bytes), fencing token, step, values; an undo: its turn first.
 """
 
-import re
 from collections.abc import Callable
 
 from worlds.contract.checks import check_digest, check_turn, check_value, require_fields, require_headers, sha256_hex
@@ -27,9 +29,10 @@ from worlds.contract.contracts import Contract
 from worlds.contract.credentials import Credential
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
-from worlds.contract.leases import STEPS, draw_plan
+from worlds.contract.leases import STEPS, draw_plan, fewest_renewals
+from worlds.contract.rows import Row
 from worlds.contract.world import ContractWorld
-from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol, put
+from worlds.core.calls import Call, Reply, Violation, get, post, protocol, put
 
 PROOF_CHARS = 48
 
@@ -41,13 +44,15 @@ class DistributedLockAcquire(ContractWorld):
         """Draw lease, durations, the step that is lost and after which part of it, first fencing token and anchor."""
         draw = self.chance("plan")
         self.plan = draw_plan(draw, round(self.knob("lease_seconds")))
+        while not self.far_sighted():
+            self.plan = draw_plan(draw, round(self.knob("lease_seconds")))
         self.lost_after_s = draw.between(1, self.plan.seconds[self.plan.losing - 1] - 2)
         self.undo_ms = self.knob_ms("undo_seconds") + 1000 * draw.below(3)
         self.draw_slice()
         self.lock, self.free = Credential(self, "lease"), True
         self.fence = self.chance("fence").between(1000, 9999)
         self.quota = self.renewals_left = 0
-        self.receipts: list[str] = []
+        self.row, self.receipts = Row(STEPS), list[str]()
         self.undo_token: Contract | None = None
         self.undone = ""
 
@@ -56,10 +61,28 @@ class DistributedLockAcquire(ContractWorld):
         costs = {f"{name}_cost": self.manifest.cost_ms(name) // 1000 for name in ("request", "undo")}
         return {**self.slice_facts(), **costs, "steps": STEPS, "proof_chars": PROOF_CHARS}
 
+    def far_sighted(self) -> bool:
+        """Whether the plan can be done, but not by who looks no further than the next step."""
+        lease, three = self.plan.lease_s, self.plan.seconds[self.sealed - 2 : self.sealed + 1]
+        tempting = fewest_renewals(lease, three[:2]) == 0 and sum(three) >= lease
+        return tempting and None not in (self.fewest(0), self.fewest(self.plan.losing - 1))
+
+    def fewest(self, done: int) -> int | None:
+        """The fewest renewals for the steps after so many; the two that must share a lease count as one."""
+        steps, first = self.plan.seconds, self.sealed - 1
+        joined = (*steps[done:first], sum(steps[first : first + 2]), *steps[first + 2 :])
+        return fewest_renewals(self.plan.lease_s, joined if done <= first else steps[done:])
+
+    @property
+    def sealed(self) -> int:
+        """Between this step and the next one no lease is renewed."""
+        return STEPS + 1 - self.plan.losing
+
     @get("/work/estimate")
     def estimate(self, call: Call) -> dict[str, object]:
-        """How long each step takes."""
-        return {"seconds": {str(number): seconds for number, seconds in enumerate(self.plan.seconds, 1)}}
+        """How long each step takes, and where no lease is renewed."""
+        seconds = {str(number): seconds for number, seconds in enumerate(self.plan.seconds, 1)}
+        return {"seconds": seconds, "no_renewal_after": self.sealed}
 
     @post("/lock")
     def acquire(self, call: Call) -> dict[str, object]:
@@ -71,7 +94,7 @@ class DistributedLockAcquire(ContractWorld):
             if held.contract.validate_validity(self.now):
                 raise Violation(Label.VERSION_CONFLICT, "the lock is held already", status=409)
             raise held.contract.expired(self.now)
-        self.quota = self.renewals_left = self.plan.quota(len(self.receipts))
+        self.quota = self.renewals_left = self.fewest(self.row.taken) or 0
         self.free = False
         self.lock.renew(self.chance("lock").hex(64), 1000 * self.plan.lease_s)
         return {"lock_token": self.lock.text, **self.grant()}
@@ -85,6 +108,8 @@ class DistributedLockAcquire(ContractWorld):
                 Label.RATE_LIMITED, "this lease cannot be renewed any more", status=429,
                 limit=self.quota, window_s=self.plan.lease_s, retry_after_s=None,
             )  # fmt: skip
+        if self.row.taken == self.sealed:
+            raise Violation(Label.SCHEDULED_UNAVAILABLE, "no lease is renewed between these two steps", status=503)
         self.renewals_left -= 1
         self.lock.extend(1000 * self.plan.lease_s)
         return self.grant()
@@ -92,8 +117,8 @@ class DistributedLockAcquire(ContractWorld):
     @post("/work/step/{number}", headers=("X-Lock-Token", "X-Fencing-Token"))
     def step(self, call: Call) -> Reply:
         """The next step, done under the lease, or lost half-way as planned."""
-        number = numbered(call)
-        self.enter(call, lambda: check_value(str(number), str(len(self.receipts) + 1), "the step"))
+        number = self.row.number(call.params["number"])
+        self.enter(call, lambda: self.check_next(number))
         lease = self.lock.generations[-1].contract
         rest_ms = 1000 * self.plan.seconds[number - 1] - self.manifest.cost_ms("request")
         if number == self.plan.losing and not self.undone and lease.validate_validity(self.now + rest_ms):
@@ -101,13 +126,14 @@ class DistributedLockAcquire(ContractWorld):
         self.clock.charge(rest_ms)
         if not lease.validate_validity(self.now):
             raise lease.expired(self.now)
+        self.row.taken = number
         self.receipts.append(self.chance("receipt").hex(32))
         return Reply({"receipt": self.receipts[-1]})
 
     @post("/work/undo/{number}", cost="undo")
     def undo(self, call: Call) -> dict[str, object]:
         """The undoing of the half-done step; the lock is free after it."""
-        number, token = numbered(call), self.undo_token
+        number, token = self.row.number(call.params["number"]), self.undo_token
         if token is None or not self.half_done or number != self.plan.losing:
             raise Violation(Label.COMPENSATION_FAILURE, "this is not half done", status=409)
         self.redeem(token, call.json().get("undo_token"), "field undo_token")
@@ -122,7 +148,7 @@ class DistributedLockAcquire(ContractWorld):
         require_fields(given, "anchor", "digest")
         self.enter(
             call,
-            self.all_done,
+            lambda: self.row.require(STEPS),
             lambda: check_value(given["anchor"], self.slice, "field anchor"),
             lambda: check_digest(given["digest"], sha256_hex(*self.receipts, self.undone, self.slice), "field digest"),
         )
@@ -135,10 +161,11 @@ class DistributedLockAcquire(ContractWorld):
         """Whether a step was lost and not undone yet."""
         return self.undo_token is not None and not self.undone
 
-    def all_done(self) -> None:
-        """Raise unless every step is done."""
-        if len(self.receipts) < STEPS:
-            raise Violation(Label.MISSING_CONSTRAINT, "all steps must be done first", field="step")
+    def check_next(self, number: int) -> None:
+        """Raise unless this step is the next one."""
+        if number != self.row.taken + 1:
+            rule = "an earlier step must come first" if number > self.row.taken else "this step was done before"
+            raise Violation(Label.WRONG_VALUE, rule, field="step")
 
     def enter(self, call: Call, *checks: Callable[[], object]) -> None:
         """Check the lease and the fencing token, then the rest."""
@@ -165,10 +192,3 @@ class DistributedLockAcquire(ContractWorld):
         self.undo_token = self.issue("undo_token", text, self.undo_ms)
         body = {"undo_token": text, "undo_before": self.undo_token.expires_at / 1000}
         return protocol(409, "the lease was lost while the step ran; the step is half done", body=body)
-
-
-def numbered(call: Call) -> int:
-    """The number of a step."""
-    if not re.fullmatch(f"[1-{STEPS}]", text := call.params["number"]):
-        raise Unreadable("there is no such step")
-    return int(text)

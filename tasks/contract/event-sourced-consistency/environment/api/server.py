@@ -14,7 +14,7 @@ Choices where the contract leaves one:
 3. after a conflict the old subscription, its version, last sequence number and read token are VERSION_CONFLICT; a stream token
    that a new subscription replaced is EXPIRED_BEFORE_USE; subscribing anew costs nothing but time;
 4. numbers and counts are compared as JSON, where 12.0 is not 12; sequence numbers have gaps, so places cannot be counted;
-5. without a challenge a reconciliation proof is ignored; with one it is MISSING_CONSTRAINT if absent;
+5. a reconciliation proof is MISSING_CONSTRAINT if absent with a challenge, and WRONG_VALUE if present without one;
 6. the deliverable is `receipt`, drawn from the seed and given out by the last submission alone.
 Order of judgement for a submission: subscribed, headers and fields present, stream token (window, bytes), versions, signature,
 read token, digests, balance and counts.
@@ -141,7 +141,7 @@ class EventSourcedConsistency(ContractWorld):
     def check_current(self) -> None:
         """Raise when events came in since the subscription."""
         if self.read_round != self.round:
-            raise Violation(Label.VERSION_CONFLICT, "the stream has moved on since this subscription", status=409)
+            raise Violation(Label.VERSION_CONFLICT, "this subscription is outdated", status=409)
 
     def check_version(self, given: dict[str, Any]) -> None:
         """Raise for the version, last sequence number or read token of another reading than this one."""
@@ -163,6 +163,8 @@ class EventSourcedConsistency(ContractWorld):
             amounts = fold(self.events).amounts
             text = ",".join(str(amounts[seq]) for seq in self.challenge)
             check_digest(given.get("reconciliation_proof"), sha256_hex(text), "field reconciliation_proof")
+        elif given.get("reconciliation_proof") is not None:
+            raise Violation(Label.WRONG_VALUE, "there was no challenge to prove", field="reconciliation_proof")
 
     def check_fold(self, given: dict[str, Any]) -> None:
         """Check what the events come to; compared as JSON, where 1 is neither true nor 1.0."""

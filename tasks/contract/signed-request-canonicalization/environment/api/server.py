@@ -116,7 +116,7 @@ class SignedRequestCanonicalization(ContractWorld):
         if self.nonces.current is None:
             raise Violation(Label.MISSING_CONSTRAINT, "the parameters must be taken first", field="signing-params")
         if self.deliverable is not None:
-            raise Violation(Label.VERSION_CONFLICT, "all phases are done", status=409)
+            raise Violation(Label.VERSION_CONFLICT, "all orders are carried out", status=409)
         require_headers(call, *SIGNED, *(name for name, _ in self.fixed))
         given = read_authorization(call.header("Authorization"))
         if given is None:
@@ -129,7 +129,7 @@ class SignedRequestCanonicalization(ContractWorld):
         )
         self.done, self.proof = self.done + 1, sha256_hex(self.proof, given.signature)
         if self.done < len(STAGES):
-            return protocol(428, "one more phase is needed", body={"order": self.order()})
+            return protocol(428, "one more order is left", body={"order": self.order()})
         receipt = self.chance("receipt").hex(RECEIPT_CHARS)
         self.deliverable = receipt.encode()
         return Reply({"receipt": receipt})
