@@ -9,8 +9,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
-
 from harness.agents.base import Budget
 from harness.agents.solutions import SolutionAgent
 from harness.episode import run_episode
@@ -56,8 +54,7 @@ def test_latency_changes_nothing() -> None:
     assert None not in slow
 
 
-@pytest.mark.parametrize("hash_seed", ["1", "4242"])
-def test_hash_seed_changes_nothing(hash_seed: str, tmp_path: Path) -> None:
+def test_hash_seed_changes_nothing(tmp_path: Path) -> None:
     """Another PYTHONHASHSEED, in another process, leaves every oracle's trace as it was."""
     command = [
         sys.executable,
@@ -72,7 +69,7 @@ def test_hash_seed_changes_nothing(hash_seed: str, tmp_path: Path) -> None:
         str(tmp_path / "run"),
     ]
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True
+        command, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": "4242"}, capture_output=True, text=True, check=True
     )
     there = {result["task_id"]: result["trace_hash"] for result in json.loads(done.stdout)["episodes"]}
 
