@@ -170,7 +170,7 @@ def unserved(task: Task, seed: int) -> list[str]:
     world: Any = open_world(task.world_folder, seed=seed)
     return [
         *(content.decode().split()[-1] for content in world.content.values()),
-        *(t.decode() for t in world.targets.values()),
+        *(world.presigned(part, 0).text for part in world.life_s),
     ]
 
 
