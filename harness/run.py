@@ -99,6 +99,8 @@ class _Crew:
     def __init__(self, plan: Plan, runtime: Runtime, folder: RunFolder, pending: list[Key], images: Mapping[str, str]) -> None:
         self.plan, self.runtime, self.folder, self.images = plan, runtime, folder, dict(images)
         self.expected = len(pending)
+        # asked before the workers start: two threads that parse Python at once crash CPython 3.11's ast
+        self._needs_main = {task.task_id: plan.agent.needs_main(task, runtime.name) for task in plan.tasks}
         self.cancelled = threading.Event()
         self._todo: queue.SimpleQueue[Key] = queue.SimpleQueue()
         self._news: queue.SimpleQueue[Started | Finished | BaseException] = queue.SimpleQueue()
@@ -160,7 +162,7 @@ class _Crew:
 
     def _episode(self, key: Key) -> Outcome:
         plan, task = self.plan, self.plan.task(key)
-        needs_main = plan.agent.needs_main(task, self.runtime.name)
+        needs_main = self._needs_main[key.task_id]
         episode_id, note = key.name.replace("/", "-"), plan.retry.note(key) if plan.retry else ""
         spec = EpisodeSpec(plan.run_id, episode_id, task, key.seed, plan.key, plan.options(task), needs_main, note)
         mine = {name: digest for name, digest in self.images.items() if name in _ROOMS or name.startswith(f"{key.task_id}:")}

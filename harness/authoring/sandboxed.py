@@ -55,7 +55,9 @@ def _played(
     run_id = f"verify-{secrets.token_hex(4)}"
     pool = ThreadPoolExecutor(workers, thread_name_prefix="verify")
     try:
-        running = [pool.submit(_episode, runtime, task, run_id, player, seed) for player, seed in clients]
+        agents = {player: _agent(player) for player, _ in clients}
+        needs = {player: agent.needs_main(task, runtime.name) for player, agent in agents.items()}
+        running = [pool.submit(_episode, runtime, task, run_id, p, seed, agents[p], needs[p]) for p, seed in clients]
         for client, future in zip(clients, running, strict=True):
             yield client, future.result()
     except BaseException:
@@ -65,9 +67,12 @@ def _played(
     pool.shutdown()
 
 
-def _episode(runtime: Runtime, task: Task, run_id: str, player: str, seed: int) -> Result:
-    agent: Agent = NopAgent() if player == NOP else SolutionAgent(player)
-    spec = EpisodeSpec(run_id, f"{task.task_id}-{player}-{seed}", task, seed, needs_main=agent.needs_main(task, runtime.name))
+def _agent(player: str) -> Agent:
+    return NopAgent() if player == NOP else SolutionAgent(player)
+
+
+def _episode(runtime: Runtime, task: Task, run_id: str, player: str, seed: int, agent: Agent, needs_main: bool) -> Result:
+    spec = EpisodeSpec(run_id, f"{task.task_id}-{player}-{seed}", task, seed, needs_main=needs_main)
     key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
     return run_episode(spec, key, runtime, agent, Budget()).result
 
