@@ -184,7 +184,7 @@ def said(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Line, Sai
     typed = [[re.sub("RUNS|AGAIN", lambda name: folders[name[0]], word) for word in line] for line in lines]
     code = DRIVER.replace("TASKS", str(base / "tasks"))
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, input=json.dumps(typed), capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code], cwd=root, input=json.dumps(typed), capture_output=True, text=True, check=False, timeout=99
     )
     assert done.returncode == 0, done.stderr[-4000:]
     told = [Said(*json.loads(row)) for row in done.stdout.splitlines()]
