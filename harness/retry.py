@@ -16,6 +16,7 @@ from harness.agents.llm.agent import LlmConfig
 from harness.errors import UsageError
 from harness.records import Hint, HintMode, Key, Result, RunFolder
 from harness.registry import Task
+from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 MODES: tuple[HintMode, ...] = ("none", "correct", "wrong")
 
@@ -31,9 +32,12 @@ class Retry:
     """The plan of the first run."""
 
     def tasks(self, tasks: Sequence[Task]) -> list[Task]:
-        """Those of the tasks that failed at least once."""
-        failed = {key.task_id for key in self.hints}
-        return [task for task in tasks if task.task_id in failed]
+        """Those of the tasks that failed at least once; raises UsageError for one that is another task by now."""
+        failed = [task for task in tasks if task.task_id in {key.task_id for key in self.hints}]
+        for task in failed:
+            if self.identity["tasks"].get(task.task_id) != task.digest:
+                raise UsageError(f"{task.task_id} has changed since {self.of}, so a retry would not be of the same instance")
+        return failed
 
     def options(self) -> list[str]:
         """The options of the first run, as --set would say them."""
@@ -55,7 +59,7 @@ class Retry:
         return str(families.part(key.family, "coaching").note(told)) if told else ""
 
 
-def read_retry(folder: Path, hint: str) -> Retry:
+def read_retry(folder: Path, hint: str, key: str = PUBLISHED_KEY) -> Retry:
     """The retry of the run in `folder`; raises UsageError where there is nothing to retry."""
     mode = next((mode for mode in MODES if mode == hint), None)
     if mode is None:
@@ -64,6 +68,10 @@ def read_retry(folder: Path, hint: str) -> Retry:
     if plan is None:
         raise UsageError(f"{folder} holds no run.json", hint="harness run --retry-of FOLDER, the folder that a run printed")
     hints = {result.key: _hint(result, folder.name, mode) for result in RunFolder(folder).results() if _failed(result)}
+    if plan["identity"]["key_digest"] != key_digest(key):
+        raise UsageError(
+            f"{folder} was played in another edition, so these would be other instances", hint="set PARLEY_KEY as then"
+        )
     if not hints:
         raise UsageError(f"{folder} has no failed episode to retry")
     return Retry(folder.name, mode, hints, plan["identity"])

@@ -23,7 +23,8 @@ MITIGATIONS = ("backoff", "ttl")
 
 def is_bent(options: Mapping[str, OptionValue]) -> bool:
     """Whether these options put anything between agent and world that the harness has to do."""
-    return bool(options.get("mutate") or options.get("handles") or "backoff" in _mitigations(options))
+    handles = str(options.get("handles", False)).lower() == "true"
+    return bool(options.get("mutate") or handles or "backoff" in _mitigations(options))
 
 
 def check_path(family: str, options: Mapping[str, OptionValue]) -> None:

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
-from typing import Any
 
 from harness.agents.handles import HandleStore
+from harness.authoring.leaks import leaves
 from worlds.core.testing import BASE_URL
 from worlds.core.wire import Transport, WireRequest, WireResponse
 
@@ -69,18 +69,10 @@ def _values(answer: WireResponse) -> Iterator[str]:
     yield from (value for _, value in answer.headers)
     text = answer.body.decode("utf-8", "replace")
     try:
-        yield from _leaves(json.loads(text))
+        yield from leaves(json.loads(text))
     except (ValueError, RecursionError):
         yield from _WORD.findall(text)
 
 
 def _hrefs(answer: WireResponse) -> list[str]:
     return [unescape(href) for href in _HREF.findall(answer.body.decode("utf-8", "replace"))]
-
-
-def _leaves(document: Any) -> Iterator[str]:
-    if isinstance(document, str):
-        yield document
-    elif isinstance(document, dict | list):
-        for value in document.values() if isinstance(document, dict) else document:
-            yield from _leaves(value)

@@ -109,7 +109,7 @@ def _in_body(body: bytes) -> Iterator[tuple[str, str]]:
     text = body.decode("utf-8", "replace").strip()
     document = _json(text)
     if isinstance(document, dict | list):
-        for leaf in _leaves(document):
+        for leaf in leaves(document):
             yield leaf, "a value of the body"
         return
     for name, value in parse_qsl(text) if "=" in text and "\n" not in text else ():
@@ -120,7 +120,7 @@ def _in_body(body: bytes) -> Iterator[tuple[str, str]]:
 def _text(answer: WireResponse) -> str:
     """An answer as text: headers, body, and the leaves of its JSON unescaped beside it."""
     text = answer.body.decode("utf-8", "replace")
-    return "\n".join([*(value for _, value in answer.headers), text, *_leaves(_json(text))])
+    return "\n".join([*(value for _, value in answer.headers), text, *leaves(_json(text))])
 
 
 def _json(text: str) -> Any:
@@ -130,12 +130,13 @@ def _json(text: str) -> Any:
         return None
 
 
-def _leaves(document: Any) -> Iterator[str]:
+def leaves(document: Any) -> Iterator[str]:
+    """Every string in a JSON document."""
     if isinstance(document, str):
         yield document
     elif isinstance(document, dict | list):
         for value in document.values() if isinstance(document, dict) else document:
-            yield from _leaves(value)
+            yield from leaves(value)
 
 
 def _is_printed(value: str, instruction: str) -> bool:

@@ -1,10 +1,10 @@
 """`harness verify --mutations`: what production paths do to the oracle of every task, and what value handles do about it.
 
-For each task and each of the five mutations the oracle plays at seed 0 three times over: to see whether the mutation changes
-any byte on its path at all (`bites`), as a direct-pass client (every byte goes through the mutation), and as a handle client
-(what it received and would send again goes by name). A direct-pass client must earn the label that the mutation is predicted
-to earn where it bites, and succeed where it does not; clipped input is the paper's TOOL_INPUT_TOO_LONG. The prediction is that
-for a signed link, unless the task says in MUTATED what it is for what it carries in its targets.
+For each task and each of the five mutations the oracle plays twice at seed 0: as a direct-pass client (every byte goes through
+the mutation; whether that changes any is `bites`), and as a handle client (what it received and would send again goes by name).
+A direct-pass client must earn the label that the mutation is predicted to earn where it bites, and succeed where it does not;
+clipped input is the paper's TOOL_INPUT_TOO_LONG. The prediction is that for a signed link, unless the task says in MUTATED what
+it is for what it carries in its targets.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from harness.agents.table import NAMES, make_agent
 from harness.cli.closing import show_closing
 from harness.cli.console import emit, say
 from harness.cli.progress import progress
-from harness.cli.settings import named, overrides
+from harness.cli.settings import named, offers_handles, overrides
 from harness.cli.tasks import Json, Names, selected
 from harness.errors import BoundaryError, UsageError
 from harness.plan import Plan, parse_seeds
@@ -52,7 +52,9 @@ Mutate = Annotated[
 ]
 Handles = Annotated[bool, typer.Option("--handles", help="Let @HANDLE:name stand for values that the agent stored.")]
 Mitigate = Annotated[list[str] | None, typer.Option(help="Help on the path: backoff, ttl.")]
-RetryOf = Annotated[Path | None, typer.Option(help="Play the failed episodes of the run in this folder again.")]
+RetryOf = Annotated[
+    Path | None, typer.Option(help="Play the failed episodes of this run again: its seeds and attempts, its options.")
+]
 HintName = Annotated[str, typer.Option("--hint", help="What a retry is told of the failure: none, correct or wrong.")]
 Out = Annotated[Path | None, typer.Option(help="Folder of the run; runs/<time>-<agent> unless given.")]
 Resume = Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")]
@@ -92,16 +94,17 @@ def run_command(
     json: Json = False,
 ) -> None:
     """Run tasks, record every episode, and say how it went."""
-    retry = read_retry(retry_of, hint) if retry_of else None
+    key = os.environ.get("PARLEY_KEY") or PUBLISHED_KEY
+    retry = read_retry(retry_of, hint, key) if retry_of else None
     combinations = overrides([*(retry.options() if retry else ()), *(options or ())], mutate, mitigate, handles=handles)
     bent = any(is_bent(combination) for combination in combinations)
     again = retry.model() if retry and not (model or agent) else None
-    llm = LlmConfig(model, interface, api_base, temperature, max_tokens, handles, protocol) if model else again
+    offered = offers_handles(combinations)
+    llm = LlmConfig(model, interface, api_base, temperature, max_tokens, offered, protocol) if model else again
     player = make_agent(agent, llm=llm, script=script, by_call=bent, say=say)
     tasks, budget = selected(ctx, names), Budget(wall, turns, tokens, cost)
     tasks = retry.tasks(tasks) if retry else tasks
     folder = resume or out or Path("runs") / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{_slug(player.name)}"
-    key = os.environ.get("PARLEY_KEY") or PUBLISHED_KEY
     plans = [
         (folder / name, Plan((folder / name).name, tasks, parse_seeds(seeds), k, player, budget, chosen, key, retry))
         for name, chosen in named(combinations)

@@ -27,6 +27,16 @@ def overrides(
     return [dict(zip(chosen, values, strict=True)) for values in product(*chosen.values())]
 
 
+def offers_handles(combinations: Sequence[Overrides]) -> bool:
+    """Whether the agent is given value handles; raises UsageError for a sweep over them, since one agent plays all of it."""
+    asked = {combination.get("handles", "false").lower() == "true" for combination in combinations}
+    if len(asked) > 1:
+        raise UsageError(
+            "handles cannot be swept: they change what the agent itself is given", hint="two runs, one with --handles"
+        )
+    return asked == {True}
+
+
 def named(combinations: Sequence[Overrides]) -> Iterator[tuple[str, Overrides]]:
     """Each combination with the name of its folder: what differs in it from the others, "" where there is only one."""
     for combination in combinations:

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.bubblewrap
 ROOT = Path(__file__).parents[2]
 TASKS = [task for task in discover(ROOT / "tasks") if task.family == "contract"]
 ATTEMPTS = 3
+EPISODES = ATTEMPTS * len(TASKS)
 Tables = dict[str, list[dict[str, Any]]]
 """Rows by the name of their table."""
 
@@ -83,16 +84,16 @@ def by_model(row: dict[str, Any], model: str) -> Any:
 
 
 def test_leaderboard(tables: Tables) -> None:
-    """Passes of 99, pass^3, severity and status of both models, the careful one first."""
+    """Passes, pass^3, severity and status of both models, the careful one first."""
     rows = [(r["model"], r["episodes"], r["passed"], r["k"], r["pass_k"], r["status"]) for r in tables["leaderboard"]]
     right = sum(label == "SUCCESS" for labels in earned("openai/careless").values() for label in labels)
 
     assert rows == [
-        ("openai/careful", 99, 99, 3, 1.0, "complete"),
-        ("openai/careless", 99, right, 3, 0.0, "complete"),
+        ("openai/careful", EPISODES, EPISODES, 3, 1.0, "complete"),
+        ("openai/careless", EPISODES, right, 3, 0.0, "complete"),
     ]
     assert tables["leaderboard"][1]["severity"] == pytest.approx(
-        sum(severity(label) for labels in earned("openai/careless").values() for label in labels) / 99
+        sum(severity(label) for labels in earned("openai/careless").values() for label in labels) / EPISODES
     )
 
 
@@ -120,5 +121,5 @@ def test_variance(tables: Tables) -> None:
     mixed = {task for task, labels in earned("openai/careless").items() if len(set(labels)) > 1}
     cells = {row["model"].partition(" ")[0]: row["deterministic"] for row in tables["variance"]}
 
-    assert (cells["openai/careful"], cells["openai/careless"]) == (33, 33 - len(mixed))
+    assert (cells["openai/careful"], cells["openai/careless"]) == (len(TASKS), len(TASKS) - len(mixed))
     assert {row["task"] for row in tables["variance-tasks"]} == mixed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,3 +108,20 @@ def test_note_says_label_description_and_deficit() -> None:
     assert "MUTATED_TOKEN" in note("MUTATED_TOKEN")
     assert info.coaching in note("MUTATED_TOKEN")
     assert info.deficit in note("MUTATED_TOKEN")
+
+
+def test_retry_of_another_edition(failed: Path) -> None:
+    """Another key makes other instances, so a retry of this run would not be one."""
+    with pytest.raises(UsageError, match="another edition"):
+        read_retry(failed, "correct", "another key")
+
+
+def test_retry_of_a_task_that_changed(failed: Path, presigned: Task, tmp_path: Path) -> None:
+    """A task whose folder is not what it was is refused."""
+    folder = tmp_path / "changed" / presigned.task_id
+    shutil.copytree(presigned.path, folder)
+    (folder / "instruction.md").write_text("changed", encoding="utf-8")
+    changed = replace(presigned, path=folder)
+
+    with pytest.raises(UsageError, match="has changed since first"):
+        read_retry(failed, "correct").tasks([changed])
