@@ -20,10 +20,10 @@ task: $(SETUP)
 	@$(BIN)/harness run $(TASK) $(ARGS)
 
 test: $(SETUP)
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not docker and not bubblewrap and not proof"
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not docker and not bubblewrap and not proof and not reference"
 
 docker-test: $(SETUP)
-	@$(BIN)/python -m pytest -q -m "(docker or bubblewrap) and not proof"
+	@$(BIN)/python -m pytest -q -m "(docker or bubblewrap) and not proof and not reference"
 
 proof: $(SETUP)
 	@$(BIN)/python -m pytest -q -m proof

@@ -165,6 +165,7 @@ def _graded_fields(verdict: Verdict | None, reward: float) -> dict[str, Any]:
         "failure_label",
         "severity",
         "failure_detail",
+        "metrics",
         "recovered",
         "steps",
         "virtual_time_elapsed",

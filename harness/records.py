@@ -111,6 +111,9 @@ class Result(Record):
     failure_label: str | None = None
     severity: float | None = None
     failure_detail: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
+    """The family's own measures, as the verdict has them."""
+
     recovered: bool = False
     stopped_by: str | None = None
     steps: int = 0

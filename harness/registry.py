@@ -50,6 +50,11 @@ class Task:
         return self.parley.family if self.parley else FOREIGN
 
     @property
+    def is_seated(self) -> bool:
+        """Whether this is a game with several seats, each of which answers turns."""
+        return self.parley is not None and self.parley.seats > 1
+
+    @property
     def world_folder(self) -> Path:
         """The folder of the world's files."""
         return self.path / "environment" / "api"

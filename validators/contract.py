@@ -20,8 +20,8 @@ from worlds.core.events import Closed, Issued, Requested, Waited
 _FOUR_KEYS = {"resource_id", "ttl_seconds", "time_of_attempt", "expired_by_seconds"}
 
 
-def assess(episode: Episode) -> Verdict:
-    """The verdict of one contract episode."""
+def assess(episode: Episode, _certificate: dict[str, Any] | None = None) -> Verdict:
+    """The verdict of one contract episode; a contract needs no certificate."""
     label, detail = primary(episode)
     success = label is Label.SUCCESS
     opened = episode.opened

@@ -2,8 +2,8 @@
 
 Fixtures: `episode` (typed events, chain verified), `verdict` (the family's assessment), `certificate` (tests/oracle.json).
 1. In a verifier container there is one episode: the log at /state, the outcome at /logs/verifier.
-2. With `--parley-episodes FILE` (JSON lines {"id", "log", "out"}) `episode` is parametrised over all of them, so one session
-   judges hundreds.
+2. With `--parley-episodes FILE` (JSON lines {"id", "log", "out", "tests"}) `episode` is parametrised over all of them, so one
+   session judges hundreds; `tests` is the folder of that episode's own certificate.
 3. At session end each episode gets verdict.json and reward.json, once. A failed assertion, a missing log, a broken chain, a
    test file that does not import, or no test at all: reward 0, and the verdict says why.
 """
@@ -14,6 +14,7 @@ import importlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,9 @@ class Case:
     id: str
     log: Path
     out: Path
+    tests: Path = Path()
+    """The folder of the hidden tests."""
+
     checks: list[Check] = field(default_factory=list)
     unreadable: str = ""
     _episode: Episode | None = None
@@ -50,12 +54,18 @@ class Case:
                 raise
         return self._episode
 
+    @cached_property
+    def certificate(self) -> dict[str, Any] | None:
+        """What was proved of the task at authoring time: oracle.json beside the test file; None where there is none."""
+        path = self.tests / "oracle.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
     def verdict(self) -> Verdict:
         """The family's own assessment, made once."""
         if self._verdict is None:
             family = importlib.import_module(f"validators.{self.episode().opened.family.replace('-', '_')}")
-            assess: Callable[[Episode], Verdict] = family.assess
-            self._verdict = assess(self.episode())
+            assess: Callable[[Episode, dict[str, Any] | None], Verdict] = family.assess
+            self._verdict = assess(self.episode(), self.certificate)
         return self._verdict
 
     def outcome(self, session_error: str) -> Verdict:
@@ -95,17 +105,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Collects the episodes of this session."""
-    config.stash[_CASES] = {case.id: case for case in _cases(config.getoption("--parley-episodes"))}
+    tests = Path(config.args[0].partition("::")[0] if config.args else ".").parent
+    config.stash[_CASES] = {case.id: case for case in _cases(config.getoption("--parley-episodes"), tests)}
 
 
 _CASES: pytest.StashKey[dict[str, Case]] = pytest.StashKey()
 
 
-def _cases(listing: str | None) -> list[Case]:
+def _cases(listing: str | None, tests: Path) -> list[Case]:
     if listing is None:
-        return [Case("episode", LOG, OUT)]
+        return [Case("episode", LOG, OUT, tests)]
     rows = [json.loads(line) for line in Path(listing).read_text(encoding="utf-8").splitlines()]
-    return [Case(row["id"], Path(row["log"]), Path(row["out"])) for row in rows]
+    return [Case(row["id"], Path(row["log"]), Path(row["out"]), Path(row.get("tests", tests))) for row in rows]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -134,10 +145,10 @@ def verdict(case: Case) -> Verdict:
 
 
 @pytest.fixture
-def certificate(request: pytest.FixtureRequest) -> dict[str, Any]:
+def certificate(case: Case) -> dict[str, Any]:
     """The certificate made at authoring time: oracle.json beside the test file."""
-    loaded: dict[str, Any] = json.loads((request.path.parent / "oracle.json").read_text(encoding="utf-8"))
-    return loaded
+    assert case.certificate is not None, "the task has no tests/oracle.json"
+    return case.certificate
 
 
 @pytest.hookimpl(wrapper=True)

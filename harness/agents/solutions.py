@@ -82,7 +82,7 @@ class SolutionAgent:
         """In a sandboxed runtime the script runs in `main`, unless `by_call`; raises UsageError for a name unknown."""
         if self.player != "solve" and self.player not in (known := violation_names(task)):
             raise UsageError(f"{task.task_id} has no violation {self.player!r}; it has {', '.join(known) or 'none'}")
-        return runtime != "inprocess" and not self.by_call
+        return runtime != "inprocess" and not self.by_call and not task.is_seated
 
     def identity(self) -> Mapping[str, Any]:
         """Name only: what it plays is part of the task's digest."""
@@ -98,7 +98,9 @@ class SolutionAgent:
         report.trajectory = scripted_trajectory(self.name, pod.instruction, failed or f"played {self.player}")
 
     def _by_call(self, task: Task, pod: Pod) -> str | None:
-        with client(self._transport(pod.call)) as api:
+        # turns are the host's to play: whoever holds one seat must not be able to answer for another
+        call = pod.call_as_host if task.is_seated else pod.call
+        with client(self._transport(call)) as api:
 
             def wait(seconds: float) -> None:
                 api.post("/clock/wait", json={"seconds": seconds}).raise_for_status()

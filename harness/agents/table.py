@@ -1,16 +1,18 @@
 """Agents by name: the table that `--agent` reads, and the error that lists it.
 
-`oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions) and `llm` (with a model).
+`oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions), `llm` (with a model), and for games with seats
+whatever players their family offers (`imap`, `sd-map`, ...).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness.agents.base import Agent
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.scripted import NopAgent, ScriptedAgent, read_actions
+from harness.agents.seats import SeatAgent, seat_names
 from harness.agents.solutions import SolutionAgent
 from harness.errors import UsageError
 
@@ -23,11 +25,13 @@ def make_agent(
     llm: LlmConfig | None = None,
     script: Path | None = None,
     by_call: bool = False,
+    families: Sequence[str] = (),
     say: Callable[[str], None],
 ) -> Agent:
     """The agent that the flags mean; raises UsageError, with the valid names, for flags that mean none.
 
-    `by_call`: a task's own clients speak to the world through the harness, also where there is a `main`.
+    `by_call`: a task's own clients speak to the world through the harness, also where there is a `main`. `families`: those
+    of the tasks that will be played, whose seat players are agents too.
     """
     name = name or ("llm" if llm else "scripted" if script else "oracle")
     if (name == "llm") != (llm is not None):
@@ -46,4 +50,6 @@ def make_agent(
         return ScriptedAgent(read_actions(script))
     if llm is not None:
         return LlmAgent(llm, say=say)
-    raise UsageError(f"no agent is called {name!r}; there are {', '.join(NAMES)}")
+    if name in (seated := seat_names(families)):
+        return SeatAgent(name)
+    raise UsageError(f"no agent is called {name!r}; there are {', '.join((*NAMES, *seated))}")

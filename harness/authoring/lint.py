@@ -15,6 +15,7 @@ from pathlib import Path
 
 import worlds
 from harness.agents.solutions import players
+from harness.authoring.families import labels_of
 from harness.authoring.findings import Finding, Place, definition, placed, violation_lines
 from harness.authoring.sources import SOLUTION, TESTS, Role, lint_source, server_role
 from harness.authoring.templates import families, family, is_executable
@@ -22,10 +23,8 @@ from harness.errors import TaskInvalid, UsageError
 from harness.plan import parse_seeds
 from harness.registry import Task, files_of
 from harness.taskfile import line_of
-from worlds.contract.labels import Label
 from worlds.core.world import TIME_NOTE
 
-_LABEL = re.compile(rf"\b({'|'.join(Label)})\b".encode())
 _REWARD_FILE = re.compile(rb"reward\.(json|txt)")
 _REWARD_WRITERS = frozenset({"tests/test.sh"})
 
@@ -68,14 +67,15 @@ def _roles(task: Task) -> Iterator[tuple[Path, Role]]:
 
 
 def _instruction(task: Task) -> Iterator[Finding]:
+    labels = re.compile(rf"\b({'|'.join(sorted(labels_of(task.family)))})\b".encode())
     for path in (task.path / "instruction.md", task.world_folder / "instruction.md.j2"):
         content = path.read_bytes() if path.is_file() else b""
-        for found in _LABEL.finditer(content):
+        for found in labels.finditer(content):
             label = found[0].decode()
             yield _line_at(path, content, found.start()).finding("label", f"tells the agent of the label {label}")
     path = task.path / "instruction.md"
     content = path.read_bytes()
-    if not content.endswith(TIME_NOTE.encode() + b"\n"):
+    if not task.is_seated and not content.endswith(TIME_NOTE.encode() + b"\n"):
         yield _line_at(path, content, len(content)).finding(
             "time-note", "must end with the paragraph about time; run: harness sync"
         )
@@ -116,7 +116,7 @@ def _violations(task: Task) -> Iterator[Finding]:
         )
     lines = violation_lines(task)
     for name, label in listed.items():
-        if label not in set(Label) - {Label.SUCCESS}:
+        if label not in labels_of(task.family):
             yield lines.get(name, definition(path, "VIOLATIONS")).finding(
                 "violations", f"{name} must earn a failure label, not {label!r}"
             )

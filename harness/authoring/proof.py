@@ -88,7 +88,7 @@ def verify(
     sample: bool = False,
     progress: Progress = lambda proved: None,
 ) -> Report:
-    """Prove tasks, on each one's own seeds unless given; `runtime` adds the same clients in containers or sandboxes.
+    """Prove tasks, on their own seeds, or on those of `seeds` that they have; `runtime` adds the same clients in a sandbox.
 
     With `sample` these are only oracle, nop and one violation of each task.
     `progress` hears of each task when it is finished, in this thread. Findings never raise; an interrupt does.
@@ -108,13 +108,15 @@ def verify(
 
 
 def seeds_of(task: Task, seeds: Sequence[int] | None) -> list[int]:
-    """The seeds to prove a task on; seed 0 where its own are no range, which lint reports."""
-    if seeds is not None or task.parley is None:
+    """The seeds to prove a task on: its own, of `seeds` those that it has, and 0 where that leaves none."""
+    if task.parley is None:
         return list(seeds or [0])
     try:
-        return parse_seeds(task.parley.seeds)
+        own = parse_seeds(task.parley.seeds)
     except UsageError:
-        return [0]
+        # no range, which lint reports
+        return list(seeds or [0])
+    return own if seeds is None else [seed for seed in seeds if seed in own] or [0]
 
 
 def _in_process(scopes: Sequence[Scope], workers: int) -> Iterator[tuple[Scope, _Proved, Traces]]:

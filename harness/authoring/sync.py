@@ -1,7 +1,7 @@
 """Writes what an author should not have to: a task folder's boilerplate, and the files that follow from the others.
 
 1. Boilerplate comes from the family's templates, world.json from task.toml, instruction.md and solution/instruction.md from
-   the world's own rendering for seed 0.
+   the world's own rendering for seed 0; certificate and plan, where a family has them, from its `derived`.
 2. `sync` writes what differs and nothing else, so that a second run changes nothing; `drift` says what it would change.
 """
 
@@ -11,6 +11,7 @@ import fnmatch
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from harness.authoring.families import derived
 from harness.authoring.findings import Finding, Place, first_difference, raised_in
 from harness.authoring.templates import Files, family, is_executable
 from harness.errors import TaskInvalid, UnknownTask
@@ -62,6 +63,7 @@ def _fixed(folder: Path, file: TaskFile) -> Iterator[tuple[str, bytes]]:
         raise TaskInvalid(f"{folder / 'task.toml'}:1: a task without [task] and [metadata.parley] has no boilerplate of ours")
     yield from family(manifest.family).boilerplate().items()
     yield "environment/api/world.json", manifest.to_json().encode()
+    yield from derived(manifest.family, folder).items()
 
 
 def _rendered(folder: Path, file: TaskFile) -> Files:

@@ -2,6 +2,7 @@
 
 templates/<family>/family.toml   its version, and how many wrong clients a task must ship
 templates/<family>/boilerplate/  files that are the same in every folder of the family
+templates/shared/boilerplate/    files that are the same in every folder of every family, but for the stamp
 templates/<family>/skeleton/     the author's files of a small task that verifies at once
 A family is a folder here; nothing lists them. Every file ends in `.j2` and is rendered with `<< >>` as delimiters, which mean
 nothing in TOML, shell, YAML, Python or in the tasks' own `{{ }}` templates.
@@ -40,7 +41,8 @@ class Family(Strict):
 
     def boilerplate(self) -> Files:
         """The files that are the same in every folder."""
-        return _rendered(ROOT / self.name / "boilerplate", {"stamp": self.stamp})
+        values = {"stamp": self.stamp}
+        return {**_rendered(ROOT / "shared" / "boilerplate", values), **_rendered(ROOT / self.name / "boilerplate", values)}
 
     def skeleton(self, task: str) -> Files:
         """The author's files of a new task."""

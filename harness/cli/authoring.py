@@ -29,7 +29,7 @@ _SHOWN = 40
 def verify_command(
     ctx: typer.Context,
     names: Names = None,
-    seeds: Annotated[str | None, typer.Option(help="Instances; each task's own seeds unless given.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Of each task's own seeds these; all unless given.")] = None,
     runtime: Annotated[str, typer.Option(help="inprocess; docker or bubblewrap add the same clients there.")] = "inprocess",
     workers: Annotated[int, typer.Option("--workers", "-n", min=1, help="Processes, and episodes at once.")] = 2,
     sample: Annotated[bool, typer.Option(help="In containers only oracle, nop and one violation of each task.")] = False,
@@ -93,7 +93,7 @@ def sync_command(ctx: typer.Context, names: Names = None) -> None:
 def _sandbox(name: str, tasks: Sequence[Task]) -> Runtime | None:
     if name == "inprocess":
         return None
-    runtime = choose_runtime(name, tasks, SolutionAgent(), say)
+    runtime = choose_runtime(name, tasks, [SolutionAgent()], say)
     runtime.sweep()
     runtime.prepare(tasks)
     return runtime

@@ -35,18 +35,29 @@ def report_command(
     json: Json = False,
 ) -> None:
     """Make the tables of every family in these runs that has reports."""
-    scipy_stats()
     if markdown and json:
         raise UsageError("--markdown and --json both mean stdout; choose one")
-    read = read_runs(runs)
     wanted = [] if "all" in (table or ()) else table or []
-    made = _tables(read, _registry(ctx), wanted, published=published)
+    made, read = _made(ctx, runs, wanted, published=published)
     if json:
         emit({"runs": [str(run.path) for run in read], "tables": [one.document() for one in made]})
     elif markdown:
         print("\n".join(one.markdown() for one in made), end="")
     else:
         _show(made)
+
+
+def show_tables(ctx: typer.Context, runs: Sequence[Path]) -> None:
+    """Print every table that has something to say of these runs."""
+    _show(_made(ctx, runs, [], published=True)[0])
+
+
+def _made(
+    ctx: typer.Context, runs: Sequence[Path], wanted: Sequence[str], *, published: bool
+) -> tuple[list[Table], Sequence[Run]]:
+    scipy_stats()
+    read = read_runs(runs)
+    return _tables(read, _registry(ctx), wanted, published=published), read
 
 
 def _registry(ctx: typer.Context) -> list[Task]:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from harness.agents.table import NAMES, make_agent
 from harness.cli.closing import show_closing
 from harness.cli.console import emit, say
 from harness.cli.progress import progress
+from harness.cli.report import show_tables
 from harness.cli.settings import named, offers_handles, overrides
 from harness.cli.tasks import Json, Names, selected
 from harness.errors import BoundaryError, UsageError
@@ -31,7 +33,10 @@ from harness.runtimes.choose import RUNTIMES, choose_runtime
 from worlds.core.chance import PUBLISHED_KEY
 
 Model = Annotated[str | None, typer.Option(help="Any LiteLLM model name, e.g. gpt-5 or openai/anything.")]
-AgentName = Annotated[str | None, typer.Option(help=f"One of {', '.join(NAMES)}; oracle unless --model is given.")]
+AgentName = Annotated[
+    str | None,
+    typer.Option(help=f"{', '.join(NAMES)}, or a family's seat player such as imap; several joined by commas; else oracle."),
+]
 Interface = Annotated[str, typer.Option(help="How a model acts: shell or tool.")]
 Protocol = Annotated[str, typer.Option(help="tools, or text for models without tool calls.")]
 ApiBase = Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")]
@@ -59,6 +64,7 @@ HintName = Annotated[str, typer.Option("--hint", help="What a retry is told of t
 Out = Annotated[Path | None, typer.Option(help="Folder of the run; runs/<time>-<agent> unless given.")]
 Resume = Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")]
 Trust = Annotated[bool, typer.Option(help="Run code of folders outside tasks/ in this process.")]
+Report = Annotated[bool, typer.Option("--report", help="Print the tables of harness report when it is done.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before running everything.")]
 
 
@@ -90,6 +96,7 @@ def run_command(
     out: Out = None,
     resume: Resume = None,
     trust: Trust = False,
+    report: Report = False,
     yes: Yes = False,
     json: Json = False,
 ) -> None:
@@ -101,31 +108,35 @@ def run_command(
     again = retry.model() if retry and not (model or agent) else None
     offered = offers_handles(combinations)
     llm = LlmConfig(model, interface, api_base, temperature, max_tokens, offered, protocol) if model else again
-    player = make_agent(agent, llm=llm, script=script, by_call=bent, say=say)
     tasks, budget = selected(ctx, names), Budget(wall, turns, tokens, cost)
     tasks = retry.tasks(tasks) if retry else tasks
-    folder = resume or out or Path("runs") / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{_slug(player.name)}"
+    made = partial(make_agent, llm=llm, script=script, by_call=bent, families=sorted({task.family for task in tasks}), say=say)
+    players = [made(name) for name in (agent.split(",") if agent else [None])]
+    folder = resume or out or Path("runs") / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{_slug(players)}"
     plans = [
         (folder / name, Plan((folder / name).name, tasks, parse_seeds(seeds), k, player, budget, chosen, key, retry))
-        for name, chosen in named(combinations)
+        for name, player, chosen in named(players, combinations)
     ]
     for path, plan in plans:
         _check(plan, path, path if resume else None, confirm=not (names or yes or retry))
-    used = choose_runtime(runtime, tasks, player, say)
+    used = choose_runtime(runtime, tasks, players, say)
     _check_trust(used, tasks, trust, ctx)
-    _check_path(player, tasks, used, bent=bent)
-    _report([result for path, plan in plans for result in _execute(plan, used, path, workers)], folder, json)
+    _check_path(players, tasks, used, bent=bent)
+    results = [result for path, plan in plans for result in _execute(plan, used, path, workers)]
+    _close(results, folder, json)
+    if report:
+        show_tables(ctx, [folder])
 
 
-def _check_path(player: Agent, tasks: Sequence[Task], runtime: Runtime, *, bent: bool) -> None:
-    if bent and any(player.needs_main(task, runtime.name) for task in tasks):
+def _check_path(players: Sequence[Agent], tasks: Sequence[Task], runtime: Runtime, *, bent: bool) -> None:
+    if bent and any(player.needs_main(task, runtime.name) for task in tasks for player in players):
         raise UsageError(
             "what runs in main speaks to the world directly, out of reach of --mutate, --handles and --mitigate",
             hint="harness run ... --interface tool",
         )
 
 
-def _report(results: list[Result], folder: Path, json: bool) -> None:
+def _close(results: list[Result], folder: Path, json: bool) -> None:
     counts = summary(results)
     if json:
         episodes = [result.model_dump(mode="json") for result in results]
@@ -181,5 +192,6 @@ def _again(folder: Path) -> str:
     return f"the same command with --resume {folder}"
 
 
-def _slug(name: str) -> str:
-    return "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
+def _slug(players: Sequence[Agent]) -> str:
+    name = "+".join(player.name for player in players)
+    return "".join(c if c.isalnum() or c in "-_.+" else "-" for c in name)

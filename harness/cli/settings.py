@@ -1,6 +1,7 @@
 """What the flags of a run say about its options: names and values, toggles of the path, and sweeps.
 
-A comma in `--set tier=1k,4k` makes a sweep: one run for each combination, in a folder named after it inside the run's own.
+A comma in `--set tier=1k,4k`, or in `--agent imap,dsm-private`, makes a sweep: one run for each combination, in a folder named
+after it inside the run's own.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+from harness.agents.base import Agent
 from harness.errors import UsageError
 
 Overrides = dict[str, str]
@@ -37,8 +39,9 @@ def offers_handles(combinations: Sequence[Overrides]) -> bool:
     return asked == {True}
 
 
-def named(combinations: Sequence[Overrides]) -> Iterator[tuple[str, Overrides]]:
-    """Each combination with the name of its folder: what differs in it from the others, "" where there is only one."""
-    for combination in combinations:
+def named(players: Sequence[Agent], combinations: Sequence[Overrides]) -> Iterator[tuple[str, Agent, Overrides]]:
+    """Each player with each combination, and the name of their folder: what differs from the others, "" where there is one."""
+    for player, combination in product(players, combinations):
         swept = [name for name, value in combination.items() if any(other[name] != value for other in combinations)]
-        yield ",".join(f"{name}={combination[name]}" for name in swept), combination
+        told = [f"agent={player.name}"] if len(players) > 1 else []
+        yield ",".join([*told, *(f"{name}={combination[name]}" for name in swept)]), player, combination

@@ -94,6 +94,10 @@ class Pod(Protocol):
         """Send one request to the world; raises WireError, WorldFailure (the world is gone), RuntimeFailure."""
         ...
 
+    def call_as_host(self, request: WireRequest) -> WireResponse:
+        """The same, with the token that opens host-only routes."""
+        ...
+
     def stop(self, cause: str) -> None:
         """Tell the world, with a logged `stop`, that a budget only the harness counts ran out."""
         ...

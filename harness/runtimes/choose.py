@@ -26,14 +26,14 @@ RUNTIMES: dict[str, Callable[[Say], Runtime]] = {
 """Best first."""
 
 
-def choose_runtime(name: str, tasks: Sequence[Task], agent: Agent, say: Say) -> Runtime:
-    """The runtime to use for these tasks and this agent; raises UsageError or RuntimeFailure before anything starts."""
+def choose_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
+    """The runtime to use for these tasks and agents; raises UsageError or RuntimeFailure before anything starts."""
     if name == "auto":
-        return _best(tasks, agent, say)
+        return _best(tasks, agents, say)
     if name not in RUNTIMES:
         raise UsageError(f"runtime must be one of auto, {', '.join(RUNTIMES)}, not {name!r}")
     runtime = RUNTIMES[name](say)
-    if why := _unfit(runtime, tasks, agent):
+    if why := _unfit(runtime, tasks, agents):
         raise why
     probe = _probed(runtime)
     if not probe.ok:
@@ -41,12 +41,12 @@ def choose_runtime(name: str, tasks: Sequence[Task], agent: Agent, say: Say) -> 
     return runtime
 
 
-def _best(tasks: Sequence[Task], agent: Agent, say: Say) -> Runtime:
+def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
     passed_over: list[str] = []
     problem: HarnessError | None = None
     for name, make in RUNTIMES.items():
         runtime = make(say)
-        unfit = _unfit(runtime, tasks, agent)
+        unfit = _unfit(runtime, tasks, agents)
         problem = problem or unfit
         probe = Probe(False, str(unfit)) if unfit else _probed(runtime)
         if probe.ok:
@@ -70,13 +70,14 @@ def _probed(runtime: Runtime) -> Probe:
     return runtime.probe()
 
 
-def _unfit(runtime: Runtime, tasks: Sequence[Task], agent: Agent) -> HarnessError | None:
-    """Why a runtime cannot serve these tasks and this agent, whatever works here."""
+def _unfit(runtime: Runtime, tasks: Sequence[Task], agents: Sequence[Agent]) -> HarnessError | None:
+    """Why a runtime cannot serve these tasks and agents, whatever works here."""
     for task in tasks:
         if why := runtime.refuses(task):
             return UsageError(why, hint="harness run --runtime docker")
         try:
-            agent.needs_main(task, runtime.name)
+            for agent in agents:
+                agent.needs_main(task, runtime.name)
         except HarnessError as error:
             return error
     return None

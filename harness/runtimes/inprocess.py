@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from harness.errors import RuntimeFailure
-from harness.judging import judge_in_process
+from harness.judging import judge_together
 from harness.registry import Task
 from harness.runtimes.base import CommandResult, EpisodeSpec, Judgement, Pod, Probe
 from worlds.core.loading import open_world
@@ -37,9 +37,13 @@ class InProcessPod:
         """Send one request to the world."""
         return self._send(request)
 
+    def call_as_host(self, request: WireRequest) -> WireResponse:
+        """The same, with the token that opens host-only routes."""
+        return self._send(request.with_header(HOST_HEADER, self._token))
+
     def stop(self, cause: str) -> None:
         """Log a `stop` with its cause."""
-        self.call(request("POST", "/stop", headers={HOST_HEADER: self._token}, body=f'{{"cause":"{cause}"}}'))
+        self.call_as_host(request("POST", "/stop", body=f'{{"cause":"{cause}"}}'))
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
         """There is nothing to run a command in; raises RuntimeFailure."""
@@ -81,8 +85,8 @@ class InProcessRuntime:
         return _opened(spec)
 
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
-        """One pytest session in this process."""
-        return judge_in_process(spec.task, [log])[0]
+        """In this process, in one pytest session with whatever else is waiting."""
+        return judge_together(spec.task, log)
 
     def limits(self) -> str:
         """It limits nothing."""

@@ -99,6 +99,10 @@ class LocalPod:
         """Straight to the app."""
         return self.world(made)
 
+    def call_as_host(self, made):
+        """With the token of the test's host."""
+        return self.world(made.with_header(HOST_HEADER, HOST_TOKEN))
+
     def stop(self, cause):
         """As a runtime does it."""
         self.stopped.append(cause)

@@ -8,6 +8,7 @@ import pytest
 
 from harness.agents.base import Budget
 from harness.agents.path import check_path, is_bent
+from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
 from harness.cli.settings import named, overrides
 from harness.episode import run_episode
@@ -88,13 +89,27 @@ def test_comma_is_a_sweep() -> None:
     """Each value of each option meets each of the others; a folder is named after what differs."""
     combinations = overrides(["a=1,2", "b=x", "c=3,4"], ["clip=200", "resort"], None, handles=False)
 
-    assert [name for name, _ in named(combinations)] == ["a=1,c=3", "a=1,c=4", "a=2,c=3", "a=2,c=4"]
+    assert [name for name, _, _ in named([NopAgent()], combinations)] == ["a=1,c=3", "a=1,c=4", "a=2,c=3", "a=2,c=4"]
     assert combinations[0] == {"a": "1", "b": "x", "c": "3", "mutate": "clip=200+resort"}
+
+
+def test_several_agents_are_a_sweep_too() -> None:
+    """Each agent plays each combination, in a folder that names both."""
+    players = [NopAgent(), SolutionAgent()]
+
+    assert [name for name, _, _ in named(players, overrides(["a=1,2"], None, None, handles=False))] == [
+        "agent=nop,a=1",
+        "agent=nop,a=2",
+        "agent=oracle,a=1",
+        "agent=oracle,a=2",
+    ]
 
 
 def test_one_combination_has_no_name() -> None:
     """Without a comma there is one run, in the folder that was named."""
-    assert list(named(overrides(["a=1"], None, ["backoff"], handles=True))) == [
-        ("", {"a": "1", "mitigate": "backoff", "handles": "true"})
+    nop = NopAgent()
+
+    assert list(named([nop], overrides(["a=1"], None, ["backoff"], handles=True))) == [
+        ("", nop, {"a": "1", "mitigate": "backoff", "handles": "true"})
     ]
     assert overrides(None, None, None, handles=False) == [{}]

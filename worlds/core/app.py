@@ -3,13 +3,14 @@
 1. A World class's rules become routes, once; their declared parameters become the app's schema (not served to the agent).
    An episode adds its own referee to the scope of each request, so that opening one costs next to nothing.
 2. Unknown routes and wrong methods reach the referee too, through the exception handler.
-3. Every response leaves through `_respond`, which stamps the virtual `Date` and `X-Virtual-Time`; a server adds no header.
+3. Every response leaves through `_headers`, which stamps the virtual `Date` and `X-Virtual-Time`; a server adds no header.
+4. Turns of a game go to the desk without routing: they are most of a game's requests, and routing most of their cost.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
+from worlds.core import desk
 from worlds.core.calls import Call, Reply, Rule
 from worlds.core.referee import Referee
 from worlds.core.wire import MAX_BODY_BYTES, WireRequest
@@ -50,8 +52,28 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
+        if scope["path"].startswith("/turns") and (found := _turn_route(scope["method"], scope["path"])):
+            await self._direct(*found, scope, receive, send)
+            return
         scope[_REFEREE] = self.referee
         await self.routes(scope, receive, send)
+
+    async def _direct(self, serve: Serve, params: dict[str, str], scope: Scope, receive: Receive, send: Send) -> None:
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return
+            if len(body) <= MAX_BODY_BYTES:
+                body += message.get("body", b"")
+            if not message.get("more_body", False):
+                break
+        reply = Reply({"error": f"the body is longer than {MAX_BODY_BYTES} bytes"}, 413)
+        if len(body) <= MAX_BODY_BYTES:
+            reply = serve(self.referee, _call(scope, bytes(body), params))
+        content, headers = _headers(self.referee, reply)
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
 
     def openapi(self) -> dict[str, Any]:
         """The schema of the routes, for fuzzers; no route serves it."""
@@ -93,6 +115,9 @@ _BUILTIN: tuple[tuple[Rule, Serve], ...] = (
     (_plain("GET", "/healthz"), lambda referee, call: Reply({"ok": True})),
     (_plain("POST", "/clock/wait"), Referee.wait),
     (_plain("POST", "/submission"), Referee.submit),
+    (_plain("GET", "/session"), desk.session),
+    (_plain("GET", "/turns"), desk.turns),
+    (_plain("POST", "/turns/{turn}"), desk.answer),
     (_plain("GET", "/instruction"), _host_only(lambda referee, call: Reply(referee.world.instruction))),
     (_plain("POST", "/stop"), _host_only(Referee.stop)),
 )
@@ -112,6 +137,7 @@ async def _stray(request: Request, error: HTTPException) -> Response:
 
 async def _serve(request: Request, serve: Serve) -> Response:
     referee: Referee = request.scope[_REFEREE]
+    params = request.scope.get("path_params", {})
     body = bytearray()
     try:
         async for chunk in request.stream():
@@ -119,33 +145,45 @@ async def _serve(request: Request, serve: Serve) -> Response:
             if len(body) <= MAX_BODY_BYTES:
                 body += chunk
     except ClientDisconnect:
-        return _respond(referee, referee.unreadable(_call(request, b""), 400, "the body ended early"))
+        return _respond(referee, referee.unreadable(_call(request.scope, b"", params), 400, "the body ended early"))
     if len(body) > MAX_BODY_BYTES:
         too_long = f"the body is longer than {MAX_BODY_BYTES} bytes"
-        return _respond(referee, referee.unreadable(_call(request, b""), 413, too_long))
-    return _respond(referee, serve(referee, _call(request, bytes(body))))
+        return _respond(referee, referee.unreadable(_call(request.scope, b"", params), 413, too_long))
+    return _respond(referee, serve(referee, _call(request.scope, bytes(body), params)))
 
 
 def _respond(referee: Referee, reply: Reply) -> Response:
+    body, headers = _headers(referee, reply)
+    response = Response(body, reply.status)
+    response.raw_headers = headers
+    return response
+
+
+def _headers(referee: Referee, reply: Reply) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    """The body of a reply, and everything that stands above it."""
     body, media_type = reply.encoded()
     clock = referee.world.clock
-    response = Response(body, reply.status)
     content = [(b"content-type", media_type.encode()), (b"content-length", str(len(body)).encode())]
-    response.raw_headers = [
+    return body, [
         *(content if reply.status not in (204, 304) else ()),
         *((name.lower().encode(), value.encode("latin-1")) for name, value in reply.headers),
         (b"date", clock.http_date.encode()),
         (b"x-virtual-time", clock.seconds_text.encode()),
     ]
-    return response
 
 
-def _call(request: Request, body: bytes) -> Call:
+def _turn_route(method: str, path: str) -> tuple[Serve, dict[str, str]] | None:
+    if (method, path) == ("GET", "/turns"):
+        return desk.turns, {}
+    name = path.removeprefix("/turns/")
+    return (desk.answer, {"turn": name}) if method == "POST" and name != path and name and "/" not in name else None
+
+
+def _call(scope: Scope, body: bytes, params: Mapping[str, str]) -> Call:
     """The raw wire request behind an ASGI scope, and the path parameters that routing found."""
-    scope = request.scope
     target = scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
     headers = tuple((k.decode("latin-1"), v.decode("latin-1")) for k, v in scope["headers"])
-    return Call(WireRequest(scope["method"], target, headers, body), scope.get("path_params", {}))
+    return Call(WireRequest(scope["method"], target, headers, body), params)
 
 
 def _schema(rule: Rule) -> dict[str, Any]:

@@ -108,7 +108,41 @@ class Stopped(Event):
     cause: str
 
 
-AnyEvent = Annotated[Opened | Requested | Waited | Closed | Stopped, Field(discriminator="type")]
+class Seated(Event):
+    """Who sits where, in a world with seats: the system prompt of each, as delivered."""
+
+    type: Literal["session"] = "session"
+    seats: tuple[str, ...]
+    public: dict[str, Any] = {}
+    """What every seat may know of the game."""
+
+
+class Turned(Event):
+    """One finished turn: the text that a seat was given, and what it replied, raw."""
+
+    type: Literal["turn"] = "turn"
+    turn: str
+    seat: int
+    phase: str
+    round: int
+    attempt: int
+    text: str
+    ephemeral: bool = False
+    reply: str
+    no_reply: str | None = None
+    """Why there is no reply, where a turn was forfeited."""
+
+
+class Noted(Event):
+    """Something that happened in a game, in the terms of its family."""
+
+    type: Literal["game"] = "game"
+    what: str
+    seat: int | None = None
+    data: dict[str, Any] = {}
+
+
+AnyEvent = Annotated[Opened | Requested | Waited | Closed | Stopped | Seated | Turned | Noted, Field(discriminator="type")]
 _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 E = TypeVar("E", bound=Event)
 

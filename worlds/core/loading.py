@@ -6,6 +6,7 @@ The same loader serves the world container, the in-process runtime and the test 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import os
 import sys
@@ -18,12 +19,17 @@ from worlds.core.events import EventLog
 from worlds.core.manifest import OptionValue, read_manifest
 from worlds.core.world import Setup, World
 
+SCENARIO = "scenario.json"
+"""What a task folder holds in place of server.py where its family's own world plays it."""
+
 _loaded: dict[str, type[World]] = {}
 
 
 def load_world(folder: Path) -> type[World]:
-    """The World subclass that `folder/server.py` defines; raises WorldError unless there is exactly one."""
+    """The World subclass that `folder/server.py` defines, or that of its family; raises WorldError unless there is one."""
     path = folder / "server.py"
+    if not path.exists() and (folder / SCENARIO).exists():
+        return _world_of(read_manifest(folder / "world.json").family)
     try:
         name = "parley_task_" + hashlib.sha256(str(path).encode() + path.read_bytes()).hexdigest()[:16]
     except OSError as error:
@@ -56,6 +62,18 @@ def setup_variables(environ: Mapping[str, str] = os.environ) -> tuple[int, str |
     if not seed.isdecimal():
         raise WorldError(f"PARLEY_SEED must be a whole number from 0, not {seed!r}")
     return int(seed), environ.get("PARLEY_KEY") or None
+
+
+def _world_of(family: str) -> type[World]:
+    """The one World class of a family whose tasks are data."""
+    name = f"worlds.{family.replace('-', '_')}.world"
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not name.startswith(error.name):
+            raise
+        raise WorldError(f"the family {family!r} has no world for a {SCENARIO}") from None
+    return _only_world(module, Path(str(module.__file__)))
 
 
 def _import(name: str, path: Path) -> ModuleType:

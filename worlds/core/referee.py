@@ -69,6 +69,8 @@ class Referee:
 
     def submit(self, call: Call) -> Reply:
         """POST /submission: the last act; whatever it is judged to be, the episode is closed after it."""
+        if not self.world.takes_submission:
+            return self.judge(call, None, None)
         rule = Rule("POST", "/submission", "request", (), (), True)
         reply = self.judge(call, rule, self.world.judge_submission)
         if self.closed_by is None:
@@ -105,6 +107,7 @@ class Referee:
             return _stray(400, f"cause must be one of {', '.join(sorted(STOP_CAUSES))}")
         if self.closed_by is None:
             self.closed_by = "stop"
+            self.world.ended()
             self.world.log.append(Stopped(cause=cause), vt=self.world.now)
         return Reply({"closed_by": self.closed_by})
 

@@ -53,6 +53,8 @@ class World:
     """One episode: clock, chance, options, log, and the rules that a subclass adds."""
 
     template: ClassVar[str] = "instruction.md.j2"
+    takes_submission: ClassVar[bool] = True
+    """Whether POST /submission ends the episode; a game ends with its last turn."""
 
     def __init__(self, setup: Setup, log: EventLog) -> None:
         self.setup, self.log = setup, log
@@ -78,6 +80,9 @@ class World:
     def judge_submission(self, call: Call) -> Reply:
         """The goal, as a Reply of kind goal, or a Violation."""
         raise NotImplementedError
+
+    def ended(self) -> None:
+        """The harness has ended the episode: log what is not logged yet."""
 
     @property
     def now(self) -> int:
@@ -107,20 +112,27 @@ class World:
         """Each declared rule with its bound handler, in order of definition."""
         return ((rule, getattr(self, name)) for rule, name in rules_of(type(self)))
 
+    def template_folder(self) -> Path:
+        """Where the instruction's template lies: in the task's folder."""
+        return self.setup.folder
+
+    def closing_notes(self) -> tuple[str, ...]:
+        """The paragraphs that end the instruction: budgets, then time."""
+        budgets = self.manifest.budgets
+        return BUDGET_NOTE.format(steps=budgets.steps, seconds=f"{budgets.virtual_seconds:g}"), TIME_NOTE
+
     def _check_names(self) -> None:
         for rule, name in rules_of(type(self)):
             if name in vars(self):
                 raise WorldError(f"{name} handles {rule.method} {rule.path}, so no attribute may have that name")
 
     def _render(self) -> str:
-        path = self.setup.folder / self.template
+        path = self.template_folder() / self.template
         try:
             text = _compiled(path.read_text(encoding="utf-8")).render(**self.facts())
         except (OSError, TemplateError) as error:
             raise WorldError(f"{path}: the instruction cannot be rendered: {error}") from None
-        budgets = self.manifest.budgets
-        budget = BUDGET_NOTE.format(steps=budgets.steps, seconds=f"{budgets.virtual_seconds:g}")
-        return f"{text.rstrip()}\n\n{budget}\n\n{TIME_NOTE}\n"
+        return "\n\n".join((text.rstrip(), *self.closing_notes())) + "\n"
 
     def _opened(self) -> Opened:
         budgets = self.manifest.budgets

@@ -68,9 +68,13 @@ class BubblewrapPod:
         """Send one request to the world; raises WireError, WorldFailure (the world is gone), RuntimeFailure."""
         return self._asking(lambda: self._bridge.call(made))
 
+    def call_as_host(self, made: WireRequest) -> WireResponse:
+        """The same, with the token that opens host-only routes."""
+        return self.call(made.with_header(HOST_HEADER, self._token))
+
     def stop(self, cause: str) -> None:
         """Tell the world that a budget only the harness counts ran out."""
-        self._call_as_host(request("POST", "/stop", body=json.dumps({"cause": cause})))
+        self.call_as_host(request("POST", "/stop", body=json.dumps({"cause": cause})))
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
         """Run a command in `main`, in a new session, killed by group at `timeout_s` real seconds."""
@@ -165,11 +169,8 @@ class BubblewrapPod:
         if self._outer.ended(name, KILL_LIMIT_S) is None:
             raise RuntimeFailure(f"{name} still runs {KILL_LIMIT_S:g} s after it was killed")
 
-    def _call_as_host(self, made: WireRequest) -> WireResponse:
-        return self.call(made.with_header(HOST_HEADER, self._token))
-
     def _instruction(self) -> str:
-        answer = self._call_as_host(WireRequest("GET", b"/instruction"))
+        answer = self.call_as_host(WireRequest("GET", b"/instruction"))
         if answer.status != 200:
             raise WorldFailure(f"the world answered {answer.status} when asked for its instruction")
         return answer.body.decode()

@@ -125,6 +125,10 @@ class ForeignPod:
         """There is no world to call; raises RuntimeFailure."""
         raise RuntimeFailure(f"{self._spec.task.task_id} is a foreign task: it has no world to send requests to")
 
+    def call_as_host(self, request: WireRequest) -> WireResponse:
+        """There is no world to call; raises RuntimeFailure."""
+        return self.call(request)
+
     def stop(self, cause: str) -> None:
         """There is no log to note it in: a foreign task is judged by what it left."""
 

@@ -1,0 +1,48 @@
+"""The host's end of the Turn protocol: who sits where, what is open, and one answer at a time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from harness.errors import WorldFailure
+from harness.runtimes.base import Pod
+from worlds.core.wire import WireResponse, request
+
+Turn = dict[str, Any]
+"""id, seat, phase, round, attempt, text, ephemeral: as GET /turns shows it."""
+
+
+class TurnClient:
+    """One game, seen from the host; raises WorldFailure where the world does not answer as the protocol says."""
+
+    def __init__(self, pod: Pod) -> None:
+        self._pod = pod
+
+    def session(self) -> dict[str, Any]:
+        """The seats with their system prompts, and what every seat may know."""
+        return _read(self._pod.call_as_host(request("GET", "/session")))
+
+    def open(self) -> list[Turn]:
+        """The turns that are open now."""
+        turns: list[Turn] = _read(self._pod.call_as_host(request("GET", "/turns")))["turns"]
+        return turns
+
+    def answer(self, turn: str, reply: str) -> list[Turn]:
+        """Answer a turn and return what is open next."""
+        return self._post(f"/turns/{turn}", reply)
+
+    def forfeit(self, turn: str, cause: str) -> list[Turn]:
+        """Give a turn up - timeout, provider, budget or malformed - and return what is open next."""
+        return self._post(f"/turns/{turn}?no_reply={cause}", "")
+
+    def _post(self, target: str, body: str) -> list[Turn]:
+        turns: list[Turn] = _read(self._pod.call_as_host(request("POST", target, body=body)))["turns"]
+        return turns
+
+
+def _read(answer: WireResponse) -> dict[str, Any]:
+    if answer.status != 200:
+        raise WorldFailure(f"the world answered {answer.status} to a turn: {answer.body[:200].decode('utf-8', 'replace')}")
+    value: dict[str, Any] = json.loads(answer.body)
+    return value

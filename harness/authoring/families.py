@@ -1,0 +1,38 @@
+"""What authoring needs of one family, found by name: the labels of its verdicts, and what it derives from a task's own files.
+
+A family that lacks a part has no such thing; nothing lists families.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+from harness.authoring.templates import Files
+
+
+def labels_of(family: str) -> frozenset[str]:
+    """The labels that a failed episode of a family can earn."""
+    module = _part(f"worlds.{_package(family)}.labels")
+    return frozenset(map(str, module.Label)) - {"SUCCESS"} if module else frozenset()
+
+
+def derived(family: str, folder: Path) -> Files:
+    """What a family works out from a task's own files: certificate and plan; nothing where its tasks are code."""
+    module = _part(f"harness.authoring.{_package(family)}.derived")
+    found: Files = module.derived(folder) if module else {}
+    return found
+
+
+def _package(family: str) -> str:
+    return family.replace("-", "_")
+
+
+def _part(name: str) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not name.startswith(error.name):
+            raise
+        return None

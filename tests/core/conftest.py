@@ -1,0 +1,64 @@
+"""A small game for the tests of turns: two barriers, one retry, one measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from worlds.core.events import EventLog
+from worlds.core.manifest import Budgets, Manifest
+from worlds.core.seated import SeatedWorld
+from worlds.core.testing import InProcess
+from worlds.core.turns import Answer, Ask, Game
+from worlds.core.world import Setup
+
+Sit = Callable[..., InProcess]
+
+
+class AuctionWorld(SeatedWorld):
+    """Three seats bid a number together; then the highest bidder is asked alone, and measured."""
+
+    def prepare(self) -> None:
+        """Nothing to draw."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """Nothing to tell."""
+        return {"secret": "none"}
+
+    def systems(self) -> Sequence[str]:
+        """One prompt a seat."""
+        return [f"you are {seat}" for seat in range(3)]
+
+    def public(self) -> Mapping[str, Any]:
+        """How many sit here."""
+        return {"bidders": 3}
+
+    def game(self) -> Game:
+        """Bids, then one more turn."""
+        bids = yield [Ask(seat, "BID", 1, f"bid, {seat}", refuse=_no_number) for seat in range(3)]
+        best = max(range(3), key=lambda seat: int(bids[seat][-1].text or 0))
+        self.note("bids", best=best, tries=[len(bids[seat]) for seat in range(3)])
+        self.clock.charge(5000)
+        said = yield [Ask(best, "SPEECH", 1, "say why", ephemeral=True)]
+        if said[best][-1].text == "break":
+            raise KeyError("the game itself fails")
+
+
+def _no_number(answers: Sequence[Answer]) -> str | None:
+    last = answers[-1]
+    return None if last.no_reply or last.text.isdecimal() else f"a number, not {last.text}"
+
+
+@pytest.fixture
+def auction(tmp_path: Path) -> Sit:
+    """What opens the game, with a host's token or without one."""
+    (tmp_path / "instruction.md.j2").write_text("Bid.\n", encoding="utf-8")
+    manifest = Manifest(task_id="auction", family="contract", budgets=Budgets(steps=9, virtual_seconds=100))
+
+    def opened(host_token: str | None = "host") -> InProcess:
+        return InProcess(AuctionWorld(Setup(manifest, host_token=host_token, folder=tmp_path), EventLog()))
+
+    return opened

@@ -1,0 +1,48 @@
+"""A model's reply is read as far as it can be without guessing, and nothing that it may be raises."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worlds.core.replies import parse_reply
+
+ACTIONS = {"actions": [{"type": "dm", "to": 1}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        ('{"actions": [{"type": "dm", "to": 1}]}', "strict"),
+        (' \n{"actions": [{"type": "dm", "to": 1}]}\n', "strict"),
+        ('Sure!\n```json\n{"actions": [{"type": "dm", "to": 1}]}\n```\nDone.', "fenced"),
+        ('{"actions": [{"type": "dm", "to": 1,}]}', "repaired"),
+        ("{'actions': [{'type': 'dm', 'to': 1}]}", "repaired"),
+        ('I will write: {"actions": [{"type": "dm", "to": 1}]}', "repaired"),
+        ('{"actions": [{"type": "dm", "to": 1', "repaired"),
+    ],
+)
+def test_reply_is_read_and_says_how(text: str, how: str) -> None:
+    """Strict, fenced and broken JSON mean the same, and how it was read stands beside it."""
+    parsed = parse_reply(text)
+
+    assert (parsed.value, parsed.how) == (ACTIONS, how)
+
+
+@pytest.mark.parametrize("text", ["", "no", "7", "null", '"a"', "true", "NaN", '{"a": "\\ud800"}', "{" * 70_000])
+def test_what_is_no_object_fails(text: str) -> None:
+    """Text, numbers, half a surrogate pair and endless brackets hold no reply."""
+    assert parse_reply(text).how == "failed"
+
+
+def test_strict_mends_nothing() -> None:
+    """With the option, only JSON as it stands or in a fence counts."""
+    assert parse_reply('{"actions": [],}', strict=True).how == "failed"
+    assert parse_reply('```\n{"actions": []}\n```', strict=True).how == "fenced"
+
+
+@given(st.text() | st.text(alphabet="{}[]\",:'\\ntrue0.-e`", max_size=200))
+def test_nothing_raises(text: str) -> None:
+    """Any text at all is read or failed."""
+    assert parse_reply(text).how in {"strict", "fenced", "repaired", "failed"}

@@ -1,0 +1,105 @@
+"""Decisions: each seat sends one batch for its own calendar; all are asked together, each may try again, none sees another.
+
+Voluntary moves of outsiders and decisions of participants differ only in whether a meeting is to be scheduled. A batch is
+checked when it arrives, so a retry is offered at once; nothing is applied before everybody has decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from worlds.calendar.rules.batch import Batch, Conflict, Refusal, check
+from worlds.calendar.rules.scenario import Meeting
+from worlds.calendar.table import Table, split
+from worlds.core.turns import Answer, Answers, Ask
+
+TOOLS = {True: ("schedule", "reschedule"), False: ("reschedule",)}
+"""Whether there is a meeting to schedule -> the actions of the phase."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What one seat's attempts came to; without a batch they all failed."""
+
+    seat: int
+    batch: Batch | None
+    conflicts: tuple[Conflict, ...]
+    """Of the last attempt."""
+
+    blocked: bool
+    """Whether any attempt touched a blocked item."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    outcome: Batch | list[Refusal]
+    actions: list[Any]
+    dropped: list[str]
+    how: str
+
+
+Deciding = Generator[Sequence[Ask], Answers, list[Decided]]
+
+
+def decide(
+    table: Table, number: int, meeting: Meeting, seats: Sequence[int], note: Callable[..., None], *, schedule: bool
+) -> Deciding:
+    """Ask all `seats` for their batch; returns what each came to, in the order of `seats`."""
+    desk = _Desk(table, number, meeting, schedule=schedule)
+    answers = yield [desk.ask(seat) for seat in seats]
+    decided: list[Decided] = []
+    for seat in seats:
+        attempts = [desk.attempt(seat, answer) for answer in answers[seat]]
+        for place, attempt in enumerate(attempts, start=1):
+            _tell(note, seat, {"round": number, "phase": desk.phase, "attempt": place}, attempt)
+        decided.append(_decided(seat, attempts))
+    return decided
+
+
+class _Desk:
+    """Judges the batches of one phase against the calendars as they are now."""
+
+    def __init__(self, table: Table, number: int, meeting: Meeting, *, schedule: bool) -> None:
+        self._table, self._number, self._meeting, self._schedule = table, number, meeting, schedule
+        self.phase = "DECISION" if schedule else "VOLUNTARY"
+
+    def ask(self, seat: int) -> Ask:
+        """The question, with the rule by which its answers are refused."""
+        view = self._table.view.decision if self._schedule else self._table.view.voluntary
+        text = view(seat, self._meeting, self._table.calendars[seat], self._table.post.drain(seat))
+        return Ask(seat, self.phase, self._number, text, refuse=lambda answers: self._refuse(seat, answers))
+
+    def attempt(self, seat: int, answer: Answer) -> _Attempt:
+        """One answer as a batch, or as what is wrong with it."""
+        read, how = self._table.actions(answer.text)
+        actions, dropped = split(read, TOOLS[self._schedule])
+        item = self._meeting.item() if self._schedule else None
+        justify = self._table.settings.justification == "required"
+        return _Attempt(check(self._table.calendars[seat], actions, item, justify=justify), actions, dropped, how)
+
+    def _refuse(self, seat: int, answers: Sequence[Answer]) -> str | None:
+        outcome = self.attempt(seat, answers[-1]).outcome
+        if isinstance(outcome, Batch) or len(answers) > self._table.settings.decision_retries:
+            return None
+        return self._table.view.retry(len(answers), [refusal.text for refusal in outcome], schedule=self._schedule)
+
+
+def _decided(seat: int, attempts: Sequence[_Attempt]) -> Decided:
+    last = attempts[-1].outcome
+    conflicts = () if isinstance(last, Batch) else tuple(refusal.conflict for refusal in last)
+    refusals = [refusal for attempt in attempts if not isinstance(attempt.outcome, Batch) for refusal in attempt.outcome]
+    blocked = any(refusal.conflict is Conflict.BLOCKED for refusal in refusals)
+    return Decided(seat, last if isinstance(last, Batch) else None, conflicts, blocked)
+
+
+def _tell(note: Callable[..., None], seat: int, where: dict[str, Any], attempt: _Attempt) -> None:
+    if attempt.how != "strict":
+        note("parsed", seat, **where, how=attempt.how)
+    for tool in attempt.dropped:
+        note("invalid_tool_call", seat, **where, tool=tool, why="no action of this phase")
+    if isinstance(attempt.outcome, Batch):
+        return
+    refused = [[str(refusal.conflict), refusal.text] for refusal in attempt.outcome]
+    note("batch_rejected", seat, **where, conflicts=refused, actions=attempt.actions)

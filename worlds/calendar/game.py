@@ -1,0 +1,112 @@
+"""The calendar game, round by round: talk, voluntary moves, decisions that commit together, resolution.
+
+One round is one meeting (paper, Algorithm 1). `play` is the whole game as a script of barriers; what is asked independently is
+asked together. The rules themselves are pure and live in `worlds.calendar.rules`; this module only keeps the state:
+calendars, costs, mail, and the meetings that once stood and must go on standing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from worlds.calendar.decisions import Decided, decide
+from worlds.calendar.labels import Label
+from worlds.calendar.mail import PostOffice
+from worlds.calendar.rules.batch import Batch, apply
+from worlds.calendar.rules.items import Cells
+from worlds.calendar.rules.resolution import Resolution, reason, resolve
+from worlds.calendar.rules.scenario import Meeting, Scenario
+from worlds.calendar.rules.settings import Settings
+from worlds.calendar.table import Table
+from worlds.calendar.talk import talk
+from worlds.core.turns import Game
+
+Note = Callable[..., None]
+Spend = Callable[[str], None]
+"""Moves the clock by a named cost."""
+
+
+@dataclass
+class Round:
+    """What happens to be known of the round that is being played."""
+
+    number: int
+    meeting: Meeting
+    calendars: list[Cells]
+    """At its start, or after voluntary moves that cannot be undone."""
+
+    voluntary: list[Decided] = field(default_factory=list)
+    decided: list[Decided] = field(default_factory=list)
+
+
+class CalendarGame:
+    """One game; `note(what, seat, **data)` hears everything that happens, `spend(cost)` moves virtual time."""
+
+    def __init__(self, scenario: Scenario, settings: Settings, note: Note, spend: Spend) -> None:
+        self.settings, self.note, self.spend = settings, note, spend
+        self.table = Table(scenario, settings, PostOffice(scenario.agents, settings))
+        self._registered: list[Meeting] = list(scenario.prior)
+        self._scenario = scenario
+
+    def play(self) -> Game:
+        """Every round, in the order in which meetings arrive."""
+        for number, meeting in enumerate(self._scenario.meetings, start=1):
+            self.note(
+                "round_start", round=number, meeting=meeting.id, participants=list(meeting.participants),
+                speakers=list(meeting.order), duration=meeting.duration,
+            )  # fmt: skip
+            yield from self._round(Round(number, meeting, list(self.table.calendars)))
+        self.note("game_end", spent=list(self.table.spent), sent=[self.table.post.sent[s] for s in self._scenario.agents])
+
+    def _round(self, now: Round) -> Game:
+        contacted = yield from talk(self.table, now.number, now.meeting, self.note, self.spend)
+        if contacted:
+            self.spend("decision")
+            now.voluntary = yield from decide(self.table, now.number, now.meeting, contacted, self.note, schedule=False)
+            if self.settings.voluntary == "immediate":
+                self._commit(now, now.voluntary, None)
+                now.calendars = list(self.table.calendars)
+        self.spend("decision")
+        now.decided = yield from decide(self.table, now.number, now.meeting, now.meeting.order, self.note, schedule=True)
+        self._resolve(now)
+
+    def _resolve(self, now: Round) -> None:
+        spent = list(self.table.spent)
+        exhausted = [decided for decided in now.decided if decided.batch is None]
+        doomed = self.settings.blocked_attempts == "doom" and any(d.blocked for d in (*now.voluntary, *now.decided))
+        if not doomed and not (exhausted and self.settings.exhausted == "rollback"):
+            if self.settings.voluntary == "staged":
+                self._commit(now, now.voluntary, None)
+            self._commit(now, now.decided, now.meeting)
+        found = resolve(self.table.calendars, now.meeting, self._registered)
+        label = reason(found, [decided.conflicts for decided in exhausted], doomed=doomed)
+        charged = [after - before for after, before in zip(self.table.spent, spent, strict=True)]
+        kept = label is Label.SUCCESS or self.settings.failed_rounds == "keep"
+        if not kept:
+            self.table.calendars, self.table.spent = list(now.calendars), spent
+        elif found.agreed:
+            self._registered.append(now.meeting)
+        self._told(now, found, label, charged, kept=kept)
+
+    def _told(self, now: Round, found: Resolution, label: Label, charged: Sequence[int], *, kept: bool) -> None:
+        self.note(
+            "resolution", round=now.number, meeting=now.meeting.id, label=str(label), broken=list(found.broken), kept=kept,
+            slots={str(agent): slot for agent, slot in found.slots.items()}, charged=list(charged),
+            standing={str(meeting): slot for meeting, slot in found.standing.items()},
+        )  # fmt: skip
+
+    def _commit(self, now: Round, decided: Sequence[Decided], meeting: Meeting | None) -> None:
+        for one in decided:
+            if isinstance(one.batch, Batch):
+                item = meeting.item() if meeting else None
+                self.table.calendars[one.seat] = apply(self.table.calendars[one.seat], one.batch, item)
+                self.table.spent[one.seat] += one.batch.cost
+                if one.batch.moves or meeting:
+                    self.note("committed", one.seat, round=now.number, **_moved(one.batch))
+
+
+def _moved(batch: Batch) -> dict[str, Any]:
+    moves = [[move.item.name, move.source, move.target] for move in batch.moves]
+    return {"slot": batch.slot, "moves": moves, "cost": batch.cost}

@@ -1,0 +1,76 @@
+"""Messages between seats: which channel reaches whom, and an inbox for each seat that keeps what was not read yet.
+
+Mail waits across phases and rounds until its reader's next turn. What a seat may not send is dropped and said why; nothing of
+it is delivered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from worlds.calendar.rules.scenario import Meeting
+from worlds.calendar.rules.settings import Settings
+
+TOOLS = {"dm": "dm", "participant_groupchat": "participants", "all_groupchat": "all"}
+"""Tool -> the channel that it uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One delivered message."""
+
+    sender: int
+    to: tuple[int, ...]
+    """Everybody who receives it."""
+
+    channel: str
+    meeting: int
+    """The round's meeting, whatever the sender wrote."""
+
+    content: str
+
+
+class PostOffice:
+    """The inboxes of a game, and how much each seat has sent."""
+
+    def __init__(self, seats: Sequence[int], settings: Settings) -> None:
+        self._seats, self._settings = tuple(seats), settings
+        self._inboxes: dict[int, list[Message]] = {seat: [] for seat in seats}
+        self.sent = dict.fromkeys(seats, 0)
+
+    def send(self, sender: int, action: Mapping[str, Any], meeting: Meeting) -> Message | str:
+        """Deliver one action of cheap talk; returns the message, or why it was dropped."""
+        channel, content = TOOLS[action["type"]], action.get("content")
+        if channel not in self._settings.channels:
+            return f"the channel {channel} is closed"
+        if not isinstance(content, str) or not content.strip():
+            return "content must be a text that is not empty"
+        to = self._recipients(sender, channel, action, meeting)
+        if isinstance(to, str):
+            return to
+        if self._settings.message_cap is not None and self.sent[sender] >= self._settings.message_cap:
+            return f"the cap of {self._settings.message_cap} messages is reached"
+        message = Message(sender, to, channel, meeting.id, content)
+        self.sent[sender] += 1
+        for reader in to:
+            self._inboxes[reader].append(message)
+        return message
+
+    def drain(self, seat: int) -> list[Message]:
+        """Take everything out of an inbox."""
+        mail, self._inboxes[seat] = self._inboxes[seat], []
+        return mail
+
+    def _recipients(self, sender: int, channel: str, action: Mapping[str, Any], meeting: Meeting) -> tuple[int, ...] | str:
+        if channel == "all":
+            return tuple(seat for seat in self._seats if seat != sender)
+        if channel == "participants":
+            if sender not in meeting.participants:
+                return "only participants of the meeting may use its chat"
+            return tuple(seat for seat in meeting.participants if seat != sender)
+        to = action.get("to")
+        if not isinstance(to, int) or isinstance(to, bool) or to not in self._seats or to == sender:
+            return f"to must be the id of another agent, not {to!r}"[:120]
+        return (to,)

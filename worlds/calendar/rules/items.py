@@ -1,0 +1,109 @@
+"""A calendar is a tuple of cells, and a cell is free (`None`) or holds an item: an errand of its owner, or a meeting.
+
+1. An item of `duration` d fills d cells in a row, all with the same `Item`.
+2. Errands and meetings have separate ids: `#3` and `M3` are two different items.
+3. `cost` is on the scale that agents are shown; a scenario says what it counts for when scored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["errand", "meeting"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What may fill a cell; moving it costs its owner `cost` once, whatever its duration."""
+
+    kind: Kind
+    id: int
+    cost: int
+    blocked: bool = False
+    duration: int = 1
+    participants: tuple[int, ...] = ()
+    label: str = ""
+    """What it is about, in words; for its owner's eyes."""
+
+    @property
+    def name(self) -> str:
+        """The name that calendars show: #3 for an errand, M3 for a meeting."""
+        return f"#{self.id}" if self.kind == "errand" else f"M{self.id}"
+
+
+Cells = tuple[Item | None, ...]
+"""One calendar: `None` where it is free."""
+
+
+def items_of(cells: Cells) -> Iterator[tuple[int, Item]]:
+    """Every item with the slot where it begins, in order of slots."""
+    seen: set[tuple[str, int]] = set()
+    for slot, item in enumerate(cells):
+        if item is not None and (item.kind, item.id) not in seen:
+            seen.add((item.kind, item.id))
+            yield slot, item
+
+
+def slot_of(cells: Cells, meeting: int) -> int | None:
+    """The slot where a meeting begins on a calendar, or None."""
+    return next((slot for slot, item in enumerate(cells) if item and item.kind == "meeting" and item.id == meeting), None)
+
+
+def filled(cells: Cells, slot: int, item: Item | None, duration: int = 1) -> Cells:
+    """The calendar with `item` (or nothing) in `duration` cells from `slot`; it must fit."""
+    return cells[:slot] + (item,) * duration + cells[slot + duration :]
+
+
+def lines(cells: Cells, *, labels: bool) -> list[str]:
+    """A calendar as its owner reads it, one line a slot; `labels` adds what the items are about (paper, Appendix A.1)."""
+    width = len(str(len(cells) - 1))
+    return [f"Slot {slot:>{width}}: {_shown(item, labels=labels)}" for slot, item in enumerate(cells)]
+
+
+def _shown(item: Item | None, *, labels: bool) -> str:
+    if item is None:
+        return "[FREE]"
+    about = f" private_label='{item.label}'" if labels and item.label else ""
+    if item.kind == "errand":
+        return f"{'Blocked ' if item.blocked else ''}Errand #{item.id} (cost={item.cost}){about}"
+    return f"Meeting M{item.id} (cost={item.cost}) participants={list(item.participants)}{about}"
+
+
+_LINE = re.compile(
+    r"^Slot +(?P<slot>\d+): (?:(?P<free>\[FREE\])"
+    r"|(?P<blocked>Blocked )?Errand #(?P<errand>\d+) \(cost=(?P<cost>\d+)\)"
+    r"|Meeting M(?P<meeting>\d+) \(cost=(?P<displacement>\d+)\) participants=\[(?P<who>[\d, ]*)\])",
+    re.MULTILINE,
+)
+
+
+def read_lines(text: str) -> Cells:
+    """The calendar that a text shows, labels left out: the inverse of `lines`, for agents that read what everybody reads."""
+    cells: list[Item | None] = []
+    for found in _LINE.finditer(text):
+        _, free, blocked, errand, cost, meeting, displacement, who = found.groups()
+        if free:
+            cells.append(None)
+        elif errand:
+            cells.append(Item("errand", int(errand), int(cost), blocked=bool(blocked)))
+        else:
+            participants = tuple(int(number) for number in who.split(", "))
+            cells.append(Item("meeting", int(meeting), int(displacement), participants=participants))
+    return _with_durations(cells)
+
+
+def _with_durations(cells: list[Item | None]) -> Cells:
+    """The same with each item's duration: the cells in a row that it fills."""
+    counts: dict[tuple[str, int], int] = {}
+    for item in cells:
+        if item is not None:
+            counts[item.kind, item.id] = counts.get((item.kind, item.id), 0) + 1
+    if max(counts.values(), default=1) == 1:
+        return tuple(cells)
+    return tuple(
+        item and Item(item.kind, item.id, item.cost, item.blocked, counts[item.kind, item.id], item.participants, item.label)
+        for item in cells
+    )

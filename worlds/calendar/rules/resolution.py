@@ -1,0 +1,97 @@
+"""What a round came to: where each participant has the meeting, which earlier meetings still stand, and why it failed.
+
+A round succeeds when all participants have its meeting in one slot and every earlier meeting that stood is in one slot on all
+its calendars, wherever that is by now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from worlds.calendar.labels import Label
+from worlds.calendar.rules.batch import Conflict
+from worlds.calendar.rules.items import Cells, slot_of
+from worlds.calendar.rules.scenario import Meeting
+
+Slots = dict[int, int | None]
+"""Agent -> the slot where a meeting begins on its calendar; None where it is not there."""
+
+REASONS: dict[Conflict, Label] = {
+    Conflict.NO_SCHEDULE: Label.NO_SCHEDULE,
+    Conflict.BLOCKED: Label.BLOCKED_ITEM,
+    Conflict.SCHEDULE_OCCUPIED: Label.SLOT_OCCUPIED,
+    Conflict.TARGET_OCCUPIED: Label.TARGET_OCCUPIED,
+}
+"""Conflicts that the paper's Figure 5 names; any other is OTHER."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The state of the calendars after a round."""
+
+    slots: Slots
+    """The round's own meeting."""
+
+    standing: dict[int, int]
+    """Every meeting that stands, with its slot."""
+
+    broken: tuple[int, ...]
+    """Earlier meetings that do not stand any more."""
+
+    @property
+    def agreed(self) -> bool:
+        """Whether the round's meeting is in one slot on all its calendars."""
+        return None not in self.slots.values() and len(set(self.slots.values())) == 1
+
+    @property
+    def coordinated(self) -> bool:
+        """Whether the round succeeded."""
+        return self.agreed and not self.broken
+
+
+def resolve(calendars: Sequence[Cells], meeting: Meeting, earlier: Sequence[Meeting]) -> Resolution:
+    """Look at the calendars after a round; `earlier` are the meetings that stood before it."""
+    slots = slots_of(calendars, meeting)
+    standing: dict[int, int] = {}
+    broken: list[int] = []
+    for other in earlier:
+        slot = common_slot(slots_of(calendars, other))
+        if slot is None:
+            broken.append(other.id)
+        else:
+            standing[other.id] = slot
+    if (slot := common_slot(slots)) is not None:
+        standing[meeting.id] = slot
+    return Resolution(slots, standing, tuple(broken))
+
+
+def slots_of(calendars: Sequence[Cells], meeting: Meeting) -> Slots:
+    """Where each participant has a meeting."""
+    return {agent: slot_of(calendars[agent], meeting.id) for agent in meeting.participants}
+
+
+def common_slot(slots: Mapping[int, int | None]) -> int | None:
+    """The slot that all have, or None."""
+    found = set(slots.values())
+    return found.pop() if len(found) == 1 else None
+
+
+def reason(resolution: Resolution, exhausted: Sequence[Sequence[Conflict]], doomed: bool = False) -> Label:
+    """Why a round failed: the one class of what went wrong, or SEVERAL (paper, Figure 5).
+
+    `exhausted`: for each participant without a valid batch, the conflicts of its last one; `doomed`: whether an attempt on a
+    blocked item, even a corrected one, failed the round.
+    """
+    if resolution.coordinated and not doomed:
+        return Label.SUCCESS
+    found = {REASONS.get(conflict, Label.OTHER) for conflicts in exhausted for conflict in conflicts}
+    if doomed:
+        found.add(Label.BLOCKED_ITEM)
+    if resolution.broken:
+        found.add(Label.PRIOR_MEETING_MOVED)
+    if len(set(resolution.slots.values()) - {None}) > 1:
+        found.add(Label.SLOT_MISMATCH)
+    if len(found) > 1:
+        return Label.SEVERAL
+    return found.pop() if found else Label.OTHER

@@ -1,0 +1,172 @@
+"""What one calendar task is: calendars, the stream of meetings, prior meetings, and the two scales of cost.
+
+The file is `environment/api/scenario.json`, schema `calendar/1`; unknown keys are errors. Agents are shown costs on one scale
+(1, 10, 100: a difference that is noticed) and scored on another (1, 2, 3); `scale` maps the first to the second, and an empty
+one says that they are the same (paper, section 3, note 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from worlds.calendar.rules.items import Cells, Item, filled
+
+
+class Strict(BaseModel):
+    """Frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Errand(Strict):
+    """One cell of one agent's calendar: movable at a cost, or blocked."""
+
+    slot: int = Field(ge=0)
+    id: int = Field(ge=1)
+    cost: int = Field(ge=1)
+    blocked: bool = False
+    label: str = ""
+    label_id: str = ""
+    """The entry of the label bank, for audits."""
+
+
+class Meeting(Strict):
+    """A meeting to be scheduled; `speakers` is a permutation of `participants`: who talks first."""
+
+    id: int = Field(ge=1)
+    participants: tuple[int, ...] = Field(min_length=1)
+    speakers: tuple[int, ...] = ()
+    duration: int = Field(default=1, ge=1)
+    cost: int = Field(default=1, ge=1)
+    """What each participant pays for moving it once it stands."""
+
+    label: str = ""
+    label_id: str = ""
+
+    @model_validator(mode="after")
+    def _permutation(self) -> Meeting:
+        if len(set(self.participants)) != len(self.participants) or sorted(self.participants) != list(self.participants):
+            raise ValueError(f"participants of M{self.id} must be different, in ascending order")
+        if self.speakers and sorted(self.speakers) != list(self.participants):
+            raise ValueError(f"speakers of M{self.id} must be its participants, each once")
+        return self
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Who talks and decides in which order."""
+        return self.speakers or self.participants
+
+    def item(self) -> Item:
+        """The meeting as it stands on a calendar."""
+        return Item("meeting", self.id, self.cost, duration=self.duration, participants=self.participants, label=self.label)
+
+
+class PriorMeeting(Meeting):
+    """A meeting that stands before the first round."""
+
+    slot: int = Field(ge=0)
+
+
+class Scenario(Strict):
+    """One task of the calendar family."""
+
+    schema_: Literal["calendar/1"] = Field(default="calendar/1", alias="schema")
+    slots: int = Field(ge=1, le=1000)
+    errands: tuple[tuple[Errand, ...], ...] = Field(min_length=1)
+    """By agent."""
+
+    meetings: tuple[Meeting, ...] = Field(min_length=1)
+    """In the order in which they arrive, one a round."""
+
+    prior: tuple[PriorMeeting, ...] = ()
+    scale: dict[int, int] = {}
+    """Shown cost -> scored cost."""
+
+    witness: dict[int, int] = {}
+    """The schedule around which the generator built the calendars: meeting -> slot. No agent sees it."""
+
+    origin: dict[str, Any] = {}
+    """Where the scenario comes from: the generator's parameters, or the file that was imported."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Scenario:
+        ids = [meeting.id for meeting in (*self.meetings, *self.prior)]
+        if len(set(ids)) != len(ids):
+            raise ValueError("two meetings have one id")
+        numbers = [errand.id for mine in self.errands for errand in mine]
+        if len(set(numbers)) != len(numbers):
+            raise ValueError("two errands have one id")
+        for meeting in (*self.meetings, *self.prior):
+            if not set(meeting.participants) <= set(self.agents):
+                raise ValueError(f"M{meeting.id} has a participant that is no agent")
+            if meeting.duration > self.slots:
+                raise ValueError(f"M{meeting.id} is longer than a calendar")
+        shown = {errand.cost for mine in self.errands for errand in mine} | {m.cost for m in (*self.meetings, *self.prior)}
+        if self.scale and not shown <= set(self.scale):
+            raise ValueError(f"scale lacks {sorted(shown - set(self.scale))}")
+        _ = self.calendars
+        return self
+
+    @property
+    def agents(self) -> range:
+        """The seats."""
+        return range(len(self.errands))
+
+    @cached_property
+    def calendars(self) -> tuple[Cells, ...]:
+        """Every agent's calendar before the first round; raises ValueError where two items meet in a cell."""
+        made: list[Cells] = []
+        for agent, mine in enumerate(self.errands):
+            cells: Cells = (None,) * self.slots
+            for errand in mine:
+                item = Item("errand", errand.id, errand.cost, errand.blocked, label=errand.label)
+                cells = _put(cells, errand.slot, item, agent)
+            for meeting in self.prior:
+                if agent in meeting.participants:
+                    cells = _put(cells, meeting.slot, meeting.item(), agent)
+            made.append(cells)
+        return tuple(made)
+
+    def scored(self, shown: int) -> int:
+        """What a shown cost counts for."""
+        return self.scale.get(shown, shown)
+
+    def meeting(self, number: int) -> Meeting:
+        """A meeting by id, prior ones included; raises KeyError for none."""
+        return self._by_id[number]
+
+    @cached_property
+    def _by_id(self) -> dict[int, Meeting]:
+        return {meeting.id: meeting for meeting in (*self.meetings, *self.prior)}
+
+    def subset(self, numbers: Iterable[int]) -> Scenario:
+        """The same with only these meetings to schedule."""
+        wanted = set(numbers)
+        return self.model_copy(update={"meetings": tuple(meeting for meeting in self.meetings if meeting.id in wanted)})
+
+    def to_json(self) -> str:
+        """The bytes of scenario.json, the same for the same scenario; what is empty or default is left out."""
+        text = self.model_dump_json(indent=1, by_alias=True, exclude_defaults=True)
+        return '{\n "schema": "calendar/1",' + text[1:] + "\n"
+
+
+def read_scenario(path: Path) -> Scenario:
+    """Read scenario.json; raises ValueError naming the file and the field, OSError for a missing one."""
+    try:
+        return Scenario.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "scenario"
+        raise ValueError(f"{path}: {where}: {first['msg'].removeprefix('Value error, ')}") from None
+
+
+def _put(cells: Cells, slot: int, item: Item, agent: int) -> Cells:
+    span = range(slot, slot + item.duration)
+    if span.stop > len(cells) or any(cells[cell] is not None for cell in span):
+        raise ValueError(f"{item.name} does not fit at slot {slot} of agent {agent}")
+    return filled(cells, slot, item, item.duration)

@@ -1,0 +1,71 @@
+"""How a game is played: options by name, and two profiles that set them together.
+
+`text` is what the paper's text says, with failed rounds undone; `paper` is what its released code does, for comparison with the
+published numbers. Every option can be set by itself; the value `profile` (or 0 for the turn cap) means what the profile says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+CHANNELS = ("dm", "participants", "all")
+
+PROFILES: dict[str, dict[str, Any]] = {
+    "text": {
+        "turn_cap": 15,
+        "failed_rounds": "undo",
+        "outsiders": "on_mail",
+        "blocked_attempts": "retry",
+        "exhausted": "others_commit",
+        "voluntary": "staged",
+        "justification": "required",
+    },
+    "paper": {
+        "turn_cap": 4,
+        "failed_rounds": "keep",
+        "outsiders": "stay",
+        "blocked_attempts": "doom",
+        "exhausted": "rollback",
+        "voluntary": "immediate",
+        "justification": "free",
+    },
+}
+"""Profile -> what it sets. The paper names 15 sweeps; its Table 2 can only have been made with 4 (docs/calendar.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options of one game, resolved."""
+
+    profile: str = "text"
+    channels: frozenset[str] = frozenset({"dm"})
+    turn_cap: int = 15
+    """Sweeps of cheap talk in a round."""
+
+    message_cap: int | None = None
+    """Messages that one seat may send in the whole game."""
+
+    decision_retries: int = 3
+    failed_rounds: str = "undo"
+    outsiders: str = "on_mail"
+    blocked_attempts: str = "retry"
+    exhausted: str = "others_commit"
+    voluntary: str = "staged"
+    justification: str = "required"
+    strict_replies: bool = False
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Settings:
+        """The settings that a world's resolved options mean."""
+        set_together = PROFILES[options["profile"]]
+        chosen = {name: value if options[name] in ("profile", 0) else options[name] for name, value in set_together.items()}
+        return cls(
+            profile=options["profile"],
+            channels=frozenset(str(options["channels"]).split("+")),
+            message_cap=options["message_cap"] or None,
+            decision_retries=options["decision_retries"],
+            strict_replies=options["strict_replies"],
+            **chosen,
+        )

@@ -1,0 +1,81 @@
+"""What a seat is shown: its own calendar, its own mail, the round's meeting - and of a meeting's label only what is its own.
+
+Every text is a template in texts/, rendered here from one seat's point of view. What the templates are never given cannot be
+shown: another seat's calendar, costs or labels, the meetings to come, a sensitivity tier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from worlds.calendar.mail import Message
+from worlds.calendar.rules.items import Cells, lines
+from worlds.calendar.rules.scenario import Meeting, Scenario
+from worlds.calendar.rules.settings import Settings
+
+TEXTS = Path(__file__).with_name("texts")
+
+
+@cache
+def template(name: str) -> Template:
+    """One of the texts, compiled once."""
+    # texts for models are Markdown, not HTML for a browser
+    loader = Environment(  # noqa: S701
+        loader=FileSystemLoader(TEXTS), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return loader.get_template(f"{name}.md.j2")
+
+
+class View:
+    """The texts of one game."""
+
+    def __init__(self, scenario: Scenario, settings: Settings) -> None:
+        self._scenario, self._settings = scenario, settings
+
+    def system(self, seat: int) -> str:
+        """The system prompt of a seat (paper, Appendix A.2)."""
+        scale = sorted({errand.cost for mine in self._scenario.errands for errand in mine})
+        return self._render("system", seat=seat, agents=list(self._scenario.agents), costs=scale)
+
+    def round_start(
+        self, seat: int, number: int, meeting: Meeting, cells: Cells, spent: int, sweep: int, mail: Sequence[Message]
+    ) -> str:
+        """A participant's first turn of a round."""
+        shown = {"number": number, "rounds": len(self._scenario.meetings), "spent": spent}
+        return self._render("round_start", **shown, **self._about(seat, meeting, cells), **self._talk(sweep, mail))
+
+    def turn(self, meeting: Meeting, sweep: int, mail: Sequence[Message]) -> str:
+        """A later turn of cheap talk."""
+        return self._render("turn", meeting=meeting, **self._talk(sweep, mail))
+
+    def activation(self, seat: int, meeting: Meeting, cells: Cells, sweep: int, mail: Sequence[Message]) -> str:
+        """The first turn of somebody who takes no part in the meeting and was written to."""
+        return self._render("activation", **self._about(seat, meeting, cells), **self._talk(sweep, mail))
+
+    def voluntary(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
+        """What an outsider who was written to may do before the decision."""
+        return self._render("voluntary", mail=mail, **self._about(seat, meeting, cells))
+
+    def decision(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
+        """What a participant decides by: the calendar as it is now."""
+        return self._render("decision", mail=mail, **self._about(seat, meeting, cells))
+
+    def retry(self, attempt: int, why: Sequence[str], *, schedule: bool) -> str:
+        """Why a batch was refused, and the whole of it asked for again."""
+        return self._render("retry", attempt=attempt, why=why, schedule=schedule)
+
+    def _about(self, seat: int, meeting: Meeting, cells: Cells) -> dict[str, Any]:
+        label = meeting.label if seat in meeting.participants else ""
+        return {"meeting": meeting, "label": label, "calendar": lines(cells, labels=True)}
+
+    def _talk(self, sweep: int, mail: Sequence[Message]) -> dict[str, Any]:
+        cap = self._settings.turn_cap
+        return {"turn": sweep + 1, "left": cap - sweep - 1, "mail": mail}
+
+    def _render(self, name: str, **values: Any) -> str:
+        return template(name).render(settings=self._settings, slots=self._scenario.slots, **values)

@@ -1,0 +1,83 @@
+"""The three routes of the Turn protocol: who asks is let in to their own seats, and sees nothing of the others.
+
+GET  /session       {"seats": [{"seat", "system"}], "public": {...}}
+GET  /turns         {"turns": [{"id", "seat", "phase", "round", "attempt", "text", "ephemeral"}], "over"}
+POST /turns/{id}    the raw reply as body; answers like GET /turns, with "accepted": whether that turn was open.
+                    With ?no_reply=timeout|provider|budget|malformed, host only, the turn is forfeited for that cause.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from worlds.core.calls import Call, Reply
+from worlds.core.events import Closed
+from worlds.core.referee import Referee
+from worlds.core.seated import SeatedWorld, seats_open_to
+from worlds.core.turns import NO_REPLY_CAUSES, Answer
+
+
+def session(referee: Referee, call: Call) -> Reply:
+    """GET /session."""
+    seats = _seats(referee, call)
+    if seats is None or not isinstance(referee.world, SeatedWorld):
+        return referee.judge(call, None, None)
+    shown = [{"seat": seat, "system": referee.world.seats[seat]} for seat in seats]
+    return Reply({"seats": shown, "public": dict(referee.world.public())})
+
+
+def turns(referee: Referee, call: Call) -> Reply:
+    """GET /turns."""
+    seats = _seats(referee, call)
+    if seats is None or not isinstance(referee.world, SeatedWorld):
+        return referee.judge(call, None, None)
+    return Reply(_open(referee, referee.world, seats))
+
+
+def answer(referee: Referee, call: Call) -> Reply:
+    """POST /turns/{id}."""
+    seats, world = _seats(referee, call), referee.world
+    if seats is None or not isinstance(world, SeatedWorld):
+        return referee.judge(call, None, None)
+    given = _answer(referee, call)
+    if given is None:
+        return Reply({"error": f"no_reply must be one of {', '.join(sorted(NO_REPLY_CAUSES))}, and is the host's to say"}, 400)
+    name = call.params["turn"]
+    mine = referee.closed_by is None and any(turn.id == name and turn.seat in seats for turn in world.turns.open)
+    accepted = mine and _accept(referee, world, name, given)
+    if accepted is None:
+        return Reply({"error": "the world failed"}, 500)
+    return Reply({"accepted": accepted, **_open(referee, world, seats)})
+
+
+def _accept(referee: Referee, world: SeatedWorld, name: str, given: Answer) -> bool | None:
+    """Whether the answer was taken; None where the game itself failed, which is the world's fault and must be evidence."""
+    try:
+        accepted = world.turns.answer(name, given)
+    except Exception:  # noqa: BLE001 - any failure of the game's rules
+        referee.closed_by = "fault"
+        world.log.append(Closed(cause="fault"), vt=world.now)
+        return None
+    if world.turns.over and referee.closed_by is None:
+        referee.closed_by = "game"
+    return accepted
+
+
+def _seats(referee: Referee, call: Call) -> range | None:
+    if not isinstance(referee.world, SeatedWorld):
+        return None
+    return seats_open_to(referee.world, call, is_host=referee.is_host(call))
+
+
+def _answer(referee: Referee, call: Call) -> Answer | None:
+    """The reply in a request; None for a forfeit that is none or not the host's."""
+    cause = call.query("no_reply") if call.request.query else None
+    if cause is None:
+        return Answer(call.body.decode("utf-8", "replace"))
+    allowed = referee.is_host(call) or referee.world.setup.host_token is None
+    return Answer("", cause) if allowed and cause in NO_REPLY_CAUSES else None
+
+
+def _open(referee: Referee, world: SeatedWorld, seats: range) -> dict[str, Any]:
+    shown = [turn.shown() for turn in world.turns.open if turn.seat in seats] if referee.closed_by is None else []
+    return {"turns": shown, "over": referee.closed_by is not None}

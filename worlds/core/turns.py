@@ -1,0 +1,150 @@
+"""Turns: a world with several seats asks, seats answer, and nobody's speed ever shows.
+
+1. A game is a generator that yields a barrier - the asks that are open together - and is sent what each seat answered.
+2. Answers are staged. One that its ask refuses is asked again at once, with the reason, while the other seats still think.
+3. When every seat has an answer that stands, the barrier closes: its turns are logged in (seat, attempt) order, and only then
+   does the game go on. So arrival order, latency and concurrency leave no trace.
+4. A turn is answered once. An answer to a turn that is not open changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from worlds.core.events import Turned
+
+NO_REPLY_CAUSES = frozenset({"timeout", "provider", "budget", "malformed"})
+"""Why a seat may forfeit a turn; only the host can say so, since a world has no wall clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a seat replied, raw; a forfeit has no text and a cause."""
+
+    text: str
+    no_reply: str | None = None
+
+
+Answers = Mapping[int, Sequence[Answer]]
+"""By seat, every attempt of the barrier in order; the last one stands."""
+
+
+def _stands(_: Sequence[Answer]) -> str | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question to one seat. `refuse` reads all its attempts so far and returns the text of a retry, or None."""
+
+    seat: int
+    phase: str
+    round: int
+    text: str
+    ephemeral: bool = False
+    """Whether this measures only: logged, but no part of the seat's conversation."""
+
+    refuse: Callable[[Sequence[Answer]], str | None] = _stands
+
+
+Game = Generator[Sequence[Ask], Answers, None]
+"""A game as a script; a barrier may not be empty, and asks each seat once."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn that waits for its answer."""
+
+    id: str
+    seat: int
+    phase: str
+    round: int
+    attempt: int
+    text: str
+    ephemeral: bool
+
+    def shown(self) -> dict[str, Any]:
+        """The turn as its seat gets it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class TurnTable:
+    """The open turns of one game; `log` gets each finished one."""
+
+    def __init__(self, game: Game, log: Callable[[Turned], object]) -> None:
+        self._game, self._log = game, log
+        self._asks: dict[int, Ask] = {}
+        self._staged: dict[int, list[tuple[OpenTurn, Answer]]] = {}
+        self._open: dict[str, OpenTurn] = {}
+        self._barrier = 0
+        self.over = False
+        self._offer(None)
+
+    @property
+    def open(self) -> list[OpenTurn]:
+        """What is open now, by seat."""
+        return sorted(self._open.values(), key=lambda turn: turn.seat)
+
+    def answer(self, turn: str, answer: Answer) -> bool:
+        """Take one answer; False, and nothing changes, for a turn that is not open."""
+        asked = self._open.pop(turn, None)
+        if asked is None:
+            return False
+        staged = self._staged.setdefault(asked.seat, [])
+        staged.append((asked, answer))
+        again = self._asks[asked.seat].refuse([given for _, given in staged])
+        if again is not None:
+            self._ask(asked.seat, again, asked.attempt + 1)
+        elif not self._open:
+            self._close()
+        return True
+
+    def abandon(self) -> None:
+        """End the game where it stands: what was answered is logged, nothing is asked any more."""
+        self._write()
+        self._open.clear()
+        self._game.close()
+        self.over = True
+
+    def _close(self) -> None:
+        answers = {seat: [given for _, given in staged] for seat, staged in self._staged.items()}
+        self._write()
+        self._offer(answers)
+
+    def _write(self) -> None:
+        for seat in sorted(self._staged):
+            for turn, answer in self._staged[seat]:
+                self._log(
+                    Turned(
+                        turn=turn.id,
+                        seat=seat,
+                        phase=turn.phase,
+                        round=turn.round,
+                        attempt=turn.attempt,
+                        text=turn.text,
+                        ephemeral=turn.ephemeral,
+                        reply=answer.text,
+                        no_reply=answer.no_reply,
+                    )
+                )
+        self._staged = {}
+
+    def _offer(self, answers: Answers | None) -> None:
+        """Let the game go on to its next barrier, or to its end."""
+        try:
+            asks = next(self._game) if answers is None else self._game.send(answers)
+        except StopIteration:
+            self.over = True
+            return
+        self._barrier += 1
+        self._asks = {ask.seat: ask for ask in asks}
+        assert asks, "a barrier may not be empty"
+        assert len(self._asks) == len(asks), "a barrier asks each seat once"
+        for ask in asks:
+            self._ask(ask.seat, ask.text, 1)
+
+    def _ask(self, seat: int, text: str, attempt: int) -> None:
+        ask, name = self._asks[seat], f"{self._barrier}-{seat}-{attempt}"
+        self._open[name] = OpenTurn(name, seat, ask.phase, ask.round, attempt, text, ask.ephemeral)
