@@ -52,6 +52,17 @@ def rate_interval(clusters: Sequence[Sequence[bool]]) -> Interval | None:
     return _wilson(rate, scipy_stats().t.ppf((1 + _LEVEL) / 2, tasks - 1) ** 2 / effective)
 
 
+def mean_interval(values: Sequence[float]) -> Interval | None:
+    """The 95 % interval of a mean over tasks, one value a task, by t; None for fewer than two."""
+    n = len(values)
+    if n < 2:
+        return None
+    mean = sum(values) / n
+    error = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
+    half = scipy_stats().t.ppf((1 + _LEVEL) / 2, n - 1) * error
+    return float(mean - half), float(mean + half)
+
+
 def pass_hat(passed: int, n: int, k: int) -> float:
     """pass^k of one instance with `passed` successes in `n` attempts; n must be at least k."""
     return math.comb(passed, k) / math.comb(n, k)

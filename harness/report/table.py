@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Form = Literal["text", "percent", "rate", "signed", "points", "interval", "tally", "p"]
+Form = Literal["text", "number", "percent", "rate", "signed", "points", "interval", "tally", "p"]
 Value = str | int | float | bool | tuple[float, float] | None
 Row = Mapping[str, Value]
 
@@ -17,6 +17,7 @@ MISSING = "-"
 
 _FORMS: dict[Form, Callable[[Any], str]] = {
     "text": str,
+    "number": lambda number: f"{number:.3f}",
     "percent": lambda rate: f"{100 * rate:.1f}",
     "rate": lambda rate: f"{rate:.2f}",
     "signed": lambda number: f"{number:+.2f}",

@@ -1,49 +1,11 @@
-"""What the tests of the calendar family share: the reference cases, and a table to play a scenario at."""
+"""Where the reference cases of the calendar family are."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-from worlds.calendar.game import CalendarGame
-from worlds.calendar.rules.scenario import Scenario
-from worlds.calendar.rules.settings import Settings
-from worlds.core.events import Noted
-from worlds.core.turns import Answer, TurnTable
-
-Reply = Callable[[Mapping[str, Any]], str]
-
-
-class Played:
-    """One finished game without any HTTP: its notes, turns, and the game itself."""
-
-    def __init__(self, scenario: Scenario, settings: Settings, reply: Mapping[int, Reply] | Reply) -> None:
-        self.notes: list[Noted] = []
-        self.turns: list[Any] = []
-        self.game = CalendarGame(scenario, settings, self._note, lambda cost: None)
-        table = TurnTable(self.game.play(), self.turns.append)
-        while not table.over:
-            turn = table.open[0]
-            seat = reply if callable(reply) else reply[turn.seat]
-            shown = {"id": turn.id, "seat": turn.seat, "phase": turn.phase, "round": turn.round, "attempt": turn.attempt, "text": turn.text}
-            table.answer(turn.id, Answer(seat(shown)))
-
-    def _note(self, what: str, seat: int | None = None, **data: Any) -> None:
-        self.notes.append(Noted(what=what, seat=seat, data=json.loads(json.dumps(data))))
-
-    def of(self, what: str) -> list[Noted]:
-        """The notes of one kind, in order."""
-        return [note for note in self.notes if note.what == what]
-
-    @property
-    def resolutions(self) -> list[dict[str, Any]]:
-        """What became of each round."""
-        return [note.data for note in self.of("resolution")]
 
 
 @pytest.fixture(scope="session")

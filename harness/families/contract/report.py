@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
-from harness.errors import UsageError
 from harness.families.contract import coaching_effect, coaching_labels, labels, leaderboard, outliers, tasks, toggles, variance
+from harness.report.catalogue import Maker, make
 from harness.report.evidence import Evidence
 from harness.report.table import Table
-
-
-class Maker(Protocol):
-    """What makes a table, or several that belong together; nothing where the runs hold nothing for it."""
-
-    def __call__(self, evidence: Evidence, *, published: bool) -> list[Table]:
-        """The tables, with the paper's numbers beside ours where asked."""
-        ...
-
 
 TABLES: dict[str, tuple[Maker, ...]] = {
     "leaderboard": (leaderboard.tables,),
@@ -38,14 +28,4 @@ NEEDS = {
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
     """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one."""
-    for name in wanted:
-        if name not in TABLES:
-            raise UsageError(f"no table is called {name!r}; there are {', '.join(TABLES)} and all")
-    made: list[Table] = []
-    for name in wanted or TABLES:
-        tables = [table for maker in TABLES[name] for table in maker(evidence, published=published)]
-        if name in wanted and not tables:
-            lacking, hint = NEEDS.get(name, ("graded first tries", "harness run"))
-            raise UsageError(f"the table {name} needs {lacking}, and these runs have none", hint=hint)
-        made += tables
-    return made
+    return make(TABLES, NEEDS, evidence, wanted, published=published)

@@ -1,0 +1,1 @@
+"""The calendar family on the host: seats, reports."""

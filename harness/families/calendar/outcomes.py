@@ -1,0 +1,108 @@
+"""The paper's five measures by player and cost setting (Tables 1 and 2), with its own rows for the protocols beside ours.
+
+1. Each is the mean over seats of a game, then over the games of a task, then over tasks: a task counts once.
+2. Excess, fairness and regret are on the scored scale (1, 2, 3). VPS is the protocol-semantic one: it is no measure of a model.
+3. The interval of coordination is over tasks, since attempts at one task are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from statistics import fmean
+
+from harness.families.calendar.published import MARK, protocol_rows, source
+from harness.records import Result
+from harness.report.evidence import Evidence, Group
+from harness.report.statistics import mean_interval
+from harness.report.table import Column, Row, Table
+
+_COLUMNS = (
+    Column("setting", "Costs"),
+    Column("method", "Player"),
+    Column("setup", "Set-up"),
+    Column("tasks", "Tasks"),
+    Column("coordination", "Coord. %", "percent"),
+    Column("interval", "95 %", "interval"),
+    Column("excess", "Excess", "rate"),
+    Column("messages", "Msgs", "rate"),
+    Column("fairness", "Fairness", "number"),
+    Column("vps", "VPS", "rate"),
+    Column("adjusted", "Adj. cost", "rate"),
+    Column("reward", "Reward", "rate"),
+    Column("source", "Source"),
+    Column("episodes", "Games", shown=False),
+    Column("excess_kept", "Excess without failed rounds", "rate", shown=False),
+    Column("vps_raw", "VPS before the floor", "rate", shown=False),
+    Column("ungraded", "Ungraded", shown=False),
+)
+_MEASURES = {
+    "coordination": "coordination",
+    "excess": "excess",
+    "messages": "messages_per_scheduled",
+    "fairness": "fairness",
+    "vps": "excess_vps",
+    "adjusted": "adjusted_cost",
+    "excess_kept": "excess_kept",
+    "vps_raw": "vps",
+}
+"""Column -> the measure of a game, as the verdict names it."""
+
+_NOTE = (
+    "means over seats, games and tasks; Coord. = meetings scheduled of those a seat takes part in, Excess = cost above the "
+    "optimum of what was scheduled, Msgs = sent per scheduled meeting, VPS = slots told beyond five"
+)
+
+
+def tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """One table; none without graded games."""
+    rows = [row for setting in _settings(evidence) for row in _rows(evidence, setting, published=published)]
+    notes = (_NOTE, *([source("Table 2")] if published else []))
+    return [Table("outcomes", "Outcomes, calendar", _COLUMNS, tuple(rows), notes)] if rows else []
+
+
+def setting_of(evidence: Evidence, task: str) -> str:
+    """The cost setting of a task, uniform or varied: its pattern in the registry, or nothing where that does not know it."""
+    known = evidence.registry.get(task)
+    return (known.parley.pattern or "").partition(" ")[0].lower() if known and known.parley else ""
+
+
+def _settings(evidence: Evidence) -> list[str]:
+    return sorted({setting_of(evidence, task) for group in evidence.played for task in group.tasks})
+
+
+def _rows(evidence: Evidence, setting: str, *, published: bool) -> Iterator[Row]:
+    shown: set[str] = set()
+    for group in evidence.played:
+        tasks = {task: mine for task, mine in group.tasks.items() if setting_of(evidence, task) == setting}
+        if not tasks:
+            continue
+        yield _ours(group, setting, tasks)
+        if published and group.title not in shown:
+            shown.add(group.title)
+            yield from (
+                {**row, "coordination": row["coordination"] / 100, "source": MARK}
+                for row in protocol_rows(setting, group.title)
+            )
+
+
+def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
+    means = {column: [_mean(mine, name) for mine in tasks.values()] for column, name in _MEASURES.items()}
+    known = {column: [value for value in values if value is not None] for column, values in means.items()}
+    return {
+        "setting": setting,
+        "method": group.title,
+        "setup": ", ".join(group.setup.how),
+        "tasks": len(tasks),
+        "episodes": sum(map(len, tasks.values())),
+        **{column: fmean(values) if values else None for column, values in known.items()},
+        "interval": mean_interval(known["coordination"]),
+        "reward": fmean(fmean(result.reward or 0.0 for result in mine) for mine in tasks.values()),
+        "ungraded": len(group.ungraded) or None,
+        "source": "ours",
+    }
+
+
+def _mean(results: list[Result], name: str) -> float | None:
+    """A measure over the games of one task; a game without any meeting scheduled may have none."""
+    found = [value for result in results if (value := result.metrics.get("means", {}).get(name)) is not None]
+    return fmean(found) if found else None

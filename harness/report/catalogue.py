@@ -1,0 +1,39 @@
+"""A family's tables by name: which were asked for, which have something to say, and what an empty one lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from harness.errors import UsageError
+from harness.report.evidence import Evidence
+from harness.report.table import Table
+
+
+class Maker(Protocol):
+    """What makes a table, or several that belong together; nothing where the runs hold nothing for it."""
+
+    def __call__(self, evidence: Evidence, *, published: bool) -> list[Table]:
+        """The tables, with the paper's numbers beside ours where asked."""
+        ...
+
+
+Needs = Mapping[str, tuple[str, str]]
+"""Table -> what it lacks where it is empty, and the command that makes it."""
+
+
+def make(
+    tables: Mapping[str, tuple[Maker, ...]], needs: Needs, evidence: Evidence, wanted: Sequence[str], *, published: bool
+) -> list[Table]:
+    """The wanted tables, all that have something to say where none are named; raises UsageError for an empty or unknown one."""
+    for name in wanted:
+        if name not in tables:
+            raise UsageError(f"no table is called {name!r}; there are {', '.join(tables)} and all")
+    made: list[Table] = []
+    for name in wanted or tables:
+        found = [table for maker in tables[name] for table in maker(evidence, published=published)]
+        if name in wanted and not found:
+            lacking, hint = needs.get(name, ("graded first tries", "harness run"))
+            raise UsageError(f"the table {name} needs {lacking}, and these runs have none", hint=hint)
+        made += found
+    return made

@@ -1,0 +1,164 @@
+"""The certificate of a task: the best that can be done, the worst, who pays, how many ways there are, what simple plans cost.
+
+`certify` asks the dynamic programme, and the solver where that has too many states; what only the programme can say is then
+None: `by_subset`, `optima`, and `feasible` with `difficulty` where counting is too much as well. Where no schedule exists,
+everything that describes one is None, and `optima` and `feasible` are 0. Costs are on the scored scale but for `shown_optimum`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oracles.calendar import bounds, counting, cpsat
+from oracles.calendar.fairest import fairest
+from oracles.calendar.packing import BEST, WORST
+from oracles.calendar.problem import Problem, tables
+from oracles.calendar.programme import LIMIT, Solution, solve
+from worlds.calendar.rules.scenario import Scenario
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What either solver says about schedules of all meetings."""
+
+    slots: tuple[Sequence[int], Sequence[int]]
+    """Of the best and of the worst."""
+
+    per_agent: tuple[Sequence[int], Sequence[int]]
+    optima: int | None
+    ranges: list[list[int]]
+    fairest: tuple[Sequence[int], Sequence[int]]
+    shown_optimum: int
+    shown_least: int
+    """The least shown cost of a schedule that is optimal on the scored scale."""
+
+
+def certify(scenario: Scenario, *, limit: int = LIMIT) -> Json:
+    """The certificate, as JSON holds it: keys of mappings are texts.
+
+    Args:
+        scenario: the task.
+        limit: the size (`programme.LIMIT`) beyond which the solver takes over.
+    """
+    problem = tables(scenario)
+    shown = tables(scenario, "shown") if any(scored != cost for cost, scored in scenario.scale.items()) else None
+    solution = solve(problem, shown, limit)
+    found = _by_solver(problem, shown) if solution is None else _by_programme(problem, solution)
+    count, total = counting.feasible(problem), counting.total(problem)
+    return {
+        **_schedules(problem, found),
+        "feasible": count,
+        "total": total,
+        "difficulty": None if count is None else count / total if total else 0.0,
+        "greedy": _bound(problem, bounds.greedy(problem)),
+        "myopic": _bound(problem, bounds.myopic(problem)),
+        "witness": _witness(scenario, problem),
+        "shown_optimum": found and found.shown_optimum,
+        "shown_agrees": found and found.shown_least == found.shown_optimum,
+        "by_subset": None if solution is None else by_subset(solution),
+    }
+
+
+def by_subset(solution: Solution) -> dict[str, Json]:
+    """For each subset of the meetings, named by its ids in ascending order, the best and the worst schedule of it alone."""
+    best, worst = solution.per_agent
+    names = _names(solution.problem.ids[: solution.problem.meetings])
+    return {
+        name: {
+            "optimum": solution.totals[BEST][subset] if possible else None,
+            "per_agent": best[subset] if possible else None,
+            "worst": solution.totals[WORST][subset] if possible else None,
+            "worst_per_agent": worst[subset] if possible else None,
+        }
+        for subset, (name, possible) in enumerate(zip(names, solution.possible, strict=True))
+    }
+
+
+def _names(ids: Sequence[int]) -> list[str]:
+    """The name of each subset of meetings."""
+    sets: list[list[int]] = [[]]
+    for number in ids:
+        sets += [[*chosen, number] for chosen in sets]
+    return [",".join(map(str, sorted(chosen))) for chosen in sets]
+
+
+def _by_programme(problem: Problem, solution: Solution) -> _Found | None:
+    if not solution.possible[-1]:
+        return None
+    best, worst = (tuple(solution.vectors[sense, -1].tolist()) for sense in (BEST, WORST))
+    fair = fairest(solution) or cpsat.fairest(problem)
+    assert fair is not None
+    per_agent = solution.per_agent[BEST][-1], solution.per_agent[WORST][-1]
+    return _Found((best, worst), per_agent, solution.optima, solution.ranges, fair, *solution.shown)
+
+
+def _by_solver(problem: Problem, shown: Problem | None) -> _Found | None:
+    best, worst = cpsat.optimum(problem), cpsat.optimum(problem, worst=True)
+    ranges, fair = cpsat.ranges(problem), cpsat.fairest(problem)
+    if best is None or worst is None or ranges is None or fair is None:
+        return None
+    shown_best, least = best.cost, best.cost
+    if shown is not None:
+        found = cpsat.optimum(shown)
+        assert found is not None
+        shown_best, least = found.cost, cpsat.least_shown(problem, shown)
+    return _Found((best.slots, worst.slots), (best.per_agent, worst.per_agent), None, ranges, fair, shown_best, least)
+
+
+def _schedules(problem: Problem, found: _Found | None) -> Json:
+    if found is None:
+        nothing = (
+            "optimum",
+            "assignment",
+            "prior_moves",
+            "per_agent",
+            "optima",
+            "ranges",
+            "fairest",
+            "worst",
+            "worst_per_agent",
+        )
+        return {**dict.fromkeys(nothing), "optima": 0}
+    slots, (best, worst) = found.slots[0], found.per_agent
+    fair, fair_costs = found.fairest
+    return {
+        "optimum": sum(best),
+        "assignment": _meetings(problem, slots),
+        "prior_moves": _moved(problem, slots),
+        "per_agent": list(best),
+        "optima": found.optima,
+        "ranges": found.ranges,
+        "fairest": {
+            "slots": _meetings(problem, fair),
+            **({"prior_moves": moved} if (moved := _moved(problem, fair)) else {}),
+            "per_agent": list(fair_costs),
+        },
+        "worst": sum(worst),
+        "worst_per_agent": list(worst),
+    }
+
+
+def _meetings(problem: Problem, slots: Sequence[int]) -> dict[str, int]:
+    return {str(number): slot for number, slot in zip(problem.ids, slots[: problem.meetings], strict=False)}
+
+
+def _moved(problem: Problem, slots: Sequence[int]) -> dict[str, int]:
+    """Where prior meetings go, of those that do not stay."""
+    places = zip(problem.ids[problem.meetings :], slots[problem.meetings :], problem.stays, strict=True)
+    return {str(number): slot for number, slot, stays in places if slot != stays}
+
+
+def _bound(problem: Problem, slots: Sequence[int] | None) -> Json | None:
+    return None if slots is None else {"cost": bounds.price(problem, slots), "slots": _meetings(problem, slots)}
+
+
+def _witness(scenario: Scenario, problem: Problem) -> Json | None:
+    """The generator's schedule, if the scenario says it, with what it costs while prior meetings stay."""
+    slots = [scenario.witness[number] for number in problem.ids[: problem.meetings] if number in scenario.witness]
+    if len(slots) < problem.meetings:
+        return None
+    return {"slots": _meetings(problem, slots), "cost": bounds.price(problem, slots)}

@@ -1,0 +1,144 @@
+"""F, how many ways there are to give the meetings different slots, and the share d = F / total (specification 5.5).
+
+1. Slots are processed in order, and the state is the set of meetings placed: F is the permanent of the table of allowed slots.
+   Here no two meetings share a slot, whoever takes part.
+2. Meetings that take several slots: F counts the vectors of start slots whose spans are pairwise disjoint, and the total is the
+   number of such vectors on empty calendars. With one slot each these are the injective maps and T! / (T - M)!.
+3. With prior meetings a map counts when some joint placement of these completes it, and it counts once: a history holds every
+   way to have placed the prior meetings so far (the determinised automaton), so different ways are not different maps. As soon
+   as one way has placed them all, what is left is counted as if there were none.
+4. What agents' free cells cannot hold cannot be scheduled, so it counts nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import perm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracles.calendar.problem import Problem
+
+LIMIT = 4_000_000
+"""Slots times sets of meetings beyond which nothing is counted: some seconds of work."""
+
+PRIOR_LIMIT = 300_000
+"""Histories beyond which nothing is counted where there are prior meetings: some seconds of work too."""
+
+EXACT = 1 << 53
+"""Sums of whole numbers below this are exact as floating-point numbers."""
+
+Busy = tuple[int, int]
+"""Agents, and the slot from which they are free again."""
+
+Placing = tuple[int, tuple[Busy, ...]]
+"""Prior meetings left to place, and who is busy with one."""
+
+History = tuple[int, Busy, frozenset[Placing]]
+"""Meetings left, who is busy with one, and every way to have placed prior meetings beside the others."""
+
+FREE: Busy = (0, 0)
+DONE: Placing = (0, ())
+
+
+def total(problem: Problem) -> int:
+    """How many vectors of start slots with disjoint spans there are on empty calendars."""
+    count = problem.meetings
+    return perm(max(0, problem.slots - sum(problem.durations[:count]) + count), count)
+
+
+def feasible(problem: Problem) -> int | None:
+    """F; None when there are too many states to count it."""
+    if not problem.holds(range(problem.meetings)):
+        return 0
+    if problem.slots << problem.meetings > LIMIT:
+        return None
+    ways = _permanent(problem, float)
+    if ways[0, -2] >= EXACT:
+        ways = _permanent(problem, object)
+    return int(ways[0, -2]) if problem.count == problem.meetings else _with_prior(problem, ways)
+
+
+def _permanent(problem: Problem, dtype: Any) -> NDArray[Any]:
+    """(slots + 1, sets of meetings + 1): ways to place what is left from a slot on; the last column is nothing's."""
+    left = np.arange(1 << problem.meetings)
+    item = np.arange(problem.meetings)[:, None]
+    without = np.where(left >> item & 1 == 1, left ^ (1 << item), len(left))
+    ends = np.minimum(np.arange(problem.slots) + np.array(problem.durations)[: problem.meetings, None], problem.slots)
+    allowed = problem.allowed[: problem.meetings].astype(dtype)
+    ways = np.zeros((problem.slots + 1, len(left) + 1), dtype)
+    ways[-1, 0] = 1
+    for slot in range(problem.slots - 1, -1, -1):
+        ways[slot, :-1] = ways[slot + 1, :-1] + allowed[:, slot] @ ways[ends[:, slot, None], without]
+    return ways
+
+
+def _with_prior(problem: Problem, ways: NDArray[Any]) -> int | None:
+    """The maps that some placement of the prior meetings completes; `ways` is what there would be without any."""
+    everything = (1 << problem.meetings) - 1
+    prior = ((1 << problem.count) - 1) ^ everything
+    counts: dict[History, int] = {(everything, FREE, frozenset([(prior, ())])): 1}
+    found = seen = 0
+    for slot in range(problem.slots):
+        starting = _groups(problem, slot)
+        allowed = [item for item in range(problem.meetings) if problem.allowed[item, slot]]
+        after: dict[History, int] = {}
+        for (left, running, placings), count in counts.items():
+            for chosen, busy in _choices(problem, left, running, allowed, slot):
+                further = _least(_placings(placings, busy[0], starting, slot))
+                if DONE in further:
+                    found += count * int(ways[max(slot + 1, busy[1]), left & ~chosen])
+                elif further:
+                    history = (left & ~chosen, busy, further)
+                    after[history] = after.get(history, 0) + count
+            seen += 1
+            if seen > PRIOR_LIMIT:
+                return None
+        counts = after
+    return found + sum(count for (left, _, placings), count in counts.items() if not left and any(not p[0] for p in placings))
+
+
+def _choices(problem: Problem, left: int, running: Busy, allowed: list[int], slot: int) -> Iterator[tuple[int, Busy]]:
+    """The meeting that starts in a slot, as a set, and who is busy with a meeting: at most one runs at a time."""
+    if running[1] > slot:
+        yield 0, running
+        return
+    yield 0, FREE
+    for item in allowed:
+        if left >> item & 1:
+            yield 1 << item, (problem.masks[item], slot + problem.durations[item])
+
+
+def _groups(problem: Problem, slot: int) -> list[tuple[int, int, tuple[Busy, ...]]]:
+    """Every set of prior meetings that may start in a slot together: the set, its agents, and until when they are busy."""
+    found: list[tuple[int, int, tuple[Busy, ...]]] = [(0, 0, ())]
+    for item in range(problem.meetings, problem.count):
+        agents, end = problem.masks[item], slot + problem.durations[item]
+        if problem.allowed[item, slot]:
+            later = ((agents, end),) if end > slot + 1 else ()
+            found += [(group | 1 << item, who | agents, (*ends, *later)) for group, who, ends in found if not who & agents]
+    return found
+
+
+def _placings(
+    placings: Iterable[Placing], taken: int, starting: list[tuple[int, int, tuple[Busy, ...]]], slot: int
+) -> Iterator[Placing]:
+    """The ways to go on when a meeting takes these agents in a slot: with every set of prior meetings that may start."""
+    for left, running in placings:
+        busy = tuple(one for one in running if one[1] > slot)
+        closed = sum(agents for agents, _ in busy)
+        if not closed & taken:
+            for group, who, ends in starting:
+                if not group & ~left and not who & (closed | taken):
+                    yield left & ~group, tuple(sorted(one for one in (*busy, *ends) if one[1] > slot + 1))
+
+
+def _least(placings: Iterable[Placing]) -> frozenset[Placing]:
+    """Those that matter: one is idle beside another that has less left and keeps nobody else busy."""
+    kept: list[Placing] = []
+    for left, busy in sorted(set(placings), key=lambda placing: (placing[0].bit_count(), len(placing[1]))):
+        if not any(not less & ~left and set(others) <= set(busy) for less, others in kept):
+            kept.append((left, busy))
+    return frozenset(kept)

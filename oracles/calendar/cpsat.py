@@ -1,0 +1,206 @@
+"""Second witness, and the one that takes over where the dynamic programme has too many states: OR-Tools CP-SAT.
+
+One Boolean for each item and slot where it may start; each item starts once; each cell of each agent is taken at most once. One
+worker and a fixed seed, so the same model gives the same answer. Ties go to the lexicographically smallest slots by minimising
+one item's slot after the other; leximin by minimising the sum of the k largest costs of agents for each k in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from oracles.calendar.problem import Problem
+
+Slots = tuple[int, ...]
+Costs = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Optima:
+    """What the solver says of the optimal schedules of all meetings, or of the worst."""
+
+    cost: int
+    slots: Slots
+    per_agent: Costs
+
+
+def optimum(problem: Problem, *, worst: bool = False) -> Optima | None:
+    """The cheapest schedule, or the dearest; ties to the smallest slots; None when there is none."""
+    model = _Model(problem)
+    cost = model.least(-model.cost if worst else model.cost)
+    if cost is None:
+        return None
+    slots = model.smallest()
+    return Optima(abs(cost), slots, paid(problem, slots))
+
+
+def ranges(problem: Problem) -> list[list[int]] | None:
+    """Each agent's least and greatest cost over the optimal schedules; None when there is none."""
+    model = _Model(problem)
+    if model.least(model.cost) is None:
+        return None
+    found = []
+    for agent in model.agents:
+        low, high = (_Model.least(model, sense * agent, keep=False) for sense in (1, -1))
+        assert low is not None
+        assert high is not None
+        found.append([low, -high])
+    return found
+
+
+def fairest(problem: Problem) -> tuple[Slots, Costs] | None:
+    """The optimal schedule that is best for the most loaded agent, then the next one, and so on; None when there is none."""
+    model = _Model(problem)
+    if model.least(model.cost) is None:
+        return None
+    for largest in range(1, problem.agents + 1):
+        model.least(model.sum_of_largest(largest))
+    slots = model.smallest()
+    return slots, paid(problem, slots)
+
+
+def least_shown(problem: Problem, shown: Problem) -> int:
+    """The least shown cost of an optimal schedule; there must be one."""
+    model = _Model(problem)
+    model.least(model.cost)
+    found = model.least(model.price(shown))
+    assert found is not None
+    return found
+
+
+def every(problem: Problem, *, cost: int | None = None, apart: bool = False) -> Iterator[Slots]:
+    """Every schedule by enumeration.
+
+    Args:
+        problem: the items.
+        cost: only schedules that cost this much.
+        apart: only schedules in which no two meetings overlap, whoever takes part.
+    """
+    found: list[Slots] = []
+    model = _Model(problem, apart=apart)
+    if cost is not None:
+        model.model.add(model.cost == cost)
+    model.enumerate(lambda solver: found.append(model.slots(solver)))
+    return iter(found)
+
+
+def count(problem: Problem, *, apart: bool = False) -> int:
+    """How many schedules `every` has, with nothing done for each but counting it."""
+    found = 0
+
+    def one_more(_: Any) -> None:
+        nonlocal found
+        found += 1
+
+    _Model(problem, apart=apart).enumerate(one_more)
+    return found
+
+
+def paid(problem: Problem, slots: Slots) -> Costs:
+    """What each agent pays for a schedule."""
+    return tuple(
+        sum(int(problem.costs[item, agent, slot]) for item, slot in enumerate(slots)) for agent in range(problem.agents)
+    )
+
+
+class _Model:
+    """The Booleans of a problem, the constraints that all questions share, and the objectives."""
+
+    def __init__(self, problem: Problem, *, apart: bool = False) -> None:
+        from ortools.sat.python import cp_model  # noqa: PLC0415 - heavy
+
+        self.library: Any = cp_model
+        self.problem = problem
+        self.model = cp_model.CpModel()
+        self.starts = [
+            {slot: self.model.new_bool_var(f"x{item}_{slot}") for slot in range(problem.slots) if problem.allowed[item, slot]}
+            for item in range(problem.count)
+        ]
+        for row in self.starts:
+            self.model.add_exactly_one(row.values())
+        for agent in range(problem.agents):
+            mine = [item for item in range(problem.count) if problem.masks[item] >> agent & 1]
+            for cell in range(problem.slots):
+                self.model.add_at_most_one(self.over(cell, mine))
+        for cell in range(problem.slots if apart else 0):
+            self.model.add_at_most_one(self.over(cell, range(problem.meetings)))
+        if not problem.holds(range(problem.meetings)):
+            self.model.add_bool_or([])
+        self.cost = self.price(problem)
+        self.agents = [self._total(problem.costs[:, agent].tolist()) for agent in range(problem.agents)]
+        self.best: Slots = ()
+
+    def over(self, cell: int, items: Any) -> list[Any]:
+        """The Booleans that put one of these items over a cell."""
+        return [
+            variable
+            for item in items
+            for slot, variable in self.starts[item].items()
+            if slot <= cell < slot + self.problem.durations[item]
+        ]
+
+    def price(self, problem: Problem) -> Any:
+        """What all pay, at a problem's prices."""
+        return self._total(problem.prices.tolist())
+
+    def _total(self, table: list[list[int]]) -> Any:
+        return sum((table[item][slot] * x for item, row in enumerate(self.starts) for slot, x in row.items()), start=0)
+
+    def least(self, objective: Any, *, keep: bool = True) -> int | None:
+        """The least value of an objective, which from then on it must `keep`; None when nothing satisfies the model."""
+        self.model.minimize(objective)
+        solver = self._solver()
+        status = solver.solve(self.model)
+        if status == self.library.INFEASIBLE:
+            return None
+        assert status == self.library.OPTIMAL, solver.status_name(status)
+        value = int(solver.value(objective))
+        self.best = self.slots(solver)
+        if keep:
+            self.model.add(objective == value)
+            self._hint()
+        return value
+
+    def smallest(self) -> Slots:
+        """The lexicographically smallest slots of all schedules that keep what was asked to be kept."""
+        for row in self.starts:
+            self.least(sum(slot * x for slot, x in row.items()))
+        return self.best
+
+    def sum_of_largest(self, count: int) -> Any:
+        """A bound, tight when minimised, on the sum of the largest `count` costs of agents."""
+        bound = self.problem.most
+        level = self.model.new_int_var(0, bound, f"level{count}")
+        over = [self.model.new_int_var(0, bound, f"over{count}_{agent}") for agent in range(self.problem.agents)]
+        for mine, excess in zip(self.agents, over, strict=True):
+            self.model.add(excess >= mine - level)
+        return count * level + sum(over)
+
+    def enumerate(self, each: Callable[[Any], None]) -> None:
+        """Show every schedule that satisfies the model, as a solver that holds it."""
+
+        class Show(self.library.CpSolverSolutionCallback):  # type: ignore[misc, name-defined]
+            def on_solution_callback(self) -> None:
+                each(self)
+
+        solver = self._solver()
+        solver.parameters.enumerate_all_solutions = True
+        solver.solve(self.model, Show())
+
+    def _solver(self) -> Any:
+        solver = self.library.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = 1
+        return solver
+
+    def slots(self, solver: Any) -> Slots:
+        """The schedule that a solver holds."""
+        return tuple(next(slot for slot, x in row.items() if solver.value(x)) for row in self.starts)
+
+    def _hint(self) -> None:
+        self.model.clear_hints()  # type: ignore[no-untyped-call]
+        for row, chosen in zip(self.starts, self.best, strict=True):
+            for slot, variable in row.items():
+                self.model.add_hint(variable, slot == chosen)

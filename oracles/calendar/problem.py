@@ -1,0 +1,165 @@
+"""A scenario as tables: which item may start in which slot, and what that costs which agent (specification 5.1).
+
+1. The items to place are the meetings in their order, then the prior meetings, whose place is free as long as they stay.
+2. A meeting may lie over free cells, over errands that can be moved, and over a prior meeting that leaves: two items that
+   share an agent never overlap. An errand under it costs its owner once; a prior meeting that leaves costs each participant.
+3. An errand can be moved away only by an agent with a free cell. That test alone, the published one, is not enough: the cells
+   that an agent's new meetings take must not exceed its free cells (`Problem.holds`). Together they are exact: what an agent
+   displaces fits into the cells that no item ends in, and those stay free until they are needed.
+4. For a prior meeting rule 3 asks nothing: errands under its new place fit into the cells that it leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worlds.calendar.rules.scenario import Meeting, PriorMeeting, Scenario
+
+Scale = Literal["scored", "shown"]
+"""Which of a scenario's two costs counts."""
+
+Table = NDArray[Any]
+"""Whole numbers: 64 bits where they fit, Python's own where they may not."""
+
+LARGEST = 1 << 60
+"""What sums must stay below to be added as 64-bit numbers, with room for a sum of two infinities."""
+
+MOVABLE, BLOCKED = 1, 2
+"""Kinds of cells with errands; 0 is any other."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What the solvers see of a scenario; `n` items, the first `meetings` of them new."""
+
+    slots: int
+    agents: int
+    meetings: int
+    ids: tuple[int, ...]
+    durations: tuple[int, ...]
+    masks: tuple[int, ...]
+    """Participants of each item, one bit an agent."""
+
+    stays: tuple[int, ...]
+    """Where each prior meeting stands."""
+
+    free: tuple[int, ...]
+    """Free cells of each agent."""
+
+    costs: Table
+    """(n, agents, slots): what the agent pays when the item starts in the slot; nothing is said where that is not allowed."""
+
+    allowed: NDArray[np.bool_]
+    """(n, slots): whether the item may start there."""
+
+    @property
+    def count(self) -> int:
+        """How many items are to be placed."""
+        return len(self.ids)
+
+    @cached_property
+    def prices(self) -> Table:
+        """(n, slots): what all agents pay together."""
+        total: Table = self.costs.sum(axis=1)
+        return total
+
+    @cached_property
+    def most(self) -> int:
+        """A bound on what any schedule costs."""
+        return sum(int(row.max()) for row in np.where(self.allowed, self.prices, 0))
+
+    @cached_property
+    def conflicts(self) -> tuple[int, ...]:
+        """For each item the others that share an agent with it, one bit an item; never itself."""
+        return tuple(
+            sum(1 << other for other, mask in enumerate(self.masks) if other != item and mask & mine)
+            for item, mine in enumerate(self.masks)
+        )
+
+    @property
+    def bits(self) -> NDArray[np.bool_]:
+        """(2^meetings, n): which items each subset of the meetings places; prior ones are always in."""
+        subsets = np.arange(1 << self.meetings)[:, None]
+        placed = (subsets >> np.arange(self.meetings)) & 1 == 1
+        return np.concatenate([placed, np.ones((len(placed), self.count - self.meetings), bool)], axis=1)
+
+    def holds(self, meetings: Collection[int]) -> bool:
+        """Whether every agent has the free cells that these meetings (by place in the order) take from it."""
+        return all(
+            sum(self.durations[item] for item in meetings if self.masks[item] >> agent & 1) <= free
+            for agent, free in enumerate(self.free)
+        )
+
+
+def tables(scenario: Scenario, scale: Scale = "scored") -> Problem:
+    """Read a scenario; prices are on the scored scale or on the one that agents are shown."""
+    items: tuple[Meeting, ...] = (*scenario.meetings, *scenario.prior)
+    takes = np.zeros((len(items), len(scenario.agents)), bool)
+    for number, item in enumerate(items):
+        takes[number, list(item.participants)] = True
+    price = scenario.scored if scale == "scored" else int
+    cells, kinds = _errands(scenario, {cost: price(cost) for cost in _shown(scenario)})
+    free = _free(scenario)
+    costs = np.where(takes[:, :, None], cells, 0)
+    closed = takes @ (kinds == BLOCKED)
+    stuck = (kinds == MOVABLE) & (np.array(free) == 0)[:, None]
+    closed[: len(scenario.meetings)] |= takes[: len(scenario.meetings)] @ stuck
+    for number, item in enumerate(items):
+        if item.duration > 1:
+            costs[number], closed[number] = _spans(costs[number], closed[number], item.duration)
+        if isinstance(item, PriorMeeting):
+            costs[number, :, :] += (takes[number] * price(item.cost))[:, None]
+            costs[number, :, item.slot] = 0
+    return Problem(
+        scenario.slots,
+        len(scenario.agents),
+        len(scenario.meetings),
+        tuple(item.id for item in items),
+        tuple(item.duration for item in items),
+        tuple(sum(1 << agent for agent in item.participants) for item in items),
+        tuple(prior.slot for prior in scenario.prior),
+        free,
+        costs,
+        ~closed,
+    )
+
+
+def _shown(scenario: Scenario) -> set[int]:
+    return {errand.cost for mine in scenario.errands for errand in mine} | {prior.cost for prior in scenario.prior}
+
+
+def _errands(scenario: Scenario, price: dict[int, int]) -> tuple[Table, NDArray[np.int8]]:
+    """(agents, slots): the price of the errand in each cell, and what kind of cell it is."""
+    cells = [[0] * scenario.slots for _ in scenario.agents]
+    kinds = np.zeros((len(cells), scenario.slots), np.int8)
+    for agent, mine in enumerate(scenario.errands):
+        row, kind = cells[agent], kinds[agent]
+        for errand in mine:
+            row[errand.slot] = price[errand.cost]
+            kind[errand.slot] = BLOCKED if errand.blocked else MOVABLE
+    total = (sum(map(sum, cells)) + sum(price.values()) * len(cells)) * (len(scenario.meetings) + len(scenario.prior))
+    return np.array(cells, np.int64 if total < LARGEST else object), kinds
+
+
+def _free(scenario: Scenario) -> tuple[int, ...]:
+    taken = [len(mine) for mine in scenario.errands]
+    for prior in scenario.prior:
+        for agent in prior.participants:
+            taken[agent] += prior.duration
+    return tuple(scenario.slots - cells for cells in taken)
+
+
+def _spans(costs: Table, closed: NDArray[np.bool_], duration: int) -> tuple[Table, NDArray[np.bool_]]:
+    """By start slot what was by cell: costs add up, one closed cell closes, and a start too late is closed."""
+    total, shut = costs.copy(), closed.copy()
+    for later in range(1, duration):
+        total[:, :-later] += costs[:, later:]
+        shut[:-later] |= closed[later:]
+    shut[len(shut) - duration + 1 :] = True
+    return total, shut

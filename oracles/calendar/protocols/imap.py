@@ -1,0 +1,108 @@
+"""IMAP: everybody tells the initiator what every slot would cost, and the cheapest sum wins (paper, Appendix D.1).
+
+1. The initiator sends `cost_request` with all slots; each responder answers `costs`, an integer or null a slot.
+2. The initiator sums, takes the least total that is possible for all, the lowest slot among equals, and sends `decision`.
+3. Everybody writes the meeting there and sends what stands there to the lowest free slots. Meetings are never moved.
+
+Without an agreement (no common slot, or the talk was cut off) profile `text` sends an empty batch: the round then fails and
+costs nobody anything, while a guess could only spend. Profile `paper` sends the empty batch first, and on each refusal guesses
+a slot by its own calendar, as the published client does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from oracles.calendar.protocols.client import Outgoing, Payload, Seat, TypedClient, whole
+from oracles.calendar.protocols.insertion import batch, guess, insertion, price
+from oracles.calendar.protocols.reading import Mail
+
+Costs = dict[int, int]
+"""Possible slots, with what each costs one seat."""
+
+
+_SLOT = re.compile(r"[0-9]{1,4}\Z")
+
+
+class Imap(TypedClient):
+    """One seat of IMAP."""
+
+    def __init__(self, seat: Seat) -> None:
+        super().__init__(seat)
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the round before."""
+        self._asked = False
+        self._told: dict[int, Costs] = {}
+        self._agreed: int | None = None
+
+    def talk(self, mail: Sequence[Mail]) -> list[Outgoing]:
+        """Ask, tell or decide, as the mail demands."""
+        if self.me not in self.facts.participants:
+            return []
+        sent = self._open()
+        for letter in mail:
+            sent += self._answer(letter)
+        return sent + self._close()
+
+    def decide(self, mail: Sequence[Mail], attempt: int) -> list[dict[str, Any]]:
+        """The agreed slot; without one an empty batch, or a guess."""
+        for letter in mail:
+            self._answer(letter)
+        meeting, duration = self.facts.meeting, self.facts.duration
+        if self.paper and attempt > 1:
+            return guess(self.calendar, meeting, duration, attempt - 1)
+        moves = None if self._agreed is None else insertion(self.calendar, self._agreed, duration)
+        return [] if moves is None or self._agreed is None else batch(meeting, self._agreed, moves)
+
+    def _open(self) -> list[Outgoing]:
+        if self._asked or self.me != self.initiator:
+            return []
+        self._asked = True
+        return [(other, self._message("cost_request", slots=list(range(len(self.calendar))))) for other in self.others]
+
+    def _answer(self, letter: Mail) -> list[Outgoing]:
+        payload = letter.payload
+        if payload.get("protocol") != "imap" or payload.get("meeting_id") != self.facts.meeting:
+            return []
+        kind = payload.get("type")
+        if kind == "costs" and self.me == self.initiator and letter.sender in self.others:
+            self._told[letter.sender] = _costs(payload.get("costs"))
+        elif letter.sender == self.initiator and kind == "cost_request":
+            return [(letter.sender, self._message("costs", costs=self._vector(payload.get("slots"))))]
+        elif letter.sender == self.initiator and kind == "decision":
+            self._agreed = whole(payload.get("slot"))
+        return []
+
+    def _close(self) -> list[Outgoing]:
+        if self.me != self.initiator or self._agreed is not None or len(self._told) < len(self.others):
+            return []
+        vectors = [self._own(range(len(self.calendar))), *self._told.values()]
+        totals = {slot: sum(vector[slot] for vector in vectors) for slot in set.intersection(*map(set, vectors))}
+        if not totals:
+            return []
+        self._agreed = min(totals, key=lambda slot: (totals[slot], slot))
+        return [(other, self._message("decision", slot=self._agreed)) for other in self.others]
+
+    def _vector(self, slots: Any) -> dict[str, int | None]:
+        given = map(whole, slots) if isinstance(slots, list) else ()
+        asked = [slot for slot in given if slot is not None and slot < len(self.calendar)]
+        mine = self._own(asked)
+        return {str(slot): mine.get(slot) for slot in asked}
+
+    def _own(self, slots: Iterable[int]) -> Costs:
+        found = ((slot, insertion(self.calendar, slot, self.facts.duration)) for slot in slots)
+        return {slot: price(moves) for slot, moves in found if moves is not None}
+
+    def _message(self, kind: str, **fields: Any) -> Payload:
+        return {"protocol": "imap", "type": kind, "meeting_id": self.facts.meeting, **fields}
+
+
+def _costs(told: Any) -> Costs:
+    """A vector as it was told; what is no cost of a slot is no possible slot."""
+    if not isinstance(told, Mapping):
+        return {}
+    return {int(slot): cost for slot, given in told.items() if _SLOT.match(slot) and (cost := whole(given)) is not None}

@@ -1,0 +1,81 @@
+"""Reads what every seat is shown: the round's meeting, the own calendar, the mail. A typed protocol has no other eyes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from worlds.calendar.rules.items import Cells, read_lines
+
+_MEETING = re.compile(r"^Meeting M(\d+), participants=\[([\d, ]*)\], duration=(\d+)", re.MULTILINE)
+_MAIL = re.compile(r"^\[\d+\] From agent (\d+) by (\w+) \(meeting (\d+)\): (.*)$", re.MULTILINE)
+_ROUND = re.compile(r"^=== ROUND (\d+) OF \d+ ===$", re.MULTILINE)
+_CALENDAR = re.compile(r"(?:^Slot +\d+: .*(?:\n|\Z))+", re.MULTILINE)
+_SWEEP = re.compile(r"CHEAP_TALK turn (\d+) of (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The meeting that a text is about."""
+
+    meeting: int
+    participants: tuple[int, ...]
+    duration: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """One typed message as it arrived; `payload` is its JSON object, empty where it is none."""
+
+    sender: int
+    meeting: int
+    payload: Mapping[str, Any]
+
+
+def read_meeting(text: str) -> Facts | None:
+    """The meeting that a text announces, or None."""
+    found = _MEETING.search(text)
+    if found is None:
+        return None
+    return Facts(int(found[1]), tuple(int(number) for number in re.findall(r"\d+", found[2])), int(found[3]))
+
+
+def read_mail(text: str) -> list[Mail]:
+    """Every message in a text, in the order in which they arrived."""
+    return [Mail(int(found[1]), int(found[3]), _payload(found[4])) for found in _MAIL.finditer(text)]
+
+
+def read_calendar(text: str) -> Cells | None:
+    """The calendar in a text, or None where it shows none."""
+    found = _CALENDAR.search(text)
+    return _cells(found[0]) if found else None
+
+
+def read_round(text: str) -> int | None:
+    """The number of the round that a text opens, or None."""
+    found = _ROUND.search(text)
+    return int(found[1]) if found else None
+
+
+def read_sweep(text: str) -> tuple[int, int] | None:
+    """Which turn of cheap talk this is and how many there are at most, from 1; None in another phase."""
+    found = _SWEEP.search(text)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+@lru_cache(maxsize=1024)
+def _cells(block: str) -> Cells | None:
+    """One calendar; it is shown many times before it changes."""
+    return read_lines(block) or None
+
+
+def _payload(content: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,202 @@
+"""How SD-MAP moves a meeting that stands out of the way of a new one: all its participants, to one new slot (Appendix D.2).
+
+1. A seat that agreed to a slot where an easier meeting stands has bumped it. It sends `reschedule_request` to that meeting's
+   own initiator, who may take no part in the new one; a seat that is this initiator starts at once.
+2. The initiator walks its possible slots: `propose_reschedule` to all participants of the old meeting, `reschedule_reply` from
+   each; all PENDING is `confirm_reschedule`, no slot left is `fail_reschedule`.
+3. Whoever got the confirmation moves the meeting with the round's decisions: participants of the new meeting in DECISION,
+   all others in VOLUNTARY. Who got none moves nothing.
+4. `fail_reschedule`: the old meeting stays at its slot, so the seat withdraws its consent to the new one's (profile `text`). A
+   seat whose new meeting went elsewhere sends `fail_reschedule` to the old meeting's initiator, who passes it on.
+
+Only meetings of one slot bump and are bumped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from oracles.calendar.protocols.client import Outgoing, Payload, Seat, whole
+from oracles.calendar.protocols.insertion import Moves, insertion
+from oracles.calendar.protocols.reading import Mail
+from oracles.calendar.protocols.walk import IMPOSSIBLE, PENDING, Walk
+from worlds.calendar.rules.batch import Batch, Move, apply
+from worlds.calendar.rules.items import Cells, Item, filled, slot_of
+
+
+def difficulty(participants: Iterable[int], me: int, sigma: Mapping[int, float]) -> float:
+    """How hard a meeting is to schedule: the weights of its participants but oneself, 1 where none is given."""
+    return sum(sigma.get(agent, 1) for agent in participants if agent != me)
+
+
+def bumpable(item: Item | None, seat: Seat, participants: Collection[int], duration: int) -> bool:
+    """Whether a meeting that stands is strictly easier to schedule than a new one of these participants."""
+    if item is None or item.kind != "meeting" or item.duration > 1 or duration > 1:
+        return False
+    mine, sigma = seat.number, seat.sigma
+    return difficulty(item.participants, mine, sigma) < difficulty(participants, mine, sigma)
+
+
+def relocation(cells: Cells, source: int, target: int, keep: Collection[int]) -> Moves | None:
+    """The moves that take the one-slot item at `source` to `target`, an errand there out of its way; None for no room.
+
+    None are needed where it stands there already. `keep`: slots that are promised to something else.
+    """
+    item = cells[source]
+    if item is None or item.duration > 1 or target in keep:
+        return None
+    if target == source:
+        return ()
+    room = insertion(filled(cells, source, None), target, 1, keep)
+    return None if room is None else (*room, Move(item, source, target))
+
+
+@dataclass
+class Led:
+    """One repair that this seat conducts."""
+
+    item: Item
+    source: int
+    """Where the meeting was when it was bumped."""
+
+    walk: Walk
+    over: bool = False
+
+    def message(self, kind: str, target: int | None, **fields: Any) -> Payload:
+        """One message of this repair."""
+        return _message(kind, self.item.id, self.source, target, **fields)
+
+
+class Repairs:
+    """The repairs of one round that one seat asks for, conducts or takes part in."""
+
+    def __init__(self, seat: Seat) -> None:
+        self._me = seat.number
+        self.bumped: tuple[Item, int] | None = None
+        """The meeting that the agreed slot displaces on the own calendar, and that slot."""
+
+        self._led: dict[int, Led] = {}
+        self._asked: dict[int, int] = {}
+        self.promised: dict[int, int] = {}
+        """Meeting -> the slot where all its participants will have it."""
+
+        self.fallen: set[int] = set()
+        """Meetings whose repair has failed."""
+
+    def bump(self, item: Item, slot: int, cells: Cells, keep: Collection[int]) -> list[Outgoing]:
+        """Ask for a repair, or start one."""
+        self.bumped = (item, slot)
+        first = min(item.participants)
+        if first != self._me:
+            return [(first, _message("reschedule_request", item.id, slot))]
+        self._lead(item, slot, cells, keep)
+        return []
+
+    def release(self) -> list[Outgoing]:
+        """The agreed slot is given up, so what stood there may stay: call the repair off."""
+        if self.bumped is None:
+            return []
+        (item, slot), self.bumped = self.bumped, None
+        self.promised.pop(item.id, None)
+        first = min(item.participants)
+        if first == self._me:
+            return self._call_off(item.id)
+        return [] if item.id in self.fallen else [(first, _message("fail_reschedule", item.id, slot))]
+
+    def read(self, letter: Mail, cells: Cells, keep: Collection[int]) -> list[Outgoing]:
+        """Take in one message about a meeting on the own calendar; anything else is ignored."""
+        payload = letter.payload
+        number, source, target = (whole(payload.get(name)) for name in ("meeting_id", "from_slot", "to_slot"))
+        here = None if number is None else slot_of(cells, number)
+        item = None if here is None else cells[here]
+        if here is None or item is None or source is None or letter.sender not in item.participants:
+            return []
+        if item.participants[0] == self._me:
+            return self._conduct(letter, Led(item, source, Walk((), ())), target, cells, keep)
+        return self._follow(letter, item, here, source, target, cells, keep)
+
+    def drive(self) -> list[Outgoing]:
+        """Take every repair that this seat conducts a step on, where its votes are in."""
+        return [message for led in self._led.values() if not led.over for message in self._step(led)]
+
+    def moves(self, cells: Cells, keep: Collection[int]) -> Moves:
+        """What this seat has promised to move, as far as its calendar has room for it."""
+        done: Moves = ()
+        for meeting, target in sorted(self.promised.items()):
+            here = slot_of(cells, meeting)
+            found = None if here is None else relocation(cells, here, target, keep)
+            if found is not None and not {move.item for move in found} & {move.item for move in done}:
+                cells, done = apply(cells, Batch(None, found), None), (*done, *found)
+        return done
+
+    def _lead(self, item: Item, source: int, cells: Cells, keep: Collection[int]) -> None:
+        here = slot_of(cells, item.id)
+        if item.id in self._led or here is None:
+            return
+        pool = [slot for slot in range(len(cells)) if slot != source and relocation(cells, here, slot, keep) is not None]
+        self._led[item.id] = Led(item, source, Walk(pool, set(item.participants) - {self._me}))
+
+    def _conduct(self, letter: Mail, led: Led, target: int | None, cells: Cells, keep: Collection[int]) -> list[Outgoing]:
+        kind, number = letter.payload.get("type"), led.item.id
+        if kind == "reschedule_request":
+            self._lead(led.item, led.source, cells, keep)
+        elif kind == "reschedule_reply" and number in self._led:
+            self._led[number].walk.vote(letter.sender, target, letter.payload.get("reply_status"))
+        elif kind == "fail_reschedule":
+            return self._call_off(number)
+        return []
+
+    def _follow(
+        self, letter: Mail, item: Item, here: int, source: int, target: int | None, cells: Cells, keep: Collection[int]
+    ) -> list[Outgoing]:
+        kind, first = letter.payload.get("type"), item.participants[0]
+        if letter.sender != first:
+            return []
+        if kind == "propose_reschedule" and target is not None:
+            possible = relocation(cells, here, target, keep) is not None
+            if possible:
+                self._asked[item.id] = target
+            status = PENDING if possible else IMPOSSIBLE
+            reply = _message("reschedule_reply", item.id, source, target, reply_status=status, attendee=self._me)
+            return [(first, reply)]
+        if kind == "confirm_reschedule" and target is not None and self._asked.get(item.id) == target:
+            self.promised[item.id] = target
+        elif kind == "fail_reschedule":
+            self._fall(item.id)
+        return []
+
+    def _step(self, led: Led) -> list[Outgoing]:
+        walk, sent = led.walk, []
+        if walk.refused:
+            target = walk.advance()
+            if target is None:
+                return self._call_off(led.item.id)
+            sent = self._tell(led, "propose_reschedule", target, initiator=self._me)
+        if walk.agreed and walk.slot is not None:
+            led.over = True
+            self.promised[led.item.id] = walk.slot
+            sent = [*sent, *self._tell(led, "confirm_reschedule", walk.slot)]
+        return sent
+
+    def _call_off(self, meeting: int) -> list[Outgoing]:
+        led = self._led.get(meeting)
+        if led is None or meeting in self.fallen:
+            return []
+        led.over = True
+        self._fall(meeting)
+        return self._tell(led, "fail_reschedule", led.walk.slot)
+
+    def _fall(self, meeting: int) -> None:
+        self.promised.pop(meeting, None)
+        self.fallen.add(meeting)
+
+    def _tell(self, led: Led, kind: str, target: int | None, **fields: Any) -> list[Outgoing]:
+        others = [agent for agent in led.item.participants if agent != self._me]
+        return [(agent, led.message(kind, target, **fields)) for agent in others]
+
+
+def _message(kind: str, meeting: int, source: int, target: int | None = None, **fields: Any) -> Payload:
+    moved = {} if target is None else {"to_slot": target}
+    return {"protocol": "sd", "type": kind, "meeting_id": meeting, "from_slot": source, **moved, **fields}

@@ -1,0 +1,244 @@
+"""SD-MAP: the initiator walks its slots and asks for a yes or no each time; no cost is ever told (paper, Appendix D.2).
+
+1. `propose` one slot, `reply` PENDING or IMPOSSIBLE from each; all PENDING is `confirm`, no slot left is `fail`. A slot takes
+   a sweep, whatever the order of speakers.
+2. A slot with a meeting is possible where that meeting is strictly easier to schedule than the new one: it is bumped, and
+   `repair` finds all its participants another slot.
+
+The paper repairs in the talk of the next round. There the displaced meeting would stand on one calendar elsewhere than on the
+others for a whole round, so that this round fails, and where failed rounds are undone the bump with it: it could never fire.
+Profile `text` therefore repairs in the talk of the bump's own round, right after the `confirm`, with the same messages, moves
+and fall-back: the old meeting's participants move it in this round's DECISION or VOLUNTARY, which commit together. After
+`fail_reschedule` it stays where it was, the seat withdraws its PENDING by a second `reply` and the walk goes on. So the last
+round needs no rule of its own: no repair is ever left over.
+
+Profile `paper` does as the published code does, with its faults. Slots held as PENDING are refused to everything else until
+`confirm` or `fail` of their meeting, also where a cut-off round never sent one; a responder holds what it consented to, an
+initiator what it has up. No responder looks whether a displaced errand has anywhere to go. A late `confirm` sets the slot of
+the round in which it is read. A bump sends the old meeting to the lowest free slot at once, which fails its
+round; the repair is asked for in the next talk (after the last round there is none), and a repair that fails puts the meeting
+back if its slot is free. Without a slot it sends an empty batch, then guesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from oracles.calendar.protocols.client import Outgoing, Payload, Seat, TypedClient, whole
+from oracles.calendar.protocols.insertion import Moves, batch, guess, in_the_way, insertion, moving
+from oracles.calendar.protocols.reading import Mail
+from oracles.calendar.protocols.repair import Repairs, bumpable
+from oracles.calendar.protocols.walk import IMPOSSIBLE, PENDING, Walk
+from worlds.calendar.rules.batch import Batch, Move, apply
+from worlds.calendar.rules.items import Item
+
+
+class SdMap(TypedClient):
+    """One seat of SD-MAP."""
+
+    def __init__(self, seat: Seat) -> None:
+        super().__init__(seat)
+        self._held: dict[int, int] = {}
+        """Slot -> the meeting for which it is PENDING."""
+
+        self._owed: list[tuple[Item, int]] = []
+        self._before: dict[int, int] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the round before; profile `paper` forgets neither what it holds nor what it has bumped."""
+        self._agreed: int | None = None
+        self._walk: Walk | None = None
+        self._confirmed: int | None = None
+        """The slot that this seat told the others as the initiator."""
+
+        self._failed = False
+        self._repairs = Repairs(self.seat)
+        if not self.paper:
+            self._held = {}
+
+    def talk(self, mail: Sequence[Mail]) -> list[Outgoing]:
+        """Vote, walk on, and see to repairs."""
+        sent = self._owe()
+        for letter in mail:
+            sent += self._read(letter)
+        sent += self._repairs.drive() + self._settle()
+        if self.me == self.initiator:
+            # a walk that ends may start a repair of this seat's own
+            sent += self._step() + self._repairs.drive() + self._settle()
+        return sent
+
+    def decide(self, mail: Sequence[Mail], attempt: int) -> list[dict[str, Any]]:
+        """The agreed slot and the promised moves; without one an empty batch, or a guess."""
+        for letter in mail:
+            self._read(letter)
+        self._settle()
+        if self.paper and attempt > 1:
+            return guess(self.calendar, self.facts.meeting, self.facts.duration, attempt - 1, self._held)
+        promised = self._promised()
+        if self._agreed is None:
+            return []
+        rest = insertion(apply(self.calendar, Batch(None, promised), None), self._agreed, self.facts.duration)
+        if rest is None or {move.item for move in rest} & {move.item for move in promised}:
+            return []
+        return batch(self.facts.meeting, self._agreed, (*promised, *rest))
+
+    def volunteer(self, mail: Sequence[Mail], attempt: int) -> list[dict[str, Any]]:
+        """What was promised to the participants of a meeting of one's own."""
+        for letter in mail:
+            self._read(letter)
+        return moving(self.facts.meeting, self._promised())
+
+    def _read(self, letter: Mail) -> list[Outgoing]:
+        payload = letter.payload
+        if payload.get("protocol") != "sd" or not (self.paper or letter.meeting == self.facts.meeting):
+            return []
+        if "from_slot" in payload:
+            return self._repairs.read(letter, self.calendar, self._taken)
+        meeting, slot, kind = whole(payload.get("meeting_id")), whole(payload.get("slot")), payload.get("type")
+        if meeting is None or not (self.paper or meeting == self.facts.meeting):
+            return []
+        if kind == "reply":
+            if self._walk and meeting == self.facts.meeting:
+                self._walk.vote(letter.sender, slot, payload.get("reply_status"))
+            return []
+        if not self.paper and (letter.sender != self.initiator or self.me not in self.facts.participants):
+            return []
+        return self._follow(letter.sender, kind, meeting, slot)
+
+    def _follow(self, initiator: int, kind: object, meeting: int, slot: int | None) -> list[Outgoing]:
+        """Do as the initiator of a meeting says."""
+        if kind == "confirm" and slot is not None and slot < len(self.calendar):
+            self._release(meeting)
+            return self._agree(slot)
+        if kind == "fail":
+            self._release(meeting)
+            return self._withdraw()
+        if kind == "propose" and slot is not None:
+            sent = [] if self.paper else self._withdraw()
+            status = PENDING if self._possible(slot) else IMPOSSIBLE
+            if status == PENDING:
+                self._held |= dict.fromkeys(range(slot, slot + self.facts.duration), meeting)
+            return [*sent, (initiator, self._reply(meeting, slot, status))]
+        return []
+
+    def _step(self) -> list[Outgoing]:
+        """The initiator's next step, where the votes are in."""
+        if self._failed:
+            return []
+        if self._walk is None:
+            slots = range(len(self.calendar))
+            self._walk = Walk([slot for slot in slots if self._candidate(slot)], self.others)
+        sent: list[Outgoing] = []
+        if self._walk.refused:
+            sent += self._next(self._walk)
+        if self._walk.agreed and self._confirmed != self._walk.slot and self._walk.slot is not None:
+            self._confirmed = self._walk.slot
+            self._release(self.facts.meeting)
+            sent += self._tell("confirm", slot=self._walk.slot)
+            sent += self._agree(self._walk.slot)
+        return sent
+
+    def _next(self, walk: Walk) -> list[Outgoing]:
+        self._release(self.facts.meeting)
+        sent = [] if self.paper else self._withdraw()
+        slot = walk.advance()
+        if slot is None:
+            self._failed = True
+            return [*sent, *self._tell("fail")]
+        self._held |= dict.fromkeys(range(slot, slot + self.facts.duration), self.facts.meeting)
+        return [*sent, *self._tell("propose", slot=slot, initiator=self.me)]
+
+    def _agree(self, slot: int) -> list[Outgoing]:
+        self._agreed, self._repairs.bumped = slot, None
+        item = self.calendar[slot]
+        if item is None or not self._bumps(item):
+            return []
+        if self.paper:
+            self._repairs.bumped = (item, slot)
+            return []
+        return self._repairs.bump(item, slot, self.calendar, self._taken)
+
+    def _withdraw(self) -> list[Outgoing]:
+        self._agreed = None
+        if self.paper:
+            self._repairs.bumped = None
+            return []
+        self._held = {}
+        return self._repairs.release()
+
+    def _settle(self) -> list[Outgoing]:
+        """Draw the consequence of repairs that failed."""
+        for meeting in self._repairs.fallen & self._before.keys():
+            self._repairs.promised[meeting] = self._before.pop(meeting)
+        bumped, slot = self._repairs.bumped, self._agreed
+        if self.paper or bumped is None or bumped[0].id not in self._repairs.fallen or slot is None:
+            return []
+        sent = self._withdraw()
+        if self.me != self.initiator:
+            return [*sent, (self.initiator, self._reply(self.facts.meeting, slot, IMPOSSIBLE))]
+        if self._walk:
+            self._walk.refuse()
+        return sent
+
+    def _owe(self) -> list[Outgoing]:
+        """Ask for the repairs of what the rounds before have bumped (profile `paper`)."""
+        owed, self._owed = self._owed, []
+        sent: list[Outgoing] = []
+        for item, slot in owed:
+            self._before[item.id] = slot
+            sent += self._repairs.bump(item, slot, self.calendar, self._taken)
+            self._repairs.bumped = None
+        return sent
+
+    def _promised(self) -> Moves:
+        done = self._repairs.moves(self.calendar, self._taken)
+        if not self.paper or self._repairs.bumped is None:
+            return done
+        item, slot = self._repairs.bumped
+        cells = apply(self.calendar, Batch(None, done), None)
+        free = next((cell for cell, other in enumerate(cells) if other is None and cell not in self._taken), None)
+        self._owed = [(item, slot)]
+        if free is None or cells[slot] != item or any(move.item == item for move in done):
+            return done
+        return (*done, Move(item, slot, free))
+
+    @property
+    def _taken(self) -> set[int]:
+        """Slots that are promised to a meeting."""
+        span = () if self._agreed is None else range(self._agreed, self._agreed + self.facts.duration)
+        return {*self._held, *span}
+
+    def _bumps(self, item: Item) -> bool:
+        return bumpable(item, self.seat, self.facts.participants, self.facts.duration)
+
+    def _candidate(self, slot: int) -> bool:
+        """Whether an initiator can offer a slot."""
+        if self._is_held(slot):
+            return False
+        item = self.calendar[slot]
+        return insertion(self.calendar, slot, self.facts.duration) is not None or (item is not None and self._bumps(item))
+
+    def _possible(self, slot: int) -> bool:
+        """Whether a responder can accept a slot."""
+        items = in_the_way(self.calendar, slot, self.facts.duration)
+        if items is None or self._is_held(slot):
+            return False
+        if not self.paper and not any(item.kind == "meeting" for _, item in items):
+            return insertion(self.calendar, slot, self.facts.duration) is not None
+        return all(self._bumps(item) if item.kind == "meeting" else not item.blocked for _, item in items)
+
+    def _is_held(self, slot: int) -> bool:
+        return not self._held.keys().isdisjoint(range(slot, slot + self.facts.duration))
+
+    def _release(self, meeting: int) -> None:
+        self._held = {slot: holder for slot, holder in self._held.items() if holder != meeting}
+
+    def _tell(self, kind: str, **fields: Any) -> list[Outgoing]:
+        message = {"protocol": "sd", "type": kind, "meeting_id": self.facts.meeting, **fields}
+        return [(other, message) for other in self.others]
+
+    def _reply(self, meeting: int, slot: int, status: str) -> Payload:
+        fields = {"slot": slot, "reply_status": status, "attendee": self.me}
+        return {"protocol": "sd", "type": "reply", "meeting_id": meeting, **fields}

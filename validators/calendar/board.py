@@ -1,0 +1,98 @@
+"""The rebuilt state of a game: calendars, what seats have paid, the mail that waits, and what stood so far.
+
+Which channel reaches whom is stated here a second time, on purpose: the world's own post office is what is being checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from validators.calendar.history import Committed, Message, Resolved
+from validators.calendar.tape import Tape
+from worlds.calendar.rules.batch import Batch, apply
+from worlds.calendar.rules.items import Cells
+from worlds.calendar.rules.scenario import Meeting, Scenario
+from worlds.calendar.rules.settings import Settings
+from worlds.core.events import Turned
+
+CHANNEL_OF = {"dm": "dm", "participant_groupchat": "participants", "all_groupchat": "all"}
+TOOL_OF = {channel: tool for tool, channel in CHANNEL_OF.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """Which round is being played."""
+
+    number: int
+    meeting: Meeting
+
+
+class Board:
+    """Everything that the rules say is so, at one point of the log."""
+
+    def __init__(self, scenario: Scenario, settings: Settings, tape: Tape) -> None:
+        self.scenario, self.settings, self.tape = scenario, settings, tape
+        self.calendars: list[Cells] = list(scenario.calendars)
+        self.spent = [0] * len(scenario.agents)
+        self.sent = [0] * len(scenario.agents)
+        self.inboxes: list[list[Message]] = [[] for _ in scenario.agents]
+        self.registered: list[Meeting] = list(scenario.prior)
+        """Meetings that stood, and must go on standing."""
+
+        self.messages: list[Message] = []
+        self.committed: list[Committed] = []
+        self.resolved: list[Resolved] = []
+        self.refused: list[bool] = []
+        """The refused batches of the running round: whether each touched a blocked item."""
+
+    def drain(self, seat: int) -> list[Message]:
+        """Take what waits for a seat."""
+        mail, self.inboxes[seat] = self.inboxes[seat], []
+        return mail
+
+    def deliver(self, message: Message) -> None:
+        """Put a message into the inboxes that it goes to."""
+        self.messages.append(message)
+        self.sent[message.sender] += 1
+        for reader in message.to:
+            self.inboxes[reader].append(message)
+
+    def route(self, sender: int, action: Any, meeting: Meeting) -> tuple[str, tuple[int, ...], str] | None:
+        """Channel, recipients and content of an action of cheap talk; None where it may not be sent."""
+        tool = action.get("type") if isinstance(action, Mapping) else None
+        channel = CHANNEL_OF.get(tool) if isinstance(tool, str) else None
+        if channel is None or channel not in self.settings.channels:
+            return None
+        content, cap = action.get("content"), self.settings.message_cap
+        to = self._recipients(sender, channel, action.get("to"), meeting)
+        if not isinstance(content, str) or not content.strip() or to is None or (cap is not None and self.sent[sender] >= cap):
+            return None
+        return channel, to, content
+
+    def apply(self, now: Now, seat: int, batch: Batch, meeting: Meeting | None) -> None:
+        """Commit a valid batch; whether it stands is known when its round is resolved."""
+        self.calendars[seat] = apply(self.calendars[seat], batch, meeting.item() if meeting else None)
+        self.spent[seat] += batch.cost
+        self.committed.append(Committed(now.number, seat, batch, stands=True, success=True))
+
+    def check_text(self, turn: Turned, mail: Sequence[Message], shown: Sequence[str]) -> None:
+        """Lies in what a seat was given to read: a calendar that is not its own as it is, mail missing or made up."""
+        if shown and "\n".join(shown) not in turn.text:
+            self.tape.lie(turn, f"seat {turn.seat} was not shown its calendar as it is")
+        told = sum(line.startswith("[") and "] From agent " in line[:24] for line in turn.text.split("\n"))
+        if told != len(mail):
+            self.tape.lie(turn, f"seat {turn.seat} was given {told} messages, {len(mail)} had been sent to it")
+        lost = [message.seq for message in mail if message.content.replace("\n", "\n    ") not in turn.text]
+        if lost:
+            self.tape.lie(turn, f"seat {turn.seat} was not given what was sent to it at seq {', '.join(map(str, lost))}")
+
+    def _recipients(self, sender: int, channel: str, to: Any, meeting: Meeting) -> tuple[int, ...] | None:
+        if channel == "all":
+            return tuple(seat for seat in self.scenario.agents if seat != sender)
+        if channel == "participants":
+            inside = sender in meeting.participants
+            return tuple(seat for seat in meeting.participants if seat != sender) if inside else None
+        known = type(to) is int and to in self.scenario.agents and to != sender
+        return (to,) if known else None

@@ -1,0 +1,158 @@
+"""Voluntary moves and decisions, rebuilt: every attempt judged again on the calendar as it is, every commit foretold.
+
+1. A plain reply gives its batch, and `rules.batch.check` says whether it stands or which conflicts had to be told.
+2. Of a reply that the world mended, the refused actions stand in the log and are judged again; an accepted batch is `UNSEEN`
+   until its `committed` note tells it, and then it must be a valid one.
+3. A seat is asked again exactly while its batch is refused and tries are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from validators.calendar.board import Board, Now
+from validators.calendar.reading import split
+from validators.calendar.talking import read_reply
+from worlds.calendar.rules.batch import Batch, Conflict, Refusal, check
+from worlds.calendar.rules.items import lines
+from worlds.calendar.rules.scenario import Meeting
+from worlds.core.events import Turned
+
+UNSEEN = "unseen"
+"""A batch that was accepted, and whose actions only its commit tells."""
+
+_TOOLS = {"DECISION": ("schedule", "reschedule"), "VOLUNTARY": ("reschedule",)}
+_Outcome = Batch | list[Refusal] | str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What one seat's attempts came to: a batch, UNSEEN, or None when all were refused."""
+
+    seat: int
+    batch: Batch | str | None
+    conflicts: tuple[Conflict, ...]
+    """Of the last attempt."""
+
+
+def decide(board: Board, now: Now, seats: Sequence[int], phase: str) -> list[Decided]:
+    """Follow one phase; raises Unanswered where the log ends in it, Lost where it cannot be followed."""
+    mail = {seat: board.drain(seat) for seat in seats}
+    turns = {seat: _attempts(board, now, seat, phase) for seat in sorted(seats)}
+    board.tape.barrier([turn for mine in turns.values() for turn in mine])
+    for seat, mine in turns.items():
+        if mine:
+            board.check_text(mine[0], mail[seat], lines(board.calendars[seat], labels=True))
+    if board.tape.over or not all(turns.values()):
+        board.tape.broken_off(f"{phase} of round {now.number}")
+    return [_decided(board, now, seat, phase, turns[seat]) for seat in seats]
+
+
+def commit(board: Board, now: Now, decided: Sequence[Decided], meeting: Meeting | None) -> None:
+    """Follow the commits of a phase, seat after seat."""
+    for one in decided:
+        if one.batch is None or (one.batch == UNSEEN and meeting is None and not board.tape.is_next("committed", one.seat)):
+            continue
+        batch = one.batch if isinstance(one.batch, Batch) else _told(board, one.seat, meeting)
+        if batch.moves or meeting:
+            moves = [[move.item.name, move.source, move.target] for move in batch.moves]
+            board.tape.exactly(
+                "committed", one.seat, {"round": now.number, "slot": batch.slot, "moves": moves, "cost": batch.cost}
+            )
+        board.apply(now, one.seat, batch, meeting)
+
+
+def _attempts(board: Board, now: Now, seat: int, phase: str) -> list[Turned]:
+    """One seat's turns in a barrier, none where it had not answered yet; nobody is asked more often than its tries allow."""
+    turns: list[Turned] = []
+    while (again := board.tape.asked(seat, phase, now.number, len(turns) + 1)) is not None:
+        turns.append(again)
+    if len(turns) > max(board.settings.decision_retries, 0) + 1:
+        board.tape.lie(turns[-1], f"seat {seat} had {len(turns)} tries")
+    return turns
+
+
+def _decided(board: Board, now: Now, seat: int, phase: str, turns: Sequence[Turned]) -> Decided:
+    outcome: _Outcome = UNSEEN
+    for place, turn in enumerate(turns, start=1):
+        outcome = _attempt(board, now, turn, phase)
+        refused = isinstance(outcome, list)
+        if refused:
+            assert isinstance(outcome, list)
+            board.refused.append(any(refusal.conflict is Conflict.BLOCKED for refusal in outcome))
+        if place < len(turns):
+            _asked_again(board, turns[place], outcome)
+        elif refused and place <= board.settings.decision_retries:
+            board.tape.lie(turn, f"seat {seat} was refused and not asked again")
+    if isinstance(outcome, list):
+        return Decided(seat, None, tuple(refusal.conflict for refusal in outcome))
+    return Decided(seat, outcome, ())
+
+
+def _asked_again(board: Board, again: Turned, outcome: _Outcome) -> None:
+    if not isinstance(outcome, list):
+        board.tape.lie(again, f"seat {again.seat} was asked again after a batch that stands")
+    elif any(refusal.text not in again.text for refusal in outcome):
+        board.tape.lie(again, f"seat {again.seat} was not told why its batch was refused")
+
+
+def _attempt(board: Board, now: Now, turn: Turned, phase: str) -> _Outcome:
+    """What one attempt came to, and its notes followed."""
+    tape, seat = board.tape, turn.seat
+    where = {"round": now.number, "phase": phase, "attempt": turn.attempt}
+    said = read_reply(board, seat, turn.reply, where)
+    if said.actions is None:
+        return _as_told(board, now, seat, where)
+    actions, dropped = split(said.actions, _TOOLS[phase])
+    for tool in dropped:
+        tape.exactly("invalid_tool_call", seat, {**where, "tool": tool, "why": "no action of this phase"})
+    outcome = _judged(board, now, seat, phase, actions)
+    if isinstance(outcome, list):
+        tape.exactly("batch_rejected", seat, {**where, "conflicts": _told_conflicts(outcome), "actions": actions})
+    return outcome
+
+
+def _as_told(board: Board, now: Now, seat: int, where: Mapping[str, Any]) -> _Outcome:
+    """The outcome of a reply that cannot be read without mending it."""
+    tape = board.tape
+    while tape.is_next("invalid_tool_call", seat) and tape.ahead.get("attempt") == where["attempt"]:
+        foreign = tape.note("invalid_tool_call", seat)
+        tool = foreign.data.get("tool")
+        if foreign.data != {**where, "tool": tool, "why": "no action of this phase"} or not isinstance(tool, str):
+            tape.lie(foreign, "this is no tool that was dropped in this attempt")
+    if not tape.is_next("batch_rejected", seat) or tape.ahead.get("attempt") != where["attempt"]:
+        return UNSEEN
+    actions = tape.ahead.get("actions")
+    read = actions if isinstance(actions, list) else []
+    outcome = _judged(board, now, seat, str(where["phase"]), read)
+    conflicts = _told_conflicts(outcome) if isinstance(outcome, list) else []
+    tape.exactly("batch_rejected", seat, {**where, "conflicts": conflicts, "actions": read})
+    return outcome
+
+
+def _judged(board: Board, now: Now, seat: int, phase: str, actions: Sequence[Any]) -> Batch | list[Refusal]:
+    item = now.meeting.item() if phase == "DECISION" else None
+    return check(board.calendars[seat], actions, item, justify=board.settings.justification == "required")
+
+
+def _told_conflicts(refused: Sequence[Refusal]) -> list[list[str]]:
+    return [[str(refusal.conflict), refusal.text] for refusal in refused]
+
+
+def _told(board: Board, seat: int, meeting: Meeting | None) -> Batch:
+    """The batch that a commit tells, if the rules let it pass; else nothing moves and nothing is scheduled."""
+    data = board.tape.ahead if board.tape.is_next("committed", seat) else {}
+    moves, slot = data.get("moves"), data.get("slot")
+    actions: list[Any] = [_reschedule(move) for move in moves] if isinstance(moves, list) else [None]
+    if meeting is not None or slot is not None:
+        actions.append({"type": "schedule", "meeting_id": meeting.id if meeting else None, "slot": slot})
+    found = check(board.calendars[seat], actions, meeting.item() if meeting else None)
+    return found if isinstance(found, Batch) else Batch(None, ())
+
+
+def _reschedule(move: Any) -> dict[str, Any] | None:
+    if not isinstance(move, list) or len(move) != 3:
+        return None
+    return {"type": "reschedule", "item_id": move[0], "from_slot": move[1], "to_slot": move[2]}

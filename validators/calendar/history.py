@@ -1,0 +1,104 @@
+"""What a rebuilt game is: messages, committed batches, resolved rounds, the calendars at the end - and the lies of the log.
+
+All of it is data. Costs are on the scale that agents are shown; `scored` says what they count for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from worlds.calendar.labels import Label
+from worlds.calendar.rules.batch import Batch
+from worlds.calendar.rules.items import Cells
+from worlds.calendar.rules.resolution import Slots
+from worlds.calendar.rules.scenario import Meeting, Scenario
+from worlds.calendar.rules.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One delivered message."""
+
+    seq: int
+    """Of its event."""
+
+    round: int
+    sweep: int
+    sender: int
+    to: tuple[int, ...]
+    """Everybody who received it."""
+
+    channel: str
+    meeting: int
+    """The round's meeting."""
+
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """One batch that was applied to one seat's calendar."""
+
+    round: int
+    seat: int
+    batch: Batch
+    stands: bool
+    """False where a failed round was undone, and its cost with it."""
+
+    success: bool
+    """Whether its round succeeded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What became of one round."""
+
+    number: int
+    meeting: Meeting
+    label: Label
+    slots: Slots
+    standing: dict[int, int]
+    """Meetings that stand, with their slots."""
+
+    broken: tuple[int, ...]
+    kept: bool
+    refused: int
+    """Batches that were refused in this round."""
+
+    blocked: int
+    """Of these, how many touched a blocked item (failure reason B of the paper's Figure 5, even where it was mended)."""
+
+    @property
+    def success(self) -> bool:
+        """Whether the round's meeting counts as scheduled."""
+        return self.label is Label.SUCCESS
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A game as the rules say it went."""
+
+    scenario: Scenario
+    settings: Settings
+    resolved: tuple[Resolved, ...]
+    """In order; rounds that were never resolved are missing."""
+
+    messages: tuple[Message, ...]
+    committed: tuple[Committed, ...]
+    calendars: tuple[Cells, ...]
+    """At the end."""
+
+    finished: bool
+    """Whether the log tells the game to its end."""
+
+    lies: tuple[str, ...]
+    """What the log claims and the rules contradict, each with the event where it stands."""
+
+    @property
+    def scheduled(self) -> tuple[int, ...]:
+        """The meetings whose round succeeded, ascending."""
+        return tuple(sorted(round_.meeting.id for round_ in self.resolved if round_.success))
+
+    def scored(self, one: Committed) -> int:
+        """What a batch counts for: each moved item's shown cost, mapped to the scored scale."""
+        return sum(self.scenario.scored(move.item.cost) for move in one.batch.moves)

@@ -1,0 +1,126 @@
+"""The measures of one game, ready for JSON: by meeting, by seat, and for the game, with sums so that a report can pool games.
+
+`seats` has the paper's measures by its names; `means`, `sums` and `counts` are over the seats that have a value.
+`rounds` has one row for each meeting, reached or not. What needs a certificate is None without one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from validators.calendar.history import Replay, Resolved
+from validators.calendar.seats import MEASURES, Certificate, Row, scheduled_best, seat_rows
+from validators.calendar.vps import Privacy, privacy
+from worlds.calendar.labels import LETTERS, Label
+from worlds.calendar.rules.resolution import common_slot, slots_of
+from worlds.calendar.rules.scenario import Meeting
+
+
+def measures(replay: Replay, certificate: Certificate | None) -> dict[str, Any]:
+    """Everything that is measured of a game; finite numbers, texts, lists and objects only."""
+    losses = privacy(replay)
+    rounds = meeting_rows(replay)
+    seats = seat_rows(replay, certificate, losses)
+    return {
+        "finished": replay.finished,
+        "meetings": len(replay.scenario.meetings),
+        "scheduled": len(replay.scheduled),
+        "standing": _standing(replay),
+        "labels": dict(sorted(Counter(row["label"] for row in rounds).items())),
+        "refused": sum(row["refused"] for row in rounds),
+        "refused_blocked": sum(row["refused_blocked"] for row in rounds),
+        **_costs(replay, certificate, seats),
+        "regret": regret(replay, certificate),
+        "reward": reward(replay, certificate),
+        "rounds": rounds,
+        "seats": seats,
+        **_pooled(seats),
+        "vps": _told(losses),
+    }
+
+
+def reward(replay: Replay, certificate: Certificate | None) -> float:
+    """The share of meetings scheduled, times what is left of 1 after the regret (DESIGN section 5); 0 to 1."""
+    return len(replay.scheduled) / len(replay.scenario.meetings) * (1 - regret(replay, certificate))
+
+
+def regret(replay: Replay, certificate: Certificate | None) -> float:
+    """What was paid above the optimum of the scheduled subset, as a share of the way from best to worst schedule; 0 to 1.
+
+    0 without a certificate, without a complete schedule, and where the worst schedule is as good as the best. Where the
+    certificate has no subsets, a part that was scheduled is measured against no cost at all.
+    """
+    best, worst = (certificate or {}).get("optimum"), (certificate or {}).get("worst")
+    if best is None or worst is None or worst <= best:
+        return 0.0
+    optimum = scheduled_best(replay, certificate).get("optimum") or 0
+    return float(min(1.0, max(0.0, (_paid(replay) - optimum) / (worst - best))))
+
+
+def meeting_rows(replay: Replay) -> list[Row]:
+    """One row for each meeting in the order of the rounds; what was never resolved is OTHER."""
+    by_round = {one.number: one for one in replay.resolved}
+    return [_meeting(number, meeting, by_round.get(number)) for number, meeting in enumerate(replay.scenario.meetings, start=1)]
+
+
+def _meeting(number: int, meeting: Meeting, found: Resolved | None) -> Row:
+    label = found.label if found else Label.OTHER
+    slots: Mapping[int, int | None] = found.slots if found else {}
+    return {
+        "meeting": meeting.id,
+        "round": number,
+        "label": str(label),
+        "letter": LETTERS.get(label),
+        "slots": {str(agent): slot for agent, slot in slots.items()},
+        "coordinated": found is not None and found.success,
+        "reached": found is not None,
+        "first_speaker": meeting.order[0],
+        "broken": list(found.broken) if found else [],
+        "refused": found.refused if found else 0,
+        "refused_blocked": found.blocked if found else 0,
+    }
+
+
+def _standing(replay: Replay) -> int:
+    """How many of the rounds' meetings stand at the end: fewer than scheduled where a later move broke some for good."""
+    return sum(common_slot(slots_of(replay.calendars, meeting)) is not None for meeting in replay.scenario.meetings)
+
+
+def _paid(replay: Replay) -> int:
+    return sum(replay.scored(one) for one in replay.committed if one.stands)
+
+
+def _costs(replay: Replay, certificate: Certificate | None, seats: Sequence[Row]) -> Row:
+    """The game's own costs; ratios are None where what they divide by is 0 or not known."""
+    known = certificate or {}
+    optimum, paid = scheduled_best(replay, certificate).get("optimum"), _paid(replay)
+    whole = len(replay.scheduled) == len(replay.scenario.meetings)
+    greedy = (known.get("greedy") or {}).get("cost") if whole else None
+    return {
+        "cost": sum(row["cost"] for row in seats),
+        "cost_kept": sum(row["cost_kept"] for row in seats),
+        "paid": paid,
+        "paid_shown": sum(row["paid_shown"] for row in seats),
+        "optimum": optimum,
+        "optimum_all": known.get("optimum"),
+        "worst_all": known.get("worst"),
+        "normalised_cost": paid / optimum if optimum else None,
+        "cost_vs_greedy": paid / greedy if greedy else None,
+    }
+
+
+def _pooled(seats: Sequence[Row]) -> dict[str, Row]:
+    values = {name: [row[name] for row in seats if row[name] is not None] for name in MEASURES}
+    return {
+        "sums": {name: sum(found) for name, found in values.items()},
+        "counts": {name: len(found) for name, found in values.items()},
+        "means": {name: sum(found) / len(found) if found else None for name, found in values.items()},
+    }
+
+
+def _told(losses: Privacy) -> dict[str, Any]:
+    split = {"by_source": losses.by_source, "by_channel": losses.by_channel, "by_phase": losses.by_phase}
+    rounded = {name: {key: round(loss, 9) for key, loss in sorted(part.items())} for name, part in split.items()}
+    return {"prior": losses.prior, "cumulative": losses.cumulative, **rounded}

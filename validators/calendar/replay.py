@@ -1,0 +1,68 @@
+"""The whole game again from the event log, independently of what the world says of it, and where the two disagree.
+
+The scenario and the options are the log's own; all else - who had to be asked, who had to hear what, which batch stands, what
+it costs, which meeting stands, why a round failed - is worked out from the raw replies with the rules, and each note and
+each delivered text is held against it. No log that `read_log` accepts makes this raise: what cannot be understood is a lie.
+"""
+
+from __future__ import annotations
+
+from validators.calendar.board import Board
+from validators.calendar.history import Replay
+from validators.calendar.reading import read_scenario, read_settings
+from validators.calendar.rounds import follow, misplaced
+from validators.calendar.tape import Lost, Tape, Unanswered
+from validators.episode import Episode
+from worlds.calendar.rules.scenario import Scenario
+from worlds.calendar.rules.settings import Settings
+from worlds.core.events import Closed, Seated, Stopped
+
+
+class NoGame(ValueError):
+    """The log does not say what was played."""
+
+
+def replay(episode: Episode) -> Replay:
+    """Rebuild a game; raises NoGame where scenario or options cannot be read."""
+    scenario, settings = read_scenario(episode), read_settings(episode)
+    if not isinstance(scenario, Scenario) or not isinstance(settings, Settings):
+        raise NoGame(scenario if isinstance(scenario, str) else str(settings))
+    tape = Tape(episode.events)
+    board, finished = Board(scenario, settings, tape), False
+    try:
+        tape.note("game_start")
+        follow(board)
+        finished = True
+    except Unanswered:
+        pass
+    except Lost as lost:
+        tape.lies.append(str(lost))
+    return Replay(
+        scenario,
+        settings,
+        tuple(board.resolved),
+        tuple(board.messages),
+        tuple(board.committed),
+        tuple(board.calendars),
+        finished,
+        (*_frame(episode, scenario), *tape.lies, *misplaced(scenario, board.calendars)),
+    )
+
+
+def lies_of(episode: Episode) -> list[str]:
+    """What in this log our world could not have written; empty for a sound one."""
+    try:
+        return list(replay(episode).lies)
+    except NoGame as error:
+        return [str(error)]
+
+
+def _frame(episode: Episode, scenario: Scenario) -> list[str]:
+    """Lies in what stands around the game."""
+    found = [f"seq {e.seq}: the world failed" for e in episode.events if isinstance(e, Closed) and e.cause == "fault"]
+    ends = [e.seq for e in episode.events if isinstance(e, Closed | Stopped)]
+    found += [f"seq {seq}: something follows the end" for seq in ends if seq != len(episode.events) - 1]
+    sessions = [e for e in episode.events if isinstance(e, Seated)]
+    if [len(one.seats) for one in sessions] != [len(scenario.agents)]:
+        found.append(f"there must be one session, with {len(scenario.agents)} seats")
+    return found

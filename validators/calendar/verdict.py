@@ -1,0 +1,67 @@
+"""The calendar family's verdict: every meeting scheduled is success, and the reward says at what cost.
+
+1. The label is SUCCESS, or that of the first meeting that was not scheduled; one that was never resolved is OTHER.
+2. `severity` is +1 on success, else minus the share of meetings that were not scheduled.
+3. A meeting counts as scheduled when its round succeeded (paper, Algorithm 1). Where failed rounds are undone it also stands
+   at the end; where they are kept, `metrics.standing` says how many still do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from validators.calendar.history import Replay
+from validators.calendar.metrics import measures, meeting_rows
+from validators.calendar.replay import NoGame, replay
+from validators.episode import Episode
+from validators.verdict import Verdict
+from worlds.calendar.labels import Label
+from worlds.core.events import Turned
+
+
+def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Verdict:
+    """The verdict of one game; `certificate` is tests/oracle.json as read, None where the task has none."""
+    try:
+        rebuilt = replay(episode)
+    except NoGame as error:
+        return _verdict(episode, Label.OTHER, {"reason": "no_game", "why": str(error)}, -1.0)
+    label, detail = primary(episode, rebuilt)
+    found = measures(rebuilt, certificate)
+    missed = 1 - len(rebuilt.scheduled) / len(rebuilt.scenario.meetings)
+    metrics = {"ended_by": episode.ended_by, "lies": len(rebuilt.lies), **found}
+    return _verdict(episode, label, detail, 1.0 if label is Label.SUCCESS else -missed, metrics)
+
+
+def primary(episode: Episode, rebuilt: Replay) -> tuple[Label, dict[str, Any]]:
+    """The one label of a game, and where it comes from."""
+    if not any(isinstance(event, Turned) for event in episode.events):
+        return Label.OTHER, {"reason": "no_turns"}
+    row = next((row for row in meeting_rows(rebuilt) if not row["coordinated"]), None)
+    if row is None:
+        return Label.SUCCESS, {}
+    detail = {key: row[key] for key in ("meeting", "round", "letter", "slots", "broken")}
+    if not row["reached"]:
+        detail["reason"] = episode.ended_by or "gave_up"
+    return Label(row["label"]), detail
+
+
+def _verdict(
+    episode: Episode, label: Label, detail: dict[str, Any], severity: float, metrics: dict[str, Any] | None = None
+) -> Verdict:
+    opened = episode.opened
+    return Verdict(
+        task_id=opened.task_id,
+        family=opened.family,
+        category=opened.category,
+        seed=opened.seed,
+        success=label is Label.SUCCESS,
+        reward=metrics["reward"] if metrics else 0.0,
+        failure_label=str(label),
+        severity=severity,
+        failure_detail=detail,
+        steps=episode.steps,
+        virtual_time_elapsed=episode.elapsed_ms / 1000,
+        trace_hash=episode.trace_hash,
+        metrics=metrics or {},
+    )
