@@ -19,7 +19,7 @@ LONGEST_NAME = 31
 
 def new_task(root: Path, family_name: str, name: str) -> Path:
     """Write `root`/`family_name`/`name` and return it; raises UsageError for a bad or taken name, or an unknown family."""
-    files = family(family_name).skeleton(_checked(name))
+    files = family(family_name).skeleton(checked_name(name))
     taken = next((path for path in root.glob("*/*") if path.name == name), None)
     if taken is not None:
         raise UsageError(f"{taken} exists already", hint=f"harness new {family_name} OTHER-NAME")
@@ -36,7 +36,8 @@ def new_task(root: Path, family_name: str, name: str) -> Path:
     return folder
 
 
-def _checked(name: str) -> str:
+def checked_name(name: str) -> str:
+    """A task's name as it is; raises UsageError for one that a folder or Harbor could not carry."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise UsageError(
             f"a task's name is lower-case letters, digits and single hyphens, and starts with a letter, not {name!r}"

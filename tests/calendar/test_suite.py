@@ -16,7 +16,7 @@ import typer
 from typer.testing import CliRunner
 
 from harness.authoring.calendar.derived import CERTIFICATE, PLAN, derived, files
-from harness.authoring.calendar.difficulty import EASY_FROM, HARD_BELOW, LEVELS, Openness, check_pool
+from harness.authoring.calendar.difficulty import EASY_FROM, HARD_BELOW, LEVELS, Openness, check_pool, pressure
 from harness.authoring.calendar.folders import OPTIONS, task_toml, write_task
 from harness.authoring.calendar.parameters import parameters
 from harness.authoring.calendar.suite import Made, Tally, canonical, custom, refusal
@@ -328,6 +328,33 @@ def test_infeasible_scenarios_have_an_empty_plan() -> None:
     assert found[PLAN] == b'{\n "rounds": []\n}\n'
     assert b'"optimum": null' in found[CERTIFICATE]
     assert certify(scenario)["feasible"] == 0
+
+
+def test_the_shipped_tasks_are_the_suite() -> None:
+    """Each of the 90 folders holds exactly the scenario, certificate, plan and description that the generator makes."""
+    shipped = ROOT / "tasks" / "calendar"
+    for made in suite():
+        expected = {
+            "environment/api/scenario.json": made.scenario.to_json().encode(),
+            "task.toml": task_toml(made.name, made.scenario, made.difficulty).encode(),
+            **files(made.scenario, made.certificate),
+        }
+        assert {path: (shipped / made.name / path).read_bytes() for path in expected} == expected
+
+
+def test_pressure_is_told_beside_difficulty() -> None:
+    """What costs add is the optimum by seat and what is lost without looking ahead, None where that gets stuck."""
+    scenario = suite()[0].scenario
+
+    assert pressure(scenario, {"optimum": 6, "myopic": {"cost": 8}}) == {"per_seat": 0.4, "lookahead": 2}
+    assert pressure(scenario, {"optimum": 0, "myopic": None}) == {"per_seat": 0.0, "lookahead": None}
+
+
+def test_an_unwritable_folder_is_an_error(tmp_path: Path) -> None:
+    """Where a file stands in the way the error names the folder."""
+    (tmp_path / "file").write_text("")
+
+    assert "cannot be written" in str(run("--out", str(tmp_path / "file"), "--name", "small", "--blocked", "6"))
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:

@@ -22,8 +22,18 @@ class NoGame(ValueError):
     """The log does not say what was played."""
 
 
+_last: list[tuple[Episode, Replay]] = []
+"""The episode that was rebuilt last: claim and verdict ask for the same one, one after the other."""
+
+
 def replay(episode: Episode) -> Replay:
     """Rebuild a game; raises NoGame where scenario or options cannot be read."""
+    if not _last or _last[0][0] is not episode:
+        _last[:] = [(episode, _rebuilt(episode))]
+    return _last[0][1]
+
+
+def _rebuilt(episode: Episode) -> Replay:
     scenario, settings = read_scenario(episode), read_settings(episode)
     if not isinstance(scenario, Scenario) or not isinstance(settings, Settings):
         raise NoGame(scenario if isinstance(scenario, str) else str(settings))

@@ -147,9 +147,13 @@ _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 E = TypeVar("E", bound=Event)
 
 
+_encoded = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+_SEALED = frozenset({"seq", "vt", "prev", "hash"})
+
+
 def canonical(value: Mapping[str, Any]) -> bytes:
     """Canonical JSON: sorted keys, no spaces, UTF-8."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return _encoded(value).encode()
 
 
 class EventLog:
@@ -157,6 +161,7 @@ class EventLog:
 
     def __init__(self, sink: Callable[[bytes], object] | None = None) -> None:
         self.events: list[Event] = []
+        self._lines: list[bytes] = []
         self._sink = sink
 
     @property
@@ -166,17 +171,19 @@ class EventLog:
 
     def append(self, draft: E, vt: int) -> E:
         """Seal `draft` at virtual time `vt` (ms), write it, and return it."""
-        sealed = draft.model_copy(update={"seq": len(self.events), "vt": vt, "prev": self.trace_hash})
-        body = sealed.model_dump(mode="json", exclude={"hash"})
-        sealed = sealed.model_copy(update={"hash": hashlib.sha256(canonical(body)).hexdigest()})
+        place = {"seq": len(self.events), "vt": vt, "prev": self.trace_hash}
+        body = {**draft.model_dump(mode="json", exclude=set(_SEALED)), **place}
+        body["hash"] = hashlib.sha256(canonical(body)).hexdigest()
+        sealed = draft.model_copy(update={**place, "hash": body["hash"]})
         self.events.append(sealed)
+        self._lines.append(canonical(body) + b"\n")
         if self._sink is not None:
-            self._sink(canonical({**body, "hash": sealed.hash}) + b"\n")
+            self._sink(self._lines[-1])
         return sealed
 
     def dump(self) -> bytes:
         """The whole log as it stands in a file."""
-        return b"".join(canonical(event.model_dump(mode="json")) + b"\n" for event in self.events)
+        return b"".join(self._lines)
 
 
 def read_log(data: bytes) -> list[Event]:

@@ -66,13 +66,14 @@ def _loggable(value: Any) -> dict[str, Any] | list[Any] | None:
 def _deeper(value: Any, levels: int) -> bool:
     """Whether a value is nested more deeply than this."""
     inside = [value]
-    for _ in range(levels):
+    while inside and levels:
         inside = [
             inner
             for one in inside
             if isinstance(one, dict | list)
             for inner in (one.values() if isinstance(one, dict) else one)
         ]
+        levels -= 1
     return bool(inside)
 
 

@@ -7,6 +7,7 @@ one says that they are the same (paper, section 3, note 1).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -150,9 +151,10 @@ class Scenario(Strict):
         return self.model_copy(update={"meetings": tuple(meeting for meeting in self.meetings if meeting.id in wanted)})
 
     def to_json(self) -> str:
-        """The bytes of scenario.json, the same for the same scenario; what is empty or default is left out."""
-        text = self.model_dump_json(indent=1, by_alias=True, exclude_defaults=True)
-        return '{\n "schema": "calendar/1",' + text[1:] + "\n"
+        """The text of scenario.json, one item a line, the same for the same scenario; what is empty or default is left out."""
+        document = {"schema": "calendar/1", **self.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
+        parts = [f" {json.dumps(key)}: {_opened(value, depth=2 if key == 'errands' else 1)}" for key, value in document.items()]
+        return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -163,6 +165,14 @@ def read_scenario(path: Path) -> Scenario:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "scenario"
         raise ValueError(f"{path}: {where}: {first['msg'].removeprefix('Value error, ')}") from None
+
+
+def _opened(value: Any, depth: int, indent: int = 1) -> str:
+    """JSON with the entries of lists on lines of their own, `depth` lists deep."""
+    if not depth or not isinstance(value, list) or not value:
+        return json.dumps(value, ensure_ascii=False)
+    inner = " " * (indent + 1)
+    return "[\n" + ",\n".join(inner + _opened(one, depth - 1, indent + 1) for one in value) + f"\n{' ' * indent}]"
 
 
 def _put(cells: Cells, slot: int, item: Item, agent: int) -> Cells:
