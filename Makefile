@@ -13,17 +13,23 @@ SETUP := $(VENV)/.set-up
 # Compiled once, whatever the environment says: reading litellm anew takes seconds in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: task test docker-test proof lint types verify golden images bench setup lock clean
+.PHONY: task test property docker-test proof reference lint types verify golden images bench setup lock clean
 .DEFAULT_GOAL := task
 
 task: $(SETUP)
 	@$(BIN)/harness run $(TASK) $(ARGS)
 
 test: $(SETUP)
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not docker and not bubblewrap and not proof and not reference"
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not docker and not bubblewrap and not proof and not property and not reference"
 
 docker-test: $(SETUP)
-	@$(BIN)/python -m pytest -q -m "(docker or bubblewrap) and not proof and not reference"
+	@$(BIN)/python -m pytest -q -m "(docker or bubblewrap) and not proof and not property and not reference"
+
+property: $(SETUP)
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "property and not proof"
+
+reference: $(SETUP)
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m reference
 
 proof: $(SETUP)
 	@$(BIN)/python -m pytest -q -m proof

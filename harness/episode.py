@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,8 +20,10 @@ from typing import Any
 from harness.agents.base import Agent, Budget, Report, Usage
 from harness.agents.path import RoutedPod, is_bent
 from harness.errors import BoundaryError, Cancelled, Cause, VerifierFailure
+from harness.judging import judge_all
 from harness.records import Key, Result, Timings, Tokens
 from harness.runtimes.base import EpisodeSpec, Judgement, Pod, Runtime
+from harness.runtimes.inprocess import InProcessRuntime
 from validators.verdict import Verdict
 from worlds.core.chance import key_digest
 from worlds.core.errors import ManifestError
@@ -75,17 +77,51 @@ def run_episode(
     return _outcome(spec, key, runtime, played, dict(images or {}))
 
 
+def run_in_process(
+    episodes: Sequence[tuple[EpisodeSpec, Key]], agent: Agent, budget: Budget, images: Mapping[str, str] | None = None
+) -> list[Outcome]:
+    """Play episodes one after the other in this process and judge them together: the same outcomes, for less."""
+    runtime, played = InProcessRuntime(), [_Play(Report(agent=agent.name)) for _ in episodes]
+    for one, (spec, _) in zip(played, episodes, strict=True):
+        with one.phase("total"):
+            _guarded(one, lambda one=one, spec=spec: _acted(spec, runtime, agent, budget, one))
+    finished = [(one, spec) for one, (spec, _) in zip(played, episodes, strict=True) if one.opened and one.cause is None]
+    started = time.perf_counter()
+    judged = judge_all([(spec.task, one.log) for one, spec in finished])
+    share = (time.perf_counter() - started) / max(1, len(finished))
+    for (one, _), judgement in zip(finished, judged, strict=True):
+        one.seconds |= {"judge": share, "total": one.seconds["total"] + share}
+        if isinstance(judgement, Judgement):
+            one.judgement = judgement
+        else:
+            _blame(one, judgement.cause, str(judgement))
+    return [_outcome(spec, key, runtime, one, dict(images or {})) for one, (spec, key) in zip(played, episodes, strict=True)]
+
+
+def _acted(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, played: _Play) -> None:
+    """Everything of an episode but its judgement."""
+    started = time.perf_counter()
+    with runtime.open(spec) as pod:
+        played.opened = True
+        played.seconds["open"] = time.perf_counter() - started
+        _act(spec, pod, agent, budget, played)
+
+
+def _act(spec: EpisodeSpec, pod: Pod, agent: Agent, budget: Budget, played: _Play) -> None:
+    try:
+        with played.phase("agent"):
+            agent.play(spec.task, spec.seed, _seen(pod, spec), budget, played.report)
+    finally:
+        with played.phase("finish"):
+            played.log = pod.finish()
+
+
 def _play(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, played: _Play) -> None:
     started = time.perf_counter()
     with runtime.open(spec) as pod:
         played.opened = True
         played.seconds["open"] = time.perf_counter() - started
-        try:
-            with played.phase("agent"):
-                agent.play(spec.task, spec.seed, _seen(pod, spec), budget, played.report)
-        finally:
-            with played.phase("finish"):
-                played.log = pod.finish()
+        _act(spec, pod, agent, budget, played)
         with played.phase("judge"):
             played.judgement = runtime.judge(spec, played.log)
 

@@ -66,6 +66,15 @@ def judge_together(task: Task, log: bytes) -> Judgement:
     return mine.judgement
 
 
+def judge_all(cases: Sequence[tuple[Task, bytes]]) -> list[Judgement | VerifierFailure]:
+    """What each log is worth, or why it has no judgement; sessions are shared as far as hidden tests are the same files."""
+    waiting = [_Waiting(task, log) for task, log in cases]
+    with _session:
+        for batch in _batches(waiting):
+            _judge_batch(batch)
+    return [one.judgement or one.error or VerifierFailure("the tests left no verdict") for one in waiting]
+
+
 def judge_in_process(task: Task, logs: Sequence[bytes]) -> list[Judgement]:
     """The judgement of each log, in order; raises VerifierFailure when the session leaves one without a verdict."""
     with _session:

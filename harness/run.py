@@ -3,7 +3,7 @@
 1. The plan is frozen first. An episode is finished when its result.json stands; `--resume` skips those and tries ungraded
    ones again, keeping their evidence.
 2. Workers take the next episode from one queue. Episodes share nothing but the runtime, so threads are enough: the work is
-   in containers, sandboxes and model calls.
+   in containers, sandboxes and model calls. Where it is Python alone, each takes a chunk to a process (`harness.bulk`).
 3. An interrupt (INT, TERM) stops the queue, kills everything that carries this run's id, and leaves unfinished episodes
    unwritten. Threads are daemons, so a model call that hangs cannot hold the process.
 """
@@ -15,10 +15,11 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from harness.bulk import CHUNK, Bulk, serves
 from harness.episode import Outcome, run_episode
 from harness.errors import Cancelled, UsageError
 from harness.plan import Plan, differing
@@ -101,6 +102,7 @@ class _Crew:
         self.expected = len(pending)
         # asked before the workers start: two threads that parse Python at once crash CPython 3.11's ast
         self._needs_main = {task.task_id: plan.agent.needs_main(task, runtime.name) for task in plan.tasks}
+        self._bulk = Bulk(plan.agent, plan.budget) if serves(runtime, plan.agent, len(pending)) else None
         self.cancelled = threading.Event()
         self._todo: queue.SimpleQueue[Key] = queue.SimpleQueue()
         self._news: queue.SimpleQueue[Started | Finished | BaseException] = queue.SimpleQueue()
@@ -111,6 +113,7 @@ class _Crew:
     @contextmanager
     def working(self, count: int) -> Iterator[None]:
         """Workers for the time of the context; leaving it by an exception cancels them."""
+        count = self._bulk.workers if self._bulk else count
         self._threads = [threading.Thread(target=self._work, name=f"episode-{n}", daemon=True) for n in range(count)]
         for thread in self._threads:
             thread.start()
@@ -139,6 +142,8 @@ class _Crew:
     def cancel(self) -> None:
         """Stop the queue and kill what is running, twice: once now, once for what was just being started."""
         self.cancelled.set()
+        if self._bulk:
+            self._bulk.kill()
         self.runtime.abort(self.plan.run_id)
         deadline = time.monotonic() + _GRACE_S
         for thread in self._threads:
@@ -147,26 +152,41 @@ class _Crew:
 
     def _work(self) -> None:
         while not self.cancelled.is_set():
-            try:
-                key = self._todo.get_nowait()
-            except queue.Empty:
+            keys = self._next()
+            if not keys:
                 return
             try:
-                self._news.put(Started(key))
-                outcome = self._episode(key)
-                if not self.cancelled.is_set():
-                    self._news.put(Finished(key, self._write(key, outcome)))
+                for key in keys:
+                    self._news.put(Started(key))
+                for key, outcome in zip(keys, self._play(keys), strict=True):
+                    if not self.cancelled.is_set():
+                        self._news.put(Finished(key, self._write(key, outcome)))
             except BaseException as error:  # noqa: BLE001 - the main thread decides what a worker's crash means
                 self._news.put(error)
                 return
 
+    def _next(self) -> list[Key]:
+        """What a worker plays next: one episode, or a chunk of them; nothing when all are taken."""
+        keys: list[Key] = []
+        with suppress(queue.Empty):
+            while len(keys) < (CHUNK if self._bulk else 1):
+                keys.append(self._todo.get_nowait())
+        return keys
+
+    def _play(self, keys: list[Key]) -> list[Outcome]:
+        if self._bulk:
+            return self._bulk.play([(self._spec(key), key) for key in keys], self.images)
+        return [self._episode(key) for key in keys]
+
     def _episode(self, key: Key) -> Outcome:
-        plan, task = self.plan, self.plan.task(key)
-        needs_main = self._needs_main[key.task_id]
-        episode_id, note = key.name.replace("/", "-"), plan.retry.note(key) if plan.retry else ""
-        spec = EpisodeSpec(plan.run_id, episode_id, task, key.seed, plan.key, plan.options(task), needs_main, note)
         mine = {name: digest for name, digest in self.images.items() if name in _ROOMS or name.startswith(f"{key.task_id}:")}
-        return run_episode(spec, key, self.runtime, plan.agent, plan.budget, mine)
+        return run_episode(self._spec(key), key, self.runtime, self.plan.agent, self.plan.budget, mine)
+
+    def _spec(self, key: Key) -> EpisodeSpec:
+        plan, task = self.plan, self.plan.task(key)
+        episode_id, note = key.name.replace("/", "-"), plan.retry.note(key) if plan.retry else ""
+        needs_main = self._needs_main[key.task_id]
+        return EpisodeSpec(plan.run_id, episode_id, task, key.seed, plan.key, plan.options(task), needs_main, note)
 
     def _write(self, key: Key, outcome: Outcome) -> Result:
         hint = self.plan.retry.hints[key] if self.plan.retry else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -57,7 +57,16 @@ def name_of(path: Path) -> str:
 MODULES = {
     name_of(path): path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py")) if "templates" not in path.parts
 }
-TASK_FILES = sorted(path for path in (ROOT / "tasks").rglob("*.py"))
+def once(paths: Iterable[Path]) -> list[Path]:
+    """Each content once for each room of a family: boilerplate is the same in every folder."""
+    seen: dict[tuple[str, bytes], Path] = {}
+    for path in sorted(paths):
+        family = path.relative_to(ROOT).parts[1] if path.is_relative_to(ROOT / "tasks") else str(path)
+        seen.setdefault((f"{family}/{path.name}", path.read_bytes()), path)
+    return list(seen.values())
+
+
+TASK_FILES = once((ROOT / "tasks").rglob("*.py"))
 
 
 def names_of(path: Path) -> str:
@@ -217,7 +226,7 @@ def test_task_folders_import_their_role_only(path: Path) -> None:
 
 def own_code(*rooms: str) -> list[Path]:
     """The Python files of some folders; what attackers run in tests is nobody's house."""
-    found = sorted(path for room in rooms for path in (ROOT / room).rglob("*.py"))
+    found = once(path for room in rooms for path in (ROOT / room).rglob("*.py"))
     return [path for path in found if path.parent.name != "scripts"]
 
 

@@ -24,6 +24,7 @@ class NopAgent:
     """Reads nothing, asks nothing, hands in nothing: its reward must be 0 on every task."""
 
     name = "nop"
+    only_computes = True
 
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Needs nothing."""

@@ -49,6 +49,8 @@ def seat_names(known: Sequence[str]) -> list[str]:
 class SeatAgent:
     """The same kind of player at every seat."""
 
+    only_computes = True
+
     def __init__(self, name: str) -> None:
         self.name = name
 

@@ -72,11 +72,13 @@ class SolutionAgent:
     """The oracle (`solve`) or one violation."""
 
     def __init__(
-        self, player: str = "solve", transport: Callable[[Transport], Transport] = lambda inner: inner, *, by_call: bool = False
+        self, player: str = "solve", transport: Callable[[Transport], Transport] | None = None, *, by_call: bool = False
     ) -> None:
         self.player, self.by_call = player, by_call
         self.name = "oracle" if player == "solve" else f"violation:{player}"
         self._transport = transport
+        self.only_computes = transport is None
+        """Whether another process could play it as well; a transport that was given may hold anything."""
 
     def needs_main(self, task: Task, runtime: str) -> bool:
         """In a sandboxed runtime the script runs in `main`, unless `by_call`; raises UsageError for a name unknown."""
@@ -100,7 +102,7 @@ class SolutionAgent:
     def _by_call(self, task: Task, pod: Pod) -> str | None:
         # turns are the host's to play: whoever holds one seat must not be able to answer for another
         call = pod.call_as_host if task.is_seated else pod.call
-        with client(self._transport(call)) as api:
+        with client(self._transport(call) if self._transport else call) as api:
 
             def wait(seconds: float) -> None:
                 api.post("/clock/wait", json={"seconds": seconds}).raise_for_status()

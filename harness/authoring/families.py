@@ -1,4 +1,4 @@
-"""What authoring needs of one family, found by name: the labels of its verdicts, and what it derives from a task's own files.
+"""What authoring needs of one family, found by name: its verdicts' labels, what a new task starts from, what is derived.
 
 A family that lacks a part has no such thing; nothing lists families.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from harness.authoring.templates import Files
+from harness.authoring.templates import family as template
 
 
 def labels_of(family: str) -> frozenset[str]:
@@ -22,6 +23,13 @@ def derived(family: str, folder: Path) -> Files:
     """What a family works out from a task's own files: certificate and plan; nothing where its tasks are code."""
     module = _part(f"harness.authoring.{_package(family)}.derived")
     found: Files = module.derived(folder) if module else {}
+    return found
+
+
+def starter(family: str, name: str) -> Files:
+    """The author's files of a new task: what the family draws for its name, else its template's skeleton."""
+    module = _part(f"harness.authoring.{_package(family)}.skeleton")
+    found: Files = module.skeleton(name) if module else template(family).skeleton(name)
     return found
 
 

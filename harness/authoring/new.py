@@ -9,6 +9,7 @@ import re
 import shutil
 from pathlib import Path
 
+from harness.authoring.families import starter
 from harness.authoring.sync import sync
 from harness.authoring.templates import family
 from harness.errors import UsageError
@@ -19,7 +20,8 @@ LONGEST_NAME = 31
 
 def new_task(root: Path, family_name: str, name: str) -> Path:
     """Write `root`/`family_name`/`name` and return it; raises UsageError for a bad or taken name, or an unknown family."""
-    files = family(family_name).skeleton(checked_name(name))
+    family(family_name)
+    files = starter(family_name, checked_name(name))
     taken = next((path for path in root.glob("*/*") if path.name == name), None)
     if taken is not None:
         raise UsageError(f"{taken} exists already", hint=f"harness new {family_name} OTHER-NAME")

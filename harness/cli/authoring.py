@@ -79,7 +79,7 @@ def new_command(
     path = new_task(tasks_root(ctx.obj["tasks"]), family, name)
     say(f"wrote {path}")
     say(f"  try: harness verify {name}")
-    say("  then: change environment/api/server.py, its instruction, solution/ and tests/test_outcome.py; harness sync; verify")
+    say("  then: change task.toml, what is in environment/api, and what else is yours (CONTRIBUTING.md); harness sync; verify")
 
 
 def sync_command(ctx: typer.Context, names: Names = None) -> None:

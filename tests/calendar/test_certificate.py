@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from oracles.calendar.certificate import certify
 from tests.calendar.random_tasks import canonical, small
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
@@ -95,6 +97,7 @@ def test_witness_is_priced_while_prior_meetings_stay() -> None:
     assert certify(scenario.model_copy(update={"witness": {}}))["witness"] is None
 
 
+@pytest.mark.property
 def test_large_tasks_are_certified_completely() -> None:
     """Ten agents, 48 slots and twelve meetings: all 4,096 subsets, and the solver, asked alone, says the same of the whole."""
     scenario = canonical(7, agents=10, slots=48, meetings=12, density=0.8)

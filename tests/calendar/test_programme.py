@@ -97,6 +97,7 @@ def of_keys(certificate: dict[str, Any], keys: Iterable[str]) -> dict[str, Any]:
     return {key: certificate[key] for key in keys}
 
 
+@pytest.mark.property
 def test_the_programme_says_what_enumeration_says() -> None:
     """Everything a certificate says about 500 small tasks follows from the list of all their schedules."""
     wrong = []

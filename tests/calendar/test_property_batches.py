@@ -11,6 +11,8 @@ import pytest
 from worlds.calendar.rules.batch import Batch, Conflict, Refusal, apply, check
 from worlds.calendar.rules.items import Cells, Item, items_of
 
+pytestmark = pytest.mark.property
+
 PARTS, BATCHES = 4, 25_000
 NEW = tuple(Item("meeting", 9, 2, duration=duration, participants=(0, 1)) for duration in (1, 1, 1, 2))
 ODD: tuple[Any, ...] = (None, True, -1, 99, 1.0, "#1", "M7", "", [], {}, 10**30)

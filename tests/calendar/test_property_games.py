@@ -16,6 +16,8 @@ from validators.calendar.replay import replay
 from worlds.calendar.world import CalendarWorld
 from worlds.core.manifest import OptionValue
 
+pytestmark = pytest.mark.property
+
 PARTS, SCENARIOS, GAMES = 8, 50, 5
 CHANNELS = ("dm", "dm", "dm+all", "dm+participants+all", "participants", "none")
 

@@ -113,6 +113,7 @@ def test_only_whole_numbers_count_slots() -> None:
     assert [whole(value) for value in (0, 7, True, 1.0, "1", -1, None, [1])] == [0, 7, None, None, None, None, None, None]
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("profile", ["text", "paper"])
 @pytest.mark.parametrize("name", ["imap", "sd-map"])
 @settings(max_examples=150, deadline=None)

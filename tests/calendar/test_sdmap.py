@@ -7,6 +7,8 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import pytest
+
 from oracles.calendar.protocols.client import Seat
 from oracles.calendar.protocols.insertion import insertion
 from oracles.calendar.protocols.repair import bumpable, relocation
@@ -139,6 +141,7 @@ def test_the_published_client_guesses_where_a_cut_off_left_it_without_a_slot() -
     assert play(task, published(1), SdMap).resolutions[0]["slots"] == {"0": 2, "1": 3}
 
 
+@pytest.mark.property
 def test_no_game_breaks_a_meeting_or_sends_a_batch_that_cannot_hold() -> None:
     """Over random tasks, weights and caps: repairs are whole or not at all, and only empty batches are refused."""
     types: Counter[str] = Counter()

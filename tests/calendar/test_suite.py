@@ -173,6 +173,7 @@ def test_custom_tasks_keep_one_difficulty() -> None:
     assert tally.drawn == 4 + sum(tally.refused.values())
 
 
+@pytest.mark.property
 def test_a_large_task_is_made_and_certified() -> None:
     """10 agents, 48 slots and 12 meetings generate, with a certificate for all 4,096 subsets."""
     shape = parameters(num_agents=10, num_slots=48, num_meetings=12, density=0.7, blocked=8, pref_level=3, balanced=True)

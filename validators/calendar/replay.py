@@ -7,6 +7,8 @@ each delivered text is held against it. No log that `read_log` accepts makes thi
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 from validators.calendar.board import Board
 from validators.calendar.history import Replay
 from validators.calendar.reading import read_scenario, read_settings
@@ -22,15 +24,18 @@ class NoGame(ValueError):
     """The log does not say what was played."""
 
 
-_last: list[tuple[Episode, Replay]] = []
-"""The episode that was rebuilt last: claim and verdict ask for the same one, one after the other."""
+_KEPT = 128
+_recent: OrderedDict[str, Replay] = OrderedDict()
+"""By trace hash, which says all of a log whose chain was checked: claim and verdict ask for the same games in turn."""
 
 
 def replay(episode: Episode) -> Replay:
     """Rebuild a game; raises NoGame where scenario or options cannot be read."""
-    if not _last or _last[0][0] is not episode:
-        _last[:] = [(episode, _rebuilt(episode))]
-    return _last[0][1]
+    found = _recent.pop(episode.trace_hash, None) or _rebuilt(episode)
+    _recent[episode.trace_hash] = found
+    if len(_recent) > _KEPT:
+        _recent.popitem(last=False)
+    return found
 
 
 def _rebuilt(episode: Episode) -> Replay:

@@ -73,11 +73,16 @@ def spoiled(spoil: Spoil) -> Client:
 
 
 def wrong(spoil: Spoil, calendars: dict[int, str], rounds: list[dict[str, Any]], turn: Turn) -> Reply:
-    """The plan's actions, spoiled for the last participant of the last meeting; a retry sees the calendar of the first try."""
-    actions = planned(rounds, turn)
-    if turn["phase"] != "DECISION" or turn["round"] < len(rounds) or turn["seat"] != int(max(rounds[-1]["decision"], key=int)):
+    """The plan's actions, spoiled in the last round for the first seat that has an earlier meeting, else for the last seat.
+
+    A retry shows no calendar, so the first attempt's is kept.
+    """
+    actions, seat = planned(rounds, turn), turn["seat"]
+    if turn["phase"] != "DECISION" or turn["round"] < len(rounds) or (calendars and seat not in calendars):
         return actions
-    return spoil(actions, calendars.setdefault(turn["seat"], turn["text"]))
+    if re.search(r"^Slot +\d+: Meeting", turn["text"], re.MULTILINE) or seat == int(max(rounds[-1]["decision"], key=int)):
+        calendars.setdefault(seat, turn["text"])
+    return spoil(actions, calendars[seat]) if seat in calendars else actions
 
 
 VIOLATIONS: dict[str, tuple[str, Client]] = {
