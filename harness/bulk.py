@@ -17,6 +17,7 @@ from harness.agents.base import Agent, Budget
 from harness.episode import Outcome, run_in_process
 from harness.records import Key
 from harness.runtimes.base import EpisodeSpec, Runtime
+from harness.runtimes.inprocess import InProcessRuntime
 
 CHUNK = 15
 """Episodes that a process takes at once; a kill loses no more than these."""
@@ -27,7 +28,7 @@ LEAST = 2 * CHUNK
 
 def serves(runtime: Runtime, agent: Agent, episodes: int) -> bool:
     """Whether these episodes are worth processes, and can be played by them."""
-    return runtime.name == "inprocess" and getattr(agent, "only_computes", False) and episodes >= LEAST
+    return type(runtime) is InProcessRuntime and getattr(agent, "only_computes", False) and episodes >= LEAST
 
 
 class Bulk:

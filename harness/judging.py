@@ -109,8 +109,8 @@ def _judged(cases: Sequence[tuple[Task, bytes]]) -> list[Judgement]:
         folder = Path(name)
         listing = [_stage(folder, number, task, log) for number, (task, log) in enumerate(cases)]
         (folder / "episodes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in listing), encoding="utf-8")
-        output = _run_session(cases[0][0].path / "tests", folder / "episodes.jsonl") if cases else ""
-        return [_collect(Path(row["out"]), output) for row in listing]
+        transcript = _run_session(cases[0][0].path / "tests", folder / "episodes.jsonl") if cases else _Transcript()
+        return [_collect(Path(row["out"]), transcript.of(row["id"])) for row in listing]
 
 
 def _stage(folder: Path, number: int, task: Task, log: bytes) -> dict[str, str]:
@@ -119,7 +119,7 @@ def _stage(folder: Path, number: int, task: Task, log: bytes) -> dict[str, str]:
     return {"id": str(number), "log": str(path), "out": str(folder / str(number)), "tests": str(task.path / "tests")}
 
 
-def _run_session(tests: Path, listing: Path) -> str:
+def _run_session(tests: Path, listing: Path) -> _Transcript:
     arguments = [
         str(tests / "test_outcome.py"), "-p", "validators.plugin", "--parley-episodes", str(listing), "-s",
         "--disable-plugin-autoload", "--import-mode=importlib", "-c", "/dev/null", "--rootdir", str(tests),
@@ -131,14 +131,24 @@ def _run_session(tests: Path, listing: Path) -> str:
     for name in set(sys.modules) - modules:
         if getattr(sys.modules[name], "__file__", None) == arguments[0]:
             del sys.modules[name]
-    return "".join(f"{line}\n" for line in transcript.lines)
+    return transcript
 
 
 class _Transcript:
     """What a verifier's log tells: each test with its outcome, and what could not be collected."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        self._lines: list[tuple[str, str, str]] = []
+        """What came of a test, the test, and what it said."""
+
+    def of(self, episode: str) -> str:
+        """What there is to tell of one episode: its own tests, and what is of none in particular."""
+        mine = [
+            (o, t.removesuffix(f"[{episode}]"), said)
+            for o, t, said in self._lines
+            if t.endswith(f"[{episode}]") or "[" not in t
+        ]
+        return "".join(f"{outcome} {test}{said}\n" for outcome, test, said in mine)
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Asks for the failed assertion alone: drawing tracebacks is most of what judging failures costs."""
@@ -147,12 +157,13 @@ class _Transcript:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Notes one test."""
         if report.when == "call" or not report.passed:
-            self.lines.append(f"{report.outcome} {report.nodeid}" + (f"\n{report.longreprtext}" if report.failed else ""))
+            said = f"\n{report.longreprtext}" if report.failed else ""
+            self._lines.append((report.outcome, report.nodeid, said))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Notes a file that does not import."""
         if report.failed:
-            self.lines.append(f"not collected {report.nodeid}\n{report.longreprtext}")
+            self._lines.append(("not collected", report.nodeid, f"\n{report.longreprtext}"))
 
 
 def _collect(out: Path, output: str) -> Judgement:

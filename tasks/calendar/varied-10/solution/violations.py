@@ -85,7 +85,7 @@ def wrong(spoil: Spoil, calendars: dict[int, str], rounds: list[dict[str, Any]],
     return spoil(actions, calendars[seat]) if seat in calendars else actions
 
 
-VIOLATIONS: dict[str, tuple[str, Client]] = {
+VIOLATIONS = {
     "apart": ("SLOT_MISMATCH", spoiled(apart)),
     "silent": ("NO_SCHEDULE", spoiled(silent)),
     "occupied": ("SLOT_OCCUPIED", spoiled(occupied)),
