@@ -29,11 +29,15 @@ from harness.plan import parse_seeds
 from harness.registry import Task
 from harness.runtimes.base import Runtime
 from worlds.core.errors import ManifestError, ParleyError
+from worlds.core.loading import SCENARIO
 from worlds.core.manifest import OptionValue
 
 Progress = Callable[[TaskProof], None]
 Traces = dict[tuple[str, int], str]
 """(player, seed) -> trace hash."""
+
+SPREAD = 10
+"""Of tasks that are data alone, how many of a family a sample plays in a sandbox."""
 
 _CLAIMS = (
     checks.oracle_checks, checks.nop_checks, checks.violation_checks, checks.cell_checks, checks.leak_checks,
@@ -59,6 +63,9 @@ class Scope:
     thorough: bool = False
     sample: bool = False
     """Whether a sandbox plays only the oracle, nop and one violation."""
+
+    sandboxed: bool = True
+    """Whether a sandbox, where one is asked for, plays this task at all."""
 
     def in_sandbox(self, labels: Mapping[str, str]) -> dict[str, str]:
         """Of the clients and their labels, those that a sandbox plays."""
@@ -90,13 +97,15 @@ def verify(
 ) -> Report:
     """Prove tasks, on their own seeds, or on those of `seeds` that they have; `runtime` adds the same clients in a sandbox.
 
-    With `sample` these are only oracle, nop and one violation of each task.
+    With `sample` these are only oracle, nop and one violation of each task; of tasks that are data alone, and so share all
+    their code, only an even spread of ten of each family.
     `progress` hears of each task when it is finished, in this thread. Findings never raise; an interrupt does.
     """
     started = time.perf_counter()
     # A sandbox mounts a task by its path, whatever the working directory.
     absolute = [replace(task, path=task.path.resolve()) for task in tasks]
-    scopes = [Scope(task, seeds_of(task, seeds), thorough, sample) for task in absolute]
+    spread = _spread(absolute) if sample else {task.task_id for task in absolute}
+    scopes = [Scope(task, seeds_of(task, seeds), thorough, sample, task.task_id in spread) for task in absolute]
     shared = tuple(lint_worlds())
     proofs: dict[str, TaskProof] = {}
     for scope, proved, replayed in _in_process(scopes, workers):
@@ -105,6 +114,20 @@ def verify(
     ok = not shared and all(proved.ok for proved in proofs.values())
     ordered = tuple(proofs[task.task_id] for task in tasks)
     return Report(ok=ok, seconds=round(time.perf_counter() - started, 3), tasks=ordered, shared=shared)
+
+
+def _spread(tasks: Sequence[Task]) -> set[str]:
+    """The tasks that a sample plays in a sandbox: all that have code of their own, and a spread of the others."""
+    chosen = {task.task_id for task in tasks if not is_data(task)}
+    for family_name in {task.family for task in tasks}:
+        data = [task.task_id for task in tasks if is_data(task) and task.family == family_name]
+        chosen.update(data[:: max(1, len(data) // SPREAD)][:SPREAD])
+    return chosen
+
+
+def is_data(task: Task) -> bool:
+    """Whether a task's folder holds a scenario for its family's world, and no rules of its own."""
+    return (task.world_folder / SCENARIO).is_file() and not (task.world_folder / "server.py").exists()
 
 
 def seeds_of(task: Task, seeds: Sequence[int] | None) -> list[int]:
@@ -149,7 +172,7 @@ def _finished(scope: Scope, proved: _Proved, replayed: Traces, runtime: Runtime 
     task = scope.task
     found = [*proved.checks, *_determinism(scope, proved.traces, replayed)]
     started = time.perf_counter()
-    if runtime is not None:
+    if runtime is not None and scope.sandboxed:
         found += prove_in(runtime, task, scope.seeds, _expected(scope, proved.traces), workers)
     elif task.parley is None:
         found.append(

@@ -32,7 +32,12 @@ def verify_command(
     seeds: Annotated[str | None, typer.Option(help="Of each task's own seeds these; all unless given.")] = None,
     runtime: Annotated[str, typer.Option(help="inprocess; docker or bubblewrap add the same clients there.")] = "inprocess",
     workers: Annotated[int, typer.Option("--workers", "-n", min=1, help="Processes, and episodes at once.")] = 2,
-    sample: Annotated[bool, typer.Option(help="In containers only oracle, nop and one violation of each task.")] = False,
+    sample: Annotated[
+        bool,
+        typer.Option(
+            help="In containers only oracle, nop and one violation of each task, and ten of tasks that are data alone."
+        ),
+    ] = False,
     mutations: Annotated[bool, typer.Option(help="Play each oracle behind the five path mutations instead.")] = False,
     changed_first: Annotated[bool, typer.Option(help="Begin with folders that differ from the main branch.")] = False,
     json: Json = False,
