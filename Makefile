@@ -49,6 +49,7 @@ verify: $(SETUP)
 
 golden: $(SETUP)
 	@$(BIN)/python tests/contract_tasks/test_golden.py
+	@$(BIN)/python tests/calendar/test_golden_traces.py
 
 images: $(SETUP)
 	@$(BIN)/harness images $(ARGS)

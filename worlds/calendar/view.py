@@ -32,10 +32,11 @@ def template(name: str) -> Template:
 
 
 class View:
-    """The texts of one game."""
+    """The texts of one game; what several of them share is rendered once."""
 
     def __init__(self, scenario: Scenario, settings: Settings) -> None:
         self._scenario, self._settings = scenario, settings
+        self._parts: dict[tuple[object, ...], str] = {}
 
     def system(self, seat: int) -> str:
         """The system prompt of a seat (paper, Appendix A.2)."""
@@ -47,35 +48,48 @@ class View:
     ) -> str:
         """A participant's first turn of a round."""
         shown = {"number": number, "rounds": len(self._scenario.meetings), "spent": spent}
-        return self._render("round_start", **shown, **self._about(seat, meeting, cells), **self._talk(sweep, mail))
+        return self._render("round_start", **shown, **self._seen(seat, meeting, cells, mail), budget=self._budget(sweep))
 
     def turn(self, meeting: Meeting, sweep: int, mail: Sequence[Message]) -> str:
         """A later turn of cheap talk."""
-        return self._render("turn", meeting=meeting, **self._talk(sweep, mail))
+        return self._render("turn", meeting=meeting, inbox=self._inbox(mail), budget=self._budget(sweep))
 
     def activation(self, seat: int, meeting: Meeting, cells: Cells, sweep: int, mail: Sequence[Message]) -> str:
         """The first turn of somebody who takes no part in the meeting and was written to."""
-        return self._render("activation", **self._about(seat, meeting, cells), **self._talk(sweep, mail))
+        return self._render("activation", **self._seen(seat, meeting, cells, mail), budget=self._budget(sweep))
 
     def voluntary(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
         """What an outsider who was written to may do before the decision."""
-        return self._render("voluntary", mail=mail, **self._about(seat, meeting, cells))
+        return self._render("voluntary", **self._seen(seat, meeting, cells, mail))
 
     def decision(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
         """What a participant decides by: the calendar as it is now."""
-        return self._render("decision", mail=mail, **self._about(seat, meeting, cells))
+        return self._render("decision", **self._seen(seat, meeting, cells, mail))
 
     def retry(self, attempt: int, why: Sequence[str], *, schedule: bool) -> str:
         """Why a batch was refused, and the whole of it asked for again."""
         return self._render("retry", attempt=attempt, why=why, schedule=schedule)
 
-    def _about(self, seat: int, meeting: Meeting, cells: Cells) -> dict[str, Any]:
+    def _seen(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> dict[str, Any]:
         label = meeting.label if seat in meeting.participants else ""
-        return {"meeting": meeting, "label": label, "calendar": lines(cells, labels=True)}
+        calendar = "\n".join(lines(cells, labels=True))
+        return {
+            "meeting": meeting, "about": self._part("_about", (meeting.id, label), meeting=meeting, label=label),
+            "calendar": calendar, "mail": mail, "inbox": self._inbox(mail),
+        }  # fmt: skip
 
-    def _talk(self, sweep: int, mail: Sequence[Message]) -> dict[str, Any]:
-        cap = self._settings.turn_cap
-        return {"turn": sweep + 1, "left": cap - sweep - 1, "mail": mail}
+    def _budget(self, sweep: int) -> str:
+        return self._part("_budget", (sweep,), turn=sweep + 1, cap=self._settings.turn_cap)
+
+    def _inbox(self, mail: Sequence[Message]) -> str:
+        return self._render("_inbox", mail=mail).rstrip("\n") if mail else self._part("_inbox", (), mail=mail)
+
+    def _part(self, name: str, about: tuple[object, ...], **values: Any) -> str:
+        """A part that many texts of a game share."""
+        key = (name, *about)
+        if key not in self._parts:
+            self._parts[key] = self._render(name, **values).rstrip("\n")
+        return self._parts[key]
 
     def _render(self, name: str, **values: Any) -> str:
         return template(name).render(settings=self._settings, slots=self._scenario.slots, **values)

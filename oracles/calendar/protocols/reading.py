@@ -15,7 +15,7 @@ _MEETING = re.compile(r"^Meeting M(\d+), participants=\[([\d, ]*)\], duration=(\
 _MAIL = re.compile(r"^\[\d+\] From agent (\d+) by (\w+) \(meeting (\d+)\): (.*)$", re.MULTILINE)
 _ROUND = re.compile(r"^=== ROUND (\d+) OF \d+ ===$", re.MULTILINE)
 _CALENDAR = re.compile(r"(?:^Slot +\d+: .*(?:\n|\Z))+", re.MULTILINE)
-_SWEEP = re.compile(r"CHEAP_TALK turn (\d+) of (\d+)")
+_SWEEP = re.compile(r"^Phase: CHEAP_TALK.*, turn (\d+) of (\d+);", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

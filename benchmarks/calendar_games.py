@@ -1,0 +1,105 @@
+"""What a typed calendar game costs, part by part: rules and messages, policies, turns over HTTP in process, the verdict.
+
+    python benchmarks/calendar_games.py [TASKS]
+
+Each figure is the median over the first TASKS tasks (default 20) of the calendar family, in milliseconds of processor time, in
+one run; only ratios within a run are to be compared, machines differ and are noisy. `rules` replays the replies of a finished
+game, so no policy thinks; `policies` is what the protocol adds; `http` is what turns over raw HTTP in process add; `verdict` is
+the validator. The last line is the whole table, 4 protocols on all tasks, by the real command.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.families.calendar.seats import PLAYERS
+from harness.registry import Task, discover
+from validators.calendar import assess
+from validators.episode import Episode
+from worlds.calendar.game import CalendarGame
+from worlds.calendar.rules.scenario import read_scenario
+from worlds.calendar.rules.settings import PROFILES, Settings
+from worlds.core.events import read_log
+from worlds.core.testing import InProcess, world_in_process
+from worlds.core.turns import Answer, TurnTable
+from worlds.core.wire import request
+
+ROOT = Path(__file__).parents[1]
+NAMES = ("imap", "dsm-private", "dsm-welfare", "sd-map")
+Reply = Callable[[Mapping[str, Any]], str]
+
+
+def main() -> None:
+    """Time each protocol, then the whole table."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    tasks = [task for task in discover(ROOT / "tasks") if task.family == "calendar"]
+    print(
+        f"{'protocol':12} {'turns':>6} {'rules':>7} {'policies':>9} {'http':>7} {'verdict':>8}   ms of processor time, median"
+    )
+    for name in NAMES:
+        rows = [_timed(task, name) for task in tasks[:count]]
+        print(
+            f"{name:12} "
+            + " ".join(
+                f"{statistics.median(column):{width}.2f}"
+                for column, width in zip(zip(*rows, strict=True), (6, 7, 9, 7, 8), strict=True)
+            )
+        )
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "harness", "run", "calendar", "--agent", ",".join(NAMES), "--set", "profile=paper"]
+        subprocess.run(
+            [*command, "--runtime", "inprocess", "--yes", "--out", f"{folder}/run"], cwd=ROOT, check=True, capture_output=True
+        )
+    print(f"\nthe table, {4 * len(tasks)} games by the command: {time.perf_counter() - started:.1f} s")
+
+
+def _timed(task: Task, name: str) -> tuple[float, ...]:
+    scenario, settings = read_scenario(task.world_folder / "scenario.json"), Settings(profile="paper", **PROFILES["paper"])
+    make = PLAYERS[name]
+    public = {"agents": len(scenario.agents), "slots": scenario.slots, "profile": "paper", "sd_model": ""}
+    replies: dict[str, str] = {}
+    whole = _clocked(lambda: _game(scenario, settings, _policies(make, public), replies))
+    rules = _clocked(lambda: _game(scenario, settings, lambda turn: replies[turn["id"]], {}))
+    world = world_in_process(task.world_folder, overrides={"profile": "paper"})
+    served = _clocked(lambda: _over_http(world, replies))
+    episode = Episode(tuple(read_log(world.log.dump())))
+    verdict = _clocked(lambda: assess(episode, None))
+    return len(replies), rules, whole - rules, served - rules, verdict
+
+
+def _policies(make: Any, public: Mapping[str, Any]) -> Reply:
+    players = {seat: make(seat, public) for seat in range(public["agents"])}
+    return lambda turn: players[turn["seat"]].reply(turn)
+
+
+def _game(scenario: Any, settings: Settings, reply: Reply, kept: dict[str, str]) -> None:
+    game = CalendarGame(scenario, settings, lambda what, seat=None, **data: None, lambda cost: None)
+    table = TurnTable(game.play(), lambda event: None)
+    while not table.over:
+        turn = table.open[0]
+        kept[turn.id] = reply(turn.shown())
+        table.answer(turn.id, Answer(kept[turn.id]))
+
+
+def _over_http(world: InProcess, replies: Mapping[str, str]) -> None:
+    for turn, reply in replies.items():
+        world(request("POST", f"/turns/{turn}", body=reply))
+
+
+def _clocked(act: Callable[[], object]) -> float:
+    """Milliseconds of processor time."""
+    started = time.process_time()
+    act()
+    return (time.process_time() - started) * 1000
+
+
+if __name__ == "__main__":
+    main()
