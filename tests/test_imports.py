@@ -57,6 +57,8 @@ def name_of(path: Path) -> str:
 MODULES = {
     name_of(path): path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py")) if "templates" not in path.parts
 }
+
+
 def once(paths: Iterable[Path]) -> list[Path]:
     """Each content once for each room of a family: boilerplate is the same in every folder."""
     seen: dict[tuple[str, bytes], Path] = {}
