@@ -70,12 +70,12 @@ def test_what_processes_serve() -> None:
 
 def test_interrupt_ends_the_processes(tmp_path: Path) -> None:
     """Ctrl-C in the middle: exit 130 within seconds, no process left, and --resume plays the rest."""
-    command = [sys.executable, "-m", "harness", "run", "calendar", "--agent", "imap", "--runtime", "inprocess", "--yes"]
+    command = [sys.executable, "-m", "harness", "run", "uniform-*", "--agent", "imap", "--runtime", "inprocess", "--yes"]
     started = subprocess.Popen(
         ["env", "--default-signal=INT", *command, "--out", str(tmp_path / "run")], cwd=ROOT, stderr=subprocess.PIPE, text=True
     )
     assert started.stderr is not None
-    while "/90]" not in started.stderr.readline():
+    while "/45]" not in started.stderr.readline():
         assert started.poll() is None, "the run ended before it could be interrupted"
     started.send_signal(signal.SIGINT)
     began = time.monotonic()
@@ -83,11 +83,11 @@ def test_interrupt_ends_the_processes(tmp_path: Path) -> None:
 
     assert started.returncode == 130
     assert time.monotonic() - began < 20
-    assert 0 < len(list((tmp_path / "run").rglob("result.json"))) < 90
+    assert 0 < len(list((tmp_path / "run").rglob("result.json"))) < 45
     done = subprocess.run(
         [*command, "--resume", str(tmp_path / "run"), "--json"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert json.loads(done.stdout)["summary"]["episodes"] == 90
+    assert json.loads(done.stdout)["summary"]["episodes"] == 45
     assert "concurrent.futures" not in done.stderr
 
 

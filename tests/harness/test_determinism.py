@@ -9,26 +9,28 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from harness.agents.base import Budget
+from harness.agents.base import Budget, Report
 from harness.agents.solutions import SolutionAgent
-from harness.episode import run_episode
-from harness.records import Key
 from harness.registry import Task, discover
 from harness.runtimes.base import EpisodeSpec
 from harness.runtimes.inprocess import InProcessRuntime
 from worlds.core.wire import Transport, WireRequest, WireResponse
 
 ROOT = Path(__file__).parents[2]
-TASKS = discover(ROOT / "tasks")
+ALL = discover(ROOT / "tasks")
+TASKS = [*(task for task in ALL if not task.is_seated), *[task for task in ALL if task.is_seated][::9]]
+"""Games are data for one and the same code: every ninth will do."""
+
 MOST_DELAY_S = 0.5
 FEW = 12
 
 
-def trace(task: Task, *, slow: bool = False) -> str | None:
+def trace(task: Task, *, slow: bool = False) -> str:
     """The trace hash of the oracle at seed 0."""
-    agent = SolutionAgent(transport=delaying if slow else lambda inner: inner)
-    key = Key(task_id=task.task_id, family=task.family, seed=0, attempt=1)
-    return run_episode(EpisodeSpec("test", "test", task, 0), key, InProcessRuntime(), agent, Budget()).result.trace_hash
+    agent = SolutionAgent(transport=delaying if slow else None)
+    with InProcessRuntime().open(EpisodeSpec("test", "test", task, 0)) as pod:
+        agent.play(task, 0, pod, Budget(), Report(agent=agent.name))
+        return str(json.loads(pod.finish().splitlines()[-1])["hash"])
 
 
 def delaying(inner: Transport) -> Transport:
@@ -51,7 +53,6 @@ def test_latency_changes_nothing() -> None:
         slow = list(pool.map(lambda task: trace(task, slow=True), tasks))
 
     assert [trace(task) for task in tasks] == slow
-    assert None not in slow
 
 
 def test_hash_seed_changes_nothing(tmp_path: Path) -> None:
@@ -61,6 +62,7 @@ def test_hash_seed_changes_nothing(tmp_path: Path) -> None:
         "-m",
         "harness",
         "run",
+        *(task.task_id for task in TASKS),
         "--yes",
         "--runtime",
         "inprocess",
