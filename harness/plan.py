@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from harness import families
 from harness.agents.base import Agent, Budget
 from harness.agents.path import check_path
 from harness.errors import UsageError
@@ -68,6 +69,8 @@ class Plan:
             raise UsageError(str(error), hint=f"harness show {task.task_id}") from None
         chosen = {name: resolved[name] for name in self.overrides}
         check_path(task.family, chosen)
+        if task.parley is not None and (own := families.find(task.family, "options")):
+            own.check(task.parley.seats, chosen)
         return chosen
 
     def identity(self) -> dict[str, Any]:

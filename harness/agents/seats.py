@@ -7,7 +7,6 @@ Who can play comes from the family: `harness.families.<family>.seats` maps names
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
 from typing import Any, Protocol
 
 from harness import families
@@ -33,11 +32,8 @@ Maker = Callable[[int, Mapping[str, Any]], SeatPlayer]
 
 def seat_players(family: str) -> Mapping[str, Maker]:
     """The players that a family offers by name; none where it has no seats."""
-    try:
-        module: ModuleType = families.part(family, "seats")
-    except UsageError:
-        return {}
-    players: Mapping[str, Maker] = module.PLAYERS
+    module = families.find(family, "seats")
+    players: Mapping[str, Maker] = module.PLAYERS if module else {}
     return players
 
 

@@ -20,7 +20,8 @@ def show_closing(results: Sequence[Result], folder: Path) -> None:
         for result in results:
             say(f"\n{result.key.name}  {outcome(result)}")
             if result.trace_hash:
-                say(f"  virtual time {result.virtual_time_elapsed:g} s, {result.steps} steps, trace {result.trace_hash}")
+                steps = f", {result.steps} steps" if result.steps else ""
+                say(f"  virtual time {result.virtual_time_elapsed:g} s{steps}, trace {result.trace_hash}")
             if result.model:
                 say(f"  {_bill(result)}")
             say(f"  record {result.path}")

@@ -13,10 +13,18 @@ from harness.errors import UsageError
 
 def part(family: str, name: str) -> ModuleType:
     """The module `name` of a family's package; raises UsageError where the family has none."""
+    found = find(family, name)
+    if found is None:
+        raise UsageError(f"the family {family!r} has no {name}")
+    return found
+
+
+def find(family: str, name: str) -> ModuleType | None:
+    """The module `name` of a family's package, or None."""
     package = f"harness.families.{family.replace('-', '_')}"
     try:
         return importlib.import_module(f"{package}.{name}")
     except ModuleNotFoundError as error:
         if error.name not in (package, f"{package}.{name}"):
             raise
-        raise UsageError(f"the family {family!r} has no {name}") from None
+        return None

@@ -161,3 +161,17 @@ def test_file_with_an_unknown_key(manifest: Manifest, tmp_path: Path) -> None:
         read_manifest(path)
 
     assert f"{path}: budgets.stepz: Extra inputs are not permitted; run: harness sync" == str(refused.value)
+
+
+@pytest.mark.parametrize(("value", "ok"), [(0, True), (9, True), (-1, False), (10, False)])
+def test_number_keeps_within_its_bounds(value: int, ok: bool) -> None:
+    """An option that is a number may say between what."""
+    manifest = Manifest(
+        task_id="t", family="f", budgets=Budgets(steps=1, virtual_seconds=1),
+        options={"cap": Option(type="int", default=3, min=0, max=9, doc="a cap")},
+    )  # fmt: skip
+    if ok:
+        assert manifest.resolve({"cap": str(value)})["cap"] == value
+    else:
+        with pytest.raises(ManifestError, match=f"cap must be in 0..9, not {value}"):
+            manifest.resolve({"cap": str(value)})

@@ -34,6 +34,10 @@ class Option(Strict):
     type: Literal["str", "int", "float", "bool"] = "str"
     default: OptionValue
     values: tuple[OptionValue, ...] = ()
+    min: int | None = None
+    max: int | None = None
+    """Bounds of a number that is free otherwise, both allowed."""
+
     doc: str = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -95,7 +99,7 @@ class Manifest(Strict):
 
     def to_json(self) -> str:
         """The bytes of world.json, the same for the same manifest."""
-        return json.dumps(self.model_dump(mode="json"), indent=2, sort_keys=True) + "\n"
+        return json.dumps(self.model_dump(mode="json", exclude_none=True), indent=2, sort_keys=True) + "\n"
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -123,9 +127,14 @@ def parse_value(name: str, spec: Option | Knob, value: OptionValue | str) -> Opt
 
 
 def check_value(name: str, spec: Option, value: OptionValue) -> None:
-    """Raise ManifestError unless `value` is one of the allowed ones (any value when none are listed)."""
+    """Raise ManifestError unless `value` is one of those listed, where any are, and within the bounds."""
     if spec.values and value not in spec.values:
         raise ManifestError(f"{name} must be one of {', '.join(map(str, spec.values))}, not {value}")
+    if isinstance(value, int | float) and not (
+        (spec.min is None or spec.min <= value) and (spec.max is None or value <= spec.max)
+    ):
+        bounds = f"{'' if spec.min is None else spec.min}..{'' if spec.max is None else spec.max}"
+        raise ManifestError(f"{name} must be in {bounds}, not {value}")
 
 
 def _as_type(name: str, kind: str, value: Any) -> OptionValue:

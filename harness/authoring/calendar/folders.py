@@ -22,9 +22,15 @@ CHANNELS = ("dm", "participants", "all", "dm+participants", "dm+all", "participa
 OPTIONS: dict[str, dict[str, Any]] = {
     "profile": {"default": "text", "values": ("text", "paper"), "doc": "rules of the paper's text, or of its released code"},
     "channels": {"default": "dm", "values": CHANNELS, "doc": "ways to talk: direct messages, the meeting's group, all agents"},
-    "turn_cap": {"type": "int", "default": 0, "doc": "sweeps of talk in a round; 0: what the profile says, 15 or 4"},
-    "message_cap": {"type": "int", "default": 0, "doc": "messages that a seat may send in the whole game; 0: any number"},
-    "decision_retries": {"type": "int", "default": 3, "doc": "how often a refused decision may be sent again"},
+    "turn_cap": {
+        "type": "int", "default": 0, "min": 0, "max": 100, "doc": "sweeps of talk in a round; 0: the profile's, 15 or 4",
+    },
+    "message_cap": {
+        "type": "int", "default": 0, "min": 0, "doc": "messages that a seat may send in the whole game; 0: any number",
+    },
+    "decision_retries": {
+        "type": "int", "default": 3, "min": 0, "max": 20, "doc": "how often a refused decision may be sent again",
+    },
     "failed_rounds": {"default": "profile", "values": ("profile", "undo", "keep"), "doc": "what failed rounds leave behind"},
     "outsiders": {
         "default": "profile", "values": ("profile", "on_mail", "stay"), "doc": "when an agent outside the meeting speaks",
