@@ -19,12 +19,15 @@ from worlds.core.chance import PUBLISHED_KEY, key_digest
 def images_command(
     ctx: typer.Context,
     names: Names = None,
+    base: Annotated[
+        bool, typer.Option("--base", help="The base images alone; a task's own are built when it is first run.")
+    ] = False,
     force: Annotated[bool, typer.Option(help="Build again what is already there.")] = False,
     json: Json = False,
 ) -> None:
     """Build the base images, then those of the named tasks (none named: of all)."""
     runtime = DockerRuntime(say=say)
-    tasks = selected(ctx, names)
+    tasks = [] if base else selected(ctx, names)
     runtime.images.build_bases(force=force, say=say)
     digests = runtime.prepare(tasks)
     if json:

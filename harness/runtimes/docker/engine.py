@@ -35,7 +35,7 @@ class Engine:
     def __init__(self) -> None:
         sdk: Any = import_module("docker")
         self.errors = (sdk.errors.DockerException, import_module("requests").RequestException, OSError)
-        self._refused, self._gone = sdk.errors.APIError, sdk.errors.NotFound
+        self._refused, self.gone = sdk.errors.APIError, sdk.errors.NotFound
         limits = {"timeout": _CALL_LIMIT_S, "num_pools": CONNECTIONS, "max_pool_size": CONNECTIONS}
         try:
             self.api: Any = sdk.APIClient(**sdk.utils.kwargs_from_env(), version="auto", **limits)
@@ -89,7 +89,7 @@ class Engine:
         return True
 
     def _await_gone(self, container: str) -> None:
-        with suppress(self._gone):
+        with suppress(self.gone):
             for _ in range(_GONE_TRIES):
                 self.api.inspect_container(container)
                 time.sleep(_GONE_PAUSE_S)
@@ -147,7 +147,7 @@ class Engine:
         with self.doing(f"copying {path} out") as api:
             try:
                 chunks, _ = api.get_archive(container, path, chunk_size=_CHUNK)
-            except self._gone:
+            except self.gone:
                 return None
             data = bytearray()
             for chunk in chunks:

@@ -118,8 +118,11 @@ class Images:
     def image_id(self, name: str) -> str | None:
         """The id an image name stands for now, or None."""
         with self._engine.doing(f"looking for image {name}") as api:
-            found = api.images(filters={"reference": name})
-            return str(found[0]["Id"]) if found else None
+            try:
+                # a filtered listing would go through every image there is, and tasks are many
+                return str(api.inspect_image(name)["Id"])
+            except self._engine.gone:
+                return None
 
     def need(self, name: str) -> None:
         """Pull an image that is not here; raises RuntimeFailure where it cannot be had."""
