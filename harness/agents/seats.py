@@ -26,8 +26,8 @@ class SeatPlayer(Protocol):
         ...
 
 
-Maker = Callable[[int, Mapping[str, Any]], SeatPlayer]
-"""Makes the player of a seat from its number and what every seat may know."""
+Maker = Callable[[Task, int, Mapping[str, Any]], SeatPlayer]
+"""Makes the player of a seat from the task, the seat's number and the answer of GET /session."""
 
 
 def seat_players(family: str) -> Mapping[str, Maker]:
@@ -68,8 +68,8 @@ class SeatAgent:
         """Answer every turn with the player of its seat."""
         game = TurnClient(pod)
         session = game.session()
-        make, public = seat_players(task.family)[self.name], session["public"]
-        players = {row["seat"]: make(row["seat"], public) for row in session["seats"]}
+        make = seat_players(task.family)[self.name]
+        players = {row["seat"]: make(task, row["seat"], session) for row in session["seats"]}
         turns = game.open()
         while turns:
             turns = game.answer(turns[0]["id"], players[turns[0]["seat"]].reply(turns[0]))

@@ -12,7 +12,7 @@ from pathlib import Path
 from harness.agents.base import Agent
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.scripted import NopAgent, ScriptedAgent, read_actions
-from harness.agents.seats import SeatAgent, seat_names
+from harness.agents.seats import SeatAgent, seat_names, seat_players
 from harness.agents.solutions import SolutionAgent
 from harness.errors import UsageError
 
@@ -50,6 +50,6 @@ def make_agent(
         return ScriptedAgent(read_actions(script))
     if llm is not None:
         return LlmAgent(llm, say=say)
-    if name in (seated := seat_names(families)):
+    if any(name in seat_players(family) for family in families):
         return SeatAgent(name)
-    raise UsageError(f"no agent is called {name!r}; there are {', '.join((*NAMES, *seated))}")
+    raise UsageError(f"no agent is called {name!r}; there are {', '.join((*NAMES, *seat_names(families)))}")

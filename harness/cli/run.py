@@ -14,6 +14,7 @@ import typer
 
 from harness.agents.base import Agent, Budget
 from harness.agents.llm.agent import LlmConfig
+from harness.agents.llm.seats import seat_models
 from harness.agents.path import is_bent
 from harness.agents.table import NAMES, make_agent
 from harness.cli.closing import show_closing
@@ -39,6 +40,7 @@ AgentName = Annotated[
 ]
 Interface = Annotated[str, typer.Option(help="How a model acts: shell or tool.")]
 Protocol = Annotated[str, typer.Option(help="tools, or text for models without tool calls.")]
+SeatModels = Annotated[list[str] | None, typer.Option("--seat-model", help="SEAT=MODEL: another model at one seat of a game.")]
 ApiBase = Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")]
 Temperature = Annotated[float, typer.Option(help="Left out, and said so, where the model refuses it.")]
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="Most completion tokens a call.")]
@@ -75,6 +77,7 @@ def run_command(
     agent: AgentName = None,
     interface: Interface = "shell",
     protocol: Protocol = "tools",
+    seat_model: SeatModels = None,
     api_base: ApiBase = None,
     temperature: Temperature = 0.0,
     max_tokens: MaxTokens = None,
@@ -107,7 +110,8 @@ def run_command(
     bent = any(is_bent(combination) for combination in combinations)
     again = retry.model() if retry and not (model or agent) else None
     offered = offers_handles(combinations)
-    llm = LlmConfig(model, interface, api_base, temperature, max_tokens, offered, protocol) if model else again
+    seats = tuple(seat_models(seat_model or ()).items())
+    llm = LlmConfig(model, interface, api_base, temperature, max_tokens, offered, protocol, seats) if model else again
     tasks, budget = selected(ctx, names), Budget(wall, turns, tokens, cost)
     tasks = retry.tasks(tasks) if retry else tasks
     made = partial(make_agent, llm=llm, script=script, by_call=bent, families=sorted({task.family for task in tasks}), say=say)

@@ -21,6 +21,7 @@ from harness.agents.llm.interface import Interface, Mistake, Outcome
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
 from harness.agents.llm.prompting import prompt_digest, system_prompt
 from harness.agents.llm.provider import ContextFull
+from harness.agents.llm.seats import SeatedGame
 from harness.agents.llm.shell import ShellInterface
 from harness.agents.llm.speech import SPEECHES, Speech
 from harness.agents.llm.tool import ToolInterface
@@ -59,6 +60,9 @@ class LlmConfig:
     protocol: str = "tools"
     """`tools`, or `text` for models without tool calls."""
 
+    seat_models: tuple[tuple[int, str], ...] = ()
+    """In a game: seats that another model holds."""
+
     timeout_s: float = 300.0
     """Real seconds one call may be silent."""
 
@@ -71,10 +75,10 @@ class LlmConfig:
     api_key: str | None = field(default=None, repr=False)
     """None: from the environment."""
 
-    def settings(self) -> ModelSettings:
-        """The client's part."""
+    def settings(self, model: str | None = None) -> ModelSettings:
+        """The client's part, for another model where one is named."""
         return ModelSettings(
-            name=self.model,
+            name=model or self.model,
             api_base=self.api_base,
             api_key=self.api_key,
             temperature=self.temperature,
@@ -86,7 +90,7 @@ class LlmConfig:
 
 
 class LlmAgent:
-    """Plays single-seat tasks through one interface."""
+    """Plays tasks through one interface, and games at every seat."""
 
     name = "llm"
 
@@ -95,12 +99,15 @@ class LlmAgent:
             raise UsageError(f"protocol must be one of {', '.join(SPEECHES)}, not {config.protocol!r}")
         self.config = config
         self.client = ModelClient(config.settings(), say=say)
+        self.others = {seat: ModelClient(config.settings(model), say=say) for seat, model in config.seat_models}
         self.interface = _interface(config.interface, handles=config.handles)
         self.speech: Speech = SPEECHES[config.protocol]()
         self.prompt_digest = prompt_digest(self.interface, self.speech)
 
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Only the shell needs hands; raises UsageError for an interface that the task or the runtime does not have."""
+        if task.is_seated:
+            return False
         has = task.parley.interfaces if task.parley else ("shell",)
         if self.interface.name not in has:
             hint = f"--interface {has[0]}" if set(has) & set(INTERFACES) else f"harness show {task.task_id}"
@@ -110,14 +117,19 @@ class LlmAgent:
     def identity(self) -> Mapping[str, Any]:
         """What the frozen plan holds; no key is part of it."""
         how = {"interface": self.interface.name, "protocol": self.speech.name, "prompt_digest": self.prompt_digest}
-        return {"name": self.name, **self.client.identity(), **how}
+        seats = {"seat_models": dict(self.config.seat_models)} if self.config.seat_models else {}
+        return {"name": self.name, **self.client.identity(), **how, **seats}
 
     def check(self) -> None:
         """Raise UsageError for an unknown provider or a missing key; settle the parameters."""
-        self.client.check()
+        for client in (self.client, *self.others.values()):
+            client.check()
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
         """Play one episode; raises ProviderFailure, and whatever the pod raises."""
+        if task.is_seated:
+            self._play_seats(task, seed, pod, budget, report)
+            return
         episode = _Episode(self, task, seed, pod, budget, report)
         try:
             episode.run()
@@ -126,6 +138,20 @@ class LlmAgent:
             raise
         finally:
             episode.save()
+
+    def _play_seats(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+        report.model, report.interface = self.config.model, "seats"
+        report.requested, report.effective = dict(self.client.requested), self.client.effective
+        game = SeatedGame(pod, budget, report, lambda name: _begin(self, task, seed, name))
+        try:
+            game.sit(lambda seat: self.others.get(seat, self.client))
+            game.play()
+        except HarnessError as failure:
+            report.log.append(f"ended: {failure}")
+            raise
+        finally:
+            report.effective = self.client.effective
+            report.trajectory = game.trajectory(pod.instruction)
 
 
 class _Episode:
@@ -251,11 +277,13 @@ class _Episode:
         self.report.log.append(f"turn {self.turns}: {did}; tokens {tokens}{waited}")
 
 
-def _begin(agent: LlmAgent, task: Task, seed: int) -> Trajectory:
+def _begin(agent: LlmAgent, task: Task, seed: int, name: str = "") -> Trajectory:
+    """The trajectory of an episode, or of what is called `name` in a game."""
     session = f"{task.task_id}-s{seed}"
     model = agent.config.model
     extra = {k: v for k, v in agent.identity().items() if k not in {"name", "model"} and v is not None}
-    return Trajectory(session, f"{session}-{agent.name}", agent.name, model, tools=agent.interface.tools, extra=extra)
+    tools = () if name else agent.interface.tools
+    return Trajectory(session, f"{session}-{name or agent.name}", name or agent.name, model, tools=tools, extra=extra)
 
 
 def _interface(name: str, *, handles: bool) -> Interface:

@@ -8,11 +8,13 @@ from typing import Any
 
 from harness.agents.seats import Maker, SeatPlayer
 from harness.families.calendar.options import weights
+from harness.registry import Task
 from oracles.calendar.protocols import PROTOCOLS
 from oracles.calendar.protocols.client import Seat
 
 
-def _sit(name: str, seat: int, public: Mapping[str, Any]) -> SeatPlayer:
+def _sit(name: str, _task: Task, seat: int, session: Mapping[str, Any]) -> SeatPlayer:
+    public = session["public"]
     sigma = weights(str(public["sd_model"]), public["agents"])
     return PROTOCOLS[name](Seat(seat, public["agents"], public["slots"], public["profile"], sigma))
 

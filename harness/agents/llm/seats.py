@@ -1,0 +1,138 @@
+"""Models at the seats of a game: one conversation a seat, each begun by its own rules and fed with its own turns.
+
+1. Turns that are open together are asked together, in parallel; the order in which answers come never shows.
+2. A turn that only measures is answered from the conversation and leaves no trace in it.
+3. A seat whose conversation grew too long for its model forfeits its turn; a budget that runs out stops the game, which is
+   judged as far as it got. A provider that fails leaves the episode ungraded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.agents.base import Budget, Report, Usage
+from harness.agents.llm.completion import Completion, add_usage
+from harness.agents.llm.model import ModelClient
+from harness.agents.llm.provider import ContextFull
+from harness.agents.trajectory import Trajectory
+from harness.agents.turns import Turn, TurnClient
+from harness.errors import UsageError
+from harness.runtimes.base import Pod
+
+
+@dataclass
+class Seat:
+    """One seat: its model, its conversation, and the record of both."""
+
+    client: ModelClient
+    trajectory: Trajectory
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    calls: int = 0
+
+    def begin(self, system: str) -> None:
+        """Its rules come first."""
+        self.messages.append({"role": "system", "content": system})
+        self.trajectory.system(system)
+
+    def ask(self, turn: Turn) -> Completion:
+        """The model's answer to a turn; raises ContextFull, ProviderFailure, Cancelled."""
+        return self.client.complete([*self.messages, {"role": "user", "content": turn["text"]}], ())
+
+    def keep(self, turn: Turn, said: Completion) -> None:
+        """Write the answer down, and into the conversation where the turn belongs there."""
+        self.calls += 1
+        self.trajectory.user(turn["text"])
+        self.trajectory.agent(
+            said.text, metrics=said.usage, reasoning=said.reasoning,
+            extra={"finish_reason": said.finish_reason, "phase": turn["phase"], "ephemeral": turn["ephemeral"]},
+        )  # fmt: skip
+        if not turn["ephemeral"]:
+            self.messages += [{"role": "user", "content": turn["text"]}, said.message]
+
+
+class SeatedGame:
+    """One game played by models."""
+
+    def __init__(self, pod: Pod, budget: Budget, report: Report, begin: Callable[[str], Trajectory]) -> None:
+        self._pod, self._budget, self._report, self._begin = pod, budget, report, begin
+        self._game = TurnClient(pod)
+        self._seats: dict[int, Seat] = {}
+        self._started, self._waited_s = time.monotonic(), 0.0
+
+    def sit(self, clients: Callable[[int], ModelClient]) -> None:
+        """Put a model at every seat, with that seat's rules."""
+        session = self._game.session()
+        for row in session["seats"]:
+            seat = Seat(clients(row["seat"]), self._begin(f"seat {row['seat']}"))
+            seat.begin(row["system"])
+            self._seats[row["seat"]] = seat
+        rules = "\n".join(row["system"] for row in session["seats"])
+        self._report.prompt_digest = hashlib.sha256(rules.encode()).hexdigest()
+
+    def play(self) -> None:
+        """Answer every turn until the game is over or a budget is used up."""
+        turns = self._game.open()
+        with ThreadPoolExecutor(max(1, len(self._seats)), thread_name_prefix="seat") as pool:
+            while turns:
+                if cause := self._used_up():
+                    self._report.stopped_by = cause
+                    self._report.log.append(f"stopped: the budget of {cause} is used up")
+                    self._pod.stop(cause)
+                    return
+                for turn, said in zip(turns, pool.map(self._ask, turns), strict=True):
+                    turns = self._answer(turn, said)
+
+    def trajectory(self, instruction: str) -> dict[str, Any]:
+        """All conversations, each as a trajectory of its own inside the game's."""
+        whole = self._begin("game")
+        whole.user(instruction)
+        for seat in self._seats.values():
+            whole.seat(seat.trajectory)
+        return whole.to_dict(extra={"provider_wait_s": round(self._waited_s, 3)})
+
+    def _ask(self, turn: Turn) -> Completion | None:
+        try:
+            return self._seats[turn["seat"]].ask(turn)
+        except ContextFull as full:
+            self._report.log.append(f"turn {turn['id']}: forfeited, {full}")
+            return None
+
+    def _answer(self, turn: Turn, said: Completion | None) -> list[Turn]:
+        if said is None:
+            return self._game.forfeit(turn["id"], "budget")
+        self._seats[turn["seat"]].keep(turn, said)
+        self._waited_s += said.waited_s
+        self._report.tool_calls += 1
+        add_usage(self._report.usage, said.usage)
+        self._report.log.append(f"turn {turn['id']}, seat {turn['seat']}, {turn['phase']}: {_tokens(said.usage)}")
+        return self._game.answer(turn["id"], said.text)
+
+    def _used_up(self) -> str | None:
+        budget, usage = self._budget, self._report.usage
+        used_up = {
+            "turns": max((seat.calls for seat in self._seats.values()), default=0) >= budget.turns,
+            "tokens": budget.tokens is not None and usage.prompt_tokens + usage.completion_tokens >= budget.tokens,
+            "cost": budget.cost_usd is not None and (usage.cost_usd or 0.0) >= budget.cost_usd,
+            "wall": time.monotonic() - self._started - self._waited_s >= budget.wall_s,
+        }
+        return next((cause for cause, over in used_up.items() if over), None)
+
+
+def seat_models(text: Sequence[str]) -> Mapping[int, str]:
+    """Seat -> model, from `0=gpt-5` and the like; raises UsageError for anything else."""
+    found: dict[int, str] = {}
+    for part in text:
+        seat, equals, model = part.partition("=")
+        if not equals or not seat.isdecimal() or not model:
+            raise UsageError(f"a seat's model must look like 0=gpt-5, not {part!r}")
+        found[int(seat)] = model
+    return found
+
+
+def _tokens(usage: Usage) -> str:
+    return f"tokens {usage.prompt_tokens} in ({usage.cached_tokens} cached), {usage.completion_tokens} out"

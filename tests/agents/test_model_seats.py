@@ -1,0 +1,156 @@
+"""Models at the seats of a game, through the real LiteLLM: each hears its own seat, and who is fast never shows."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.agents.base import Budget
+from harness.agents.llm.agent import LlmAgent, LlmConfig
+from harness.agents.llm.seats import seat_models
+from harness.agents.seats import SeatAgent
+from harness.errors import UsageError
+from harness.plan import Plan
+from harness.records import Result, RunFolder
+from harness.registry import Task, read_task
+from harness.run import run_plan
+from harness.runtimes.inprocess import InProcessRuntime
+from harness.testing.openai_server import OpenAIServer
+from harness.testing.scripts import Fault, Reply, Script
+from oracles.calendar.protocols import PROTOCOLS
+from oracles.calendar.protocols.client import Seat
+from worlds.core.events import Turned, read_log
+
+ROOT = Path(__file__).parents[2]
+Messages = Sequence[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    """One calendar task."""
+    return read_task(ROOT / "tasks" / "calendar" / "uniform-31")
+
+
+def imap(messages: Messages) -> str:
+    """A model that plays IMAP: it reads its seat in its rules, and its whole conversation anew at every turn."""
+    time.sleep(random.uniform(0, 0.004))
+    number = int(re.search(r"You are agent (\d+)", messages[0]["content"])[1])  # type: ignore[index]
+    client = PROTOCOLS["imap"](Seat(number, 5, 16))
+    said = ""
+    for message in messages[1:]:
+        if message["role"] == "user":
+            phase = re.search(r"^Phase: (\w+)", message["content"], re.MULTILINE)
+            said = client.reply({"text": message["content"], "phase": phase[1] if phase else "DECISION", "attempt": 1})
+    return said
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    """A server whose model plays IMAP at every seat."""
+    with OpenAIServer(Script(match="scheduling assistant", play=imap)) as running:
+        yield running
+
+
+def played(
+    folder: Path, task: Task, server: OpenAIServer, budget: Budget | None = None, workers: int = 1, k: int = 1, **how: Any
+) -> list[Result]:
+    """The task, played by the server's model at every seat."""
+    config = LlmConfig("openai/imap", api_base=server.url, api_key="k", patience_s=2.0, first_pause_s=0.01, **how)
+    plan = Plan(folder.name, [task], [0], k, LlmAgent(config, say=lambda line: None), budget or Budget())
+    return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=workers, images={}, progress=lambda event: None)
+
+
+def protocol_trace(folder: Path, task: Task) -> str | None:
+    """The trace of the same protocol without any model."""
+    plan = Plan(folder.name, [task], [0], 1, SeatAgent("imap"))
+    (result,) = run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=1, images={}, progress=lambda event: None)
+    return result.trace_hash
+
+
+def test_model_that_plays_a_protocol_leaves_its_trace(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
+    """Through HTTP, LiteLLM and threads the game is the same, byte for byte, and so is its verdict."""
+    (result,) = played(tmp_path / "model", task, server)
+
+    assert result.trace_hash == protocol_trace(tmp_path / "protocol", task)
+    assert (result.success, result.interface, result.tokens.calls) == (True, "seats", len(server.requests))
+
+
+@pytest.mark.property
+def test_many_games_at_once_are_the_same(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
+    """Sixteen attempts by eight workers, with answers that come in any order: one trace."""
+    results = played(tmp_path / "many", task, server, workers=8, k=16)
+
+    assert {result.trace_hash for result in results} == {protocol_trace(tmp_path / "protocol", task)}
+
+
+def test_each_model_hears_its_own_seat(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
+    """A conversation is the seat's rules, then its turns with the replies to them, exactly as the log has them."""
+    (result,) = played(tmp_path / "model", task, server)
+    turns = [event for event in read_log((Path(result.path) / "events.jsonl").read_bytes()) if isinstance(event, Turned)]
+    longest: dict[int, list[dict[str, Any]]] = {}
+    for request in server.requests:
+        seat = int(re.search(r"You are agent (\d+)", request.messages[0]["content"])[1])  # type: ignore[index]
+        longest[seat] = max(longest.get(seat, []), request.messages, key=len)
+    for seat, messages in longest.items():
+        mine = [turn for turn in turns if turn.seat == seat]
+
+        assert [m["content"] for m in messages if m["role"] == "user"] == [turn.text for turn in mine]
+        assert [m["content"] for m in messages if m["role"] == "assistant"] == [turn.reply for turn in mine[:-1]]
+
+
+def test_trajectory_has_every_seat(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
+    """One trajectory a seat inside the game's, with the tokens of each call."""
+    (result,) = played(tmp_path / "model", task, server)
+    document = json.loads((Path(result.path) / "trajectory.json").read_text(encoding="utf-8"))
+    seats = document["subagent_trajectories"]
+
+    assert [seat["agent"]["name"] for seat in seats] == [f"seat {number}" for number in range(5)]
+    assert sum(step["source"] == "agent" for seat in seats for step in seat["steps"]) == result.tokens.calls
+    assert seats[0]["steps"][0]["source"] == "system"
+
+
+def test_seats_may_have_models_of_their_own(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
+    """A seat with another model is asked by that name, and the plan says so."""
+    (result,) = played(tmp_path / "model", task, server, seat_models=((2, "openai/other"),))
+    asked = {(r.body["model"], re.search(r"You are agent (\d+)", r.messages[0]["content"])[1]) for r in server.requests}  # type: ignore[index]
+    identity = json.loads((tmp_path / "model" / "run.json").read_text(encoding="utf-8"))["identity"]["agent"]
+
+    assert asked == {("imap", "0"), ("imap", "1"), ("other", "2"), ("imap", "3"), ("imap", "4")}
+    assert identity["seat_models"] == {"2": "openai/other"}
+    assert result.success
+
+
+@pytest.mark.parametrize(
+    ("budget", "cause"), [(Budget(turns=2), "turns"), (Budget(tokens=2000), "tokens"), (Budget(wall_s=0.0), "wall")]
+)
+def test_budget_ends_the_game_and_is_graded(
+    tmp_path: Path, task: Task, server: OpenAIServer, budget: Budget, cause: str
+) -> None:
+    """A game that is stopped is judged as far as it got."""
+    (result,) = played(tmp_path / "model", task, server, budget)
+
+    assert (result.status, result.stopped_by, result.reward) == ("graded", cause, 0.0)
+    assert result.failure_detail["reason"] == ("no_turns" if cause == "wall" else cause)
+
+
+def test_failing_provider_leaves_the_game_ungraded(tmp_path: Path, task: Task) -> None:
+    """Whatever one seat's provider does is not the agents' failure."""
+    down = Script(match="scheduling assistant", replies=(Reply(text="{}", faults=(Fault(status=500, times=10_000),)),))
+    with OpenAIServer(down) as server:
+        (result,) = played(tmp_path / "model", task, server)
+
+    assert (result.status, result.cause, result.reward) == ("ungraded", "provider", None)
+
+
+@pytest.mark.parametrize("text", ["gpt-5", "=gpt-5", "x=gpt-5", "1=", "-1=a"])
+def test_seat_model_must_name_a_seat(text: str) -> None:
+    """Anything but a number, an equals sign and a model is refused."""
+    with pytest.raises(UsageError, match="0=gpt-5"):
+        seat_models([text])
