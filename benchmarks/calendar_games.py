@@ -76,7 +76,7 @@ def _timed(task: Task, name: str) -> tuple[float, ...]:
 
 
 def _policies(make: Any, public: Mapping[str, Any]) -> Reply:
-    players = {seat: make(seat, public) for seat in range(public["agents"])}
+    players = {seat: make(None, seat, {"public": public}) for seat in range(public["agents"])}
     return lambda turn: players[turn["seat"]].reply(turn)
 
 

@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("harness.cli.authoring", "Prove tasks: lint, oracle, nop, every violation, determinism."),
     "new": ("harness.cli.authoring", "Start a new task folder that verifies at once."),
     "sync": ("harness.cli.authoring", "Rewrite the boilerplate of task folders from its templates."),
-    "generate": ("harness.cli.generate", "Generate calendar tasks: the suite, or any other shape; or a label bank."),
+    "generate": ("harness.cli.generate", "Generate tasks (calendars, hidden profiles by a model), or a label bank."),
     "import": ("harness.cli.importing", "Write published scenarios of another benchmark as task folders."),
     "images": ("harness.cli.host", "Build the base images, and the images of tasks."),
     "clean": ("harness.cli.host", "Remove what dead runs left behind; with --images also old images."),

@@ -1,4 +1,4 @@
-"""`harness import calbench FILE.jsonl`: tasks of the published file format as folders of ours."""
+"""`harness import calbench FILE.jsonl`, `harness import hiddenbench FILE.json`: published tasks as folders of ours."""
 
 from __future__ import annotations
 
@@ -11,22 +11,37 @@ import typer
 from harness.authoring.calendar.calbench import read_tasks
 from harness.authoring.calendar.folders import write_task
 from harness.cli.console import emit, say
+from harness.cli.profiles import import_hiddenbench
 from harness.errors import UsageError
 
-What = Annotated[str, typer.Argument(metavar="calbench", help="The format.")]
-File = Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="One task a line.")]
-Out = Annotated[Path, typer.Option(help="Folder of the task folders; its parent is what --tasks takes.")]
+CALENDAR = Path("imported/calendar")
+
+What = Annotated[str, typer.Argument(metavar="calbench|hiddenbench", help="The format.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="calbench: one task a line; hiddenbench: one JSON array.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the task folders, imported/FAMILY unless given; its parent is what --tasks takes."),
+]
 Ids = Annotated[list[str] | None, typer.Option("--id", help="Only tasks whose published id, or folder, matches (repeatable).")]
 Replace = Annotated[bool, typer.Option("--replace", help="Write folders of the same task anew where they differ.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
 def import_command(
-    what: What, file: File, out: Out = Path("imported/calendar"), ids: Ids = None, replace: Replace = False, json: Json = False
+    what: What, file: File, out: Out = None, ids: Ids = None, replace: Replace = False, json: Json = False
 ) -> None:
     """Read every line, then write; nothing is written from a file with a broken line."""
+    if what == "hiddenbench":
+        import_hiddenbench(file, out, ids or [], replace=replace, json=json)
+        return
     if what != "calbench":
-        raise UsageError(f"there is no import of {what!r}; there is: calbench", hint="harness import calbench FILE.jsonl")
+        raise UsageError(
+            f"there is no import of {what!r}; there are: calbench, hiddenbench", hint="harness import calbench FILE.jsonl"
+        )
+    _import_calbench(file, out or CALENDAR, ids, replace=replace, json=json)
+
+
+def _import_calbench(file: Path, out: Path, ids: list[str] | None, *, replace: bool, json: bool) -> None:
     tasks = list(read_tasks(file))
     chosen = [task for task in tasks if not ids or any(_matches(name, ids) for name in (task.task_id, task.name))]
     if not chosen:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from harness import families
 from harness.cli.console import emit, show_table
 from harness.registry import Task, discover, select, tasks_root
 from worlds.core.manifest import STANDARD_OPTIONS
@@ -29,14 +30,30 @@ def list_command(ctx: typer.Context, names: Names = None, json: Json = False) ->
 
 
 def show_command(
-    ctx: typer.Context, name: Annotated[str, typer.Argument(help="A task id or a path.")], json: Json = False
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="A task id or a path.")],
+    matrix: Annotated[bool, typer.Option("--matrix", help="Who knows what, and what it rules out (hidden-profile).")] = False,
+    json: Json = False,
 ) -> None:
     """One task, whole."""
     (task, *_) = selected(ctx, [name])
+    if matrix:
+        _show_matrix(task, json=json)
+        return
     if json:
         emit({**_row(task), "digest": task.digest, **task.file.model_dump(mode="json", exclude_defaults=True)})
         return
     _print(task)
+
+
+def _show_matrix(task: Task, *, json: bool) -> None:
+    tables = families.part(task.family, "matrix").matrix(task)
+    if json:
+        emit([table.document() for table in tables])
+        return
+    for table in tables:
+        show_table(table.header, table.cells(), title=table.title, to_stdout=True)
+        print("\n".join(table.notes))
 
 
 def _row(task: Task) -> dict[str, Any]:

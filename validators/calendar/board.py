@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from validators.calendar.history import Committed, Message, Resolved
-from validators.calendar.tape import Tape
+from validators.tape import Tape
 from worlds.calendar.rules.batch import Batch, apply
 from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.scenario import Meeting, Scenario
@@ -84,7 +84,7 @@ class Board:
         told = sum(line.startswith("[") and "] From agent " in line[:24] for line in turn.text.split("\n"))
         if told != len(mail):
             self.tape.lie(turn, f"seat {turn.seat} was given {told} messages, {len(mail)} had been sent to it")
-        lost = [message.seq for message in mail if message.content.replace("\n", "\n    ") not in turn.text]
+        lost = [message.seq for message in mail if "\n    ".join(message.content.splitlines()) not in turn.text]
         if lost:
             self.tape.lie(turn, f"seat {turn.seat} was not given what was sent to it at seq {', '.join(map(str, lost))}")
 

@@ -13,8 +13,8 @@ from validators.calendar.board import Board
 from validators.calendar.history import Replay
 from validators.calendar.reading import read_scenario, read_settings
 from validators.calendar.rounds import follow, misplaced
-from validators.calendar.tape import Lost, Tape, Unanswered
 from validators.episode import Episode
+from validators.tape import Lost, Tape, Unanswered
 from worlds.calendar.rules.scenario import Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Closed, Seated, Stopped

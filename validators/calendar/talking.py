@@ -11,7 +11,7 @@ from typing import Any
 from validators.calendar.board import CHANNEL_OF, TOOL_OF, Board, Now
 from validators.calendar.history import Message
 from validators.calendar.reading import Said, plain, split
-from validators.calendar.tape import Lost, same
+from validators.tape import Lost, same
 from worlds.calendar.rules.items import lines
 from worlds.core.events import Noted
 

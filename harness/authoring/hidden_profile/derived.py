@@ -1,0 +1,40 @@
+"""What follows from a scenario alone: the certificate that verdicts read, and what the oracle votes.
+
+tests/oracle.json    the certificate (oracles.hidden_profile.certificate), one line a key and one an entry of its tables
+solution/plan.json   {"key", "decoy"}: the oracle tells all and votes the first; wrong clients stay with the second
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from oracles.hidden_profile.certificate import certify
+from worlds.core.loading import SCENARIO
+from worlds.hidden_profile.rules.scenario import read_scenario
+
+CERTIFICATE, PLAN = "tests/oracle.json", "solution/plan.json"
+
+
+def derived(folder: Path) -> Mapping[str, bytes]:
+    """The derived files of a task folder by relative path; raises ValueError for a broken scenario, OSError for none."""
+    scenario = read_scenario(folder / "environment" / "api" / SCENARIO)
+    plan = json.dumps({"key": scenario.key, "decoy": scenario.decoy}) + "\n"
+    return {CERTIFICATE: _text(certify(scenario)), PLAN: plan.encode()}
+
+
+def _text(document: Mapping[str, Any]) -> bytes:
+    """JSON with a line for each key, and for each entry of a list or an object in it."""
+    parts = [f" {json.dumps(key)}: {_opened(value)}" for key, value in document.items()]
+    return ("{\n" + ",\n".join(parts) + "\n}\n").encode()
+
+
+def _opened(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in value) + "\n ]"
+    if isinstance(value, dict) and value:
+        entries = (f"  {json.dumps(str(key))}: {json.dumps(one, ensure_ascii=False)}" for key, one in value.items())
+        return "{\n" + ",\n".join(entries) + "\n }"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,168 @@
+"""Writes hidden-profile task folders: task.toml and the scenario here, everything else by `sync`.
+
+A folder that holds another scenario is left alone, which is an error; with `replace` one of the same scenario, by its id, is
+written anew.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from harness.authoring.new import checked_name
+from harness.authoring.sync import sync
+from harness.errors import UsageError
+from harness.taskfile import Difficulty
+from oracles.hidden_profile.forward import closed
+from oracles.hidden_profile.logic import Exhaustive
+from oracles.hidden_profile.prover import prove
+from oracles.hidden_profile.second import Solver
+from worlds.core.loading import SCENARIO
+from worlds.hidden_profile.rules.scenario import Scenario, read_scenario
+from worlds.hidden_profile.rules.worlds import LIMIT
+from worlds.hidden_profile.variants import VARIANTS
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "condition": {
+        "default": "hidden", "values": ("hidden", "full", "shared_only"),
+        "doc": "what a person holds: the shared facts and their own, everything, or the shared facts alone",
+    },
+    "rounds": {"type": "int", "default": 15, "min": 0, "max": 50, "doc": "rounds of talk between the two votes"},
+    "variant": {"default": "none", "values": tuple(VARIANTS), "doc": "one sentence more in the rules and in each turn of talk"},
+    "track": {
+        "default": "free", "values": ("free", "structured"),
+        "doc": "messages are prose, or prose with the points that it rests on and a stance",
+    },
+    "vote_view": {
+        "default": "all", "values": ("all", "last_round"), "doc": "what of the talk the second vote repeats",
+    },
+    "remind_pre_vote": {
+        "type": "bool", "default": False, "doc": "whether the first round repeats to each person their own first vote",
+    },
+    "early_stop": {
+        "type": "bool", "default": False, "doc": "whether talk ends once all lean alike for two rounds and cite nothing new",
+    },
+}  # fmt: skip
+"""The options of every hidden-profile task (rulings, row X1)."""
+
+TEMPLATE = """\
+schema_version = "1.4"
+artifacts = [{{ source = "/state/events.jsonl", service = "api" }}]
+
+[task]
+name = "parley/{name}"
+version = "1.0.0"
+description = {description}
+keywords = ["hidden-profile", "multi-agent", "group-decision"]
+
+[metadata.parley]
+family = "hidden-profile"
+category = "none"
+pattern = {pattern}
+difficulty = "{difficulty}"
+seats = {seats}
+seeds = "0-9" # a seed deals the hands, and the orders in which points and options are shown
+interfaces = ["seats"]
+
+[metadata.parley.budgets]
+steps = 200
+virtual_seconds = 1000000
+
+[metadata.parley.costs]
+request = 1
+turn = 10
+vote = 10
+
+[metadata.parley.options]
+{options}
+
+[agent]
+timeout_sec = 600.0
+user = "agent"
+
+[verifier]
+timeout_sec = 120.0
+environment_mode = "separate"
+
+[environment]
+build_timeout_sec = 600.0
+cpus = 1
+memory_mb = 1024
+workdir = "/workspace"
+"""
+
+
+def write_task(root: Path, name: str, scenario: Scenario, difficulty: Difficulty, *, replace: bool = False) -> Path:
+    """Write the folder `root`/`name`, synced; raises UsageError for a bad or taken name, or a full disk."""
+    folder = root / checked_name(name)
+    if taken := _taken(folder, scenario, replace=replace):
+        raise UsageError(f"{folder} {taken}", hint="the same command with another --out, or with --replace")
+    written = {f"environment/api/{SCENARIO}": scenario.to_json(), "task.toml": task_toml(name, scenario, difficulty)}
+    fresh = not folder.exists()
+    try:
+        for relative, text in written.items():
+            path = folder / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode())
+        sync(folder)
+    except BaseException as error:
+        if fresh:
+            shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise UsageError(
+                f"{folder} cannot be written: {error.strerror}", hint="the same command with another --out"
+            ) from None
+        raise
+    return folder
+
+
+def task_toml(name: str, scenario: Scenario, difficulty: Difficulty) -> str:
+    """The text of task.toml."""
+    options, people = len(scenario.options), scenario.agents
+    what = f"{scenario.title}: {people} people choose one of {options} options"
+    return TEMPLATE.format(
+        name=name, description=_text(what), pattern=_text(pattern(scenario)), difficulty=difficulty, seats=people,
+        options="\n".join(f"{option} = {_inline(spec)}" for option, spec in OPTIONS.items()),
+    )  # fmt: skip
+
+
+def pattern(scenario: Scenario) -> str:
+    """Grade and shape of a certified scenario, e.g. `Grade A, 2+2`; the domain of any other."""
+    small = len(scenario.base) <= LIMIT
+    proof = prove(scenario, Exhaustive(scenario) if small else Solver(scenario))
+    if not proof.certified:
+        return scenario.domain
+    return ", ".join(part for part in (f"Grade {proof.grade}" if proof.grade else "Certified", shape(scenario)) if part)
+
+
+def shape(scenario: Scenario) -> str:
+    """How many literals put each other option out, the decoy's first: 2+2+1; doubts that are never cleared up do not count."""
+    known = closed(scenario, scenario.by_id)
+    clauses = [rule for rule in scenario.rules if rule.out not in {None, scenario.key} and known.issuperset(rule.when)]
+    others = sorted((len(rule.when) for rule in clauses if rule.out != scenario.decoy), reverse=True)
+    return "+".join(map(str, [*(len(rule.when) for rule in clauses if rule.out == scenario.decoy), *others]))
+
+
+def _text(words: str) -> str:
+    """A string of TOML: JSON's are TOML's too."""
+    return json.dumps(words, ensure_ascii=False)
+
+
+def _inline(spec: dict[str, Any]) -> str:
+    """An inline table of TOML; JSON's texts, numbers, lists and booleans are TOML's too."""
+    return "{ " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in spec.items()) + " }"
+
+
+def _taken(folder: Path, scenario: Scenario, *, replace: bool) -> str:
+    """What stands in the way of writing a folder, if anything."""
+    if not any(path.is_file() for path in folder.rglob("*")):
+        return ""
+    try:
+        there = read_scenario(folder / "environment" / "api" / SCENARIO)
+    except (OSError, ValueError):
+        return "exists already and holds no scenario that can be read"
+    if there == scenario or (replace and there.id == scenario.id):
+        return ""
+    return "holds an earlier edition of this scenario" if there.id == scenario.id else f"holds another scenario, {there.id}"

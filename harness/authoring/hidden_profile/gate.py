@@ -1,0 +1,125 @@
+"""Executes a candidate: a judge model holds real sessions of it, up to the first vote, in both conditions (paper, section 5.1).
+
+1. A session is the real world in process, with the judge at every seat and the prompts of any run. It ends when the first
+   votes are in: nothing else is measured here, so nothing else is paid for.
+2. Accuracy counts votes. It is also kept by hand, because one hand that finds the key alone is hidden by the others' average.
+3. Sessions run side by side; their order, and so the result, is that of condition and seed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from harness.agents.base import Budget, Report, Usage
+from harness.agents.llm.model import ModelClient
+from harness.agents.llm.seats import SeatedGame
+from harness.agents.trajectory import Trajectory
+from harness.registry import Task
+from harness.runtimes.base import EpisodeSpec
+from harness.runtimes.inprocess import InProcessPod
+from worlds.core.events import Noted, read_log
+from worlds.core.wire import WireRequest, WireResponse
+
+CONDITIONS = ("full", "hidden")
+SESSIONS = 10
+"""Sessions in each condition, as published."""
+
+_BUDGET = Budget(wall_s=math.inf, turns=100)
+"""What the first votes, re-asked once at most, never use up."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstVote:
+    """One seat's first vote, with the hand of the scenario (from 1) that the seat was dealt."""
+
+    hand: int
+    option: str | None
+    """None for a vote that named no option."""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What the sessions of one candidate came to."""
+
+    full: float
+    """Share of first votes that are the key where everybody holds everything."""
+
+    hidden: float
+    by_hand: Mapping[int, float]
+    """The same in the hidden condition, of each hand by itself."""
+
+    invalid: int
+    """Votes that named no option, in both conditions."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in a record."""
+        return {**asdict(self), "by_hand": {str(hand): share for hand, share in self.by_hand.items()}}
+
+
+def execute(
+    task: Task, key: str, judge: ModelClient, sessions: int = SESSIONS, workers: int = 1
+) -> tuple[Execution, list[Usage]]:
+    """Hold the sessions; raises ProviderFailure and Cancelled, as the judge does."""
+    wanted = [(condition, seed) for condition in CONDITIONS for seed in range(sessions)]
+    with ThreadPoolExecutor(workers, thread_name_prefix="session") as pool:
+        try:
+            held = list(pool.map(partial(_session, task, judge), wanted))
+        except BaseException:
+            judge.halt.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    votes: dict[str, list[FirstVote]] = defaultdict(list)
+    for (condition, _), (found, _) in zip(wanted, held, strict=True):
+        votes[condition] += found
+    return tally(votes["full"], votes["hidden"], key), [usage for _, usage in held]
+
+
+def tally(full: Sequence[FirstVote], hidden: Sequence[FirstVote], key: str) -> Execution:
+    """Accuracies of the first votes of all sessions of each condition."""
+    hands: dict[int, list[FirstVote]] = defaultdict(list)
+    for vote in hidden:
+        hands[vote.hand].append(vote)
+    return Execution(
+        _share(full, key),
+        _share(hidden, key),
+        {hand: _share(hands[hand], key) for hand in sorted(hands)},
+        sum(vote.option is None for vote in (*full, *hidden)),
+    )
+
+
+class _UpToFirstVotes(InProcessPod):
+    """A pod in which a game is over once the first votes are in."""
+
+    def call_as_host(self, request: WireRequest) -> WireResponse:
+        """The world's answer, without turns that come after the first vote."""
+        answer = super().call_as_host(request)
+        if answer.status != 200 or not request.path.startswith(b"/turns"):
+            return answer
+        shown = json.loads(answer.body)
+        shown["turns"] = [turn for turn in shown["turns"] if turn["phase"] == "PRE_VOTE"]
+        return WireResponse(answer.status, answer.headers, json.dumps(shown).encode())
+
+
+def _session(task: Task, judge: ModelClient, which: tuple[str, int]) -> tuple[list[FirstVote], Usage]:
+    condition, seed = which
+    name = f"{task.task_id}-{condition}-{seed}"
+    pod = _UpToFirstVotes(EpisodeSpec("generate", name, task, seed, overrides={"condition": condition}))
+    report = Report("judge", judge.settings.name)
+    game = SeatedGame(pod, _BUDGET, report, lambda seat: Trajectory(name, f"{name}-{seat}", seat, judge.settings.name))
+    game.sit(lambda seat: judge)
+    game.play()
+    notes = [event for event in read_log(pod.finish()) if isinstance(event, Noted)]
+    people = next(note.data["people"] for note in notes if note.what == "session_start")
+    votes = [FirstVote(people[note.seat], note.data["option"]) for note in notes if note.what == "vote"]
+    return votes, report.usage
+
+
+def _share(votes: Sequence[FirstVote], key: str) -> float:
+    return sum(vote.option == key for vote in votes) / len(votes)

@@ -1,0 +1,142 @@
+"""Figure 4 as a table: what each player's groups decide before and after they talk, beside what a seat that knows all decides.
+
+One row for each player, set-up and rule; a third for the tasks that are hidden profiles for that player, where it was played in
+both conditions and not all of them are. The paper's rows follow, people first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from harness.families.hidden_profile.arms import RULES, Arm, Tasks, arms
+from harness.families.hidden_profile.bootstrap import METHOD
+from harness.families.hidden_profile.figures import fisher, holds, row
+from harness.families.hidden_profile.published import accuracy_rows, numbers, people, source
+from harness.records import Result
+from harness.report.evidence import Evidence
+from harness.report.statistics import rank_correlation
+from harness.report.table import Column, Row, Table
+
+COLUMNS = (
+    Column("player", "Player"),
+    Column("setup", "Set-up"),
+    Column("rule", "Rule"),
+    Column("scope", "Tasks"),
+    Column("tasks", "n"),
+    Column("hidden", "Hidden"),
+    Column("known", "Full"),
+    Column("pre", "Ypre", "percent"),
+    Column("post", "Ypost", "percent"),
+    Column("post_interval", "95 %", "interval"),
+    Column("full", "Yfull", "percent"),
+    Column("gain", "Gain, pp", "points"),
+    Column("gain_interval", "95 %", "interval"),
+    Column("gap", "Gap, pp", "points"),
+    Column("gap_interval", "95 %", "interval"),
+    Column("recovered", "Recovered %", "percent"),
+    Column("strong", "Strong"),
+    Column("valid", "Profiles"),
+    Column("p_gain", "p gain*", "p"),
+    Column("p_gap", "p gap*", "p"),
+    Column("source", "Source"),
+    Column("pre_interval", "Ypre 95 %", "interval", shown=False),
+    Column("full_interval", "Yfull 95 %", "interval", shown=False),
+    Column("post_wilson", "Ypost 95 %, Wilson", "interval", shown=False),
+    Column("full_post", "After the talk, full", "percent", shown=False),
+    Column("floor", "Shared facts only", "percent", shown=False),
+    Column("floor_sessions", "Sessions with shared facts only", shown=False),
+    Column("invalid", "Invalid votes", shown=False),
+    Column("broken", "Sessions that broke off", shown=False),
+    Column("ungraded", "Ungraded", shown=False),
+)
+_NOTES = (
+    "n: tasks; hidden, full: sessions",
+    "Ypre, Ypost: hidden profile, before and after the talk; Yfull: full information, before it; means over tasks of sessions",
+    "gap, recovered and strong are of the tasks played in both conditions; strong: Yfull > 80 % and gain > 0.4 (Yfull - Ypre)",
+    "profiles: tasks on which Ypre <= 20 % and Yfull >= 80 %, of those played in both conditions",
+    METHOD,
+    "p*: Fisher's exact test of Ypost against Ypre and against Yfull, as the paper has it; treats votes as independent",
+)
+
+
+def tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """One table; none without graded sessions."""
+    ours = [arm for arm in arms(evidence) if any(group.graded for group in arm.groups)]
+    if not ours:
+        return []
+    rows = [one for arm in ours for one in _rows(arm)]
+    notes = [*_NOTES, *_correlation(rows)]
+    if published:
+        rows += accuracy_rows()
+        notes += [source("sections 4.3 and 5.2, Figures 2 and 4"), people(), _ranges()]
+    return [Table("accuracy", "Accuracy before and after the talk, hidden-profile", COLUMNS, tuple(rows), tuple(notes))]
+
+
+def _rows(arm: Arm) -> Iterator[Row]:
+    hidden, full, floor = (arm.tasks(condition) for condition in ("hidden", "full", "shared_only"))
+    both = [task for task in hidden if task in full]
+    valid = [task for task in both if holds(hidden[task], full[task])]
+    for rule in RULES:
+        counted = {**_counts(arm, hidden, full, floor), "valid": f"{len(valid)} of {len(both)}" if both else None}
+        tests = _tests(hidden, full) if rule == "average" else {}
+        yield {**_head(arm, rule, "all"), **row(hidden, full, floor, rule), **counted, **tests}
+    if valid and len(valid) < len({*hidden, *full}):
+        mine, theirs = ({task: tasks[task] for task in valid} for tasks in (hidden, full))
+        counts = {"tasks": len(valid), "hidden": _sessions(mine), "known": _sessions(theirs)}
+        yield {**_head(arm, "average", "profiles"), **row(mine, theirs, {}, "average"), **counts}
+
+
+def _head(arm: Arm, rule: str, scope: str) -> Row:
+    return {"player": arm.title, "setup": arm.how, "rule": rule, "scope": scope, "source": "ours"}
+
+
+def _counts(arm: Arm, hidden: Tasks, full: Tasks, floor: Tasks) -> Row:
+    conditions = (hidden, full, floor)
+    results = [result for tasks in conditions for mine in tasks.values() for result in mine]
+    return {
+        "tasks": len({task for tasks in conditions for task in tasks}),
+        "hidden": _sessions(hidden) or None,
+        "known": _sessions(full) or None,
+        "floor_sessions": _sessions(floor) or None,
+        "invalid": sum(map(_invalid, results)),
+        "broken": sum(not result.metrics.get("finished") for result in results),
+        "ungraded": arm.ungraded or None,
+    }
+
+
+def _sessions(tasks: Tasks) -> int:
+    return sum(map(len, tasks.values()))
+
+
+def _invalid(result: Result) -> int:
+    return sum(vote["invalid"] for vote in (result.metrics.get("votes") or {}).values() if vote)
+
+
+def _tests(hidden: Tasks, full: Tasks) -> Row:
+    """Fisher's p of the gain and of the gap, each on all the votes there are."""
+    mine, theirs = ([result for some in tasks.values() for result in some] for tasks in (hidden, full))
+    return {
+        "p_gain": fisher((mine, "after"), (mine, "before")),
+        "p_gap": fisher((mine, "after"), (theirs, "before")),
+    }
+
+
+def _correlation(rows: Sequence[Row]) -> Iterator[str]:
+    """Whether who decides well alone decides well together, over three players or more (rulings, 3.16)."""
+    pairs: list[tuple[float, float]] = [
+        (one["full"], one["post"])
+        for one in rows
+        if one["rule"] == "average"
+        and one["scope"] == "all"
+        and isinstance(one["full"], float)
+        and isinstance(one["post"], float)
+    ]
+    rho = rank_correlation([full for full, _ in pairs], [post for _, post in pairs]) if len(pairs) > 2 else None
+    if rho is not None:
+        yield f"Yfull and Ypost over {len(pairs)} rows: Spearman's rho {rho:+.2f}"
+
+
+def _ranges() -> str:
+    theirs = numbers()["study2"]
+    parts = (f"{name} {low:.3f}..{high:.3f}" for name, (low, high) in theirs["ranges"].items())
+    return f"published: over its {theirs['models']} models, {', '.join(parts)}"

@@ -1,0 +1,99 @@
+"""Who played, over all conditions: runs of one player that differ in nothing but the condition stand in one row.
+
+1. An arm is a setup without its condition. Ypre and Ypost are of its sessions in `hidden`, Yfull of those in `full`, the floor
+   of those in `shared_only`; no session is in two of them.
+2. A session is one graded episode. One that broke off before a vote has no such vote, which counts as wrong for every seat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.records import Result
+from harness.report.evidence import Evidence, Group
+from harness.report.models import ModelEntry
+
+CONDITIONS = ("hidden", "full", "shared_only")
+RULES = ("average", "majority")
+"""How a session's votes make one figure (specification, 1.3): the share of right ones, or whether more than half are."""
+
+Tasks = Mapping[str, Sequence[Result]]
+"""The sessions of each task."""
+
+
+@dataclass
+class Arm:
+    """One player under one set-up, in every condition that it was played in."""
+
+    title: str
+    setup: str
+    """What is not the default, the condition and the variant left out."""
+
+    variant: str
+    entry: ModelEntry | None
+    fine: tuple[str, ...]
+    groups: list[Group] = field(default_factory=list)
+
+    @property
+    def how(self) -> str | None:
+        """The set-up with its variant, as a cell; None for the default."""
+        return (
+            ", ".join(part for part in (self.setup, f"variant={self.variant}" if self.variant != "none" else "") if part)
+            or None
+        )
+
+    def tasks(self, condition: str) -> dict[str, list[Result]]:
+        """The sessions of each task in one condition."""
+        found: dict[str, list[Result]] = {}
+        for group in self.groups:
+            for result in group.graded:
+                if condition_of(result) == condition:
+                    found.setdefault(result.task_id, []).append(result)
+        return found
+
+    @property
+    def ungraded(self) -> int:
+        """Episodes that failed by no fault of the player, over all conditions."""
+        return sum(len(group.ungraded) for group in self.groups)
+
+
+def arms(evidence: Evidence) -> list[Arm]:
+    """The arms of a report, in the order in which they were read."""
+    found: dict[tuple[Any, ...], Arm] = {}
+    for group in evidence.played:
+        setup = group.setup
+        how = [word for word in setup.how if not word.startswith(("condition=", "variant="))]
+        variant = next((word.removeprefix("variant=") for word in setup.how if word.startswith("variant=")), "none")
+        key = (setup.agent, setup.model, tuple(how), variant, setup.fine)
+        arm = found.setdefault(key, Arm(group.title, ", ".join(how), variant, group.entry, setup.fine))
+        arm.groups.append(group)
+    _tell_apart(list(found.values()))
+    return list(found.values())
+
+
+def condition_of(result: Result) -> str:
+    """The condition of a session, as its verdict has it; of one without a session, as it was asked for."""
+    return str(result.metrics.get("condition") or result.options.get("condition", CONDITIONS[0]))
+
+
+def accuracy(result: Result, when: str, rule: str) -> float:
+    """A session's accuracy `before` or `after` the talk by the `average` or `majority` rule, 0 to 1; 0 without such a vote."""
+    vote = (result.metrics.get("votes") or {}).get(when)
+    return float(vote[rule]) if vote else 0.0
+
+
+def votes(result: Result, when: str) -> tuple[int, int]:
+    """Right and wrong votes `before` or `after` the talk; seats whose vote was never held are wrong."""
+    seats = len(result.metrics.get("seats") or ())
+    right = round(accuracy(result, when, "average") * seats)
+    return right, seats - right
+
+
+def _tell_apart(found: Sequence[Arm]) -> None:
+    """Arms that would read alike carry their fine print."""
+    names = [(arm.title, arm.setup, arm.variant) for arm in found]
+    for arm, name in zip(found, names, strict=True):
+        if names.count(name) > 1:
+            arm.setup = ", ".join(part for part in (arm.setup, *arm.fine) if part)

@@ -1,0 +1,134 @@
+"""The paper's figures of one arm: Ypre, Ypost, Yfull, and what follows from them (section 3; specification, 1.3).
+
+1. A figure is the mean over tasks of the mean over sessions: a task counts once, however often it was played.
+2. gain = Ypost - Ypre. gap = Ypost - Yfull, recovered = (Ypost - Ypre) / (Yfull - Ypre) and the flag compare conditions, so
+   they are of the tasks that were played in both; recovered is None where the denominator is at most 0.05.
+3. Strong collective reasoning: Yfull > 0.8, and gain > 0.4 (Yfull - Ypre).
+4. A task is a hidden profile for a player where Ypre <= 0.2 and Yfull >= 0.8: alone it goes wrong, with everything it is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from harness.families.hidden_profile.arms import Tasks, accuracy, votes
+from harness.families.hidden_profile.bootstrap import Cell, enough, interval, replicates
+from harness.records import Result
+from harness.report.statistics import rate_interval, scipy_stats
+from harness.report.table import Value
+
+STRONG_FULL, STRONG_SHARE = 0.8, 0.4
+HOLDS_BEFORE, HOLDS_FULL = 0.2, 0.8
+_SMALLEST = 0.05
+"""A way from Ypre to Yfull that is shorter than this is no way to have come a part of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Means over tasks; None where a condition was not played."""
+
+    pre: float | None
+    post: float | None
+    full: float | None
+
+
+def figures(hidden: Tasks, full: Tasks, rule: str) -> Figures:
+    """Ypre and Ypost of the hidden sessions, Yfull of the full ones."""
+    return Figures(_mean(hidden, "before", rule), _mean(hidden, "after", rule), _mean(full, "before", rule))
+
+
+def row(hidden: Tasks, full: Tasks, floor: Tasks, rule: str) -> dict[str, Value]:
+    """All figures of one arm by one rule, with their intervals, by column of the table `accuracy`."""
+    shown = figures(hidden, full, rule)
+    both = [task for task in hidden if task in full]
+    paired = figures({task: hidden[task] for task in both}, {task: full[task] for task in both}, rule)
+    return {
+        "pre": shown.pre,
+        "post": shown.post,
+        "full": shown.full,
+        "full_post": _mean(full, "after", rule),
+        "floor": _mean(floor, "before", rule),
+        "gain": _less(shown.post, shown.pre),
+        "gap": _less(paired.post, paired.full),
+        "recovered": recovered(paired),
+        "strong": strong(paired),
+        **_intervals(hidden, full, both, rule),
+        **(_wilson(hidden) if rule == "majority" else {}),
+    }
+
+
+def recovered(found: Figures) -> float | None:
+    """The part of the way from Ypre to Yfull that talking went; None where there is no way to speak of."""
+    if found.pre is None or found.post is None or found.full is None or _beyond(_SMALLEST, found.full - found.pre) <= 0:
+        return None
+    return (found.post - found.pre) / (found.full - found.pre)
+
+
+def strong(found: Figures) -> bool | None:
+    """Whether this is strong collective reasoning as the paper defines it; None where a condition was not played."""
+    if found.pre is None or found.post is None or found.full is None:
+        return None
+    gain, way = found.post - found.pre, found.full - found.pre
+    return _beyond(STRONG_FULL, found.full) > 0 and _beyond(STRONG_SHARE * way, gain) > 0
+
+
+def holds(hidden: Sequence[Result], full: Sequence[Result]) -> bool:
+    """Whether a task is a hidden profile for the player of these sessions (rulings, 3.14), by the average rule."""
+    alone, informed = (fmean(accuracy(result, "before", "average") for result in mine) for mine in (hidden, full))
+    return _beyond(HOLDS_BEFORE, alone) <= 0 <= _beyond(HOLDS_FULL, informed)
+
+
+def fisher(first: tuple[Iterable[Result], str], second: tuple[Iterable[Result], str]) -> float | None:
+    """The paper's p: Fisher's exact test on two piles of votes as if they were independent; each is sessions and which vote."""
+    piles = [[votes(result, when) for result in sessions] for sessions, when in (first, second)]
+    table = [[sum(right for right, _ in pile), sum(wrong for _, wrong in pile)] for pile in piles]
+    if not all(map(sum, table)):
+        return None
+    return float(scipy_stats().fisher_exact(table).pvalue)
+
+
+def _beyond(bound: float, value: float) -> float:
+    """How far a value lies above a bound; a mean of thirds that should be the bound is the bound."""
+    return round(value - bound, 9)
+
+
+def _mean(tasks: Tasks, when: str, rule: str) -> float | None:
+    if not tasks:
+        return None
+    return fmean(fmean(accuracy(result, when, rule) for result in mine) for mine in tasks.values())
+
+
+def _less(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first - second
+
+
+def _sessions(mine: Sequence[Result], rule: str) -> list[list[float]]:
+    return [[accuracy(result, when, rule) for when in ("before", "after")] for result in mine]
+
+
+def _intervals(hidden: Tasks, full: Tasks, both: Sequence[str], rule: str) -> Mapping[str, Value]:
+    """Bootstrap intervals; those of a condition from all its tasks, those between conditions from the tasks of both."""
+    found: dict[str, Value] = {}
+    alone: list[Cell] = [[_sessions(mine, rule)] for mine in hidden.values()]
+    if alone and enough(alone):
+        (drawn,) = replicates(alone)
+        pre, post = drawn.T
+        found |= {"pre_interval": interval(pre), "post_interval": interval(post), "gain_interval": interval(post - pre)}
+    known: list[Cell] = [[_sessions(mine, rule)] for mine in full.values()]
+    if known and enough(known):
+        (drawn,) = replicates(known)
+        found["full_interval"] = interval(drawn[:, 0])
+    paired: list[Cell] = [[_sessions(hidden[task], rule), _sessions(full[task], rule)] for task in both]
+    if paired and enough(paired):
+        ours, theirs = replicates(paired)
+        found["gap_interval"] = interval(ours[:, 1] - theirs[:, 0])
+    return found
+
+
+def _wilson(hidden: Tasks) -> Mapping[str, Value]:
+    """Under the majority rule a session is right or wrong, so its rate has a Wilson interval, clustered by task."""
+    return {
+        "post_wilson": rate_interval([[accuracy(one, "after", "majority") > 0 for one in mine] for mine in hidden.values()])
+    }

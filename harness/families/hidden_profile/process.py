@@ -1,0 +1,174 @@
+"""What went on between the two votes: pooling, uptake, consensus, giving way, biases, and where accuracy was lost.
+
+1. One row a player, set-up and condition. Each measure is the mean over tasks of the mean over the sessions that have it; the
+   rates of moves pool all their opportunities. What no session has is left blank: proofs need a certificate, stances need the
+   structured track (specification, 1.4).
+2. A second table has the rounds after which all first stood for one option, and what they had said by then (rulings, 3.15).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from statistics import fmean, median
+from typing import Any
+
+from harness.families.hidden_profile.arms import CONDITIONS, Arm, arms
+from harness.families.hidden_profile.published import MARK, numbers, source
+from harness.records import Result
+from harness.report.evidence import Evidence
+from harness.report.table import Column, Row, Table, Value
+
+MEANS: dict[str, tuple[str, ...]] = {
+    "integration": ("integration",),
+    "decisive": ("integration_decisive",),
+    "uptake": ("uptake",),
+    "sib": ("bias", "sib"),
+    "sib_excess": ("bias", "sib_excess"),
+    "repetition": ("bias", "repetition"),
+    "grounded": ("losses", "grounded"),
+    "lucky": ("losses", "lucky"),
+    "pooling": ("losses", "pooling"),
+    "listening": ("losses", "listening"),
+    "messages": ("messages",),
+    "consensus_messages": ("consensus", "messages"),
+}
+"""Column -> where a verdict's metrics have it."""
+
+MOVES = ("conformity", "informed", "brave")
+
+_HEAD = (
+    Column("player", "Player"),
+    Column("setup", "Set-up"),
+    Column("condition", "Condition"),
+    Column("tasks", "Tasks"),
+    Column("sessions", "Sessions"),
+)
+_PROCESS = (
+    *_HEAD,
+    Column("integration", "Integr. %", "percent"),
+    Column("decisive", "Decisive %", "percent"),
+    Column("uptake", "Uptake %", "percent"),
+    Column("grounded", "Grounded %", "percent"),
+    Column("lucky", "Lucky %", "percent"),
+    Column("pooling", "Pooling loss %", "percent"),
+    Column("listening", "Listening loss %", "percent"),
+    Column("sib", "SIB", "signed"),
+    Column("sib_excess", "SIB - null", "signed"),
+    Column("repetition", "Repetition", "signed"),
+    Column("conformity", "Conformity", "tally"),
+    Column("informed", "Informed", "tally"),
+    Column("brave", "Brave holds", "tally"),
+    Column("messages", "Messages", "rate"),
+    Column("source", "Source", shown=False),
+)
+_CONSENSUS = (
+    *_HEAD,
+    Column("reached", "Reached", "tally"),
+    Column("early", "Within 2 rounds", "tally"),
+    Column("median", "Median round", "rate"),
+    Column("right", "Right", "tally"),
+    Column("premature", "Premature", "tally"),
+    Column("consensus_messages", "Messages by then", "rate"),
+    Column("rounds", "Round: sessions"),
+)
+_EARLY = 2
+"""The rounds within which the paper's groups often agreed."""
+
+_NOTES = (
+    "integration: private facts that came to light; decisive: those the proof needs; uptake: told ones repeated by non-holders",
+    "1 - Ypost = pooling loss - lucky + listening loss: could not know, did not know and was right, could know and was wrong",
+    "SIB: shared against private facts mentioned, -1 to 1, beside what sampling alone would give",
+    "moves: times a seat gave way to a majority with nothing new, with a new fact, and held out rightly, of its opportunities",
+)
+
+
+def tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """The table of measures, and that of consensus where stances were taken; none without graded sessions."""
+    played = [(arm, condition) for arm in arms(evidence) for condition in CONDITIONS if arm.tasks(condition)]
+    rows = [_measured(arm, condition) for arm, condition in played]
+    agreed = [row for arm, condition in played if (row := _agreed(arm, condition))]
+    notes = list(_NOTES)
+    if published and rows:
+        people = next(row for row in numbers()["study1"] if row["player"] == "people")
+        rows.append({"player": "people", "messages": people["messages"], "sessions": people["hidden"], "source": MARK})
+        notes.append(source(f"messages of people, section 4.3.1, {people['hidden']} ({people['unit']})"))
+    found = [Table("process", "Between the votes, hidden-profile", _PROCESS, tuple(rows), tuple(notes))] if rows else []
+    note = (
+        "the first round after which every seat last stood for one option; premature: a fact that the proof needs was missing"
+    )
+    return found + (
+        [Table("consensus", "First consensus, hidden-profile", _CONSENSUS, tuple(agreed), (note,))] if agreed else []
+    )
+
+
+def value(result: Result, path: Sequence[str]) -> Any:
+    """What a verdict's metrics have at a path; None where there is nothing."""
+    found: Any = result.metrics
+    for name in path:
+        found = (found or {}).get(name)
+    return found
+
+
+def _head(arm: Arm, condition: str) -> dict[str, Value]:
+    tasks = arm.tasks(condition)
+    sessions = sum(map(len, tasks.values()))
+    return {"player": arm.title, "setup": arm.how, "condition": condition, "tasks": len(tasks), "sessions": sessions}
+
+
+def _measured(arm: Arm, condition: str) -> Row:
+    results = [result for mine in arm.tasks(condition).values() for result in mine]
+    return {
+        **_head(arm, condition),
+        **{column: _mean(arm, condition, path) for column, path in MEANS.items() if column != "consensus_messages"},
+        **{kind: _taken(results, kind) for kind in MOVES},
+        "source": "ours",
+    }
+
+
+def _mean(arm: Arm, condition: str, path: Sequence[str]) -> float | None:
+    means = [
+        fmean(known)
+        for mine in arm.tasks(condition).values()
+        if (known := [found for result in mine if (found := value(result, path)) is not None])
+    ]
+    return fmean(means) if means else None
+
+
+def _taken(results: Sequence[Result], kind: str) -> tuple[int, float] | None:
+    """How often a kind of move was made, and of how many opportunities; None where there were none."""
+    moves = [found for result in results if (found := value(result, ("moves", kind)))]
+    taken, chances = (sum(move[part] for move in moves) for part in ("taken", "opportunities"))
+    return (taken, taken / chances) if chances else None
+
+
+def _agreed(arm: Arm, condition: str) -> Row | None:
+    """When the sessions of a structured track first agreed; None where stances were not taken."""
+    found = [
+        agreed
+        for mine in arm.tasks(condition).values()
+        for result in mine
+        if (agreed := value(result, ("consensus",))) is not None
+    ]
+    if not found:
+        return None
+    rounds = sorted(one["round"] for one in found if one["round"] is not None)
+    counted = Counter(rounds)
+    return {
+        **_head(arm, condition),
+        "sessions": len(found),
+        "reached": (len(rounds), len(rounds) / len(found)),
+        "early": (sum(number <= _EARLY for number in rounds), sum(number <= _EARLY for number in rounds) / len(found)),
+        "median": float(median(rounds)) if rounds else None,
+        **dict(_shares(found)),
+        "consensus_messages": _mean(arm, condition, MEANS["consensus_messages"]),
+        "rounds": ", ".join(f"{number}: {counted[number]}" for number in sorted(counted)) or None,
+    }
+
+
+def _shares(found: Sequence[Any]) -> Iterator[tuple[str, tuple[int, float]]]:
+    """Of the sessions that agreed, those that agreed on the key, and those that did so too soon."""
+    for name in ("right", "premature"):
+        known = [one[name] for one in found if one["round"] is not None and one[name] is not None]
+        if known:
+            yield name, (sum(known), sum(known) / len(known))

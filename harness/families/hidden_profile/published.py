@@ -1,0 +1,54 @@
+"""The paper's own numbers, from published.toml: always marked as published, never ranked against ours.
+
+They were measured on the authors' tasks, most of them generated and none proved; the human lines stand for people on three.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from harness.report.table import Row
+
+PATH = Path(__file__).with_name("published.toml")
+MARK = "published"
+
+
+@cache
+def numbers() -> Mapping[str, Any]:
+    """The whole file."""
+    return tomllib.loads(PATH.read_text(encoding="utf-8"))
+
+
+def accuracy_rows() -> Iterator[Row]:
+    """People and GPT-4.1 on three tasks (study 1), then what the text prints of Figure 4 (study 2); average rule."""
+    studies = [(row, f"{MARK}, study 1") for row in numbers()["study1"]]
+    second = numbers()["study2"]
+    studies += [({**{name: second[name] for name in ("tasks", "hidden", "known")}, **row}, MARK) for row in second["rows"]]
+    for row, mark in studies:
+        shown = {name: value for name, value in row.items() if name not in {"unit", "p", "messages"}}
+        yield {"rule": "average", "scope": "all", **shown, "source": mark}
+
+
+def variant_rows() -> list[Row]:
+    """Tables A1 and A2, one row a variant."""
+    theirs = numbers()["variants"]
+    base = {"player": theirs["player"], "tasks": theirs["tasks"], "sessions": theirs["sessions"], "source": MARK}
+    return [{**base, **row} for row in theirs["rows"]]
+
+
+def people() -> str:
+    """The human reference, in a line: what was measured, of how many, and where it is from."""
+    row = next(row for row in numbers()["study1"] if row["player"] == "people")
+    return (
+        f"{MARK}: people on {row['tasks']} tasks of the paper, {row['hidden']} ({row['unit']}): {row['post']:.3f} after it, "
+        f"{row['full']:.3f} with full information (p = {row['p']:.3f}), {row['messages']} messages a group"
+    )
+
+
+def source(place: str) -> str:
+    """Where published numbers come from, for a note under a table."""
+    return f"{MARK}: {place} of {numbers()['source']}; the authors' tasks, prompts and sessions"

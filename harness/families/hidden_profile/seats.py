@@ -1,0 +1,180 @@
+"""Scripted seats with known results (specification, 2.5), live: each sits at one seat of a session and plays the Turn protocol.
+
+1. A seat reads the scenario for its rules and weights, which the brief tells people too. What it acts on is its own hand, found
+   in its own rules, and what the others said in its own turns. The policies are those of `oracles.hidden_profile.groups`.
+2. Players: `pool`, `silent`, `shared`, `conform`, `contra`, `liar`; `coin:Q` pools with chance Q; `withhold:P` and `one_liar:P`
+   pool, but for person P, who is silent or lies. Alone, `coin` means coin:0.5, and the others mean person 1.
+3. Persons are the hands that the scenario was written with, from 1: the deal says at which seat each sits, and a seat knows
+   its person by its hand. Where hands are alike (`full`, `shared_only`) the seat's own number stands for it.
+4. A coin is the SHA-256 of task, seat and hand in the order shown: a seat learns no seed, yet another seed shows other orders,
+   so it throws other coins. A seat that pools at some Q pools at every higher one.
+5. A seat says the facts in their own words, then where it stands; on the structured track it cites them too. An abstention is
+   a vote for nothing, and counts as invalid.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+from harness.agents.seats import Maker
+from harness.agents.turns import Turn as OpenTurn
+from harness.errors import UsageError
+from harness.families.hidden_profile.hands import UNDECIDED, Ear, leaning, messages, read_hand
+from harness.registry import Task
+from oracles.hidden_profile.groups import POLICIES, Policy, Turn, View
+from worlds.hidden_profile.rules.scenario import Scenario, read_scenario
+from worlds.hidden_profile.rules.worlds import Table, tabulate
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """What decides which policy a seat follows."""
+
+    task_id: str
+    agents: int
+    seat: int
+    """From 0."""
+
+    person: int
+    """From 1."""
+
+    hand: tuple[str, ...]
+
+
+Choice = Callable[[Sitting], Policy]
+
+
+class ScriptedSeat:
+    """One seat that follows a policy; its hand maps facts to handles, "" where there are none."""
+
+    def __init__(self, table: Table, policy: Policy, seat: int, hand: Mapping[str, str], *, structured: bool) -> None:
+        self._policy, self._structured, self._handles = policy, structured, hand
+        self._ear = Ear(table.scenario)
+        self.view = View(table, seat + 1, tuple(hand))
+
+    def reply(self, turn: OpenTurn) -> str:
+        """The reply to a turn: words, or a ballot."""
+        self._listen(turn)
+        if turn["phase"] == "DISCUSSION":
+            return self._speak(turn["round"])
+        vote = self._policy.before if turn["phase"] == "PRE_VOTE" else self._policy.vote
+        return json.dumps({"vote": vote(self.view), "rationale": ""})
+
+    def _listen(self, turn: OpenTurn) -> None:
+        for person, text in messages(turn["text"]):
+            if person != self.view.seat:
+                heard = self._ear.hear(text)
+                self._remember(Turn(turn["round"], person, heard.told, heard.stance))
+
+    def _speak(self, number: int) -> str:
+        turn = self._policy.speak(self.view, number)
+        self._remember(turn)
+        facts = self.view.table.scenario.by_id
+        stance = leaning(turn.stance) if turn.stance else UNDECIDED
+        text = " ".join((*(facts[fact].text for fact in turn.told), stance))
+        if not self._structured:
+            return text
+        return json.dumps({"text": text, "cites": [self._handles[fact] for fact in turn.told], "stance": turn.stance})
+
+    def _remember(self, turn: Turn) -> None:
+        old = self.view
+        self.view = View(old.table, old.seat, old.hand, (*old.turns, turn))
+
+
+def sit(choose: Choice, task: Task, seat: int, session: Mapping[str, Any]) -> ScriptedSeat:
+    """Sit down with the policy chosen for this seat; raises UsageError for a task without a scenario that can be played so."""
+    table = _table_of(task)
+    (system,) = (row["system"] for row in session["seats"] if row["seat"] == seat)
+    hand = read_hand(table.scenario, system)
+    person = _person(table.scenario, frozenset(hand), seat)
+    policy = choose(Sitting(task.task_id, table.scenario.agents, seat, person, tuple(hand)))
+    return ScriptedSeat(table, policy, seat, hand, structured=session["public"]["track"] == "structured")
+
+
+class Players(Mapping[str, Maker]):
+    """The seat players by name; those with a number after a colon are here too, and are not listed."""
+
+    def __getitem__(self, name: str) -> Maker:
+        kind, colon, value = name.partition(":")
+        if colon:
+            return partial(sit, _KINDS[kind](value))
+        return partial(sit, _LISTED[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_LISTED)
+
+    def __len__(self) -> int:
+        return len(_LISTED)
+
+
+def heads(sitting: Sitting, q: Fraction) -> bool:
+    """The throw of a seat's coin that shows heads with chance q, the same whenever it is thrown."""
+    digest = hashlib.sha256(json.dumps([sitting.task_id, sitting.seat, *sitting.hand]).encode()).digest()
+    return int.from_bytes(digest[:8], "big") < q * 2**64
+
+
+def _always(policy: Policy) -> Choice:
+    return lambda sitting: policy
+
+
+def _coin(value: str) -> Choice:
+    """Raises KeyError for what is no chance."""
+    if not re.fullmatch(r"0|1|[01]?\.\d{1,12}", value) or (q := Fraction(value)) > 1:
+        raise KeyError(f"coin:{value}")
+    return lambda sitting: POLICIES["pool" if heads(sitting, q) else "silent"]
+
+
+def _odd_one(name: str, value: str) -> Choice:
+    """One person follows another policy than the rest, who pool; raises KeyError for what is no person's number."""
+    if not re.fullmatch(r"[1-9]\d?", value):
+        raise KeyError(value)
+
+    def choose(sitting: Sitting) -> Policy:
+        if int(value) > sitting.agents:
+            raise UsageError(f"{sitting.task_id} has {sitting.agents} persons, and none is {value}")
+        return POLICIES[name if sitting.person == int(value) else "pool"]
+
+    return choose
+
+
+_KINDS: dict[str, Callable[[str], Choice]] = {
+    "coin": _coin,
+    "withhold": partial(_odd_one, "silent"),
+    "one_liar": partial(_odd_one, "liar"),
+}
+_LISTED: dict[str, Choice] = {
+    **{name: _always(policy) for name, policy in POLICIES.items()},
+    "coin": _coin(".5"),
+    "withhold": _odd_one("silent", "1"),
+    "one_liar": _odd_one("liar", "1"),
+}
+
+PLAYERS: Mapping[str, Maker] = Players()
+
+
+def _person(scenario: Scenario, hand: frozenset[str], seat: int) -> int:
+    """Whose hand this is, if it is one person's only; else the seat's own number."""
+    own = hand.difference(scenario.of_scope("shared"))
+    same = [person for person in scenario.seats if own == frozenset(scenario.hand(person))]
+    return same[0] if len(same) == 1 else seat + 1
+
+
+def _table_of(task: Task) -> Table:
+    path = task.world_folder / "scenario.json"
+    try:
+        return _tabulated(read_scenario(path).to_json())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{task.task_id} has nothing for scripted seats to play: {error}") from None
+
+
+@lru_cache(maxsize=128)
+def _tabulated(text: str) -> Table:
+    """Tables are slow to make and read by every seat of every session."""
+    return tabulate(Scenario.model_validate_json(text))

@@ -1,0 +1,114 @@
+"""Guessers that look at words and understand nothing: if one of them finds keys, the texts give keys away.
+
+Each is a function from what a seat can read to the options it cannot choose between; its score is the key's share of them, so
+that no order of the file decides. They read imported prose as well as ours (specification, 2.4, C8).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from worlds.hidden_profile.rules.hearing import fold
+from worlds.hidden_profile.rules.scenario import Scenario
+
+_NEGATIVE = """
+    no not never none nobody nothing nowhere neither nor without cannot failed fails fail failing broken broke late delayed
+    slow closed shut locked lost missing wrong bad worse worst poor weak risk risky danger dangerous unsafe damaged damage leak
+    leaks leaking cracked expensive dear dearer dearest costly narrow noisy dirty ill sick old refused refuses cancelled
+    complaint complaints problem problems trouble difficult hard unable short shortage spoiled stuck worn"""
+NEGATIVE = frozenset(_NEGATIVE.split())
+"""Words that speak against something, and what ends in n't besides."""
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a seat can read: the options in the order shown, and every text before it."""
+
+    options: tuple[tuple[str, str], ...]
+    """Id and label."""
+
+    texts: tuple[str, ...]
+
+
+Guesser = Callable[[Reading], tuple[str, ...]]
+
+
+def reading(scenario: Scenario, facts: Iterable[str]) -> Reading:
+    """What a seat reads that is given these facts: the brief and their texts."""
+    texts = (scenario.brief, *(scenario.by_id[fact].text for fact in facts))
+    return Reading(tuple((option.id, option.label) for option in scenario.options), texts)
+
+
+def always_last(seen: Reading) -> tuple[str, ...]:
+    """The option that is shown last."""
+    return (seen.options[-1][0],)
+
+
+def longest(seen: Reading) -> tuple[str, ...]:
+    """The option with the longest label."""
+    return _top({option: len(label) for option, label in seen.options})
+
+
+def most_mentioned(seen: Reading) -> tuple[str, ...]:
+    """The option that most sentences name."""
+    return _top({option: len(sentences) for option, sentences in _naming(seen).items()})
+
+
+def fewest_negative(seen: Reading) -> tuple[str, ...]:
+    """The option that is named in company of the fewest negative words, however often it is named."""
+    return _top({option: -sum(map(_negative, sentences)) for option, sentences in _naming(seen).items()})
+
+
+def longest_texts(seen: Reading) -> tuple[str, ...]:
+    """The option whose sentences have most words."""
+    return _top({option: sum(len(words(one)) for one in sentences) for option, sentences in _naming(seen).items()})
+
+
+GUESSERS: dict[str, Guesser] = {
+    "always-last": always_last,
+    "most-mentioned": most_mentioned,
+    "fewest-negative": fewest_negative,
+    "longest": longest,
+    "longest-texts": longest_texts,
+}
+"""Guessers by name."""
+
+
+def share(guess: tuple[str, ...], key: str) -> Fraction:
+    """The chance that a guesser which picks blindly among its options picks the key."""
+    return Fraction(key in guess, len(guess))
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, folded."""
+    return _WORD.findall(fold(text))
+
+
+def _negative(sentence: str) -> int:
+    return sum(word in NEGATIVE or word.endswith("n't") for word in words(sentence))
+
+
+def _naming(seen: Reading) -> dict[str, list[str]]:
+    """The sentences that name each option: by a word of its label that no other label has, or by the label if there is none."""
+    labels = {option: set(words(label)) for option, label in seen.options}
+    uses = Counter(word for label in labels.values() for word in label)
+    own = {option: {word for word in label if uses[word] == 1 and len(word) > 2} for option, label in labels.items()}
+    sentences = [one for text in seen.texts for one in _SENTENCE.split(text)]
+    return {
+        option: [
+            one for one in sentences if own[option].intersection(words(one)) or (not own[option] and fold(label) in fold(one))
+        ]
+        for option, label in seen.options
+    }
+
+
+def _top(points: dict[str, int]) -> tuple[str, ...]:
+    best = max(points.values())
+    return tuple(option for option, value in points.items() if value == best)

@@ -1,0 +1,119 @@
+"""A session of scripted seats without any of the machinery: deal, vote, talk in rounds, vote; then what it came to.
+
+This is the reference for live runs: the same seats through the Turn protocol must come to the same figures, to the last digit.
+Seats speak in the same order in every round and each hears all that was said. Seats here are those of the file; a deal that
+gives their hands to other persons is an `order` in which they speak (specification, 1.2 and 2.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from oracles.hidden_profile.groups import Policy, Turn, View
+from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.scores import entails
+from worlds.hidden_profile.rules.worlds import Table
+
+Condition = Literal["hidden", "full", "shared_only"]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a session came to; votes are by seat in order, None where a seat abstains."""
+
+    before: tuple[str | None, ...]
+    after: tuple[str | None, ...]
+    turns: tuple[Turn, ...]
+    average: Fraction
+    """The share of seats whose last vote is the key."""
+
+    majority: bool
+    """Whether more than half of them are."""
+
+    grounded: Fraction
+    """The share of seats that voted the key and whose known facts entail it."""
+
+    integration: Fraction | None
+    """The share of private facts that were told; None where there are none."""
+
+    first_consensus: int | None
+    """The first round after which all seats last stood for one option."""
+
+
+def hands(scenario: Scenario, condition: Condition = "hidden") -> tuple[tuple[str, ...], ...]:
+    """What each seat is dealt: the shared facts, and its own, everybody's, or none."""
+    shared = scenario.of_scope("shared")
+    if condition == "full":
+        rest = tuple(fact.id for fact in scenario.facts if fact.scope != "shared")
+        return ((*shared, *rest),) * scenario.agents
+    if condition == "shared_only":
+        return (shared,) * scenario.agents
+    return tuple((*shared, *scenario.hand(seat)) for seat in scenario.seats)
+
+
+def play(
+    table: Table,
+    policies: Sequence[Policy],
+    rounds: int = 3,
+    condition: Condition = "hidden",
+    order: Sequence[int] = (),
+) -> Session:
+    """Play a session.
+
+    Args:
+        table: the worlds of the scenario.
+        policies: for each seat of the file, 1 to N.
+        rounds: how often everybody speaks.
+        condition: what is dealt.
+        order: the seats of the file in the order in which they speak; 1 to N where none is given.
+
+    Raises:
+        ValueError: there is not one policy for each seat, or `order` does not have each seat once.
+    """
+    scenario = table.scenario
+    order = order or scenario.seats
+    if sorted(order) != list(scenario.seats):
+        raise ValueError(f"an order of {scenario.agents} seats has each of them once, not {list(order)}")
+    if len(policies) != scenario.agents:
+        raise ValueError(f"{len(policies)} policies for {scenario.agents} seats")
+    dealt = [View(table, seat, hand) for seat, hand in zip(scenario.seats, hands(scenario, condition), strict=True)]
+    before = tuple(policy.before(view) for policy, view in zip(policies, dealt, strict=True))
+    turns: list[Turn] = []
+    consensus = None
+    for number in range(1, rounds + 1):
+        for seat in order:
+            view = View(table, seat, dealt[seat - 1].hand, tuple(turns))
+            turns.append(policies[seat - 1].speak(view, number))
+        stances = {turn.stance for turn in turns[-scenario.agents :]}
+        if consensus is None and len(stances) == 1 and None not in stances:
+            consensus = number
+    views = [View(table, view.seat, view.hand, tuple(turns)) for view in dealt]
+    after = tuple(policy.vote(view) for policy, view in zip(policies, views, strict=True))
+    return _summary(scenario, views, before, after, consensus)
+
+
+def _summary(
+    scenario: Scenario,
+    views: list[View],
+    before: tuple[str | None, ...],
+    after: tuple[str | None, ...],
+    consensus: int | None,
+) -> Session:
+    turns = views[0].turns
+    right = [vote == scenario.key for vote in after]
+    grounded = [hit and entails(view.table, view.known) for hit, view in zip(right, views, strict=True)]
+    private = scenario.of_scope("private")
+    told = {fact for turn in turns for fact in turn.told}
+    return Session(
+        before,
+        after,
+        turns,
+        average=Fraction(sum(right), len(right)),
+        majority=2 * sum(right) > len(right),
+        grounded=Fraction(sum(grounded), len(right)),
+        integration=Fraction(len(told.intersection(private)), len(private)) if private else None,
+        first_consensus=consensus,
+    )

@@ -1,0 +1,219 @@
+"""Scripted groups: what they say, what they vote, and that formulas, enumeration and play come to the same figures."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from oracles.hidden_profile import expected
+from oracles.hidden_profile.certificate import GROUPS, certify
+from oracles.hidden_profile.groups import POLICIES, Turn, View, by_belief, coin, group
+from oracles.hidden_profile.prover import prove
+from oracles.hidden_profile.session import hands, play
+from tests.hidden_profile.film import ATTIC, BEACH, DOCUMENT, SCENARIO, WEDDING, changed, fact
+from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.scores import listener
+from worlds.hidden_profile.rules.worlds import tabulate
+
+TABLE = tabulate(SCENARIO)
+PROOF = prove(SCENARIO)
+GRADE_B = changed("s2", weights={WEDDING: -3})
+QUARTERS = [Fraction(quarter, 4) for quarter in range(5)]
+
+
+def one_each() -> Scenario:
+    """The scenario with four seats, one private fact each, so that the formulas of the specification apply."""
+    holders = {"u1": [1], "u2": [2], "u3": [3], "u4": [4]}
+    facts = [one | {"holders": holders.get(one["id"], one["holders"])} for one in DOCUMENT["facts"]]
+    facts.append(fact("n4", "noise", [4], "It rains.", cues=[["rains"]]))
+    return Scenario.model_validate(DOCUMENT | {"agents": 4, "facts": facts})
+
+
+KNOWN = {
+    "pool": (1, 1, 1, Fraction(1), 2),
+    "silent": (0, 0, 0, Fraction(0), 1),
+    "shared": (0, 0, 0, Fraction(0), 1),
+    "conform": (0, 0, 0, Fraction(0), 1),
+    "liar": (0, 0, 0, Fraction(0), 1),
+    "contra": (1, 1, 0, Fraction(0), 1),
+    "withhold": (Fraction(1, 4), 0, Fraction(1, 4), Fraction(3, 4), 1),
+    "one_liar": (0, 0, 0, Fraction(3, 4), 1),
+}
+"""Average, majority, grounded, integration, first consensus round of each group on a scenario of grade A."""
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_group_has_its_known_result(name: str) -> None:
+    """On grade A with one private fact a seat each group scores what the specification says, exactly."""
+    scenario = one_each()
+    table = tabulate(scenario)
+    session = play(table, group(name, 4))
+    average, majority, grounded, integration, consensus = KNOWN[name]
+
+    assert (session.average, session.majority, session.grounded) == (average, majority, grounded)
+    assert (session.integration, session.first_consensus) == (integration, consensus)
+    assert expected.formula(scenario, prove(scenario), name) == expected.Scores(average, majority, grounded)
+    assert expected.played(table, name) == expected.Scores(average, majority, grounded)
+
+
+def test_every_group_has_a_known_result() -> None:
+    """No group of a certificate is left out above."""
+    assert set(KNOWN) == set(GROUPS)
+
+
+@pytest.mark.parametrize("q", QUARTERS)
+def test_coin_by_formula_and_by_enumeration(q: Fraction) -> None:
+    """With one private fact a seat on grade A, the average is q to the N-1, the majority q to the N."""
+    scenario = one_each()
+
+    assert expected.coin(tabulate(scenario), q) == expected.Scores(q**3, q**4, q**3)
+    assert expected.coin_formula(scenario, prove(scenario), q) == expected.coin(tabulate(scenario), q)
+
+
+@pytest.mark.parametrize("q", QUARTERS)
+def test_coin_is_the_mean_of_its_sessions(q: Fraction) -> None:
+    """Playing every throw of the coins, weighted by its chance, gives the enumerated accuracies, on either grade."""
+    for scenario in (SCENARIO, GRADE_B):
+        table = tabulate(scenario)
+        average = majority = grounded = Fraction(0)
+        for throw in range(8):
+            heads = [bool(throw >> seat & 1) for seat in range(3)]
+            chance = q ** sum(heads) * (1 - q) ** (3 - sum(heads))
+            session = play(table, coin(heads))
+            average += chance * session.average
+            majority += chance * session.majority
+            grounded += chance * session.grounded
+
+        assert expected.coin(table, q) == expected.Scores(average, majority, grounded)
+
+
+def test_luck_shows_on_grade_b() -> None:
+    """On grade B some votes are right and not grounded, so accuracy exceeds grounded accuracy, which is one for all rules."""
+    table = tabulate(GRADE_B)
+    half = Fraction(1, 2)
+
+    assert expected.coin(table, half).average > expected.coin(table, half).grounded
+    assert expected.coin(table, half, listener).grounded == expected.coin(table, half).grounded
+    assert expected.coin_formula(GRADE_B, prove(GRADE_B), half) is None
+
+
+def test_formula_knows_overlap() -> None:
+    """A withholder whose facts others hold as well changes nothing, and its silence is no loss."""
+    scenario = changed("u1", holders=[1, 2])
+    scenario = Scenario.model_validate(
+        scenario.model_dump(by_alias=True)
+        | {"facts": [one.model_dump() | ({"holders": (1, 3)} if one.id == "u4" else {}) for one in scenario.facts]}
+    )
+    proof = prove(scenario)
+
+    assert proof.failed == ("C2b",), "seat 2 has the decoy's clause whole, which is why authors must not deal so"
+    assert expected.formula(scenario, proof, "withhold") is None
+    assert expected.played(tabulate(scenario), "withhold").average == 1
+
+
+def test_certificate_agrees_with_itself() -> None:
+    """A certificate compares each formula with play and enumeration as it is made, and says which figures a formula gave."""
+    certificate = certify(one_each())
+
+    assert certificate["groups"]["withhold"] == {
+        "average": 0.25,
+        "majority": 0.0,
+        "grounded": 0.25,
+        "by_formula": ["average", "majority", "grounded"],
+    }
+    assert certificate["coin"][4]["eliminator"]["average"] == float(Fraction(9, 10) ** 3)
+    assert certify(GRADE_B)["groups"]["withhold"]["by_formula"] == ["grounded"]
+
+
+def test_hands_by_condition() -> None:
+    """Full gives everybody everything, shared-only nobody anything of its own."""
+    everything = {one.id for one in SCENARIO.facts}
+
+    assert [set(hand) for hand in hands(SCENARIO, "full")] == [everything] * 3
+    assert hands(SCENARIO, "shared_only") == (("s1", "s2", "s3"),) * 3
+    assert hands(SCENARIO)[1] == ("s1", "s2", "s3", "u2", "n2")
+
+
+@pytest.mark.parametrize(("condition", "before"), [("full", ATTIC), ("hidden", BEACH), ("shared_only", BEACH)])
+def test_votes_before_the_talk_by_condition(condition: str, before: str) -> None:
+    """Who has all facts votes the key at once; one hand, or none, leads to the decoy."""
+    session = play(TABLE, group("silent", 3), 1, condition)  # type: ignore[arg-type]
+
+    assert session.before == (before,) * 3
+
+
+def test_pooler_tells_its_hand_once() -> None:
+    """A pooler tells clues and noise in round 1 and nothing after, and stands for what it then knows."""
+    session = play(TABLE, group("pool", 3), 2)
+
+    assert [turn.told for turn in session.turns] == [("u1", "u4", "n1"), ("u2", "n2"), ("u2", "u3", "n3"), (), (), ()]
+    assert [turn.stance for turn in session.turns] == [BEACH, WEDDING, ATTIC, ATTIC, ATTIC, ATTIC]
+
+
+def test_shared_talker_goes_round() -> None:
+    """It says one shared fact a round and begins again after the last."""
+    told = [turn.told for turn in play(TABLE, group("shared", 3), 4).turns if turn.seat == 1]
+
+    assert told == [("s1",), ("s2",), ("s3",), ("s1",)]
+
+
+@pytest.mark.parametrize(
+    ("stances", "adopted"),
+    [
+        ({}, BEACH),
+        ({2: WEDDING}, WEDDING),
+        ({2: WEDDING, 3: ATTIC}, WEDDING),
+        ({2: WEDDING, 3: BEACH}, BEACH),
+        ({1: ATTIC, 2: WEDDING, 3: ATTIC}, ATTIC),
+        ({2: None, 3: None}, BEACH),
+        ({2: None, 3: ATTIC}, ATTIC),
+    ],
+)
+def test_conformist_adopts_the_plurality(stances: dict[int, str | None], adopted: str) -> None:
+    """It takes what most others last stood for, its own on a tie, else the file's first of the tied; silence is no stance."""
+    turns = tuple(Turn(1, seat, (), stance) for seat, stance in stances.items())
+
+    assert POLICIES["conform"].vote(View(TABLE, 1, hands(SCENARIO)[0], turns)) == adopted
+
+
+def test_liar_flatters_its_favourite() -> None:
+    """A liar tells shared facts for its favourite, never its hand, and stands for it when all is known."""
+    session = play(TABLE, (POLICIES["pool"], POLICIES["liar"], POLICIES["pool"]))
+
+    assert {turn.told for turn in session.turns if turn.seat == 2} == {("s1",)}
+    assert session.after == (ATTIC, BEACH, ATTIC), "seat 3 holds what seat 2 keeps back"
+    assert session.first_consensus is None
+
+
+def test_ideal_listener_is_a_way_to_vote() -> None:
+    """A seat may vote by belief instead of by elimination."""
+    view = View(TABLE, 1, hands(SCENARIO, "full")[0])
+
+    assert by_belief(view) == ATTIC
+    assert by_belief(View(TABLE, 1, ("s1",))) == BEACH
+
+
+def test_wrong_number_of_policies() -> None:
+    """A session needs one policy a seat, and groups have names."""
+    with pytest.raises(ValueError, match="2 policies for 3 seats"):
+        play(TABLE, group("pool", 2))
+    with pytest.raises(KeyError):
+        group("shout", 3)
+    with pytest.raises(ValueError, match="each of them once"):
+        play(TABLE, group("pool", 3), order=[1, 1, 2])
+
+
+def test_order_decides_who_knows_first() -> None:
+    """Whoever speaks last among poolers knows everything in round 1; what they come to in the end is the same in any order."""
+    session = play(TABLE, group("pool", 3), 2, order=[3, 1, 2])
+
+    assert [(turn.seat, turn.stance) for turn in session.turns[:3]] == [(3, BEACH), (1, ATTIC), (2, ATTIC)]
+    assert session.after == (ATTIC, ATTIC, ATTIC)
+    assert play(TABLE, group("withhold", 3), order=[3, 2, 1]).first_consensus is None
+
+
+def test_guessing_is_one_in_k() -> None:
+    """A vote at random is right once in as many options."""
+    assert expected.guessing(SCENARIO) == Fraction(1, 3)
+    assert PROOF.certified

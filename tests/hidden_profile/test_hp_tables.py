@@ -1,0 +1,365 @@
+"""The tables of the hidden-profile family: sessions really played, and figures worked out by hand from a few votes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harness.agents.seats import SeatAgent
+from harness.authoring.hidden_profile.folders import write_task
+from harness.errors import UsageError
+from harness.families.hidden_profile import bootstrap, figures
+from harness.families.hidden_profile.arms import arms
+from harness.families.hidden_profile.figure import figure4
+from harness.families.hidden_profile.guessers import guessed
+from harness.families.hidden_profile.report import TABLES, report
+from harness.plan import Plan
+from harness.records import Result, RunFolder
+from harness.registry import Task, read_task
+from harness.report.evidence import Evidence, Group, gather
+from harness.report.runs import read_runs
+from harness.report.setups import Setup
+from harness.report.table import Table
+from harness.run import run_plan
+from harness.runtimes.inprocess import InProcessRuntime
+from tests.hidden_profile.film import SCENARIO, WEDDING, changed
+from worlds.core.chance import PUBLISHED_KEY, key_digest
+
+PLAYED: tuple[tuple[str, dict[str, str]], ...] = (
+    ("pool", {"condition": "hidden", "track": "structured"}),
+    ("pool", {"condition": "full", "track": "structured"}),
+    ("conform", {"track": "structured"}),
+    ("withhold", {}),
+    ("withhold", {"condition": "full"}),
+    ("withhold", {"condition": "shared_only"}),
+    ("withhold", {"variant": "secretary"}),
+    ("withhold", {"variant": "asymmetry"}),
+)
+
+
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory: pytest.TempPathFactory) -> list[Task]:
+    """Two tasks: grade A, and grade B."""
+    root = tmp_path_factory.mktemp("tasks")
+    other = changed("s2", weights={WEDDING: -3}).model_copy(update={"id": "film_b"})
+    return [read_task(write_task(root, name, one, "easy")) for name, one in (("film", SCENARIO), ("film-b", other))]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, tasks: list[Task]) -> list[list[Result]]:
+    """Each of PLAYED, on two seeds, in process."""
+    root = tmp_path_factory.mktemp("runs")
+    found = []
+    for place, (name, options) in enumerate(PLAYED):
+        plan = Plan(f"r{place}", tasks, [0, 1], 1, SeatAgent(name), overrides={"rounds": "3", **options})
+        folder = RunFolder(root / plan.run_id)
+        found.append(run_plan(plan, InProcessRuntime(), folder, workers=1, images={}, progress=lambda event: None))
+    return found
+
+
+@pytest.fixture(scope="module")
+def evidence(runs: list[list[Result]], tasks: list[Task]) -> Evidence:
+    """What a report would gather from them."""
+    folders = {Path(result.path).parents[3] for results in runs for result in results}
+    return gather(read_runs(sorted(folders)), "hidden-profile", tasks)
+
+
+def table(evidence: Evidence, name: str, *, published: bool = False, place: int = 0) -> Table:
+    """One table."""
+    return report(evidence, [name], published=published)[place]
+
+
+def session(task: str, before: str, after: str, condition: str = "hidden", **metrics: Any) -> Result:
+    """A graded session, from who voted the key: `10 0` is two of three seats wrong; an empty vote was not held."""
+    ballots = {"before": before, "after": after}
+    counted = {
+        when: {"average": vote.count("1") / len(vote), "majority": int(2 * vote.count("1") > len(vote)), "invalid": 0}
+        for when, vote in ballots.items()
+        if vote
+    }
+    votes = {when: counted.get(when) for when in ballots}
+    return Result(
+        run="r", task_id=task, family="hidden-profile", seed=0, attempt=1, agent="x", runtime="inprocess", status="graded",
+        reward=0.0, failure_label="OTHER", key_digest=key_digest(PUBLISHED_KEY),
+        metrics={"condition": condition, "finished": bool(after), "votes": votes, "seats": [{}] * len(before), **metrics},
+    )  # fmt: skip
+
+
+def of(*results: Result, how: tuple[str, ...] = (), name: str = "x") -> Group:
+    """A group of sessions of one player."""
+    return Group(Setup(name, None, how, ()), name, None, graded=list(results))
+
+
+def seen(*groups: Group) -> Evidence:
+    """Groups without a registry."""
+    return Evidence("hidden-profile", groups, {})
+
+
+def rows(made: Table, **wanted: Any) -> list[Any]:
+    """The rows of a table that have these values."""
+    return [row for row in made.rows if all(row.get(key) == value for key, value in wanted.items())]
+
+
+def test_conditions_of_a_player_stand_in_one_row(evidence: Evidence, runs: list[list[Result]]) -> None:
+    """Ypre, Ypost and Yfull of one row are the votes of the verdicts in hidden and full; a floor is of shared facts alone."""
+    made = table(evidence, "accuracy")
+    (row,) = rows(made, player="withhold", setup="rounds=3", rule="average")
+    hidden, full, floor = (
+        [json.loads((Path(one.path) / "verdict.json").read_text())["metrics"]["votes"] for one in runs[place]]
+        for place in (3, 4, 5)
+    )
+
+    assert row["pre"] == pytest.approx(fmean(one["before"]["average"] for one in hidden))
+    assert row["post"] == pytest.approx(fmean(one["after"]["average"] for one in hidden)) == pytest.approx(1 / 3)
+    assert (row["full"], row["full_post"], row["floor"]) == (1, fmean(one["after"]["average"] for one in full), 0)
+    assert {one["before"]["average"] for one in floor} == {0}
+    assert (row["hidden"], row["known"], row["floor_sessions"], row["tasks"], row["valid"]) == (4, 4, 4, 2, "2 of 2")
+
+
+def test_only_poolers_reason_together(evidence: Evidence) -> None:
+    """Poolers go all the way and are strong, a group with one withholder is not, and one condition alone says nothing."""
+    made = table(evidence, "accuracy")
+    found = {row["player"]: row for row in made.rows if row["rule"] == "average" and "variant" not in str(row["setup"])}
+
+    assert (found["pool"]["gap"], found["pool"]["recovered"], found["pool"]["strong"]) == (0, 1, True)
+    assert found["withhold"]["gap"] == pytest.approx(-2 / 3)
+    assert found["withhold"]["strong"] is False
+    assert [found["conform"][name] for name in ("full", "gap", "recovered", "strong", "valid")] == [None] * 5
+
+
+def test_losses_add_up(evidence: Evidence) -> None:
+    """In every row 1 - Ypost is pooling loss less luck and listening loss; poolers lose nothing, conformists all by pooling."""
+    made = table(evidence, "process")
+    post = {
+        (arm.title, arm.how, condition): figures.figures(arm.tasks(condition), {}, "average").post
+        for arm in arms(evidence)
+        for condition in ("hidden", "full", "shared_only")
+    }
+    for row in made.rows:
+        lost = row["pooling"] - row["lucky"] + row["listening"]  # type: ignore[operator]
+        assert 1 - post[row["player"], row["setup"], row["condition"]] == pytest.approx(lost)  # type: ignore[index, operator]
+    (pool,) = rows(made, player="pool", condition="hidden")
+    (conform,) = rows(made, player="conform")
+
+    assert [pool[name] for name in ("integration", "decisive", "pooling", "listening", "grounded")] == [1, 1, 0, 0, 1]
+    assert [conform[name] for name in ("integration", "pooling", "conformity")] == [0, 1, None]
+
+
+def test_consensus_is_counted_where_stances_are(evidence: Evidence) -> None:
+    """Poolers agree on the key in round 2, conformists on the decoy in round 1; on the free track nobody can tell."""
+    found = {(row["player"], row["condition"]): row for row in table(evidence, "process", place=1).rows}
+
+    assert set(found) == {("pool", "hidden"), ("pool", "full"), ("conform", "hidden")}
+    assert [found["pool", "hidden"][name] for name in ("rounds", "right", "premature", "median")] == ["2: 4", (4, 1), (0, 0), 2]
+    assert [found["conform", "hidden"][name] for name in ("rounds", "right", "premature")] == ["1: 4", (0, 0), (4, 1)]
+    assert found["conform", "hidden"]["consensus_messages"] == 3
+
+
+def test_variants_stand_beside_the_plain_one(evidence: Evidence) -> None:
+    """The paper's variants come first, differences are to the plain runs, and only players with variants are there."""
+    made = table(evidence, "variants", published=True)
+    ours = rows(made, source="ours")
+
+    assert [row["variant"] for row in ours] == ["none", "asymmetry", "secretary"]
+    assert {row["player"] for row in ours} == {"withhold"}
+    assert [row.get("difference") for row in ours] == [None, 0, 0]
+    assert len(rows(made, source="published", player="GPT-4.1")) == 8
+
+
+def test_published_rows_can_be_left_out(evidence: Evidence) -> None:
+    """Without them no row and no note is the paper's; with them people and models are, marked."""
+    for name in TABLES:
+        for made in report(evidence, [name], published=False):
+            assert "published" not in json.dumps(made.document())
+    marked = [row for row in table(evidence, "accuracy", published=True).rows if str(row["source"]).startswith("published")]
+
+    assert [row["player"] for row in marked[:3]] == ["GPT-4.1", "people", "Gemini-2.5-Pro"]
+    assert any("24 groups" in note for note in table(evidence, "accuracy", published=True).notes)
+
+
+def test_unknown_and_empty_tables(evidence: Evidence) -> None:
+    """A name that is no table lists them, and a table without anything to say names the run that it needs."""
+    with pytest.raises(UsageError, match=", ".join(TABLES)):
+        report(evidence, ["leaderboard"], published=True)
+    with pytest.raises(UsageError, match="an instruction variant"):
+        report(seen(of(session("a", "000", "111"))), ["variants"], published=True)
+    assert report(seen(), [], published=True) == []
+
+
+def test_task_counts_once() -> None:
+    """Means are over tasks, however many sessions each has."""
+    made = table(seen(of(session("a", "000", "111"), session("a", "000", "111"), session("b", "001", "000"))), "accuracy")
+    average, majority = made.rows
+
+    assert [average[name] for name in ("pre", "post", "gain")] == pytest.approx([1 / 6, 0.5, 1 / 3])
+    assert (majority["pre"], majority["post"]) == (0, 0.5)
+
+
+def test_comparisons_are_of_tasks_played_in_both_conditions() -> None:
+    """Task c was never played with full information: it counts in Ypost, and neither in the gap nor in the flag."""
+    hidden = of(session("a", "0000", "1110"), session("c", "0000", "0000"))
+    full = of(session("a", "1111", "1111", "full"), session("d", "0000", "0000", "full"), how=("condition=full",))
+    row = table(seen(hidden, full), "accuracy").rows[0]
+
+    assert (row["post"], row["full"], row["gap"]) == (0.375, 0.5, -0.25)
+    assert (row["recovered"], row["strong"], row["tasks"], row["valid"]) == (0.75, True, 3, "1 of 1")
+
+
+def test_valid_tasks_have_a_row_of_their_own() -> None:
+    """Where only some tasks are hidden profiles for a player, they are summed up apart."""
+    hidden = of(session("a", "00000", "11111"), session("b", "11000", "00000"))
+    full = of(session("a", "11110", "11111", "full"), session("b", "11111", "11111", "full"), how=("condition=full",))
+    made = table(seen(hidden, full), "accuracy")
+    per_task = {row["task"]: row["holds"] for row in table(seen(hidden, full), "tasks").rows}
+
+    assert [(row["rule"], row["scope"], row["tasks"], row["post"]) for row in made.rows] == [
+        ("average", "all", 2, 0.5), ("majority", "all", 2, 0.5), ("average", "profiles", 1, 1.0),
+    ]  # fmt: skip
+    assert per_task == {"a": True, "b": False}
+
+
+@pytest.mark.parametrize(
+    ("pre", "post", "full", "part", "flag"),
+    [
+        (0.0, 0.5, 1.0, 0.5, True),
+        (0.0, 0.4, 1.0, 0.4, False),
+        (0.0, 0.8, 0.8, 1.0, False),
+        (0.5, 0.5, 0.55, None, False),
+        (0.9, 1.0, 0.85, None, True),
+        (0.5, 0.25, 0.75, -1.0, False),
+    ],
+)
+def test_recovered_and_strong(pre: float, post: float, full: float, part: float | None, flag: bool) -> None:
+    """The bounds of the definitions are outside; where full information helps nobody nothing can be recovered."""
+    found = figures.Figures(pre, post, full)
+
+    assert figures.recovered(found) == (None if part is None else pytest.approx(part))
+    assert figures.strong(found) is flag
+
+
+def test_session_that_broke_off_is_wrong_for_all_its_seats() -> None:
+    """A vote that was never held counts as wrong, and the session is counted."""
+    row = table(seen(of(session("a", "000", "111"), session("a", "111", ""))), "accuracy").rows[0]
+
+    assert (row["pre"], row["post"], row["broken"]) == (0.5, 0.5, 1)
+
+
+def test_fisher_is_exact_over_votes() -> None:
+    """The p is the chance of tables as unlikely as the votes', worked out from binomials."""
+    before, after = session("a", "1" + 9 * "0", ""), session("a", "", 11 * "1" + 3 * "0")
+    after = after.model_copy(update={"metrics": {**after.metrics, "seats": [{}] * 14}})
+    chances = [math.comb(10, k) * math.comb(14, 12 - k) / math.comb(24, 12) for k in range(11)]
+
+    assert figures.fisher(([before], "before"), ([after], "after")) == pytest.approx(
+        sum(chance for chance in chances if chance <= chances[1] * (1 + 1e-9))
+    )
+    assert figures.fisher(([], "before"), ([after], "after")) is None
+
+
+def exact_deviation(cells: Sequence[Sequence[float]]) -> float:
+    """The standard deviation of the two-level bootstrap of a mean, from all that can be drawn in one slot."""
+    slot = [
+        (fmean(drawn), 1 / len(cells) / len(mine) ** len(mine))
+        for mine in cells
+        for drawn in itertools.product(mine, repeat=len(mine))
+    ]
+    mean = sum(value * chance for value, chance in slot)
+    return math.sqrt(sum((value - mean) ** 2 * chance for value, chance in slot) / len(cells))
+
+
+def test_bootstrap_draws_tasks_and_then_sessions() -> None:
+    """The spread of replicates is that of the enumerated two-level draw, and more than that of tasks or sessions alone."""
+    cells = [[0.0, 1.0, 1.0], [0.0, 0.25], [1.0, 1.0, 0.75, 0.0]]
+    (drawn,) = bootstrap.replicates([[[[value] for value in mine]] for mine in cells])
+    means = [fmean(mine) for mine in cells]
+
+    assert float(np.std(drawn)) == pytest.approx(exact_deviation(cells), rel=0.05)
+    assert exact_deviation(cells) > 1.1 * float(np.std(means)) / math.sqrt(3)
+    assert float(np.mean(drawn)) == pytest.approx(fmean(means), abs=0.02)
+    assert np.array_equal(drawn, bootstrap.replicates([[[[value] for value in mine]] for mine in cells])[0])
+
+
+def test_bootstrap_keeps_conditions_of_a_task_together() -> None:
+    """Two conditions that differ between tasks but not inside them have no spread in their difference."""
+    ours, theirs = bootstrap.replicates([[[[0.0]], [[0.5]]], [[[0.5]], [[1.0]]]])
+
+    assert bootstrap.interval(theirs[:, 0] - ours[:, 0]) == (0.5, 0.5)
+    assert bootstrap.interval(ours[:, 0]) == (0.0, 0.5)
+
+
+def test_one_session_has_no_interval() -> None:
+    """Nothing can be drawn from one session of one task; a second one will do."""
+    single = table(seen(of(session("a", "000", "111"))), "accuracy").rows[0]
+    double = table(seen(of(session("a", "000", "111"), session("a", "000", "000"))), "accuracy").rows[0]
+
+    assert "post_interval" not in single
+    assert double["post_interval"] == (0.0, 1.0)
+
+
+def test_moves_pool_their_opportunities() -> None:
+    """Three of four chances, in two sessions of different tasks; none at all is blank."""
+    moved = [{"conformity": {"opportunities": n, "taken": k}, "informed": None, "brave": None} for n, k in ((3, 3), (1, 0))]
+    made = table(seen(of(session("a", "0", "0", moves=moved[0]), session("b", "0", "0", moves=moved[1]))), "process")
+
+    assert [(row["conformity"], row["informed"], row["brave"]) for row in made.rows] == [((3, 0.75), None, None)]
+
+
+def test_measures_are_of_the_sessions_that_have_them() -> None:
+    """A session that was not certified or said nothing is left out of a mean, and a task without any value too."""
+    known = [session("a", "0", "0", integration=1.0), session("a", "0", "0", integration=None), session("b", "0", "0")]
+    known.append(session("c", "0", "0", integration=0.0))
+    made = table(seen(of(*known)), "process")
+
+    assert made.rows[0]["integration"] == 0.5
+
+
+def test_guessers_on_the_film(evidence: Evidence) -> None:
+    """The key is the last option and looks worst on grade A only; each guesser has its bound, and players stand below."""
+    made = table(evidence, "guessers")
+    found = {row["player"]: row for row in made.rows}
+    blind = guessed([SCENARIO] * 9)["blind guess"]
+
+    assert (found["always-last"]["accuracy"], found["contrarian"]["accuracy"]) == (1, 0.5)
+    assert (blind.accuracy, blind.error) == pytest.approx((1 / 3, math.sqrt(2 / 9 / 9)))
+    assert [guessed([SCENARIO] * 9)[name].within for name in ("always-last", "longest")] == [False, True]
+    assert found["pool (rounds=3, track=structured)"]["accuracy"] == 1
+
+
+def test_guessers_need_the_tasks() -> None:
+    """Without a registry there is nothing to read."""
+    with pytest.raises(UsageError, match="registry"):
+        report(seen(of(session("a", "000", "111"))), ["guessers"], published=False)
+
+
+def test_rows_that_read_alike_show_their_fine_print() -> None:
+    """Two servers of one model are two rows, each with its server."""
+    one, other = of(session("a", "000", "111")), of(session("a", "000", "000"))
+    one.setup, other.setup = (Setup("llm", "m", (), (server,)) for server in ("s1", "s2"))
+    made = table(seen(one, other), "accuracy")
+
+    assert [row["setup"] for row in rows(made, rule="average")] == ["s1", "s2"]
+
+
+def test_picture_draws_the_figures(evidence: Evidence) -> None:
+    """Bars are as long as their values, inside the picture; strong groups are bold; people are dashed lines."""
+    made = table(evidence, "accuracy", published=True)
+    root = ET.fromstring(figure4(made.rows))
+    bars = [float(part.get("width", 0)) for part in root if part.tag.endswith("rect") and part.get("height") == "9"]
+    drawn = [row for row in made.rows if (row["rule"], row["scope"]) == ("average", "all") and row["player"] != "people"]
+    values = [row[name] for row in drawn for name in ("pre", "post", "full") if row.get(name) is not None]
+    bold = [part.text for part in root if part.get("font-weight") == "bold"]
+
+    assert bars == [pytest.approx(480 * value, abs=0.06) for value in values]  # type: ignore[operator]
+    assert bold == ["pool, rounds=3, track=structured"]
+    assert len([part for part in root if part.get("stroke-dasharray")]) == 2
+    assert max(float(part.get("y", 0)) for part in root) <= float(root.get("height", 0))
+    assert figure4(made.rows) == figure4(made.rows)

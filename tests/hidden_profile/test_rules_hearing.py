@@ -1,0 +1,42 @@
+"""Cues: what counts as a mention of a fact."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.hidden_profile.film import SCENARIO, changed
+from worlds.hidden_profile.rules.hearing import fold, mentions, surfaced
+
+
+@pytest.mark.parametrize(
+    ("text", "heard"),
+    [
+        ("The COOL\n  BOX was in the car.", ("u1",)),
+        ("It stood at 19, says the counter.", ("u4",)),
+        ("My nephew found the lid.", ("u2", "u3")),
+        ("I like the beach.", ()),
+        ("", ()),
+    ],
+)
+def test_cues_fire_on_folded_text(text: str, heard: tuple[str, ...]) -> None:
+    """Case and runs of blanks hide nothing, and what is not cued is not heard."""
+    assert surfaced(SCENARIO, text, SCENARIO.of_scope("private")) == heard
+
+
+def test_all_parts_of_a_cue_must_occur() -> None:
+    """One alternative fires when all its substrings occur, in any order; half of one does not."""
+    heard = changed("u1", cues=[["car", "august"], ["cool box", "beach"]]).by_id["u1"]
+
+    assert mentions(heard, "In August it lay in the car")
+    assert not mentions(heard, "It lay in the car, by the beach")
+
+
+def test_only_known_facts_surface() -> None:
+    """A speaker cannot surface what it neither holds nor has heard."""
+    assert surfaced(SCENARIO, "The nephew had the lid", ["u3", "n1"]) == ("u3",)
+
+
+def test_typographic_marks_are_folded() -> None:
+    """Curly quotes, dashes of all lengths and compatibility forms compare as plain ones, in cues and in texts alike."""
+    assert fold("The \u201cvisitors\u2019\u201d  half\u2010landing \u2013 \uff11\uff19") == 'the "visitors\'" half-landing - 19'
+    assert mentions(changed("u1", cues=[["visitors\u2019 book"]]).by_id["u1"], "the visitors' book")

@@ -1,0 +1,116 @@
+"""Who knew what from which turn on: facts told by cues and cites, and what the facts that a seat knows prove.
+
+1. A turn tells a fact where one of its cues fires on the words (specification, 2.7), or where it is cited on the structured
+   track, and its speaker holds the fact or has heard it. What nobody heard tells nothing.
+2. Everybody reads everything before acting again, so after a turn all know what it told.
+3. Proofs are those of the certificate: without one that holds nothing is proved, and `proofs` gives None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from validators.hidden_profile.history import Replay, Spoken
+from validators.hidden_profile.reading import Opening
+from worlds.hidden_profile.rules import scores
+from worlds.hidden_profile.rules.hearing import surfaced
+from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.worlds import LIMIT, Table, tabulate
+
+Certificate = Mapping[str, Any]
+"""tests/oracle.json as read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What a session's turns told, and to whom it was new."""
+
+    told: tuple[tuple[str, ...], ...]
+    """By turn: the facts that it told, in the scenario's order."""
+
+    cited_only: frozenset[str]
+    """Facts that were cited and never put into words: the others were shown a handle and nothing else."""
+
+    learned: tuple[dict[str, int], ...]
+    """By seat: fact -> the turn, from 1, after which it knew it; 0 for what it held."""
+
+    surfaced: dict[str, int]
+    """Fact -> the first turn, from 1, that told it."""
+
+    def known(self, seat: int, turn: int) -> frozenset[str]:
+        """What a seat knew after a turn; 0 is before the first."""
+        return frozenset(fact for fact, since in self.learned[seat].items() if since <= turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Proofs:
+    """What sets of facts prove in a certified scenario."""
+
+    necessary: frozenset[str]
+    """Private facts without any one of which the key is not proved (check C3)."""
+
+    table: Table | None
+    """None where there are more base atoms than a table of worlds holds."""
+
+    scenario: Scenario
+
+    def entails(self, known: frozenset[str]) -> bool:
+        """Whether these facts, with the promise, prove the key; without a table by C3x: all private facts do, and no fewer."""
+        if self.table is None:
+            return known.issuperset(self.scenario.of_scope("private"))
+        return scores.entails(self.table, known)
+
+    def excluded(self, known: frozenset[str]) -> list[str] | None:
+        """The options that these facts put out, in the file's order; None without a table."""
+        if self.table is None:
+            return None
+        out = scores.excluded(self.table, known)
+        return [option for option in self.scenario.option_ids if option in out]
+
+    def supports(self, known: frozenset[str], option: str, against: str) -> bool | None:
+        """Whether these facts, with the promise, rule out one option and leave the other; None without a table."""
+        if self.table is None:
+            return None
+        worlds = self.table.known(known)
+        return bool(worlds & self.table.only[option]) and not worlds & self.table.only[against]
+
+
+def knowledge(replay: Replay) -> Knowledge:
+    """Follow what was told through a session."""
+    opening, order = replay.opening, replay.opening.scenario.by_id
+    heard: dict[str, int] = {}
+    spoken: set[str] = set()
+    told: list[tuple[str, ...]] = []
+    for number, turn in enumerate(replay.turns, start=1):
+        words = _in_words(opening, turn, heard)
+        spoken.update(words)
+        told.append(tuple(fact for fact in order if fact in words or fact in turn.cites))
+        for fact in told[-1]:
+            heard.setdefault(fact, number)
+    learned = tuple(heard | dict.fromkeys(hand, 0) for hand in opening.hands)
+    return Knowledge(tuple(told), frozenset(heard.keys() - spoken), learned, heard)
+
+
+def proofs(scenario: Scenario, certificate: Certificate | None) -> Proofs | None:
+    """What can be proved of a scenario; None without a certificate of this scenario that holds."""
+    if certificate is None or certificate.get("certified") is not True or certificate.get("scenario") != scenario.id:
+        return None
+    necessary = frozenset(certificate.get("leave_one_out") or ()).intersection(scenario.of_scope("private"))
+    return Proofs(necessary, tabulate(scenario) if len(scenario.base) <= LIMIT else None, scenario)
+
+
+def detectable(replay: Replay, facts: Iterable[str]) -> bool:
+    """Whether it would show if any of these facts were told: each has cues, or handles are cited."""
+    by_id = replay.opening.scenario.by_id
+    return replay.opening.settings.track == "structured" or all(by_id[fact].cues for fact in facts)
+
+
+def holders(opening: Opening, fact: str) -> tuple[int, ...]:
+    """The seats that were dealt a fact."""
+    return tuple(seat for seat in opening.seats if fact in opening.hands[seat])
+
+
+def _in_words(opening: Opening, turn: Spoken, heard: Iterable[str]) -> set[str]:
+    return set(surfaced(opening.scenario, turn.text, {*opening.hands[turn.seat], *heard})) if turn.text else set()

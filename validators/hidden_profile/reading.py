@@ -1,0 +1,149 @@
+"""What a log says before anything is judged: the scenario, the options and the deal of its session, and what a reply means.
+
+A reply that is JSON as it stands, and one that holds no bracket at all, mean the same to everybody, so the notes that follow
+can be foretold. One that the world had to mend first (in a fence, broken) is taken as the notes tell it, and these are held
+against the rules alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from validators.episode import Episode
+from worlds.core.events import Noted
+from worlds.hidden_profile.rules.scenario import Scenario
+
+DEEPEST = 64
+"""Levels of nesting beyond which no reply is read."""
+
+_CHOICES = {
+    "condition": ("hidden", "full", "shared_only"),
+    "track": ("free", "structured"),
+    "vote_view": ("all", "last_round"),
+}
+_TYPES: dict[str, type] = {"rounds": int, "variant": str, "remind_pre_vote": bool, "early_stop": bool}
+
+
+class NoSession(ValueError):
+    """The log does not say what was held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the session was held; the world's options by their names."""
+
+    condition: str
+    rounds: int
+    variant: str
+    track: str
+    vote_view: str
+    remind_pre_vote: bool
+    early_stop: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """All that shapes a session; seats count from 0."""
+
+    scenario: Scenario
+    settings: Settings
+    people: tuple[int, ...]
+    """By seat: which of the scenario's hands (from 1) it has."""
+
+    hands: tuple[tuple[str, ...], ...]
+    """By seat: ids of its facts, in the order shown."""
+
+    options: tuple[str, ...]
+    """Ids, in the order shown."""
+
+    @property
+    def seats(self) -> range:
+        """The seats, from 0."""
+        return range(self.scenario.agents)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a reply means as it stands: an object or a list, or None for prose; `sure` is False where only the world knows."""
+
+    value: dict[str, Any] | list[Any] | None
+    sure: bool
+
+
+def read_opening(episode: Episode) -> Opening:
+    """What the log opens with; raises NoSession where scenario, options or deal cannot be read, or are none."""
+    settings = _settings(episode.opened.options)
+    first = next((event for event in episode.events if isinstance(event, Noted)), None)
+    if first is None or first.what != "session_start" or first.seat is not None:
+        raise NoSession("the first note must be session_start")
+    if set(first.data) != {"scenario", "people", "hands", "options"}:
+        raise NoSession(f"seq {first.seq}: session_start holds scenario, people, hands and options, and nothing else")
+    try:
+        scenario = Scenario.model_validate(first.data["scenario"])
+    except ValidationError as error:
+        raise NoSession(f"seq {first.seq}: no scenario: {error.errors()[0]['msg']}") from None
+    people, hands, options = (first.data[name] for name in ("people", "hands", "options"))
+    if not _permutes(people, scenario.seats) or not _permutes(options, scenario.option_ids):
+        raise NoSession(f"seq {first.seq}: people must be the seats in some order, options the scenario's")
+    dealt = [dealt_to(scenario, person, settings.condition) for person in people]
+    if not isinstance(hands, list) or len(hands) != len(people) or not all(map(_permutes, hands, dealt)):
+        raise NoSession(f"seq {first.seq}: no deal of the condition {settings.condition} gives these hands")
+    return Opening(scenario, settings, tuple(people), tuple(map(tuple, hands)), tuple(options))
+
+
+def dealt_to(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]:
+    """What a condition gives to one of the scenario's hands (from 1): the facts' ids."""
+    if condition == "full":
+        return tuple(scenario.by_id)
+    own = scenario.hand(person) if condition == "hidden" else ()
+    return (*scenario.of_scope("shared"), *own)
+
+
+def plain(reply: str) -> Said:
+    """What a reply means as it stands."""
+    try:
+        value = json.loads(reply, parse_constant=_refused)
+        if isinstance(value, dict | list) and not _deeper(value, DEEPEST):
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+            return Said(value, sure=True)
+    except (ValueError, RecursionError):
+        pass
+    return Said(None, sure="{" not in reply and "[" not in reply)
+
+
+def _settings(options: Mapping[str, Any]) -> Settings:
+    names = list(Settings.__slots__)
+    wrong = [name for name, allowed in _CHOICES.items() if options.get(name) not in allowed]
+    wrong += [name for name, kind in _TYPES.items() if type(options.get(name)) is not kind]
+    if wrong:
+        raise NoSession(f"seq 0: the options are no settings: {', '.join(wrong)}")
+    return Settings(**{name: options[name] for name in names})
+
+
+def _permutes(listed: Any, expected: Any) -> bool:
+    """Whether a value of a log is a list of exactly these, each once, of their type."""
+    if not isinstance(listed, list) or len(listed) != len(expected):
+        return False
+    kinds = {type(one) for one in expected}
+    return all(type(one) in kinds for one in listed) and set(listed) == set(expected)
+
+
+def _deeper(value: Any, levels: int) -> bool:
+    inside = [value]
+    for _ in range(levels):
+        inside = [
+            inner
+            for outer in inside
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return bool(inside)
+
+
+def _refused(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")

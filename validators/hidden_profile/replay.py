@@ -1,0 +1,89 @@
+"""The whole session again from the event log, independently of what the world says of it, and where the two disagree.
+
+Scenario, options and deal are the log's own; all else - who had to be asked, who had to read what, which vote counts, what a
+message rested on, when the talk ended - is worked out from the raw replies, and each note and each delivered text is held
+against it. No log that `read_log` accepts makes this raise: what cannot be understood is a lie.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from validators.episode import Episode
+from validators.hidden_profile.history import Replay
+from validators.hidden_profile.reading import NoSession, Opening, read_opening
+from validators.hidden_profile.sight import look_at_system
+from validators.hidden_profile.table import Table
+from validators.hidden_profile.talking import talk
+from validators.hidden_profile.voting import vote
+from validators.tape import Lost, Tape, Unanswered, same
+from worlds.core.events import Closed, Seated, Stopped, Turned
+
+_KEPT = 128
+_recent: OrderedDict[str, Replay] = OrderedDict()
+"""By trace hash, which says all of a log whose chain was checked: claim and verdict ask for the same sessions in turn."""
+
+
+def replay(episode: Episode) -> Replay:
+    """Rebuild a session; raises NoSession where scenario, options or deal cannot be read."""
+    found = _recent.pop(episode.trace_hash, None) or _rebuilt(episode)
+    _recent[episode.trace_hash] = found
+    if len(_recent) > _KEPT:
+        _recent.popitem(last=False)
+    return found
+
+
+def lies_of(episode: Episode) -> list[str]:
+    """What in this log our world could not have written; empty for a sound one."""
+    try:
+        return list(replay(episode).lies)
+    except NoSession as error:
+        return [str(error)]
+
+
+def _rebuilt(episode: Episode) -> Replay:
+    opening = read_opening(episode)
+    table, finished = Table(opening, Tape(episode.events)), False
+    try:
+        table.tape.note("session_start")
+        _follow(table)
+        finished = True
+    except Unanswered:
+        pass
+    except Lost as lost:
+        table.tape.lies.append(str(lost))
+    lies = (*_frame(episode, opening), *table.tape.lies)
+    return Replay(opening, table.before, tuple(table.turns), table.after, table.early_stop, finished, lies)
+
+
+def _follow(table: Table) -> None:
+    """Both votes and the talk between them; raises Unanswered where the log ends before, Lost where it cannot be followed."""
+    table.before = vote(table, "PRE_VOTE")
+    talk(table)
+    table.after = vote(table, "POST_VOTE")
+    table.tape.exactly("session_end", None, {})
+    table.tape.rest()
+
+
+def _frame(episode: Episode, opening: Opening) -> list[str]:
+    """Lies in what stands around the session."""
+    found = [f"seq {e.seq}: the world failed" for e in episode.events if isinstance(e, Closed) and e.cause == "fault"]
+    ends = [e.seq for e in episode.events if isinstance(e, Closed | Stopped)]
+    found += [f"seq {seq}: something follows the end" for seq in ends if seq != len(episode.events) - 1]
+    found += [f"seq {e.seq}: no turn only measures" for e in episode.events if isinstance(e, Turned) and e.ephemeral]
+    return found + _session(episode, opening)
+
+
+def _session(episode: Episode, opening: Opening) -> list[str]:
+    """Lies in what the seats were told before the first turn."""
+    sessions = [e for e in episode.events if isinstance(e, Seated)]
+    if [len(one.seats) for one in sessions] != [opening.scenario.agents]:
+        return [f"there must be one session, with {opening.scenario.agents} seats"]
+    where = f"seq {sessions[0].seq}: the prompt of seat"
+    found = [
+        f"{where} {seat}: {wrong}"
+        for seat, text in enumerate(sessions[0].seats)
+        for wrong in look_at_system(opening, seat, text)
+    ]
+    public = {"people": opening.scenario.agents, "rounds": opening.settings.rounds, "track": opening.settings.track}
+    return found if same(sessions[0].public, public) else [*found, f"seq {sessions[0].seq}: public is not {public}"]

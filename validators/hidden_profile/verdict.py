@@ -1,0 +1,70 @@
+"""The hidden-profile family's verdict: the share of seats that voted the key in the end, and where the others were lost.
+
+1. The reward is that share, in every condition; success is reward 1, whatever each seat knew.
+2. The label is `worlds.hidden_profile.labels`' first that applies: OTHER for a session that broke off, SUCCESS, INVALID_VOTE,
+   OTHER where nothing is proved, NOT_POOLED, NOT_HEARD.
+3. `severity` is twice the reward less one: +1 on success, -1 where nobody voted the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from validators.episode import Episode
+from validators.hidden_profile.history import Replay
+from validators.hidden_profile.metrics import Row, measures
+from validators.hidden_profile.reading import NoSession
+from validators.hidden_profile.replay import replay
+from validators.verdict import Verdict
+from worlds.core.events import Turned
+from worlds.hidden_profile.labels import Label
+
+
+def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Verdict:
+    """The verdict of one session; `certificate` is tests/oracle.json as read, None where the task has none."""
+    try:
+        rebuilt = replay(episode)
+    except NoSession as error:
+        return _verdict(episode, Label.OTHER, {"reason": "no_session", "why": str(error)}, {})
+    found = measures(rebuilt, certificate)
+    label, detail = primary(episode, rebuilt, found)
+    return _verdict(episode, label, detail, {"ended_by": episode.ended_by, "lies": len(rebuilt.lies), **found})
+
+
+def primary(episode: Episode, rebuilt: Replay, found: Row) -> tuple[Label, dict[str, Any]]:
+    """The one label of a session, and the seats that it is about."""
+    if not any(isinstance(event, Turned) for event in episode.events):
+        return Label.OTHER, {"reason": "no_turns"}
+    if not rebuilt.finished or rebuilt.after is None:
+        return Label.OTHER, {"reason": episode.ended_by or "gave_up"}
+    failed = [row for row in found["seats"] if row["after"] != rebuilt.opening.scenario.key]
+    if not failed:
+        return Label.SUCCESS, {}
+    if invalid := [row["seat"] for row in failed if row["after"] is None]:
+        return Label.INVALID_VOTE, {"seats": invalid}
+    if not found["certified"]:
+        return Label.OTHER, {"reason": "unproved", "seats": [row["seat"] for row in failed]}
+    if unaware := [row["seat"] for row in failed if not row["could_know"]]:
+        kept = [fact for fact in rebuilt.opening.scenario.of_scope("private") if fact not in found["surfaced"]]
+        return Label.NOT_POOLED, {"seats": unaware, "not_told": kept}
+    return Label.NOT_HEARD, {"seats": [row["seat"] for row in failed]}
+
+
+def _verdict(episode: Episode, label: Label, detail: dict[str, Any], metrics: Row) -> Verdict:
+    opened, reward = episode.opened, metrics.get("reward", 0.0)
+    return Verdict(
+        task_id=opened.task_id,
+        family=opened.family,
+        category=opened.category,
+        seed=opened.seed,
+        success=label is Label.SUCCESS,
+        reward=reward,
+        failure_label=str(label),
+        severity=2 * reward - 1,
+        failure_detail=detail,
+        steps=episode.steps,
+        virtual_time_elapsed=episode.elapsed_ms / 1000,
+        trace_hash=episode.trace_hash,
+        metrics=metrics,
+    )

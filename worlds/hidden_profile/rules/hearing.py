@@ -1,0 +1,33 @@
+"""Which facts a text mentions, decided by hand-written cues and nothing else (specification, 2.7).
+
+A fact is mentioned where all substrings of one of its cues occur. Texts and cues are folded first: case, compatibility forms,
+typographic quotes and dashes, runs of blanks; so a curly apostrophe hides nothing. Whether the speaker can have known the fact
+is for the caller to ask, by giving only the facts it holds or has heard.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+from worlds.hidden_profile.rules.scenario import Fact, Scenario
+
+_PLAIN = str.maketrans(
+    {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2010": "-", "\u2011": "-", "\u2013": "-"}
+)
+
+
+def fold(text: str) -> str:
+    """A text as comparisons see it."""
+    return " ".join(unicodedata.normalize("NFKC", text).translate(_PLAIN).casefold().split())
+
+
+def mentions(fact: Fact, text: str) -> bool:
+    """Whether one of the fact's cues fires on a text."""
+    folded = fold(text)
+    return any(all(fold(part) in folded for part in cue) for cue in fact.cues)
+
+
+def surfaced(scenario: Scenario, text: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The facts, of those the speaker holds or has heard, that a text mentions; in the order given."""
+    return tuple(fact for fact in known if mentions(scenario.by_id[fact], text))

@@ -1,0 +1,82 @@
+"""What a set of known facts proves, what it suggests, and how the two plain listeners vote on it (specification, 2.3).
+
+*Proves*: an option is excluded when it is out in every world that the facts allow; the promise is not used. *Suggests*: the sum
+of the weights. *Believes*: the worlds that the facts and the promise allow, by their prior mass. A contradiction excludes
+nothing and believes nothing: there is no world left to read it in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from fractions import Fraction
+
+from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.worlds import Table
+
+
+def excluded(table: Table, known: Iterable[str]) -> frozenset[str]:
+    """The options that are out in every world that the facts allow."""
+    worlds = table.known(known)
+    return frozenset(option for option, out in table.out.items() if worlds and not worlds & ~out)
+
+
+def surface(scenario: Scenario, known: Iterable[str]) -> dict[str, int]:
+    """The impression that the facts make of each option, in the file's order of options."""
+    score = dict.fromkeys(scenario.option_ids, 0)
+    for fact in known:
+        for option, weight in scenario.by_id[fact].weights.items():
+            score[option] += weight
+    return score
+
+
+def belief(table: Table, known: Iterable[str]) -> dict[str, Fraction] | None:
+    """The ideal listener's chances of each option, exact; None where no world keeps the promise."""
+    worlds = table.known(known)
+    total = table.mass(worlds & table.one)
+    if not total:
+        return None
+    return {option: Fraction(table.mass(worlds & only), total) for option, only in table.only.items()}
+
+
+def settled(table: Table, known: Iterable[str]) -> str | None:
+    """The option that the facts and the promise leave alone (belief 1), or None."""
+    worlds = table.known(known) & table.one
+    return next((option for option, only in table.only.items() if worlds and not worlds & ~only), None)
+
+
+def entails(table: Table, known: Iterable[str]) -> bool:
+    """Whether the facts, with the promise, prove the key."""
+    return settled(table, known) == table.scenario.key
+
+
+def eliminator(table: Table, known: Iterable[str]) -> str | None:
+    """The naive eliminator's vote: the best-looking option that is not excluded; None on a tie, which counts as wrong."""
+    facts = tuple(known)
+    return eliminate(surface(table.scenario, facts), excluded(table, facts))
+
+
+def eliminate(score: dict[str, int], gone: AbstractSet[str]) -> str | None:
+    """The best score among the options that are not gone; None on a tie, or where all are gone."""
+    left = {option: points for option, points in score.items() if option not in gone}
+    top = max(left.values(), default=0)
+    best = [option for option, points in left.items() if points == top]
+    return best[0] if len(best) == 1 else None
+
+
+def listener(table: Table, known: Iterable[str]) -> str | None:
+    """The ideal listener's vote: the most credible option; the better impression decides between equals, None if it cannot."""
+    facts = tuple(known)
+    chances = belief(table, facts)
+    if chances is None:
+        return None
+    score = surface(table.scenario, facts)
+    top = max(chances.values())
+    best = [option for option, chance in chances.items() if chance == top]
+    return eliminate({option: score[option] for option in best}, frozenset())
+
+
+def contrarian(scenario: Scenario, known: Iterable[str]) -> str:
+    """The option that looks worst, whatever is proved; the first in the file's order among equals."""
+    score = surface(scenario, known)
+    return min(score, key=lambda option: score[option])

@@ -1,0 +1,143 @@
+"""A session: everybody votes alone, the group talks in rounds, everybody votes again (paper, section 3; specification 1.2).
+
+1. Votes are asked together and shown to nobody. One that names no option is asked for once more, then counted as invalid.
+2. Talk is strictly in turn. In the first round a speaker hears those before it, later the latest message of each other seat,
+   oldest first; a seat's own conversation carries everything earlier.
+3. On the structured track a message is text, the facts that it rests on, and a stance. A handle that a seat neither holds nor
+   has heard is dropped and noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from worlds.core.replies import parse_reply
+from worlds.core.turns import Answer, Answers, Ask, Game
+from worlds.hidden_profile.ballot import Vote, read_vote
+from worlds.hidden_profile.deal import Deal
+from worlds.hidden_profile.rules.ballot import option_of
+from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.speech import publish
+from worlds.hidden_profile.settings import Settings
+from worlds.hidden_profile.view import Said, View
+
+Voting = Generator[Sequence[Ask], Answers, dict[int, Vote]]
+Talking = Generator[Sequence[Ask], Answers, bool]
+
+
+@dataclass
+class Session:
+    """One session; `note(what, seat, **data)` hears everything, `spend(cost)` moves virtual time."""
+
+    scenario: Scenario
+    settings: Settings
+    dealt: Deal
+    note: Callable[..., None]
+    spend: Callable[[str], None]
+    messages: list[Said] = field(default_factory=list)
+    public: dict[str, str] = field(default_factory=dict)
+    """Handle that everybody knows -> fact, on the structured track."""
+
+    stances: dict[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.view = View(self.scenario, self.settings, self.dealt)
+
+    @property
+    def seats(self) -> range:
+        """The seats, from 0."""
+        return range(self.scenario.agents)
+
+    def play(self) -> Game:
+        """Both votes and the talk between them."""
+        votes = yield from self._vote("PRE_VOTE", self.view.pre_vote)
+        for number in range(1, self.settings.rounds + 1):
+            settled = yield from self._round(number, votes)
+            if settled and self.settings.early_stop:
+                self.note("early_stop", round=number)
+                break
+        yield from self._vote("POST_VOTE", lambda seat: self.view.post_vote(seat, self._repeated()))
+        self.note("session_end")
+
+    def _vote(self, phase: str, text: Callable[[int], str]) -> Voting:
+        self.spend("vote")
+        answers = yield [Ask(seat, phase, 0, text(seat), refuse=self._refuse) for seat in self.seats]
+        votes = {seat: read_vote(self.scenario, answers[seat][-1].text) for seat in self.seats}
+        for seat, vote in votes.items():
+            forfeit = answers[seat][-1].no_reply
+            self.note(
+                "vote", seat, when=phase, option=vote.option, given=vote.given, rationale=vote.rationale,
+                attempts=len(answers[seat]), no_reply=forfeit,
+            )  # fmt: skip
+        return votes
+
+    def _refuse(self, answers: Sequence[Answer]) -> str | None:
+        vote = read_vote(self.scenario, answers[-1].text)
+        valid = vote.option is not None or answers[-1].no_reply is not None
+        return None if valid or len(answers) > 1 else self.view.again(vote.given)
+
+    def _round(self, number: int, votes: dict[int, Vote]) -> Talking:
+        """One round of talk; whether nothing moves any more: the same stance by all as before, and no fact that is new."""
+        before, heard = dict(self.stances), len(self.public)
+        for seat in self.seats:
+            self.spend("turn")
+            reminder = self._reminder(votes[seat]) if self.settings.remind_pre_vote and number == 1 else ""
+            answers = yield [Ask(seat, "DISCUSSION", number, self.view.turn(seat, number, self._read_by(seat), reminder))]
+            self._say(seat, number, answers[seat][-1])
+        agreed = len(self.stances) == len(self.seats) and len(set(self.stances.values())) == 1
+        return agreed and before == self.stances and heard == len(self.public)
+
+    def _reminder(self, vote: Vote) -> str:
+        label = self.scenario.label(vote.option) if vote.option else ""
+        return f"{label}. {vote.rationale}".strip() if label else ""
+
+    def _read_by(self, seat: int) -> list[Said]:
+        """The latest message of each other seat, oldest first."""
+        latest: dict[int, Said] = {}
+        for speaker, text in self.messages:
+            latest.pop(speaker, None)
+            latest[speaker] = (speaker, text)
+        return [said for speaker, said in latest.items() if speaker != seat]
+
+    def _repeated(self) -> list[Said]:
+        return self.messages if self.settings.vote_view == "all" else self.messages[-len(self.seats) :]
+
+    def _say(self, seat: int, number: int, answer: Answer) -> None:
+        structured = self.settings.track == "structured"
+        text, cites, stance, bad = self._structured(seat, answer.text) if structured else (_prose(answer.text), [], None, [])
+        if answer.no_reply is None and text:
+            self.messages.append((seat, text + publish(self.scenario, self.public, cites)))
+        if stance:
+            self.stances[seat] = stance
+        self.note("message", seat, round=number, text=text, cites=cites, stance=stance, no_reply=answer.no_reply)
+        for handle in bad:
+            self.note("bad_handle", seat, round=number, handle=handle)
+
+    def _structured(self, seat: int, reply: str) -> tuple[str, list[str], str | None, list[str]]:
+        value = parse_reply(reply).value
+        if not isinstance(value, dict):
+            return _prose(reply), [], None, []
+        own = {f"F{place}": fact for place, fact in enumerate(self.dealt.hands[seat], start=1)} | self.public
+        given = value.get("cites")
+        handles = [handle for handle in given if isinstance(handle, str)] if isinstance(given, list) else []
+        cites = list(dict.fromkeys(own[handle] for handle in handles if handle in own))
+        stance, text = value.get("stance"), value.get("text")
+        chosen = option_of(self.scenario, stance) if isinstance(stance, str) else None
+        return _prose(text if isinstance(text, str) else ""), cites, chosen, [h[:40] for h in handles if h not in own]
+
+
+def _prose(reply: str) -> str:
+    return reply.strip()
+
+
+def outline(session: Session) -> dict[str, Any]:
+    """What a judge must know of a session before it begins."""
+    dealt = session.dealt
+    return {
+        "scenario": session.scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True),
+        "people": list(dealt.people),
+        "hands": [list(hand) for hand in dealt.hands],
+        "options": list(dealt.options),
+    }

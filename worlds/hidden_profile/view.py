@@ -1,0 +1,80 @@
+"""What a seat is shown: the brief, its own facts, the options, and what was said.
+
+What the texts are never given cannot leak: another seat's facts, the key, a weight, a rule's formal side, anybody else's vote,
+the rationale of an imported task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from worlds.hidden_profile.deal import Deal
+from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.speech import indented
+from worlds.hidden_profile.settings import Settings
+from worlds.hidden_profile.variants import sentence
+
+TEXTS = Path(__file__).with_name("texts")
+Said = tuple[int, str]
+"""Seat and text of one message."""
+
+
+@cache
+def template(name: str) -> Template:
+    """One of the texts, compiled once."""
+    # texts for models are Markdown, not HTML for a browser
+    loader = Environment(  # noqa: S701
+        loader=FileSystemLoader(TEXTS), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return loader.get_template(f"{name}.md.j2")
+
+
+class View:
+    """The texts of one session."""
+
+    def __init__(self, scenario: Scenario, settings: Settings, dealt: Deal) -> None:
+        self._scenario, self._settings, self._dealt = scenario, settings, dealt
+
+    def system(self, seat: int) -> str:
+        """The rules of a seat, with its facts."""
+        facts = [self._scenario.by_id[fact].text for fact in self._dealt.hands[seat]]
+        return self._render("system", seat, brief=self._scenario.brief, facts=facts)
+
+    def pre_vote(self, seat: int) -> str:
+        """The first vote, before anybody has spoken."""
+        return self._render("pre_vote", seat)
+
+    def turn(self, seat: int, number: int, said: Sequence[Said], reminder: str = "") -> str:
+        """A turn of talk; `said` is what this seat is to read, `reminder` its own first vote where it is reminded of it."""
+        return self._render("turn", seat, number=number, said=_lines(said), reminder=reminder)
+
+    def post_vote(self, seat: int, said: Sequence[Said]) -> str:
+        """The second vote, after the talk."""
+        return self._render("post_vote", seat, said=_lines(said))
+
+    def again(self, given: str) -> str:
+        """A vote that named no option, asked for once more."""
+        return self._render("again", 0, given=given[:80])
+
+    def _render(self, name: str, seat: int, **values: Any) -> str:
+        options = [(option, self._scenario.label(option)) for option in self._dealt.options]
+        return template(name).render(
+            settings=self._settings, seat=seat, people=self._scenario.agents, options=options,
+            extra=sentence(self._settings.variant, seat, self._topic(seat)), **values,
+        )  # fmt: skip
+
+    def _topic(self, seat: int) -> str:
+        """The option that a seat's own facts touch most, for expert roles."""
+        own = [self._scenario.by_id[fact] for fact in self._dealt.hands[seat] if self._scenario.by_id[fact].scope == "private"]
+        touched = [option for fact in own for option in fact.about]
+        return self._scenario.label(max(self._dealt.options, key=touched.count)) if touched else ""
+
+
+def _lines(said: Sequence[Said]) -> list[str]:
+    """Messages as they are shown."""
+    return [f"Person {seat + 1}: {indented(text)}" for seat, text in said]
