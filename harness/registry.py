@@ -157,7 +157,7 @@ def select(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
 
 def _unknown(name: str, tasks: Sequence[Task]) -> UnknownTask:
     names = [t.task_id for t in tasks] + sorted({t.family for t in tasks})
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.55)
     return UnknownTask(
         f"no task is called {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""), hint="harness list"
     )

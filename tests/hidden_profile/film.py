@@ -1,4 +1,4 @@
-"""A small certified scenario of our own, scenarios by chance, and a listing of worlds that shares no code with the rules.
+"""The starter scenario, small and certified, scenarios by chance, and a listing of worlds that shares no code with the rules.
 
 `SCENARIO` has what the worked examples lack: a negated literal, two facts with one seat, one fact with two seats. Grade A.
 """
@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from collections.abc import Collection
 from typing import Any
 
+from harness.authoring.hidden_profile.skeleton import STARTER
 from worlds.hidden_profile.rules.scenario import Scenario
 
 BEACH, WEDDING, ATTIC = "beach", "wedding", "attic"
@@ -20,79 +22,8 @@ def fact(identity: str, scope: str, holders: list[int], text: str, **more: Any) 
     return {"id": identity, "scope": scope, "holders": holders, "text": text, **more}
 
 
-DOCUMENT: dict[str, Any] = {
-    "schema": "hidden-profile/1",
-    "id": "one_roll_of_film",
-    "title": "One roll of film",
-    "domain": "photography",
-    "agents": 3,
-    "promise": "exactly_one_viable",
-    "brief": "There is developer left for one roll. Heat ruins a roll in an open tin; light ruins one that was not wound back.",
-    "options": [
-        {"id": BEACH, "label": "The beach roll"},
-        {"id": WEDDING, "label": "The wedding roll"},
-        {"id": ATTIC, "label": "The attic roll"},
-    ],
-    "key": ATTIC,
-    "decoy": BEACH,
-    "atoms": {
-        "hot_car": {"prior": 0.1, "gloss": "the beach roll lay in a hot car"},
-        "tin_open": {"prior": 0.2, "gloss": "its tin was open"},
-        "door_opened": {"prior": 0.5, "gloss": "the wedding camera was opened"},
-        "rewound": {"prior": 0.4, "gloss": "the wedding roll was wound back before"},
-        "fogged": {"prior": 0.8, "gloss": "the attic roll is fogged with age"},
-    },
-    "rules": [
-        {"id": "r1", "when": ["hot_car", "tin_open"], "out": BEACH},
-        {"id": "r2", "when": ["door_opened", "!rewound"], "out": WEDDING},
-        {"id": "r3", "when": ["fogged"], "out": ATTIC},
-    ],
-    "facts": [
-        fact("s1", "shared", [], "Everybody is in the pictures from the beach.", weights={BEACH: 4}, about=[BEACH]),
-        fact("s2", "shared", [], "The wedding was in May, in good light.", weights={WEDDING: 2}, about=[WEDDING]),
-        fact("s3", "shared", [], "The attic roll is older than any of us.", weights={ATTIC: -2}, about=[ATTIC]),
-        fact(
-            "u1",
-            "private",
-            [1],
-            "I left the cool box with the beach film in the car all of August.",
-            asserts=["hot_car"],
-            weights={BEACH: -1},
-            about=[BEACH],
-            cues=[["cool box"], ["august"]],
-        ),
-        fact(
-            "u2",
-            "private",
-            [2, 3],
-            "The lid of the beach tin has been in my sewing drawer since Easter.",
-            asserts=["tin_open"],
-            about=[BEACH],
-            cues=[["lid"], ["sewing drawer"]],
-        ),
-        fact(
-            "u3",
-            "private",
-            [3],
-            "My nephew opened the back of the wedding camera to look for the bird.",
-            asserts=["door_opened"],
-            about=[WEDDING],
-            cues=[["nephew"], ["looking for the bird"]],
-        ),
-        fact(
-            "u4",
-            "private",
-            [1],
-            "The wedding camera's counter stood at nineteen when I put it away, and it stood there when I sold it.",
-            asserts=["!rewound"],
-            about=[WEDDING],
-            cues=[["nineteen"], ["19"], ["counter"]],
-        ),
-        fact("n1", "noise", [1], "The attic smells of apples.", about=[ATTIC], cues=[["apples"]]),
-        fact("n2", "noise", [2], "The attic stairs have been painted green.", about=[ATTIC], cues=[["painted"]]),
-        fact("n3", "noise", [3], "Our developer comes in a brown bottle.", cues=[["brown bottle"]]),
-    ],
-}
+DOCUMENT: dict[str, Any] = json.loads(STARTER.read_text(encoding="utf-8"))
+DOCUMENT["facts"] = [{"holders": [], "asserts": []} | one for one in DOCUMENT["facts"]]
 SCENARIO = Scenario.model_validate(DOCUMENT)
 
 

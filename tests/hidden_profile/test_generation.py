@@ -23,6 +23,8 @@ from tests.hidden_profile.scripted_writers import DECOY, KEY, fields, scripts, v
 from worlds.core.loading import SCENARIO as SCENARIO_FILE
 from worlds.hidden_profile.rules.scenario import read_scenario
 
+pytestmark = pytest.mark.property
+
 
 @pytest.fixture(autouse=True)
 def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:

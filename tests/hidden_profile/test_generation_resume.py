@@ -21,6 +21,7 @@ from harness.testing.openai_server import OpenAIServer
 from tests.hidden_profile.film import SCENARIO
 from tests.hidden_profile.scripted_writers import scripts, writer
 
+pytestmark = pytest.mark.property
 PLAN = {"format": "formal", "seed": 0}
 
 
