@@ -54,7 +54,8 @@ class SeatAgent:
         """Seats need no hands; raises UsageError for a task whose family has no such player."""
         if self.name not in (known := seat_players(task.family)):
             has = f"; it has {', '.join(known)}" if known else " at all"
-            raise UsageError(f"{task.task_id} has no seat player {self.name!r}{has}", hint="harness run calendar")
+            hint = f"harness run {task.task_id} --agent {next(iter(known), 'oracle')}"
+            raise UsageError(f"{task.task_id} has no seat player {self.name!r}{has}", hint=hint)
         return False
 
     def identity(self) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ from harness.report.table import Table
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
 Wanted = Annotated[
     list[str] | None,
-    typer.Option("--table", help="leaderboard, tasks, labels, variance, outliers, toggles, coaching or all; repeatable."),
+    typer.Option("--table", help="A table by name (docs/reports.md has them, by family), or all; repeatable."),
 ]
 
 

@@ -1,0 +1,119 @@
+"""The 65 scenarios as a suite: no guesser beats chance, no two are alike, no domain fills it, no text gives it away."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness.authoring.hidden_profile.derived import CERTIFICATE
+from oracles.hidden_profile.guessers import GUESSERS, reading, share, words
+from worlds.core.loading import SCENARIO
+from worlds.hidden_profile.rules.scenario import Scenario, read_scenario
+from worlds.hidden_profile.rules.scores import contrarian
+
+FOLDERS = sorted(Path("tasks/hidden-profile").glob("*/environment/api"))
+SUITE = tuple(read_scenario(folder / SCENARIO) for folder in FOLDERS)
+PLACES = {"emergency and safety", "travel and logistics"}
+"""The domains of emergencies, and of choices of a place or a way."""
+
+ALIKE = 0.15
+"""The most that two scenarios may share of their word pairs, as Jaccard's index (issue: near-duplicate bound)."""
+
+UNEQUAL = re.compile(
+    r"""\b(only\s+(some|one|two)\s+of\s+(you|us)\s+(know|has|have)|not\s+all\s+of\s+(you|us)\s+know|hidden\s+profile
+    |different\s+(information|facts|points|clues)|unshared|private\s+(information|facts|points|clues)
+    |pool\s+(what|your|our)|share\s+what\s+(you|we)\s+know|(other|others)\s+(may|might|will)?\s*(know|knows)\s+(things|what|more)
+    |each\s+of\s+(you|us)\s+(knows|has\s+been\s+told)|compare\s+notes|put\s+(it|what\s+\w+\s+know)\s+together)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Ways to announce that people know different things, or that they should tell."""
+
+
+def chance() -> tuple[float, float]:
+    """What a blind guess scores over the suite, and its standard error."""
+    parts = [1 / len(scenario.options) for scenario in SUITE]
+    return sum(parts) / len(parts), math.sqrt(sum(p * (1 - p) for p in parts)) / len(parts)
+
+
+def pairs(scenario: Scenario) -> frozenset[tuple[str, str]]:
+    """All pairs of neighbouring words in what a scenario says."""
+    texts = (scenario.brief, *(fact.text for fact in scenario.facts))
+    return frozenset(pair for text in texts for pair in itertools.pairwise(words(text)))
+
+
+def test_there_are_sixty_five_of_both_grades() -> None:
+    """65 scenarios, all certified; a quarter or more of each grade; three to eight people, three to six options."""
+    certificates = [json.loads((folder.parents[1] / CERTIFICATE).read_bytes()) for folder in FOLDERS]
+    grades = Counter(certificate["grade"] for certificate in certificates)
+
+    assert all(certificate["certified"] for certificate in certificates)
+    assert len(SUITE) == len({scenario.id for scenario in SUITE}) == 65
+    assert set(grades) == {"A", "B"}
+    assert min(grades.values()) >= 65 / 4
+    assert {scenario.agents for scenario in SUITE} == set(range(3, 9))
+    assert {len(scenario.options) for scenario in SUITE} == set(range(3, 7))
+
+
+@pytest.mark.parametrize("name", GUESSERS)
+def test_guesser_by_text_is_no_better_than_chance(name: str) -> None:
+    """Over the suite a guesser that reads everything stays within two standard errors of one in K."""
+    score = sum(share(GUESSERS[name](reading(scenario, scenario.by_id)), scenario.key) for scenario in SUITE) / len(SUITE)
+    mean, error = chance()
+
+    assert float(score) <= mean + 2 * error
+
+
+def test_contrarian_is_no_better_than_chance() -> None:
+    """Nor does it help to vote for what looks worst on all facts, or on the shared ones."""
+    mean, error = chance()
+    everything = sum(contrarian(scenario, scenario.by_id) == scenario.key for scenario in SUITE)
+    shared = sum(contrarian(scenario, scenario.of_scope("shared")) == scenario.key for scenario in SUITE)
+
+    assert max(everything, shared) / len(SUITE) <= mean + 2 * error
+
+
+def test_keys_stand_anywhere_in_their_lists() -> None:
+    """No place in the list of options holds keys more often than chance allows, counted from the front or from the back."""
+    for place in (0, 1, 2, -1):
+        hits = sum(scenario.options[place].id == scenario.key for scenario in SUITE)
+        mean, error = chance()
+
+        assert abs(hits / len(SUITE) - mean) <= 2 * error
+
+
+def test_no_two_scenarios_are_alike() -> None:
+    """Any two share less than 15 % of their word pairs."""
+    said = {scenario.id: pairs(scenario) for scenario in SUITE}
+    worst = max((len(a & b) / len(a | b), x, y) for (x, a), (y, b) in itertools.combinations(said.items(), 2))
+
+    assert worst[0] < ALIKE
+
+
+def test_no_domain_fills_the_suite() -> None:
+    """At least 12 domains, none over 10 %; emergencies and choices of a place or a way are at most 20 %."""
+    domains = Counter(scenario.domain for scenario in SUITE)
+
+    assert len(domains) >= 12
+    assert max(domains.values()) <= 6
+    assert set(domains) >= PLACES
+    assert sum(domains[name] for name in PLACES) <= 13
+
+
+@pytest.mark.parametrize("scenario", SUITE, ids=lambda scenario: scenario.id)
+def test_no_text_announces_that_information_is_unequal(scenario: Scenario) -> None:
+    """Neither title, brief, options nor facts say that people know different things, or ask them to tell."""
+    texts = (scenario.title, scenario.brief, *(o.label for o in scenario.options), *(f.text for f in scenario.facts))
+
+    assert [found[0] for text in texts for found in UNEQUAL.finditer(text)] == []
+
+
+def test_the_announcement_filter_bites() -> None:
+    """Plain ways to announce it are found."""
+    for text in ("Each of you knows something else.", "You should pool what you know.", "Not all of you know this."):
+        assert UNEQUAL.search(text)
