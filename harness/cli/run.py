@@ -26,7 +26,7 @@ from harness.cli.tasks import Json, Names, selected
 from harness.errors import BoundaryError, UsageError
 from harness.plan import Plan, parse_seeds
 from harness.records import Result, RunFolder
-from harness.registry import Task
+from harness.registry import Task, tasks_root
 from harness.retry import read_retry
 from harness.run import run_plan, summary
 from harness.runtimes.base import Runtime
@@ -184,9 +184,9 @@ def _check_trust(runtime: Runtime, tasks: Sequence[Task], trust: bool, ctx: type
     """In process, a folder's code runs here: only folders under tasks/ go without saying."""
     if runtime.name != "inprocess" or trust:
         return
-    known = {task.path for task in selected(ctx, None)}
+    root = tasks_root(ctx.obj["tasks"]).resolve()
     for task in tasks:
-        if task.path not in known:
+        if not task.path.resolve().is_relative_to(root):
             raise UsageError(
                 f"{task.path} would run its code in this process", hint="harness run --trust, or --runtime bubblewrap"
             )

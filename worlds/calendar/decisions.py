@@ -51,7 +51,7 @@ def decide(
     answers = yield [desk.ask(seat) for seat in seats]
     decided: list[Decided] = []
     for seat in seats:
-        attempts = [desk.attempt(seat, answer) for answer in answers[seat]]
+        attempts = desk.attempts(seat, answers[seat])
         for place, attempt in enumerate(attempts, start=1):
             _tell(note, seat, {"round": number, "phase": desk.phase, "attempt": place}, attempt)
         decided.append(_decided(seat, attempts))
@@ -64,6 +64,7 @@ class _Desk:
     def __init__(self, table: Table, number: int, meeting: Meeting, *, schedule: bool) -> None:
         self._table, self._number, self._meeting, self._schedule = table, number, meeting, schedule
         self.phase = "DECISION" if schedule else "VOLUNTARY"
+        self._judged: dict[int, list[_Attempt]] = {}
 
     def ask(self, seat: int) -> Ask:
         """The question, with the rule by which its answers are refused."""
@@ -71,7 +72,13 @@ class _Desk:
         text = view(seat, self._meeting, self._table.calendars[seat], self._table.post.drain(seat))
         return Ask(seat, self.phase, self._number, text, refuse=lambda answers: self._refuse(seat, answers))
 
-    def attempt(self, seat: int, answer: Answer) -> _Attempt:
+    def attempts(self, seat: int, answers: Sequence[Answer]) -> list[_Attempt]:
+        """What a seat's answers so far come to; each is judged once."""
+        judged = self._judged.setdefault(seat, [])
+        judged += [self._attempt(seat, answer) for answer in answers[len(judged) :]]
+        return judged
+
+    def _attempt(self, seat: int, answer: Answer) -> _Attempt:
         """One answer as a batch, or as what is wrong with it."""
         read, how = self._table.actions(answer.text)
         actions, dropped = split(read, TOOLS[self._schedule])
@@ -80,7 +87,7 @@ class _Desk:
         return _Attempt(check(self._table.calendars[seat], actions, item, justify=justify), actions, dropped, how)
 
     def _refuse(self, seat: int, answers: Sequence[Answer]) -> str | None:
-        outcome = self.attempt(seat, answers[-1]).outcome
+        outcome = self.attempts(seat, answers)[-1].outcome
         if isinstance(outcome, Batch) or len(answers) > self._table.settings.decision_retries:
             return None
         return self._table.view.retry(len(answers), [refusal.text for refusal in outcome], schedule=self._schedule)

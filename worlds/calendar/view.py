@@ -28,7 +28,10 @@ def template(name: str) -> Template:
     loader = Environment(  # noqa: S701
         loader=FileSystemLoader(TEXTS), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return loader.get_template(f"{name}.md.j2")
+    compiled = loader.get_template(f"{name}.md.j2")
+    # no text uses Jinja's own globals, and copying them is half of what a short text costs
+    compiled.globals = {}
+    return compiled
 
 
 class View:
@@ -37,6 +40,8 @@ class View:
     def __init__(self, scenario: Scenario, settings: Settings) -> None:
         self._scenario, self._settings = scenario, settings
         self._parts: dict[tuple[object, ...], str] = {}
+        self._calendars: dict[int, tuple[Cells, str]] = {}
+        """By seat, the calendar it was shown last, and how."""
 
     def system(self, seat: int) -> str:
         """The system prompt of a seat (paper, Appendix A.2)."""
@@ -72,11 +77,16 @@ class View:
 
     def _seen(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> dict[str, Any]:
         label = meeting.label if seat in meeting.participants else ""
-        calendar = "\n".join(lines(cells, labels=True))
+        calendar = self._calendar(seat, cells)
         return {
             "meeting": meeting, "about": self._part("_about", (meeting.id, label), meeting=meeting, label=label),
             "calendar": calendar, "mail": mail, "inbox": self._inbox(mail),
         }  # fmt: skip
+
+    def _calendar(self, seat: int, cells: Cells) -> str:
+        if self._calendars.get(seat, ((), ""))[0] is not cells:
+            self._calendars[seat] = cells, "\n".join(lines(cells, labels=True))
+        return self._calendars[seat][1]
 
     def _budget(self, sweep: int) -> str:
         return self._part("_budget", (sweep,), turn=sweep + 1, cap=self._settings.turn_cap)

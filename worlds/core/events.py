@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -148,12 +149,34 @@ E = TypeVar("E", bound=Event)
 
 
 _encoded = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
-_SEALED = frozenset({"seq", "vt", "prev", "hash"})
+_SEALED = {"seq", "vt", "prev", "hash"}
 
 
 def canonical(value: Mapping[str, Any]) -> bytes:
     """Canonical JSON: sorted keys, no spaces, UTF-8."""
     return _encoded(value).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """An event without its hash as canonical JSON, cut where the hash sorts in: encoded once, written with it and without."""
+
+    before: str
+    after: str
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> _Written:
+        before = {name: value for name, value in body.items() if name < "hash"}
+        after = {name: value for name, value in body.items() if name > "hash"}
+        return cls(_encoded(before)[:-1] + ("," if before else ""), _encoded(after)[1:])
+
+    def digest(self) -> str:
+        """The hash of the event."""
+        return hashlib.sha256((self.before + self.after).encode()).hexdigest()
+
+    def line(self, digest: str) -> bytes:
+        """The event with a hash in its place."""
+        return f'{self.before}"hash":{_encoded(digest)},{self.after}'.encode()
 
 
 class EventLog:
@@ -172,11 +195,11 @@ class EventLog:
     def append(self, draft: E, vt: int) -> E:
         """Seal `draft` at virtual time `vt` (ms), write it, and return it."""
         place = {"seq": len(self.events), "vt": vt, "prev": self.trace_hash}
-        body = {**draft.model_dump(mode="json", exclude=set(_SEALED)), **place}
-        body["hash"] = hashlib.sha256(canonical(body)).hexdigest()
-        sealed = draft.model_copy(update={**place, "hash": body["hash"]})
+        written = _Written.of({**draft.model_dump(mode="json", exclude=_SEALED), **place})
+        digest = written.digest()
+        sealed = draft.model_copy(update={**place, "hash": digest})
         self.events.append(sealed)
-        self._lines.append(canonical(body) + b"\n")
+        self._lines.append(written.line(digest) + b"\n")
         if self._sink is not None:
             self._sink(self._lines[-1])
         return sealed
@@ -211,9 +234,8 @@ def _check_link(event: Event, line: bytes, before: list[Event], number: int) -> 
         raise LogError(f"line {number} does not follow the line before it")
     if previous is not None and event.vt < previous.vt:
         raise LogError(f"line {number}: virtual time goes backwards from {previous.vt} to {event.vt}")
-    body = event.model_dump(mode="json")
-    if canonical(body) != line:
+    written = _Written.of(event.model_dump(mode="json", exclude={"hash"}))
+    if written.line(event.hash) != line:
         raise LogError(f"line {number} is not canonical JSON")
-    del body["hash"]
-    if hashlib.sha256(canonical(body)).hexdigest() != event.hash:
+    if written.digest() != event.hash:
         raise LogError(f"line {number} was altered: its hash does not match")

@@ -43,7 +43,10 @@ def parse_reply(text: str, *, strict: bool = False) -> Parsed:
 
 def _loaded(text: str) -> dict[str, Any] | list[Any] | None:
     try:
-        return _loggable(json.loads(text, parse_constant=_refused))
+        value = json.loads(text, parse_constant=_refused)
+        # counting is quick, and no text nests deeper than it has brackets
+        shallow = text.count("[") + text.count("{") <= _DEEPEST
+        return _loggable(value, shallow=shallow)
     except (ValueError, RecursionError):
         return None
 
@@ -55,9 +58,9 @@ def _mended(text: str) -> dict[str, Any] | list[Any] | None:
         return None
 
 
-def _loggable(value: Any) -> dict[str, Any] | list[Any] | None:
+def _loggable(value: Any, *, shallow: bool = False) -> dict[str, Any] | list[Any] | None:
     """The value, if it is an object or a list that a log can hold; raises ValueError for half a surrogate pair."""
-    if not isinstance(value, dict | list) or _deeper(value, _DEEPEST):
+    if not isinstance(value, dict | list) or (not shallow and _deeper(value, _DEEPEST)):
         return None
     json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     return value
