@@ -1,7 +1,7 @@
 """Plays a game with one player at every seat, each knowing what its own seat was told and nothing else.
 
 Who can play comes from the family: `harness.families.<family>.seats` maps names to makers of players. A player is anything with
-`reply(turn) -> text`: a typed protocol, a scripted policy, later a model.
+`reply(turn) -> text`: a typed protocol or a scripted policy. Models sit down in `harness.agents.llm.seats`.
 """
 
 from __future__ import annotations

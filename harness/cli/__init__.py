@@ -27,10 +27,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("harness.cli.authoring", "Prove tasks: lint, oracle, nop, every violation, determinism."),
     "new": ("harness.cli.authoring", "Start a new task folder that verifies at once."),
     "sync": ("harness.cli.authoring", "Rewrite the boilerplate of task folders from its templates."),
-    "generate": ("harness.cli.generate", "Generate tasks (calendars, hidden profiles by a model), or a label bank."),
+    "generate": ("harness.cli.generate", "Generate calendar tasks; by a model, hidden profiles, labels."),
     "import": ("harness.cli.importing", "Write published scenarios of another benchmark as task folders."),
     "images": ("harness.cli.host", "Build the base images, and the images of tasks."),
-    "clean": ("harness.cli.host", "Remove what dead runs left behind; with --images also old images."),
+    "clean": ("harness.cli.host", "Remove what dead runs left behind, or (--images) old images."),
     "doctor": ("harness.cli.host", "Say which runtimes work here, and what to do about the others."),
 }
 """Command, the module that holds a function of that name, and its one line of help."""
@@ -50,9 +50,7 @@ class LazyGroup(typer.core.TyperGroup):
         module, help_line = COMMANDS[cmd_name]
         if cmd_name not in sys.argv[1:]:
             return typer.core.TyperCommand(cmd_name, help=help_line)
-        command = typer.Typer(add_completion=False, rich_markup_mode=None)
-        command.command(name=cmd_name, help=help_line)(getattr(importlib.import_module(module), f"{cmd_name}_command"))
-        return typer.main.get_command(command)
+        return _command(cmd_name, getattr(importlib.import_module(module), f"{cmd_name}_command"), help_line)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an interrupt anywhere in it is ours to report."""
@@ -60,6 +58,17 @@ class LazyGroup(typer.core.TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise Cancelled("interrupted") from None
+
+
+def _command(name: str, found: Any, help_line: str) -> Any:
+    """A function as a command; a command with kinds of its own as a group."""
+    if isinstance(found, typer.Typer):
+        group = typer.main.get_command(found)
+        group.name, group.help = name, help_line
+        return group
+    command = typer.Typer(add_completion=False, rich_markup_mode=None)
+    command.command(name=name, help=help_line)(found)
+    return typer.main.get_command(command)
 
 
 app = typer.Typer(

@@ -21,7 +21,7 @@ from harness.cli.closing import show_closing
 from harness.cli.console import emit, say
 from harness.cli.progress import progress
 from harness.cli.report import show_tables
-from harness.cli.settings import named, offers_handles, overrides
+from harness.cli.settings import Overrides, named, offers_handles, overrides
 from harness.cli.tasks import Json, Names, selected
 from harness.errors import BoundaryError, UsageError
 from harness.plan import Plan, parse_seeds
@@ -107,16 +107,16 @@ def run_command(
     key = os.environ.get("PARLEY_KEY") or PUBLISHED_KEY
     retry = read_retry(retry_of, hint, key) if retry_of else None
     combinations = overrides([*(retry.options() if retry else ()), *(options or ())], mutate, mitigate, handles=handles)
-    bent = any(is_bent(combination) for combination in combinations)
-    again = retry.model() if retry and not (model or agent) else None
-    offered = offers_handles(combinations)
-    seats = tuple(seat_models(seat_model or ()).items())
-    llm = LlmConfig(model, interface, api_base, temperature, max_tokens, offered, protocol, seats) if model else again
-    tasks, budget = selected(ctx, names), Budget(wall, turns, tokens, cost)
-    tasks = retry.tasks(tasks) if retry else tasks
-    made = partial(make_agent, llm=llm, script=script, by_call=bent, families=sorted({task.family for task in tasks}), say=say)
-    players = [made(name) for name in (agent.split(",") if agent else [None])]
+    seats, handed = tuple(seat_models(seat_model or ()).items()), offers_handles(combinations)
+    if seats and not model:
+        raise UsageError("--seat-model needs --model, which holds the other seats", hint="harness run calendar --model gpt-5")
+    llm = retry.model() if retry and not (model or agent) else None
+    if model:
+        llm = LlmConfig(model, interface, api_base, temperature, max_tokens, handed, protocol, seats)
+    tasks = retry.tasks(selected(ctx, names)) if retry else selected(ctx, names)
+    players = _players(agent, tasks, llm, script, combinations)
     folder = resume or out or Path("runs") / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{_slug(players)}"
+    budget = Budget(wall, turns, tokens, cost)
     plans = [
         (folder / name, Plan((folder / name).name, tasks, parse_seeds(seeds), k, player, budget, chosen, key, retry))
         for name, player, chosen in named(players, combinations)
@@ -125,15 +125,24 @@ def run_command(
         _check(plan, path, path if resume else None, confirm=not (names or yes or retry))
     used = choose_runtime(runtime, tasks, players, say)
     _check_trust(used, tasks, trust, ctx)
-    _check_path(players, tasks, used, bent=bent)
+    _check_path(players, tasks, used, combinations)
     results = [result for path, plan in plans for result in _execute(plan, used, path, workers)]
     _close(results, folder, json)
     if report:
         show_tables(ctx, [folder])
 
 
-def _check_path(players: Sequence[Agent], tasks: Sequence[Task], runtime: Runtime, *, bent: bool) -> None:
-    if bent and any(player.needs_main(task, runtime.name) for task in tasks for player in players):
+def _players(
+    names: str | None, tasks: Sequence[Task], llm: LlmConfig | None, script: Path | None, combinations: Sequence[Overrides]
+) -> list[Agent]:
+    """Each agent that is named; a path that is bent must be their only one."""
+    families, bent = sorted({task.family for task in tasks}), any(map(is_bent, combinations))
+    made = partial(make_agent, llm=llm, script=script, by_call=bent, families=families, say=say)
+    return [made(name) for name in (names.split(",") if names else [None])]
+
+
+def _check_path(players: Sequence[Agent], tasks: Sequence[Task], runtime: Runtime, combinations: Sequence[Overrides]) -> None:
+    if any(map(is_bent, combinations)) and any(player.needs_main(task, runtime.name) for task in tasks for player in players):
         raise UsageError(
             "what runs in main speaks to the world directly, out of reach of --mutate, --handles and --mitigate",
             hint="harness run ... --interface tool",

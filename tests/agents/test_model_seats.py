@@ -6,7 +6,7 @@ import json
 import random
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,11 +59,18 @@ def server() -> Iterator[OpenAIServer]:
 
 
 def played(
-    folder: Path, task: Task, server: OpenAIServer, budget: Budget | None = None, workers: int = 1, k: int = 1, **how: Any
+    folder: Path,
+    task: Task,
+    server: OpenAIServer,
+    budget: Budget | None = None,
+    workers: int = 1,
+    k: int = 1,
+    say: Callable[[str], None] = lambda line: None,
+    **how: Any,
 ) -> list[Result]:
     """The task, played by the server's model at every seat."""
     config = LlmConfig("openai/imap", api_base=server.url, api_key="k", patience_s=2.0, first_pause_s=0.01, **how)
-    plan = Plan(folder.name, [task], [0], k, LlmAgent(config, say=lambda line: None), budget or Budget())
+    plan = Plan(folder.name, [task], [0], k, LlmAgent(config, say=say), budget or Budget())
     return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=workers, images={}, progress=lambda event: None)
 
 
@@ -125,6 +132,26 @@ def test_seats_may_have_models_of_their_own(tmp_path: Path, task: Task, server: 
     assert asked == {("imap", "0"), ("imap", "1"), ("other", "2"), ("imap", "3"), ("imap", "4")}
     assert identity["seat_models"] == {"2": "openai/other"}
     assert result.success
+    seats = json.loads((Path(result.path) / "trajectory.json").read_text(encoding="utf-8"))["subagent_trajectories"]
+    assert [seat["agent"]["model_name"] for seat in seats] == [f"openai/{'other' if n == 2 else 'imap'}" for n in range(5)]
+
+
+def test_seat_that_nobody_has_is_refused(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
+    """A model for a sixth seat of five, or for a seat of no game at all, is an error before anything is asked."""
+    with pytest.raises(UsageError, match="has the seats 0 to 4, so --seat-model 5 means nothing"):
+        played(tmp_path / "sixth", task, server, seat_models=((5, "openai/other"),))
+    alone = read_task(ROOT / "tasks" / "contract" / "presigned-url-download")
+    with pytest.raises(UsageError, match="has no seats"):
+        played(tmp_path / "alone", alone, server, seat_models=((0, "openai/other"),))
+    assert not server.requests
+
+
+def test_unpriced_models_say_that_the_cost_is_unbounded(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
+    """A budget of cost that cannot hold is said in a game too, once."""
+    said: list[str] = []
+    played(tmp_path / "model", task, server, Budget(cost_usd=1.0), say=said.append)
+
+    assert said == ["openai/imap has no known price, so its budget of cost cannot hold"]
 
 
 @pytest.mark.parametrize(

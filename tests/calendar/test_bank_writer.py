@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from harness.authoring.calendar.bank_writer import prompt_of, write_bank
@@ -82,9 +81,7 @@ def test_a_model_that_writes_nothing_ends() -> None:
 
 def run(*typed: str) -> BaseException | None:
     """Run the command as typed; what it raised, if anything."""
-    app = typer.Typer()
-    app.command()(generate_command)
-    return CliRunner().invoke(app, ["labels", *typed]).exception
+    return CliRunner().invoke(generate_command, ["labels", *typed]).exception
 
 
 def test_command_writes_a_bank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,6 +93,7 @@ def test_command_writes_a_bank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert run(*typed, "--api-base", server.url) is None
 
     assert len(read_bank(out).items) == 4
+    assert isinstance(run(*typed, "--slots", "16"), SystemExit), "a flag of calendars is none of labels"
     assert "exists already" in str(run(*typed))
 
 

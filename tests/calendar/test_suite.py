@@ -12,7 +12,6 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from harness.authoring.calendar.derived import CERTIFICATE, PLAN, derived, files
@@ -232,9 +231,7 @@ def test_refusals(certificate: dict[str, object], why: str) -> None:
 
 def run(*arguments: str) -> Exception | None:
     """Run the command as typed; what it raised, if anything."""
-    app = typer.Typer()
-    app.command()(generate_command)
-    raised = CliRunner().invoke(app, ["calendar", *arguments]).exception
+    raised = CliRunner().invoke(generate_command, ["calendar", *arguments]).exception
     assert raised is None or isinstance(raised, Exception)
     return raised
 

@@ -62,7 +62,7 @@ def command(root: Path) -> typer.Typer:
     def context(ctx: typer.Context) -> None:
         ctx.obj = {"tasks": root}
 
-    app.command("generate")(generate_command)
+    app.add_typer(generate_command, name="generate")
     return app
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from harness.authoring.hidden_profile.hiddenbench import MODES, SEALED, flags, folder_name, guesses, read_tasks
@@ -47,9 +46,7 @@ def written(tmp_path: Path, *entries: Any) -> Path:
 
 def run(*typed: str | Path) -> tuple[str, BaseException | None]:
     """Run the command as typed: its standard output, and what it raised."""
-    app = typer.Typer()
-    app.command()(import_command)
-    ran = CliRunner().invoke(app, ["hiddenbench", *map(str, typed)])
+    ran = CliRunner().invoke(import_command, ["hiddenbench", *map(str, typed)])
     return ran.stdout, ran.exception
 
 

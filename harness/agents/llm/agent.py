@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.agents.base import Budget, Report
+from harness.agents.llm.budgets import used_up
 from harness.agents.llm.completion import Action, Completion, add_usage
 from harness.agents.llm.interface import Interface, Mistake, Outcome
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
@@ -106,6 +107,7 @@ class LlmAgent:
 
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Only the shell needs hands; raises UsageError for an interface that the task or the runtime does not have."""
+        self._check_seats(task)
         if task.is_seated:
             return False
         has = task.parley.interfaces if task.parley else ("shell",)
@@ -113,6 +115,13 @@ class LlmAgent:
             hint = f"--interface {has[0]}" if set(has) & set(INTERFACES) else f"harness show {task.task_id}"
             raise UsageError(f"{task.task_id} has the interfaces {', '.join(has)}, not {self.interface.name}", hint=hint)
         return self.interface.needs_main(runtime)
+
+    def _check_seats(self, task: Task) -> None:
+        seats = task.parley.seats if task.parley and task.is_seated else 0
+        for seat in self.others:
+            if seat >= seats:
+                has = f"the seats 0 to {seats - 1}" if seats else "no seats"
+                raise UsageError(f"{task.task_id} has {has}, so --seat-model {seat} means nothing", hint="leave it out")
 
     def identity(self) -> Mapping[str, Any]:
         """What the frozen plan holds; no key is part of it."""
@@ -142,7 +151,7 @@ class LlmAgent:
     def _play_seats(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
         report.model, report.interface = self.config.model, "seats"
         report.requested, report.effective = dict(self.client.requested), self.client.effective
-        game = SeatedGame(pod, budget, report, lambda name: _begin(self, task, seed, name))
+        game = SeatedGame(pod, budget, report, lambda name, model: _begin(self, task, seed, name, model))
         try:
             game.sit(lambda seat: self.others.get(seat, self.client))
             game.play()
@@ -233,7 +242,7 @@ class _Episode:
         self.report.trajectory = self.trajectory.to_dict(extra={"provider_wait_s": round(self.waited_s, 3)})
 
     def _act(self, action: Action, *, cut_off: bool) -> Outcome:
-        left = self._wall_left()
+        left = self.budget.wall_s - self._seconds()
         if left <= 0:
             return Outcome("not run: the time of this episode is used up")
         if action.problem:
@@ -246,19 +255,13 @@ class _Episode:
 
     def _used_up(self) -> str | None:
         """The budget that forbids another query; `pod.stop` takes its name."""
-        budget, usage = self.budget, self.report.usage
-        if budget.cost_usd is not None and usage.calls and usage.cost_usd is None:
-            self.client.say_once(f"{self.client.settings.name} has no known price, so its budget of cost cannot hold")
-        used_up = {
-            "turns": self.turns >= budget.turns,
-            "tokens": budget.tokens is not None and usage.prompt_tokens + usage.completion_tokens >= budget.tokens,
-            "cost": budget.cost_usd is not None and (usage.cost_usd or 0.0) >= budget.cost_usd,
-            "wall": self._wall_left() <= 0,
-        }
-        return next((cause for cause, over in used_up.items() if over), None)
+        return used_up(
+            self.budget, self.report.usage, turns=self.turns, seconds=self._seconds(),
+            models=self.client.settings.name, say_once=self.client.say_once,
+        )  # fmt: skip
 
-    def _wall_left(self) -> float:
-        return self.budget.wall_s - (time.monotonic() - self.started - self.waited_s)
+    def _seconds(self) -> float:
+        return time.monotonic() - self.started - self.waited_s
 
     def _tell(self, message: dict[str, Any]) -> None:
         self.messages.append(message)
@@ -277,10 +280,9 @@ class _Episode:
         self.report.log.append(f"turn {self.turns}: {did}; tokens {tokens}{waited}")
 
 
-def _begin(agent: LlmAgent, task: Task, seed: int, name: str = "") -> Trajectory:
-    """The trajectory of an episode, or of what is called `name` in a game."""
-    session = f"{task.task_id}-s{seed}"
-    model = agent.config.model
+def _begin(agent: LlmAgent, task: Task, seed: int, name: str = "", model: str | None = None) -> Trajectory:
+    """The trajectory of an episode, or of what is called `name` in a game, with a model of its own where one is named."""
+    session, model = f"{task.task_id}-s{seed}", model or agent.config.model
     extra = {k: v for k, v in agent.identity().items() if k not in {"name", "model"} and v is not None}
     tools = () if name else agent.interface.tools
     return Trajectory(session, f"{session}-{name or agent.name}", name or agent.name, model, tools=tools, extra=extra)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.agents.base import Budget, Report, Usage
+from harness.agents.llm.budgets import used_up
 from harness.agents.llm.completion import Completion, add_usage
 from harness.agents.llm.model import ModelClient
 from harness.agents.llm.provider import ContextFull
@@ -58,7 +59,7 @@ class Seat:
 class SeatedGame:
     """One game played by models."""
 
-    def __init__(self, pod: Pod, budget: Budget, report: Report, begin: Callable[[str], Trajectory]) -> None:
+    def __init__(self, pod: Pod, budget: Budget, report: Report, begin: Callable[[str, str | None], Trajectory]) -> None:
         self._pod, self._budget, self._report, self._begin = pod, budget, report, begin
         self._game = TurnClient(pod)
         self._seats: dict[int, Seat] = {}
@@ -68,7 +69,8 @@ class SeatedGame:
         """Put a model at every seat, with that seat's rules."""
         session = self._game.session()
         for row in session["seats"]:
-            seat = Seat(clients(row["seat"]), self._begin(f"seat {row['seat']}"))
+            client = clients(row["seat"])
+            seat = Seat(client, self._begin(f"seat {row['seat']}", client.settings.name))
             seat.begin(row["system"])
             self._seats[row["seat"]] = seat
         rules = "\n".join(row["system"] for row in session["seats"])
@@ -89,7 +91,7 @@ class SeatedGame:
 
     def trajectory(self, instruction: str) -> dict[str, Any]:
         """All conversations, each as a trajectory of its own inside the game's."""
-        whole = self._begin("game")
+        whole = self._begin("game", None)
         whole.user(instruction)
         for seat in self._seats.values():
             whole.seat(seat.trajectory)
@@ -113,14 +115,12 @@ class SeatedGame:
         return self._game.answer(turn["id"], said.text)
 
     def _used_up(self) -> str | None:
-        budget, usage = self._budget, self._report.usage
-        used_up = {
-            "turns": max((seat.calls for seat in self._seats.values()), default=0) >= budget.turns,
-            "tokens": budget.tokens is not None and usage.prompt_tokens + usage.completion_tokens >= budget.tokens,
-            "cost": budget.cost_usd is not None and (usage.cost_usd or 0.0) >= budget.cost_usd,
-            "wall": time.monotonic() - self._started - self._waited_s >= budget.wall_s,
-        }
-        return next((cause for cause, over in used_up.items() if over), None)
+        clients = {seat.client.settings.name: seat.client for seat in self._seats.values()}
+        return used_up(
+            self._budget, self._report.usage, turns=max((seat.calls for seat in self._seats.values()), default=0),
+            seconds=time.monotonic() - self._started - self._waited_s,
+            models=" or ".join(clients), say_once=next(iter(clients.values())).say_once,
+        )  # fmt: skip
 
 
 def seat_models(text: Sequence[str]) -> Mapping[int, str]:

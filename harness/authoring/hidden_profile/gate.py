@@ -112,7 +112,7 @@ def _session(task: Task, judge: ModelClient, which: tuple[str, int]) -> tuple[li
     name = f"{task.task_id}-{condition}-{seed}"
     pod = _UpToFirstVotes(EpisodeSpec("generate", name, task, seed, overrides={"condition": condition}))
     report = Report("judge", judge.settings.name)
-    game = SeatedGame(pod, _BUDGET, report, lambda seat: Trajectory(name, f"{name}-{seat}", seat, judge.settings.name))
+    game = SeatedGame(pod, _BUDGET, report, lambda seat, model: Trajectory(name, f"{name}-{seat}", seat, model))
     game.sit(lambda seat: judge)
     game.play()
     notes = [event for event in read_log(pod.finish()) if isinstance(event, Noted)]

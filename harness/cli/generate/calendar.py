@@ -1,7 +1,6 @@
-"""`harness generate calendar`: the suite of 90, or calendar tasks of any shape; the other generators ask a model.
+"""`harness generate calendar`: the suite of 90, or calendar tasks of any shape, the same bytes for the same command.
 
 Without any parameter of a scenario it writes the canonical suite; with one it writes `--count` tasks called `--name`.
-`generate labels --model M --tier T --n K` is in `harness.cli.labels`, `generate hidden-profile --model M` in `.profiles`.
 """
 
 from __future__ import annotations
@@ -17,20 +16,12 @@ from harness.authoring.calendar.difficulty import Level, pressure
 from harness.authoring.calendar.folders import write_task
 from harness.authoring.calendar.parameters import parameters
 from harness.authoring.calendar.suite import SETTINGS, Made, Tally, canonical, custom
-from harness.authoring.hidden_profile.gate import SESSIONS
-from harness.authoring.hidden_profile.generation import Order
 from harness.cli.console import emit, say, show_table
-from harness.cli.labels import generate_labels
-from harness.cli.profiles import Models, generate_profiles
 from harness.errors import UsageError
 from harness.registry import tasks_root
 from worlds.core.chance import PUBLISHED_KEY
 
-What = Annotated[str, typer.Argument(metavar="calendar|labels|hidden-profile", help="What to generate.")]
-Out = Annotated[
-    Path | None,
-    typer.Option(help="Folder of the task folders; tasks/calendar or generated/hidden-profile. For labels the file."),
-]
+Out = Annotated[Path | None, typer.Option(help="Folder of the task folders; tasks/calendar unless given.")]
 Name = Annotated[str | None, typer.Option(help="Beginning of each task's name; needed for tasks of another shape.")]
 Count = Annotated[int | None, typer.Option(min=1, max=999, help="Tasks of another shape; 1 unless given.")]
 Seed = Annotated[int, typer.Option(min=0, help="The first seed; with 0 the suite is the published one.")]
@@ -53,24 +44,11 @@ Prior = Annotated[int | None, typer.Option("--prior-meetings", help="Meetings th
 Difficulty = Annotated[str | None, typer.Option(help="Keep only candidates that are easy, medium or hard.")]
 Label = Annotated[str | None, typer.Option(help="Call all of them easy, medium or hard, without counting.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Write folders of the same suite anew where they differ.")]
-Model = Annotated[str | None, typer.Option(help="labels, hidden-profile: the model, as LiteLLM names it.")]
-ApiBase = Annotated[str | None, typer.Option("--api-base", help="labels, hidden-profile: an OpenAI-compatible server.")]
-TierName = Annotated[str, typer.Option("--tier", help="labels: sensitive, neutral or public.")]
-Number = Annotated[int, typer.Option("--n", min=1, max=500, help="labels: how many.")]
-KindName = Annotated[str, typer.Option("--kind", help="labels: errand or meeting.")]
-Candidates = Annotated[
-    int, typer.Option(min=1, max=999, help="hidden-profile: how many to make; a run goes on where it stopped.")
-]
-Format = Annotated[str, typer.Option("--format", help="hidden-profile: formal (proved outlines in words), or text (prose).")]
-Judge = Annotated[str | None, typer.Option(help="hidden-profile: the model that tries candidates; --model unless given.")]
-Sessions = Annotated[int, typer.Option(min=1, max=100, help="hidden-profile: sessions in each condition.")]
-Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="hidden-profile: sessions at once.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
-def generate_command(
+def generate_calendar(
     ctx: typer.Context,
-    what: What,
     out: Out = None,
     name: Name = None,
     count: Count = None,
@@ -92,30 +70,9 @@ def generate_command(
     difficulty: Difficulty = None,
     label: Label = None,
     replace: Replace = False,
-    model: Model = None,
-    api_base: ApiBase = None,
-    tier: TierName = "sensitive",
-    number: Number = 20,
-    kind: KindName = "errand",
-    candidates: Candidates = 200,
-    track: Format = "formal",
-    judge: Judge = None,
-    sessions: Sessions = SESSIONS,
-    workers: Workers = 4,
     json: Json = False,
 ) -> None:
-    """Write calendar task folders, the same bytes for the same command; or let a model write labels, or hidden profiles."""
-    if what == "labels":
-        generate_labels(model, api_base, kind, tier, number, out)
-        return
-    if what == "hidden-profile":
-        order = Order(track, candidates, sessions, seed, workers)
-        generate_profiles(Models(model, judge, api_base), order, ctx.obj["tasks"], out, json=json)
-        return
-    if what != "calendar":
-        raise UsageError(
-            f"there is no generator of {what!r}; there are: calendar, labels, hidden-profile", hint="harness generate calendar"
-        )
+    """Calendar tasks: the suite of 90, or others by flags."""
     flags: dict[str, Any] = {
         "num_agents": agents, "num_slots": slots, "num_meetings": meetings, "participants": participants,
         "participant_lists": _lists(lists), "density": _numbers("--density", density, float), "pref_level": pref_level,
