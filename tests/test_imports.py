@@ -22,7 +22,7 @@ FAMILIES = sorted(
 )
 HEAVY = {"litellm", "ortools", "docker"}
 MAX_LINES, MAX_FUNCTION = 400, 40
-DYNAMIC = {"harness.authoring.families", "harness.cli", "harness.families", "validators.plugin", "worlds.core.loading"}
+DYNAMIC = {"harness.cli", "harness.modules", "validators.plugin", "worlds.core.loading"}
 """Where modules are imported by a name made at run time: commands, parts of a family, the family of a log, its world."""
 
 _FAMILY_ROOMS = sorted(path.parent.name for path in (ROOT / "harness" / "families").glob("*/__init__.py"))

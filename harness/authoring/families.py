@@ -5,42 +5,32 @@ A family that lacks a part has no such thing; nothing lists families.
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
-from types import ModuleType
 
 from harness.authoring.templates import Files
 from harness.authoring.templates import family as template
+from harness.modules import module_or_none
 
 
 def labels_of(family: str) -> frozenset[str]:
     """The labels that a failed episode of a family can earn."""
-    module = _part(f"worlds.{_package(family)}.labels")
+    module = module_or_none(f"worlds.{_package(family)}.labels")
     return frozenset(map(str, module.Label)) - {"SUCCESS"} if module else frozenset()
 
 
 def derived(family: str, folder: Path) -> Files:
     """What a family works out from a task's own files: certificate and plan; nothing where its tasks are code."""
-    module = _part(f"harness.authoring.{_package(family)}.derived")
+    module = module_or_none(f"harness.authoring.{_package(family)}.derived")
     found: Files = module.derived(folder) if module else {}
     return found
 
 
 def starter(family: str, name: str) -> Files:
     """The author's files of a new task: what the family draws for its name, else its template's skeleton."""
-    module = _part(f"harness.authoring.{_package(family)}.skeleton")
+    module = module_or_none(f"harness.authoring.{_package(family)}.skeleton")
     found: Files = module.skeleton(name) if module else template(family).skeleton(name)
     return found
 
 
 def _package(family: str) -> str:
     return family.replace("-", "_")
-
-
-def _part(name: str) -> ModuleType | None:
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not name.startswith(error.name):
-            raise
-        return None

@@ -5,10 +5,10 @@ A family that lacks a part simply has no such feature; nothing lists families.
 
 from __future__ import annotations
 
-import importlib
 from types import ModuleType
 
 from harness.errors import UsageError
+from harness.modules import module_or_none
 
 
 def part(family: str, name: str) -> ModuleType:
@@ -21,10 +21,4 @@ def part(family: str, name: str) -> ModuleType:
 
 def find(family: str, name: str) -> ModuleType | None:
     """The module `name` of a family's package, or None."""
-    package = f"harness.families.{family.replace('-', '_')}"
-    try:
-        return importlib.import_module(f"{package}.{name}")
-    except ModuleNotFoundError as error:
-        if error.name not in (package, f"{package}.{name}"):
-            raise
-        return None
+    return module_or_none(f"harness.families.{family.replace('-', '_')}.{name}")

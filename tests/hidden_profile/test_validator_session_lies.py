@@ -102,7 +102,7 @@ def test_every_value_of_every_session_note_is_checked(log: bytes) -> None:
         ("vote", {"option": ATTIC}),
         ("vote", {"given": "cellar"}),
         ("vote", {"rationale": 7}),
-        ("message", {"cites": ["u4"]}),
+        ("message", {"cites": ["unheld"]}),
         ("message", {"cites": ["n1", "n1"]}),
         ("message", {"stance": "cellar"}),
         ("message", {"text": " blanks "}),
@@ -113,10 +113,9 @@ def test_every_value_of_every_session_note_is_checked(log: bytes) -> None:
 def test_notes_of_mended_replies_cannot_break_the_rules(what: str, change: dict[str, Any], log: bytes) -> None:
     """What only the world can tell of a reply must still be possible: known facts, real options, an option that was named."""
     rows = rows_of(log)
-    # the seat that holds u4 cannot lie about it
     row = next(r for r in rows if r.get("what") == what and is_mended(rows, r) and r["seat"] == 2)
-    hand = rows[row["seq"]] and next(r for r in rows if r.get("what") == "session_start")["data"]["hands"][2]
-    if "cites" in change:
+    if change.get("cites") == ["unheld"]:
+        hand = next(r for r in rows if r.get("what") == "session_start")["data"]["hands"][2]
         change = {"cites": [next(fact.id for fact in SCENARIO.facts if fact.scope == "private" and fact.id not in hand)]}
 
     assert lies(log, lambda rows: rows[row["seq"]]["data"].update(change))
@@ -287,7 +286,7 @@ def test_hostile_sessions_have_no_lies(seed: int, tmp_path: Path) -> None:
     options |= {"rounds": draw.randint(0, 4), "early_stop": draw.random() < 0.5, "remind_pre_vote": draw.random() < 0.5}
     stopped = draw.choice([None, None, draw.randint(0, 15)])
 
-    claim(episode(folder_of(tmp_path), hostile(draw), stopped, seed, **options))
+    assert lies_of(episode(folder_of(tmp_path), hostile(draw), stopped, seed, **options)) == []
 
 
 @pytest.mark.parametrize("cites", [0, 1, 2, 3])
@@ -300,7 +299,7 @@ def test_early_stops_are_worked_out_alike(stances: str, cites: int, tmp_path: Pa
         fact = [f"F{turn.round}"] if turn.seat == 1 and turn.round <= cites else []
         return message("So.", fact, options[stances[turn.round - 1]]) if turn.phase == "DISCUSSION" else ATTIC
 
-    claim(episode(folder_of(tmp_path), talk, track="structured", rounds=5, early_stop=True))
+    assert lies_of(episode(folder_of(tmp_path), talk, track="structured", rounds=5, early_stop=True)) == []
 
 
 def test_session_nobody_played_is_true_and_worth_nothing(tmp_path: Path) -> None:
@@ -317,4 +316,4 @@ def test_told_fact_may_stand_in_later_texts(tmp_path: Path) -> None:
     start = notes(world, "session_start")[0].data
     words = {seat: next(PRIVATE[fact] for fact in hand if fact in PRIVATE) for seat, hand in enumerate(start["hands"])}
 
-    claim(episode(folder_of(tmp_path), lambda turn: words[turn.seat] if turn.phase == "DISCUSSION" else ATTIC))
+    assert lies_of(episode(folder_of(tmp_path), lambda turn: words[turn.seat] if "DISC" in turn.phase else ATTIC)) == []
