@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from typing import Any
 import pytest
 
 from harness.agents.base import Budget, Report
+from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
 from harness.episode import Outcome, run_episode
 from harness.records import Key
@@ -30,7 +32,9 @@ from harness.runtimes.bubblewrap.folders import folders_root
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.engine import Engine
 from harness.runtimes.docker.runtime import DockerRuntime
+from harness.runtimes.inprocess import InProcessRuntime
 from harness.runtimes.owner import RUN_LABEL
+from worlds.core.events import read_log
 
 MARK = f"hostile-{secrets.token_hex(3)}"
 """How every run of this session is called, up to its own number."""
@@ -175,6 +179,32 @@ def task(tasks_root: Path, runtime: Runtime) -> Task:
     made = read_task(tasks_root / "contract/presigned-url-download")
     runtime.prepare([made])
     return made
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sentinel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A file and a process of this host, which nothing in this module may touch."""
+    path = tmp_path_factory.mktemp("sentinel") / "file"
+    path.write_text("untouched", encoding="utf-8")
+    path.chmod(0o666)
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        yield path
+        alive = process.poll() is None
+        process.kill()
+    assert alive
+    assert path.read_text(encoding="utf-8") == "untouched"
+    assert [other.name for other in path.parent.iterdir()] == ["file"]
+
+
+@pytest.fixture(scope="module")
+def untouched(task: Task) -> tuple[str, str]:
+    """The trace hash of an episode in which nothing was asked, and of the oracle's."""
+    hashes = []
+    for agent in (NopAgent(), SolutionAgent()):
+        with InProcessRuntime().open(EpisodeSpec("untouched", "e", task, 0)) as pod:
+            agent.play(task, 0, pod, Budget(), Report("x"))
+            hashes.append(read_log(pod.finish())[-1].hash)
+    return hashes[0], hashes[1]
 
 
 @pytest.fixture

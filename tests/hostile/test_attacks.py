@@ -8,42 +8,25 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.agents.scripted import NopAgent, ScriptedAgent
-from harness.episode import Outcome
+from harness.agents.scripted import ScriptedAgent
 from harness.registry import Task, read_task
-from harness.runtimes.base import OUTPUT_CAP, Runtime
+from harness.runtimes.base import Runtime
+from tests.hostile.verdicts import NOTHING, SUCCESS, WORLD_DIED, Events, Play, script, verdict
 from worlds.core.events import GENESIS, read_log
 from worlds.core.wire import request
-
-Play = Callable[..., Outcome]
-Events = Callable[[Outcome], list[dict[str, Any]]]
-
-SCRIPTS = Path(__file__).parent / "scripts"
-
-
-def script(name: str) -> str:
-    """What an attacker runs, from a file of its own."""
-    return "\n" + (SCRIPTS / name).read_text(encoding="utf-8")
-
 
 PLANT = script("plant.sh")
 
 PATCH = script("patch.sh")
 
 KILL = script("kill.sh")
-
-HTTP = script("http.py")
-
-SLOW = script("slow.py")
 
 REBIND = script("rebind.py")
 
@@ -67,21 +50,6 @@ HOLD = script("hold.py")
 STAND_IN = script("stand_in.py")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def sentinel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A file and a process of this host, which nothing in this module may touch."""
-    path = tmp_path_factory.mktemp("sentinel") / "file"
-    path.write_text("untouched", encoding="utf-8")
-    path.chmod(0o666)
-    with subprocess.Popen(["sleep", "1000"]) as process:
-        yield path
-        alive = process.poll() is None
-        process.kill()
-    assert alive
-    assert path.read_text(encoding="utf-8") == "untouched"
-    assert [other.name for other in path.parent.iterdir()] == ["file"]
-
-
 @pytest.fixture(scope="module")
 def mortal(task: Task, runtime: Runtime, tmp_path_factory: pytest.TempPathFactory) -> Task:
     """The same task with one more route, which ends the world's process."""
@@ -92,45 +60,6 @@ def mortal(task: Task, runtime: Runtime, tmp_path_factory: pytest.TempPathFactor
     made = read_task(folder)
     runtime.prepare([made])
     return made
-
-
-@pytest.fixture(scope="module")
-def small(task: Task, runtime: Runtime, tmp_path_factory: pytest.TempPathFactory) -> Task:
-    """The same task on a machine whose memory is smaller than its disks, which are in memory too."""
-    folder = shutil.copytree(task.path, tmp_path_factory.mktemp("small") / task.path.name)
-    text = (folder / "task.toml").read_text(encoding="utf-8")
-    (folder / "task.toml").write_text(text.replace("memory_mb = 1024", "memory_mb = 300"), encoding="utf-8")
-    made = read_task(folder)
-    assert made.file.environment.memory_mb == 300
-    runtime.prepare([made])
-    return made
-
-
-@pytest.fixture(scope="module")
-def untouched(task: Task) -> tuple[str, str]:
-    """The trace hash of an episode in which nothing was asked, and of the oracle's."""
-    from harness.agents.base import Budget, Report  # noqa: PLC0415
-    from harness.agents.solutions import SolutionAgent  # noqa: PLC0415
-    from harness.runtimes.base import EpisodeSpec  # noqa: PLC0415
-    from harness.runtimes.inprocess import InProcessRuntime  # noqa: PLC0415
-
-    hashes = []
-    for agent in (NopAgent(), SolutionAgent()):
-        with InProcessRuntime().open(EpisodeSpec("untouched", "e", task, 0)) as pod:
-            agent.play(task, 0, pod, Budget(), Report("x"))
-            hashes.append(read_log(pod.finish())[-1].hash)
-    return hashes[0], hashes[1]
-
-
-def verdict(outcome: Outcome) -> tuple[object, ...]:
-    """What became of an episode, in one line."""
-    result = outcome.result
-    return result.status, result.cause, result.reward, result.failure_label if result.status == "graded" else result.error
-
-
-NOTHING = ("graded", None, 0.0, "OTHER")
-SUCCESS = ("graded", None, 1.0, "SUCCESS")
-WORLD_DIED = ("graded", "world", 0.0, "OTHER")
 
 
 def test_planted_files_are_worth_nothing(episode: Play, attacker: Any, untouched: tuple[str, str]) -> None:
@@ -195,38 +124,6 @@ def test_scripted_attack_over_the_command_line_agent(episode: Play, log_of: Even
     assert [e.get("kind") for e in log_of(outcome)] == [None, "stray", "stray", "stray", "violation"]
 
 
-def test_http_storm_leaves_the_world_standing(episode: Play, attacker: Any, log_of: Events) -> None:
-    """Garbage, giant heads and a body of 1 GB are bounded, ten thousand connections are let go, and the goal stays in reach."""
-    agent = attacker(["timeout 90 python3 /tmp/http.py"], files={"/tmp/http.py": HTTP}, oracle=True, limit_s=100)
-
-    outcome = episode(agent)
-
-    assert agent.output[0].splitlines() == ["b'HTTP/1.1 400'", "b'HTTP/1.1 400'", "b'HTTP/1.1 413'"]
-    assert [e.get("kind") for e in log_of(outcome)][:7] == [None, *["stray"] * 5, "ok"]
-    assert verdict(outcome) == SUCCESS
-
-
-def test_slow_connections_cost_their_owner_only(episode: Play, attacker: Any) -> None:
-    """An agent that holds all the connections a world can have shuts itself out; host, log and verdict are not held up."""
-    start = (
-        "setsid python3 /tmp/slow.py > /dev/null 2>&1 & until test -s /tmp/slow; do /usr/bin/sleep 0.05; done; cat /tmp/slow"
-    )
-    asked: list[int] = []
-
-    def ask(pod: Any) -> None:
-        asked.append(pod.call(request("GET", "/clock")).status)
-        pod.stop("wall")
-
-    agent = attacker([start], files={"/tmp/slow.py": SLOW}, then=ask)
-
-    outcome = episode(agent)
-
-    assert int(agent.output[0]) > 500
-    assert asked == [200]
-    assert verdict(outcome) == NOTHING
-    assert outcome.result.failure_detail == {"reason": "pre_contract"}
-
-
 def test_port_of_the_world_cannot_be_shared(episode: Play, attacker: Any, untouched: tuple[str, str]) -> None:
     """A loop that binds the world's port by every means never gets it, and the oracle speaks to the world."""
     start = "setsid python3 /tmp/rebind.py > /dev/null 2>&1 & until test -e /tmp/tried; do /usr/bin/sleep 0.05; done"
@@ -243,105 +140,6 @@ def test_port_of_the_world_cannot_be_shared(episode: Play, attacker: Any, untouc
     assert caught == [b""]
     assert verdict(outcome) == SUCCESS
     assert outcome.result.trace_hash == untouched[1]
-
-
-def test_full_disks_are_its_own(episode: Play, attacker: Any) -> None:
-    """Every place it can write to has a size; when all are full, commands still run and the world still answers."""
-    fill = r"""
-    for place in /workspace /tmp /dev/shm; do
-        for n in $(seq 20); do head -c 100M /dev/zero > $place/big$n; done 2> /dev/null
-        du -sm $place | cut -f1
-    done
-    python3 - << 'EOP'
-import os
-for place in ("/workspace", "/tmp", "/dev/shm"):
-    try:
-        os.truncate(place + "/big1", 0)
-        for n in range(100_000):
-            os.symlink("x", f"{place}/n{n}")
-    except OSError:
-        pass
-EOP
-    """
-    agent = attacker(["df --output=size -m / > /dev/null", fill, "curl -s http://api:8080/clock; echo x > /tmp/x"], limit_s=100)
-
-    outcome = episode(agent)
-
-    sizes = [int(line) for line in agent.output[1].split()]
-    assert len(sizes) == 3
-    assert all(0 < size <= 260 for size in sizes)
-    assert '"virtual_time"' in agent.output[2]
-    assert verdict(outcome) == NOTHING
-
-
-def test_fork_bomb_ends_with_its_pod(episode: Play, attacker: Any, log_of: Events) -> None:
-    """A bomb whose every process has a session of its own is bounded, the episode counts, and the world answers throughout."""
-    bomb = """
-import os, select, signal
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-open("/tmp/on", "w").close()
-while True:
-    try:
-        os.fork() or os.setsid()
-    except OSError:
-        select.select([], [], [], 0.1)
-"""
-    start = "(setsid python3 /tmp/bomb.py > /dev/null 2>&1 &); until test -e /tmp/on; do :; done; echo started"
-    asked: list[int] = []
-    agent = attacker(
-        [start, "echo again"],
-        files={"/tmp/bomb.py": bomb},
-        then=lambda pod: asked.append(pod.call(request("GET", "/task")).status),
-    )
-
-    outcome = episode(agent)
-
-    assert agent.output[0] == "started\n"
-    assert asked == [200]
-    assert verdict(outcome) == NOTHING
-    assert [e.get("kind") for e in log_of(outcome)] == [None, "ok"]
-    assert subprocess.run(["true"], check=False).returncode == 0
-
-
-def test_memory_hog_is_killed_inside(episode: Play, attacker: Any, untouched: tuple[str, str]) -> None:
-    """A process that takes more than `main` has ends, nothing else does, and the oracle plays on."""
-    hog = "python3 -c 'held = []\nwhile True: held.append(bytearray(b\"x\") * (64 << 20))'"
-    agent = attacker([hog, "echo still here"], oracle=True)
-
-    outcome = episode(agent)
-
-    assert agent.done[0].code not in (0, None)
-    assert agent.output[1] == "still here\n"
-    assert verdict(outcome) == SUCCESS
-    assert outcome.result.trace_hash == untouched[1]
-
-
-def test_ending_its_own_machine_is_no_way_out(episode: Play, attacker: Any, small: Task) -> None:
-    """Where full disks use up all memory, the agent's machine may end with them; the episode counts all the same."""
-    fill = "for place in /workspace /tmp /dev/shm; do head -c 250M /dev/zero > $place/big; done"
-    agent = attacker([fill, fill, "echo x"])
-
-    outcome = episode(agent, played=small)
-
-    assert len(agent.done) == 3
-    assert verdict(outcome) == NOTHING
-
-
-def test_flood_of_output_is_cut(episode: Play, attacker: Any) -> None:
-    """100 MB of output are kept at their cap with the rest counted; what a detached child goes on writing is nobody's."""
-    child = "setsid bash -c 'while :; do echo flood; done' & echo done"
-    agent = attacker(
-        ["head -c 50000000 /dev/zero; head -c 50000000 /dev/zero >&2", child, "tr '\\0' '\\377' < /dev/zero | head -c 9999"]
-    )
-
-    outcome = episode(agent)
-
-    assert (len(agent.done[0].output), agent.done[0].omitted) == (OUTPUT_CAP, 100_000_000 - OUTPUT_CAP)
-    assert agent.done[1].code == 0
-    assert len(agent.done[1].output) <= OUTPUT_CAP
-    assert agent.done[2].output == b"\xff" * 9999
-    assert verdict(outcome) == NOTHING
-    assert len(outcome.files["agent.log"]) < 1 << 20
 
 
 def test_nothing_acts_after_the_agent_is_done(episode: Play, attacker: Any, log_of: Events) -> None:
