@@ -6,15 +6,14 @@ half its cost alone is judging episodes one by one. A chunk is played and judged
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
+import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import cache
 
 from harness.agents.base import Agent, Budget
 from harness.episode import Outcome, run_in_process
+from harness.errors import Cancelled
+from harness.processes import Worker
 from harness.records import Key
 from harness.runtimes.base import EpisodeSpec, Runtime
 from harness.runtimes.inprocess import InProcessRuntime
@@ -31,33 +30,41 @@ def serves(runtime: Runtime, agent: Agent, episodes: int) -> bool:
     return type(runtime) is InProcessRuntime and getattr(agent, "only_computes", False) and episodes >= LEAST
 
 
+_idle: list[Worker] = []
+"""Started once, they serve every run of this process."""
+
+_lock = threading.Lock()
+
+
 class Bulk:
-    """A process for each core; they are started once, and serve every run of this process."""
+    """A process for each thread that plays."""
 
     workers = os.cpu_count() or 1
 
     def __init__(self, agent: Agent, budget: Budget) -> None:
         self._agent, self._budget = agent, budget
+        self._busy: set[Worker] = set()
+        self._killed = False
 
     def play(self, episodes: Sequence[tuple[EpisodeSpec, Key]], images: Mapping[str, str]) -> list[Outcome]:
-        """Play a chunk in one of the processes."""
-        return _processes().submit(run_in_process, list(episodes), self._agent, self._budget, dict(images)).result()
+        """Play a chunk in one of the processes; raises Cancelled after `kill`, RuntimeFailure for a process that ended."""
+        with _lock:
+            if self._killed:
+                raise Cancelled("interrupted")
+            worker = _idle.pop() if _idle else Worker()
+            self._busy.add(worker)
+        try:
+            outcomes: list[Outcome] = worker.do(run_in_process, list(episodes), self._agent, self._budget, dict(images))
+            return outcomes
+        finally:
+            with _lock:
+                self._busy.remove(worker)
+                if worker.alive:
+                    _idle.append(worker)
 
     def kill(self) -> None:
-        """End the processes, whatever they are doing."""
-        pool = _processes()
-        for process in list((pool._processes or {}).values()):  # noqa: SLF001 - there is no public way
-            process.kill()
-        pool.shutdown(wait=False, cancel_futures=True)
-        _processes.cache_clear()
-
-
-@cache
-def _processes() -> ProcessPoolExecutor:
-    spawn = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(Bulk.workers, mp_context=spawn, initializer=_deaf)
-
-
-def _deaf() -> None:
-    """An interrupt is the run's own to hear."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+        """End the processes, whatever they are doing, and start no more."""
+        with _lock:
+            self._killed = True
+            for worker in self._busy:
+                worker.kill()

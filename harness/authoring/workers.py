@@ -10,16 +10,16 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, Self, TypeVar
+
+from harness.processes import Worker
 
 Key = TypeVar("Key")
 Job = tuple[int, Key, Callable[..., Any], tuple[Any, ...]]
@@ -31,17 +31,20 @@ class Crew:
 
     def __init__(self, workers: int) -> None:
         self._size = max(1, workers)
-        self._pools: dict[int, ProcessPoolExecutor] = {}
-        self._processes: set[BaseProcess] = set()
+        self._workers: dict[int, Worker] = {}
+        self._waiting: dict[int, ThreadPoolExecutor] = {}
+        """By worker, the thread that hands it its jobs one after the other."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for process in self._processes if kind is not None else ():
-            process.kill()
-        for pool in self._pools.values():
-            pool.shutdown(cancel_futures=True)
+        for worker in self._workers.values() if kind is not None else ():
+            worker.kill()
+        for thread in self._waiting.values():
+            thread.shutdown(cancel_futures=True)
+        for worker in self._workers.values():
+            worker.close()
 
     def run(self, jobs: Sequence[Job[Key]]) -> Iterator[tuple[Key, Any]]:
         """Do every job and give out results as they are ready; raises what a job raises."""
@@ -54,15 +57,11 @@ class Crew:
             yield from _ready(away, None)
 
     def _post(self, worker: int, act: Callable[..., Any], given: tuple[Any, ...]) -> Future[Any]:
-        if worker in self._pools:
-            return self._pools[worker].submit(_done, act, given)
-        pool = self._pools[worker] = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
-        others = set(multiprocessing.active_children())
-        with _inherited(worker):
-            # The first job starts the process, which inherits what holds at this instant.
-            posted = pool.submit(_done, act, given)
-        self._processes |= set(multiprocessing.active_children()) - others
-        return posted
+        if worker not in self._workers:
+            with _inherited(worker):
+                self._workers[worker] = Worker()
+            self._waiting[worker] = ThreadPoolExecutor(1, thread_name_prefix=f"worker-{worker}")
+        return self._waiting[worker].submit(self._workers[worker].do, _done, act, given)
 
 
 def _done(act: Callable[..., Any], given: tuple[Any, ...]) -> Any:

@@ -13,6 +13,7 @@ from harness.authoring.workers import Crew
 
 def test_jobs_are_placed() -> None:
     """Even jobs run in this process, odd ones in one other, which has a PYTHONHASHSEED of its own."""
+    before = multiprocessing.active_children()
     with Crew(2) as crew:
         results = dict(
             crew.run([(0, "here", os.getpid, ()), (1, "there", os.getpid, ()), (3, "seed", os.getenv, ("PYTHONHASHSEED",))])
@@ -20,7 +21,7 @@ def test_jobs_are_placed() -> None:
 
     assert results["here"] == os.getpid() != results["there"]
     assert results["seed"] == "1"
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= set(before)
 
 
 def test_one_worker_is_this_process() -> None:
@@ -31,9 +32,9 @@ def test_one_worker_is_this_process() -> None:
 
 def test_an_exception_kills_the_workers() -> None:
     """What raises here does not wait for what runs there."""
-    started = time.monotonic()
+    before, started = multiprocessing.active_children(), time.monotonic()
     with pytest.raises(ZeroDivisionError), Crew(2) as crew:
         list(crew.run([(1, "slow", time.sleep, (60,)), (0, "fails", divmod, (1, 0))]))
 
     assert time.monotonic() - started < 30
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= set(before)

@@ -1,0 +1,88 @@
+"""A process that does one job after another, and may be killed at any instant.
+
+Python's pools share their queues: a worker killed in the middle of a sentence leaves them torn, and the program waits for the
+rest of it when it ends. Here each process has a pipe of its own, so its end is heard at once, wherever it comes.
+1. It starts afresh (spawned), with no copy of whatever threads and locks its parent has.
+2. It is deaf to interrupts, which are its parent's to hear, and ends with it.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import threading
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+from harness.errors import RuntimeFailure
+
+
+class Worker:
+    """One process."""
+
+    def __init__(self) -> None:
+        spawn = multiprocessing.get_context("spawn")
+        self._pipe, theirs = spawn.Pipe()
+        self._process = spawn.Process(target=_serve, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+        self._asking = threading.Lock()
+        """Two threads that ask the system for the end of one process at once would get one answer between them."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can do more."""
+        with self._asking:
+            return self._process.is_alive()
+
+    def do(self, act: Callable[..., Any], *given: Any) -> Any:
+        """What `act(*given)` returns there; raises what it raises there, and RuntimeFailure where the process ended."""
+        try:
+            self._pipe.send((act, given))
+            done, value = self._pipe.recv()
+        except (EOFError, OSError):
+            self._join()
+            raise RuntimeFailure(f"a process of ours ended in the middle of its work, with {self._process.exitcode}") from None
+        if not done:
+            raise value
+        return value
+
+    def kill(self) -> None:
+        """End it, whatever it is doing; who waits for it hears that at once."""
+        self._process.kill()
+        self._join()
+
+    def close(self) -> None:
+        """Let it end; it must not be doing anything."""
+        self._pipe.close()
+        self._join()
+
+    def _join(self) -> None:
+        with self._asking:
+            self._process.join()
+
+
+def _serve(pipe: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        try:
+            act, given = pipe.recv()
+        except EOFError:
+            return
+        try:
+            answer = (True, act(*given))
+        except Exception as error:  # noqa: BLE001 - it is raised again where the job came from
+            answer = (False, _told(error))
+        try:
+            pipe.send(answer)
+        except (BrokenPipeError, ConnectionResetError):
+            return
+        except Exception as error:  # noqa: BLE001 - an answer that no pipe can carry is an answer too
+            pipe.send((False, RuntimeFailure(f"the answer cannot be sent: {error}")))
+
+
+def _told(error: Exception) -> Exception:
+    error.add_note(f"raised in another process:\n{traceback.format_exc()}")
+    return error
