@@ -68,12 +68,15 @@ def _done(act: Callable[..., Any], given: tuple[Any, ...]) -> Any:
     """One job, with garbage collected after it."""
     was_enabled = gc.isenabled()
     gc.disable()
+    # what was there before is none of its garbage, and looking through it would cost more than the job
+    gc.freeze()
     try:
         return act(*given)
     finally:
         if was_enabled:
             gc.enable()
         gc.collect()
+        gc.unfreeze()
 
 
 @contextmanager

@@ -299,6 +299,7 @@ def test_claim_speaks(log: bytes) -> None:
 
 
 @pytest.mark.parametrize("part", range(4))
+@pytest.mark.property
 def test_nothing_readable_raises(part: int, tmp_path: Path) -> None:
     """Whatever stands in a log that can be read, it is judged: values, events and order changed at random."""
     draw = random.Random(part)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from harness.authoring.leaks import secrets
 from harness.authoring.plays import Play
 from harness.registry import Task
@@ -13,6 +15,7 @@ UNIQUE = 16
 """Characters from which on two seeds that share a value share more than a word."""
 
 
+@pytest.mark.property
 def test_ten_seeds_are_ten_instances(task: Task, oracle: Callable[..., Play]) -> None:
     """No two seeds read alike, have the same result, or share a secret that an oracle sends."""
     plays = [oracle(task, seed) for seed in SEEDS]

@@ -28,6 +28,8 @@ from worlds.core.loading import open_world
 from worlds.core.testing import InProcess, client, world_in_process
 from worlds.core.wire import MAX_BODY_BYTES, WireRequest, WireResponse, check_sendable
 
+pytestmark = pytest.mark.property
+
 TASKS = sorted(
     path.parents[1]
     for path in (Path(__file__).parents[2] / "tasks").glob("*/*/environment/api")

@@ -47,6 +47,7 @@ def told(results: list[Result]) -> list[object]:
 
 
 @pytest.mark.parametrize("agent", [SolutionAgent(), NopAgent()], ids=lambda agent: agent.name)
+@pytest.mark.property
 def test_processes_and_threads_agree(tmp_path: Path, agent: Agent) -> None:
     """Results, verdicts and event logs are the same, in the same order."""
     seeds = LEAST // len(TASKS) + 1
@@ -68,6 +69,7 @@ def test_what_processes_serve() -> None:
     assert not serves(InProcessRuntime(), ScriptedAgent([]), LEAST)
 
 
+@pytest.mark.property
 def test_interrupt_ends_the_processes(tmp_path: Path) -> None:
     """Ctrl-C in the middle: exit 130 within seconds, no process left, and --resume plays the rest."""
     command = [sys.executable, "-m", "harness", "run", "uniform-*", "--agent", "imap", "--runtime", "inprocess", "--yes"]

@@ -279,6 +279,7 @@ def test_no_tampering_makes_the_validator_raise(log: bytes) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
+@pytest.mark.property
 def test_hostile_sessions_have_no_lies(seed: int, tmp_path: Path) -> None:
     """Whatever seats say, under any options, stopped anywhere or not, the world's own log is true."""
     draw = random.Random(seed)
