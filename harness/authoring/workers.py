@@ -3,13 +3,11 @@
 1. Jobs are placed, not raced for: job `n` belongs to worker `n` modulo their number.
 2. A worker that is a process of its own starts afresh (no fork of whatever threads the caller has) with a PYTHONHASHSEED of its
    own, so that an order which hangs on string hashes shows as a difference between two workers.
-3. A job makes much garbage and is over in seconds, so it is collected between jobs, not ten times during each.
-4. An interrupt is the caller's to hear: workers ignore it, and are killed when the crew is left by an exception.
+3. An interrupt is the caller's to hear: workers ignore it, and are killed when the crew is left by an exception.
 """
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import threading
@@ -19,7 +17,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from harness.processes import Worker
+from harness.processes import Worker, tidily
 
 Key = TypeVar("Key")
 Job = tuple[int, Key, Callable[..., Any], tuple[Any, ...]]
@@ -51,7 +49,7 @@ class Crew:
         away = {self._post(place % self._size, act, given): key for place, key, act, given in jobs if place % self._size}
         for place, key, act, given in jobs:
             if place % self._size == 0:
-                yield key, _done(act, given)
+                yield key, tidily(act, *given)
                 yield from _ready(away, 0)
         while away:
             yield from _ready(away, None)
@@ -61,22 +59,7 @@ class Crew:
             with _inherited(worker):
                 self._workers[worker] = Worker()
             self._waiting[worker] = ThreadPoolExecutor(1, thread_name_prefix=f"worker-{worker}")
-        return self._waiting[worker].submit(self._workers[worker].do, _done, act, given)
-
-
-def _done(act: Callable[..., Any], given: tuple[Any, ...]) -> Any:
-    """One job, with garbage collected after it."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    # what was there before is none of its garbage, and looking through it would cost more than the job
-    gc.freeze()
-    try:
-        return act(*given)
-    finally:
-        if was_enabled:
-            gc.enable()
-        gc.collect()
-        gc.unfreeze()
+        return self._waiting[worker].submit(self._workers[worker].do, act, *given)
 
 
 @contextmanager
