@@ -150,7 +150,7 @@ def parameters(**values: Any) -> Parameters:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         what = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{where}: {what}" if where else what, hint=HELP) from None
+        raise UsageError(f"{where}: {what}, not {first['input']!r}" if where else what, hint=HELP) from None
 
 
 def _exact(density: float) -> Fraction:
