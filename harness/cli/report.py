@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated
@@ -24,6 +24,7 @@ Wanted = Annotated[
     list[str] | None,
     typer.Option("--table", help="A table by name (docs/reports.md has them, by family), or all; repeatable."),
 ]
+Plot = Annotated[Path | None, typer.Option(help="Write the figure of these runs as SVG (hidden-profile: Figure 4).")]
 
 
 def report_command(
@@ -32,13 +33,19 @@ def report_command(
     table: Wanted = None,
     published: Annotated[bool, typer.Option(help="The paper's numbers beside ours, marked as published.")] = True,
     markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout.")] = False,
+    plot: Plot = None,
     json: Json = False,
 ) -> None:
     """Make the tables of every family in these runs that has reports."""
     if markdown and json:
         raise UsageError("--markdown and --json both mean stdout; choose one")
     wanted = [] if "all" in (table or ()) else table or []
-    made, read = _made(ctx, runs, wanted, published=published)
+    scipy_stats()
+    read = read_runs(runs)
+    by_family = _tables(read, _registry(ctx), wanted, published=published)
+    made = _all(by_family)
+    if plot is not None:
+        _draw(by_family, plot)
     if json:
         emit({"runs": [str(run.path) for run in read], "tables": [one.document() for one in made]})
     elif markdown:
@@ -49,15 +56,30 @@ def report_command(
 
 def show_tables(ctx: typer.Context, runs: Sequence[Path]) -> None:
     """Print every table that has something to say of these runs."""
-    _show(_made(ctx, runs, [], published=True)[0])
-
-
-def _made(
-    ctx: typer.Context, runs: Sequence[Path], wanted: Sequence[str], *, published: bool
-) -> tuple[list[Table], Sequence[Run]]:
     scipy_stats()
-    read = read_runs(runs)
-    return _tables(read, _registry(ctx), wanted, published=published), read
+    _show(_all(_tables(read_runs(runs), _registry(ctx), [], published=True)))
+
+
+def _all(by_family: Mapping[str, Sequence[Table]]) -> list[Table]:
+    return [table for tables in by_family.values() for table in tables]
+
+
+def _draw(by_family: Mapping[str, Sequence[Table]], path: Path) -> None:
+    """Write the one plot that these tables have; raises UsageError where there is none, or no one."""
+    drawn = [
+        figure.PLOTS[table.name](table.rows)
+        for family, tables in by_family.items()
+        if (figure := families.find(family, "figure"))
+        for table in tables
+        if table.name in figure.PLOTS
+    ]
+    if len(drawn) != 1:
+        raise UsageError(
+            f"--plot draws one figure, and these tables have {len(drawn) or 'none'}",
+            hint=f"harness report RUN --table accuracy --plot {path}, for runs of hidden-profile",
+        )
+    path.write_text(drawn[0], encoding="utf-8")
+    say(f"drawn: {path}")
 
 
 def _registry(ctx: typer.Context) -> list[Task]:
@@ -69,16 +91,12 @@ def _registry(ctx: typer.Context) -> list[Task]:
         return []
 
 
-def _tables(runs: Sequence[Run], tasks: Sequence[Task], wanted: Sequence[str], *, published: bool) -> list[Table]:
+def _tables(runs: Sequence[Run], tasks: Sequence[Task], wanted: Sequence[str], *, published: bool) -> dict[str, list[Table]]:
     played = list(dict.fromkeys(result.family for run in runs for result in run.results))
     if not played:
         raise UsageError("these runs have no finished episode", hint=f"the run's command again, with --resume {runs[0].path}")
     makers = {family: maker for family in played if (maker := _maker(family, alone=len(played) == 1))}
-    return [
-        table
-        for family, maker in makers.items()
-        for table in maker.report(gather(runs, family, tasks), wanted, published=published)
-    ]
+    return {family: maker.report(gather(runs, family, tasks), wanted, published=published) for family, maker in makers.items()}
 
 
 def _maker(family: str, *, alone: bool) -> ModuleType | None:

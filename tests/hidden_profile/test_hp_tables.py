@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -363,3 +363,14 @@ def test_picture_draws_the_figures(evidence: Evidence) -> None:
     assert len([part for part in root if part.get("stroke-dasharray")]) == 2
     assert max(float(part.get("y", 0)) for part in root) <= float(root.get("height", 0))
     assert figure4(made.rows) == figure4(made.rows)
+
+
+def test_report_writes_the_plot(tmp_path: Path, harness: Callable[..., Any]) -> None:
+    """The command draws Figure 4 of real runs into a file, and refuses where no table of theirs has a figure."""
+    run, svg = str(tmp_path / "run"), tmp_path / "figure4.svg"
+    harness("run", "bakery-switch", "--agent", "pool", "--set", "condition=hidden,full", "--runtime", "inprocess", "--out", run)
+
+    assert harness("report", run, "--table", "accuracy", "--no-published", "--plot", str(svg)).returncode == 0
+    assert "pool" in {part.text for part in ET.parse(svg).getroot()}
+    refused = harness("report", run, "--table", "process", "--plot", str(svg))
+    assert (refused.returncode, "these tables have none" in refused.stderr) == (2, True)

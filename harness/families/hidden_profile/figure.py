@@ -7,7 +7,7 @@ The picture is plain SVG, the same bytes for the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -31,6 +31,10 @@ def figure4(rows: Sequence[Row]) -> str:
     body = "\n".join(parts)
     style = 'font-family="sans-serif" font-size="11"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" {style}>\n{body}\n</svg>\n'
+
+
+PLOTS: Mapping[str, Callable[[Sequence[Row]], str]] = {"accuracy": figure4}
+"""Table -> what draws it."""
 
 
 def _frame(height: int) -> Iterator[str]:
