@@ -6,7 +6,6 @@ had to mend first (in a fence, broken) is taken as the notes tell it, and these 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +13,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from validators.episode import Episode
+from validators.replies import strictly
 from worlds.calendar.rules.scenario import Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Noted
-
-DEEPEST = 64
-"""Levels of nesting beyond which no reply is read."""
 
 _CHOICES = {
     "failed_rounds": ("undo", "keep"),
@@ -68,12 +65,8 @@ def read_settings(episode: Episode) -> Settings | str:
 
 def plain(reply: str) -> Said:
     """What a reply means as it stands."""
-    try:
-        value = json.loads(reply, parse_constant=_refused)
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError):
-        return Said(None, "")
-    if not isinstance(value, dict | list) or _deeper(value, DEEPEST):
+    value = strictly(reply)
+    if value is None:
         return Said(None, "")
     if isinstance(value, list):
         return Said(value, "bare_list")
@@ -92,19 +85,3 @@ def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list
 def _tool(action: Any) -> str | None:
     tool = action.get("type") if isinstance(action, dict) else None
     return tool if isinstance(tool, str) else None
-
-
-def _deeper(value: Any, levels: int) -> bool:
-    inside = [value]
-    for _ in range(levels):
-        inside = [
-            inner
-            for outer in inside
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-    return bool(inside)
-
-
-def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")

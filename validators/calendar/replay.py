@@ -7,13 +7,12 @@ each delivered text is held against it. No log that `read_log` accepts makes thi
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
 from validators.calendar.board import Board
 from validators.calendar.history import Replay
 from validators.calendar.reading import read_scenario, read_settings
 from validators.calendar.rounds import follow, misplaced
 from validators.episode import Episode
+from validators.remembered import remembered
 from validators.tape import Lost, Tape, Unanswered
 from worlds.calendar.rules.scenario import Scenario
 from worlds.calendar.rules.settings import Settings
@@ -24,21 +23,9 @@ class NoGame(ValueError):
     """The log does not say what was played."""
 
 
-_KEPT = 128
-_recent: OrderedDict[str, Replay] = OrderedDict()
-"""By trace hash, which says all of a log whose chain was checked: claim and verdict ask for the same games in turn."""
-
-
+@remembered
 def replay(episode: Episode) -> Replay:
     """Rebuild a game; raises NoGame where scenario or options cannot be read."""
-    found = _recent.pop(episode.trace_hash, None) or _rebuilt(episode)
-    _recent[episode.trace_hash] = found
-    if len(_recent) > _KEPT:
-        _recent.popitem(last=False)
-    return found
-
-
-def _rebuilt(episode: Episode) -> Replay:
     scenario, settings = read_scenario(episode), read_settings(episode)
     if not isinstance(scenario, Scenario) or not isinstance(settings, Settings):
         raise NoGame(scenario if isinstance(scenario, str) else str(settings))

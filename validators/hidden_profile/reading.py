@@ -7,7 +7,6 @@ against the rules alone.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +14,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from validators.episode import Episode
+from validators.replies import strictly
 from worlds.core.events import Noted
 from worlds.hidden_profile.rules.scenario import Scenario
-
-DEEPEST = 64
-"""Levels of nesting beyond which no reply is read."""
 
 _CHOICES = {
     "condition": ("hidden", "full", "shared_only"),
@@ -106,14 +103,8 @@ def dealt_to(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]
 
 def plain(reply: str) -> Said:
     """What a reply means as it stands."""
-    try:
-        value = json.loads(reply, parse_constant=_refused)
-        if isinstance(value, dict | list) and not _deeper(value, DEEPEST):
-            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-            return Said(value, sure=True)
-    except (ValueError, RecursionError):
-        pass
-    return Said(None, sure="{" not in reply and "[" not in reply)
+    value = strictly(reply)
+    return Said(value, sure=value is not None or ("{" not in reply and "[" not in reply))
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:
@@ -131,19 +122,3 @@ def _permutes(listed: Any, expected: Any) -> bool:
         return False
     kinds = {type(one) for one in expected}
     return all(type(one) in kinds for one in listed) and set(listed) == set(expected)
-
-
-def _deeper(value: Any, levels: int) -> bool:
-    inside = [value]
-    for _ in range(levels):
-        inside = [
-            inner
-            for outer in inside
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-    return bool(inside)
-
-
-def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")

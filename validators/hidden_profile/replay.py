@@ -7,8 +7,6 @@ against it. No log that `read_log` accepts makes this raise: what cannot be unde
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
 from validators.episode import Episode
 from validators.hidden_profile.history import Replay
 from validators.hidden_profile.reading import NoSession, Opening, read_opening
@@ -16,32 +14,14 @@ from validators.hidden_profile.sight import look_at_system
 from validators.hidden_profile.table import Table
 from validators.hidden_profile.talking import talk
 from validators.hidden_profile.voting import vote
+from validators.remembered import remembered
 from validators.tape import Lost, Tape, Unanswered, same
 from worlds.core.events import Closed, Seated, Stopped, Turned
 
-_KEPT = 128
-_recent: OrderedDict[str, Replay] = OrderedDict()
-"""By trace hash, which says all of a log whose chain was checked: claim and verdict ask for the same sessions in turn."""
 
-
+@remembered
 def replay(episode: Episode) -> Replay:
     """Rebuild a session; raises NoSession where scenario, options or deal cannot be read."""
-    found = _recent.pop(episode.trace_hash, None) or _rebuilt(episode)
-    _recent[episode.trace_hash] = found
-    if len(_recent) > _KEPT:
-        _recent.popitem(last=False)
-    return found
-
-
-def lies_of(episode: Episode) -> list[str]:
-    """What in this log our world could not have written; empty for a sound one."""
-    try:
-        return list(replay(episode).lies)
-    except NoSession as error:
-        return [str(error)]
-
-
-def _rebuilt(episode: Episode) -> Replay:
     opening = read_opening(episode)
     table, finished = Table(opening, Tape(episode.events)), False
     try:
@@ -54,6 +34,14 @@ def _rebuilt(episode: Episode) -> Replay:
         table.tape.lies.append(str(lost))
     lies = (*_frame(episode, opening), *table.tape.lies)
     return Replay(opening, table.before, tuple(table.turns), table.after, table.early_stop, finished, lies)
+
+
+def lies_of(episode: Episode) -> list[str]:
+    """What in this log our world could not have written; empty for a sound one."""
+    try:
+        return list(replay(episode).lies)
+    except NoSession as error:
+        return [str(error)]
 
 
 def _follow(table: Table) -> None:

@@ -6,12 +6,10 @@ A folder that holds another scenario is left alone, which is an error; with `rep
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
-from typing import Any
 
 from harness.authoring.new import checked_name
-from harness.authoring.sync import sync
+from harness.authoring.scenario_folders import Options, options_toml, write_folder
 from harness.errors import UsageError
 from worlds.calendar.rules.scenario import Scenario, read_scenario
 from worlds.core.loading import SCENARIO
@@ -19,7 +17,7 @@ from worlds.core.loading import SCENARIO
 CHANNELS = ("dm", "participants", "all", "dm+participants", "dm+all", "participants+all", "dm+participants+all")
 
 
-OPTIONS: dict[str, dict[str, Any]] = {
+OPTIONS: Options = {
     "profile": {"default": "text", "values": ("text", "paper"), "doc": "rules of the paper's text, or of its released code"},
     "channels": {"default": "dm", "values": CHANNELS, "doc": "ways to talk: direct messages, the meeting's group, all agents"},
     "turn_cap": {
@@ -100,23 +98,8 @@ def write_task(root: Path, name: str, scenario: Scenario, difficulty: str, *, re
     folder = root / checked_name(name)
     if taken := _taken(folder, scenario, replace=replace):
         raise UsageError(f"{folder} {taken}", hint="the same command with another --name or --out, or with --replace")
-    written = {"task.toml": task_toml(name, scenario, difficulty), f"environment/api/{SCENARIO}": scenario.to_json()}
-    fresh = not folder.exists()
-    try:
-        for relative, text in written.items():
-            path = folder / relative
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode())
-        sync(folder)
-    except BaseException as error:
-        if fresh:
-            shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise UsageError(
-                f"{folder} cannot be written: {error.strerror}", hint="the same command with another --out"
-            ) from None
-        raise
-    return folder
+    stated = {"task.toml": task_toml(name, scenario, difficulty), f"environment/api/{SCENARIO}": scenario.to_json()}
+    return write_folder(folder, stated, hint="the same command with another --out")
 
 
 def task_toml(name: str, scenario: Scenario, difficulty: str) -> str:
@@ -126,13 +109,8 @@ def task_toml(name: str, scenario: Scenario, difficulty: str) -> str:
     what = f"Schedule {count} meetings among {seats} private calendars of {scenario.slots} slots, {costs} costs"
     return TEMPLATE.format(
         name=name, description=json.dumps(what), costs=costs, pattern=f"{costs.capitalize()} costs", difficulty=difficulty,
-        seats=seats, options="\n".join(f"{option} = {_inline(spec)}" for option, spec in OPTIONS.items()),
+        seats=seats, options=options_toml(OPTIONS),
     )  # fmt: skip
-
-
-def _inline(spec: dict[str, Any]) -> str:
-    """An inline table of TOML; JSON's texts, numbers, lists and booleans are TOML's too."""
-    return "{ " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in spec.items()) + " }"
 
 
 def _taken(folder: Path, scenario: Scenario, *, replace: bool) -> str:

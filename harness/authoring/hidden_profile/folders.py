@@ -7,12 +7,10 @@ written anew.
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
-from typing import Any
 
 from harness.authoring.new import checked_name
-from harness.authoring.sync import sync
+from harness.authoring.scenario_folders import Options, options_toml, write_folder
 from harness.errors import UsageError
 from harness.taskfile import Difficulty
 from oracles.hidden_profile.forward import closed
@@ -24,7 +22,7 @@ from worlds.hidden_profile.rules.scenario import Scenario, read_scenario
 from worlds.hidden_profile.rules.worlds import LIMIT
 from worlds.hidden_profile.variants import VARIANTS
 
-OPTIONS: dict[str, dict[str, Any]] = {
+OPTIONS: Options = {
     "condition": {
         "default": "hidden", "values": ("hidden", "full", "shared_only"),
         "doc": "what a person holds: the shared facts and their own, everything, or the shared facts alone",
@@ -99,23 +97,8 @@ def write_task(root: Path, name: str, scenario: Scenario, difficulty: Difficulty
     folder = root / checked_name(name)
     if taken := _taken(folder, scenario, replace=replace):
         raise UsageError(f"{folder} {taken}", hint="the same command with another --out, or with --replace")
-    written = {f"environment/api/{SCENARIO}": scenario.to_json(), "task.toml": task_toml(name, scenario, difficulty)}
-    fresh = not folder.exists()
-    try:
-        for relative, text in written.items():
-            path = folder / relative
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode())
-        sync(folder)
-    except BaseException as error:
-        if fresh:
-            shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise UsageError(
-                f"{folder} cannot be written: {error.strerror}", hint="the same command with another --out"
-            ) from None
-        raise
-    return folder
+    stated = {f"environment/api/{SCENARIO}": scenario.to_json(), "task.toml": task_toml(name, scenario, difficulty)}
+    return write_folder(folder, stated, hint="the same command with another --out")
 
 
 def task_toml(name: str, scenario: Scenario, difficulty: Difficulty) -> str:
@@ -124,7 +107,7 @@ def task_toml(name: str, scenario: Scenario, difficulty: Difficulty) -> str:
     what = f"{scenario.title}: {people} people choose one of {options} options"
     return TEMPLATE.format(
         name=name, description=_text(what), pattern=_text(pattern(scenario)), difficulty=difficulty, seats=people,
-        options="\n".join(f"{option} = {_inline(spec)}" for option, spec in OPTIONS.items()),
+        options=options_toml(OPTIONS),
     )  # fmt: skip
 
 
@@ -148,11 +131,6 @@ def shape(scenario: Scenario) -> str:
 def _text(words: str) -> str:
     """A string of TOML: JSON's are TOML's too."""
     return json.dumps(words, ensure_ascii=False)
-
-
-def _inline(spec: dict[str, Any]) -> str:
-    """An inline table of TOML; JSON's texts, numbers, lists and booleans are TOML's too."""
-    return "{ " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in spec.items()) + " }"
 
 
 def _taken(folder: Path, scenario: Scenario, *, replace: bool) -> str:

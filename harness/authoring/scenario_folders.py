@@ -1,0 +1,46 @@
+"""Writes the folder of a task that is data: what its family states here, everything else by `sync`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.authoring.sync import sync
+from harness.errors import UsageError
+
+Options = Mapping[str, Mapping[str, Any]]
+"""Options of a family's tasks, as task.toml has them."""
+
+
+def write_folder(folder: Path, stated: Mapping[str, str], *, hint: str) -> Path:
+    """Write the files that are stated, by path, and what follows from them; raises UsageError where there is no room.
+
+    A folder that was not there before is not there after an error either.
+    """
+    fresh = not folder.exists()
+    try:
+        for relative, text in stated.items():
+            path = folder / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode())
+        sync(folder)
+    except BaseException as error:
+        if fresh:
+            shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise UsageError(f"{folder} cannot be written: {error.strerror}", hint=hint) from None
+        raise
+    return folder
+
+
+def options_toml(options: Options) -> str:
+    """The lines of `[metadata.parley.options]`, each an inline table."""
+    return "\n".join(f"{option} = {_inline(spec)}" for option, spec in options.items())
+
+
+def _inline(spec: Mapping[str, Any]) -> str:
+    """An inline table of TOML; JSON's texts, numbers, lists and booleans are TOML's too."""
+    return "{ " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in spec.items()) + " }"
