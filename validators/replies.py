@@ -1,4 +1,4 @@
-"""A reply that means the same to everybody: JSON as it stands, of a depth and with characters that a log can hold.
+"""A reply that means the same to everybody: JSON as it stands or in a fence, of a depth and with characters a log can hold.
 
 The world reads more than this, since it mends what models break; here nothing is mended, so nothing is guessed.
 """
@@ -6,14 +6,26 @@ The world reads more than this, since it mends what models break; here nothing i
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 DEEPEST = 64
 """Levels of nesting beyond which no reply is read."""
 
 
-def strictly(reply: str) -> dict[str, Any] | list[Any] | None:
-    """The object or list that a reply is, None where it is neither as it stands."""
+_FENCE = re.compile(r"```[\w-]*[^\S\n]*\n(.*?)```", re.DOTALL)
+
+
+def plainly(reply: str) -> tuple[dict[str, Any] | list[Any] | None, str]:
+    """The object or list that a reply is, or that its first fence holds, and which: `strict`, `fenced`, or nothing of both."""
+    if (value := _loaded(reply)) is not None:
+        return value, "strict"
+    if (fence := _FENCE.search(reply)) and (value := _loaded(fence[1])) is not None:
+        return value, "fenced"
+    return None, ""
+
+
+def _loaded(reply: str) -> dict[str, Any] | list[Any] | None:
     try:
         value = json.loads(reply, parse_constant=_refused)
         if not isinstance(value, dict | list) or _deeper(value, DEEPEST):

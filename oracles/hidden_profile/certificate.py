@@ -8,19 +8,19 @@ worlds holds, the solver proves instead, and what only weighing or playing can s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from fractions import Fraction
 from typing import Any
 
 from oracles.hidden_profile import expected, forward
 from oracles.hidden_profile.groups import UNIFORM
-from oracles.hidden_profile.guessers import GUESSERS, reading, share
+from oracles.hidden_profile.guessers import scored
 from oracles.hidden_profile.logic import Exhaustive, Logic
 from oracles.hidden_profile.prover import Proof, everything, prove
-from oracles.hidden_profile.second import Solver
+from oracles.hidden_profile.second import witness
 from worlds.hidden_profile.rules import scores
 from worlds.hidden_profile.rules.scenario import Scenario, atom_of
-from worlds.hidden_profile.rules.worlds import LIMIT, Table
+from worlds.hidden_profile.rules.worlds import Table
 
 Json = dict[str, Any]
 
@@ -32,15 +32,14 @@ GROUPS = (*UNIFORM, "withhold", "one_liar")
 
 def certify(scenario: Scenario) -> Json:
     """The certificate, certified or not: `certified` says which."""
-    small = len(scenario.base) <= LIMIT
-    logic: Exhaustive | Solver = Exhaustive(scenario) if small else Solver(scenario)
+    logic = witness(scenario)
     proof = prove(scenario, logic)
     document = {
         "scenario": scenario.id,
         "certified": proof.certified,
         "grade": proof.grade,
         "lucky": list(proof.lucky),
-        "witness": "worlds" if small else "solver",
+        "witness": "worlds" if isinstance(logic, Exhaustive) else "solver",
         "checks": [{"name": one.name, "ok": one.ok, "claim": one.claim, "detail": one.detail} for one in proof.checks],
         "table": table(logic),
         "leave_one_out": leave_one_out(logic),
@@ -48,7 +47,7 @@ def certify(scenario: Scenario) -> Json:
     }
     if isinstance(logic, Exhaustive):
         document |= {"groups": _groups(logic.table, proof), "coin": _coin(logic.table, proof)}
-    return document | {"guessers": _guessers(scenario), "knobs": knobs(scenario, logic)}
+    return document | {"guessers": scored(scenario), "knobs": knobs(scenario, logic)}
 
 
 def table(logic: Logic) -> list[Json]:
@@ -154,13 +153,3 @@ def _scores(found: expected.Scores, formula: expected.Scores | None) -> Json:
         shown[name] = float(value)
         by_formula += [name] if claimed is not None else []
     return {**shown, "by_formula": by_formula}
-
-
-def _guessers(scenario: Scenario) -> dict[str, float]:
-    """The score of each guesser on the brief and all facts."""
-    seen = reading(scenario, _all(scenario))
-    return {name: float(share(guess(seen), scenario.key)) for name, guess in GUESSERS.items()}
-
-
-def _all(scenario: Scenario) -> Iterable[str]:
-    return (fact.id for fact in scenario.facts)

@@ -86,6 +86,12 @@ def share(guess: tuple[str, ...], key: str) -> Fraction:
     return Fraction(key in guess, len(guess))
 
 
+def scored(scenario: Scenario) -> dict[str, float]:
+    """The score of each guesser that reads the brief and all facts, options in the file's order."""
+    seen = reading(scenario, scenario.by_id)
+    return {name: float(share(guess(seen), scenario.key)) for name, guess in GUESSERS.items()}
+
+
 def words(text: str) -> list[str]:
     """The words of a text, folded."""
     return _WORD.findall(fold(text))

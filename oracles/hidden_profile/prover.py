@@ -14,6 +14,7 @@ from itertools import combinations
 
 from oracles.hidden_profile import forward, wording
 from oracles.hidden_profile.logic import Exhaustive, Logic
+from worlds.hidden_profile.rules.ballot import unvotable
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.scores import eliminate, surface
 
@@ -81,6 +82,7 @@ def everything(scenario: Scenario, without: Collection[str] = ()) -> tuple[str, 
 def _well_formed(logic: Logic) -> Iterator[str]:
     scenario = logic.scenario
     private = scenario.of_scope("private")
+    yield from unvotable(scenario)
     if len(private) < 2:
         yield f"{len(private)} private facts: nothing to pool"
     yield from (f"no seat holds {one}" for one in (*private, *scenario.of_scope("noise")) if not scenario.by_id[one].holders)
@@ -184,7 +186,11 @@ def _in_a_row(logic: Logic) -> Iterator[str]:
 
 
 CHECKS: tuple[tuple[str, str, Callable[[Logic], Iterator[str]]], ...] = (
-    ("C0", "well formed: every seat has noise, every private fact a holder, no contradiction", _well_formed),
+    (
+        "C0",
+        "well formed: noise for every seat, holders for private facts, votes for all options, no contradiction",
+        _well_formed,
+    ),
     ("C1", "group: all facts exclude every option but the key", _group),
     ("C2a", "shared facts alone: the decoy leads, neither decoy nor key is settled", _alone),
     ("C2b", "solo: with each seat's whole hand the decoy leads and is not excluded", _solo),

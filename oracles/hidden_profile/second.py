@@ -13,10 +13,16 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from oracles.hidden_profile.logic import Beliefs
+from oracles.hidden_profile.logic import Beliefs, Exhaustive
 from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.worlds import LIMIT
 
 COUNT_LIMIT = 12
+
+
+def witness(scenario: Scenario) -> Exhaustive | Solver:
+    """The table of worlds where there are few enough, else the solver."""
+    return Exhaustive(scenario) if len(scenario.base) <= LIMIT else Solver(scenario)
 
 
 class Solver:

@@ -20,7 +20,9 @@ from validators.calendar.replay import lies_of
 from validators.episode import Episode
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario
 from worlds.core.errors import LogError
-from worlds.core.turns import OpenTurn
+from worlds.core.loading import open_world
+from worlds.core.seated import SeatedWorld
+from worlds.core.turns import Answer, OpenTurn
 
 Rows = list[dict[str, Any]]
 ODD: tuple[Any, ...] = (None, True, -1, 7, 1.5, "", "x", [], [[1, 2], 3], {}, {"a": {"b": 1}}, 10**18)
@@ -248,6 +250,17 @@ def test_stopped_games_are_sound_wherever_they_stop(tmp_path: Path) -> None:
 
     assert [lies_of(episode_of(log)) for log in logs] == [[]] * whole
     assert any("nobody stopped" in lie for log in logs for lie in lies(log, lambda rows: rows.pop()))
+
+
+def test_games_that_nobody_goes_on_with_are_sound(tmp_path: Path) -> None:
+    """Without a host there is nobody to stop a game: wherever its agent quits, also in a decision, its log is true."""
+    world = open_world(folder_of(tmp_path, SCENARIO), overrides={"channels": "dm+participants+all"})
+    assert isinstance(world, SeatedWorld)
+    while not world.turns.over:
+        turn = world.turns.open[-1]
+        world.turns.answer(turn.id, Answer(seat(turn)))
+        if not world.turns.over:
+            assert lies_of(episode_of(world.log.dump())) == [], turn.id
 
 
 def test_frame_is_checked(log: bytes) -> None:

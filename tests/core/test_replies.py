@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from validators.replies import plainly
 from worlds.core.replies import parse_reply
 
 ACTIONS = {"actions": [{"type": "dm", "to": 1}]}
@@ -34,6 +37,36 @@ def test_reply_is_read_and_says_how(text: str, how: str) -> None:
 def test_what_is_no_object_fails(text: str) -> None:
     """Text, numbers, half a surrogate pair and endless brackets hold no reply."""
     assert parse_reply(text).how == "failed"
+
+
+@pytest.mark.parametrize("levels", [63, 64, 65, 66])
+def test_world_and_validator_agree_on_how_deep_is_too_deep(levels: int) -> None:
+    """Around the deepest reply that a log can hold, with and without something inside, both read it or both do not."""
+    for inside in ("", "1"):
+        text = '{"actions":' + "[" * (levels - 1) + inside + "]" * (levels - 1) + "}"
+        assert (parse_reply(text).how == "strict") == (plainly(text)[1] == "strict") == (levels + bool(inside) <= 64)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```" + "\n" * 900_000,
+        "```json" + " " * 900_000,
+        "```\n" * 200_000,
+        '{"a"' * 15_000,
+        "{'" * 30_000,
+        '["a" ' * 12_000,
+        "[{" * 30_000,
+    ],
+    ids=["newlines", "blanks", "fences", "keys", "quotes", "words", "openings"],
+)
+def test_hostile_replies_are_read_at_once(text: str) -> None:
+    """Nothing of the size that a body may have keeps world or validator busy."""
+    began = time.process_time()
+
+    assert parse_reply(text).how == "failed"
+    assert plainly(text) == (None, "")
+    assert time.process_time() - began < 2
 
 
 def test_strict_mends_nothing() -> None:

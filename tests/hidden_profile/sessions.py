@@ -59,7 +59,7 @@ ODD: tuple[Any, ...] = (
 def manifest() -> Manifest:
     """What a task's world.json says; short sessions unless asked otherwise."""
     options = {name: Option(default=values[0], values=values, doc=name) for name, values in CHOICES.items()}
-    options |= {name: Option(type="bool", default=False, doc=name) for name in ("remind_pre_vote", "early_stop")}
+    options |= {name: Option(type="bool", default=False, doc=name) for name in ("remind_pre_vote", "early_stop", "stakes")}
     return Manifest(
         task_id="t", family="hidden-profile", budgets=Budgets(steps=100, virtual_seconds=1e6),
         costs={"request": 1.0, "vote": 60.0, "turn": 20.0},

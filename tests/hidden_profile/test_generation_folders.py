@@ -37,6 +37,16 @@ def test_folder_is_whole_and_says_what_it_is(tmp_path: Path) -> None:
     assert parley.costs == {"request": 1, "turn": 10, "vote": 10}
 
 
+def test_control_characters_of_a_title_are_written_as_toml_has_them(tmp_path: Path) -> None:
+    """A title may hold what TOML forbids in the raw, and comes back whole."""
+    scenario = Scenario.model_validate(DOCUMENT | {"title": "A roll\x7f and a\ttab"})
+
+    described = read_task(write_task(tmp_path, "one-roll", scenario, "easy")).file.task
+
+    assert described is not None
+    assert described.description.startswith("A roll\x7f and a\ttab: ")
+
+
 def test_options_are_those_of_the_world(tmp_path: Path) -> None:
     """Every setting of a session is an option, with the default that the world has, and every variant can be chosen."""
     folder = write_task(tmp_path, "one-roll", SCENARIO, "easy") / "environment" / "api"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from harness.authoring.hidden_profile.hiddenbench import MODES, SEALED, flags, folder_name, guesses, read_tasks
+from harness.authoring.hidden_profile.hiddenbench import MODES, SEALED, flags, folder_name, read_tasks
 from harness.authoring.new import checked_name
 from harness.authoring.sync import drift
 from harness.cli.importing import import_command
@@ -192,7 +192,7 @@ def test_import_tells_guessers_and_modes(tmp_path: Path) -> None:
     assert document["modes"] == MODES
     assert document["tasks"][0] | {"path": ""} == {
         "task_id": "hb-04-who-took-the-zither", "published_id": 4, "options": 4, "certified": False, "path": "",
-        "always-last": 0.0, "longest": 0.0, **guesses(read_tasks(written(tmp_path, entry()))[0].scenario),
+        "always-last": 0.0, "longest": 0.0, **read_tasks(written(tmp_path, entry()))[0].guesses,
     }  # fmt: skip
     assert flags("replication") == (
         "--set condition=hidden --set rounds=15 --set remind_pre_vote=true --set vote_view=last_round"

@@ -94,9 +94,10 @@ def session(task: str, before: str, after: str, condition: str = "hidden", **met
     )  # fmt: skip
 
 
-def of(*results: Result, how: tuple[str, ...] = (), name: str = "x") -> Group:
-    """A group of sessions of one player."""
-    return Group(Setup(name, None, how, ()), name, None, graded=list(results))
+def of(*results: Result, how: tuple[str, ...] = (), name: str = "x", seeds: Sequence[int] = range(99)) -> Group:
+    """A group of sessions of one player, each a deal of its own unless told otherwise."""
+    dealt = [result.model_copy(update={"seed": seed}) for seed, result in zip(seeds, results, strict=False)]
+    return Group(Setup(name, None, how, ()), name, None, graded=dealt)
 
 
 def seen(*groups: Group) -> Evidence:
@@ -303,6 +304,28 @@ def test_one_session_has_no_interval() -> None:
 
     assert "post_interval" not in single
     assert double["post_interval"] == (0.0, 1.0)
+
+
+def test_attempts_at_one_deal_are_one_session() -> None:
+    """Two attempts at a seed share its deal: they say no more of other deals than one does, and count once beside another."""
+    attempts = [session("a", "000", "111"), session("a", "000", "000")]
+    alone = table(seen(of(*attempts, seeds=(0, 0))), "accuracy").rows[0]
+    beside = table(seen(of(*attempts, session("a", "000", "111"), seeds=(0, 0, 1))), "accuracy").rows[0]
+
+    assert "post_interval" not in alone
+    assert beside["post_interval"] == (0.5, 1.0)
+
+
+def test_turns_to_adopt_are_of_seats_that_could_know_and_did() -> None:
+    """The mean over seats of the way from the turn that proves the key to the stance for it; other seats do not count."""
+    seats = [
+        {"decidable_turn": 3, "adopted_turn": 5},
+        {"decidable_turn": 3, "adopted_turn": 9},
+        {"decidable_turn": None, "adopted_turn": None},
+    ]
+    made = table(seen(of(session("a", "000", "111", seats=seats))), "process")
+
+    assert made.rows[0]["lag"] == 4.0
 
 
 def test_moves_pool_their_opportunities() -> None:

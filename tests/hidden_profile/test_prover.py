@@ -28,6 +28,12 @@ def with_facts(*facts: dict[str, Any]) -> Scenario:
     return Scenario.model_validate(DOCUMENT | {"facts": [*DOCUMENT["facts"], *facts]})
 
 
+def with_label(option: str, label: str) -> Scenario:
+    """The scenario with another label of one option."""
+    options = [one | {"label": label} if one["id"] == option else one for one in DOCUMENT["options"]]
+    return Scenario.model_validate(DOCUMENT | {"options": options})
+
+
 SPOILED: dict[str, tuple[Scenario, str, str]] = {
     "no holder": (changed("u2", holders=[]), "C0", "no seat holds u2"),
     "noise without holder": (changed("n2", holders=[]), "C0", "seat 2 has no noise note"),
@@ -72,6 +78,12 @@ SPOILED: dict[str, tuple[Scenario, str, str]] = {
     "telling noise": (changed("n3", asserts=["hot_car"]), "C4", "noise changes the beliefs of the shared facts (by n3)"),
     "key least discussed": (changed("n1", about=[]), "C5", "the key attic is the least discussed: 1 against [2, 2]"),
     "key most discussed": (changed("n3", about=[ATTIC]), "C5", "the key attic is the most discussed: 3 against [2, 2]"),
+    "two labels that read alike": (
+        with_label(WEDDING, "The beach roll."),
+        "C0",
+        "a vote for 'The beach roll.' would be read as one for beach",
+    ),
+    "cue of the brief": (changed("u3", cues=[["nephew"], ["roll"]]), "C6", "u3 fires on the brief"),
     "deaf cue": (changed("u3", cues=[["niece"]]), "C6", "u3 does not fire on its own text"),
     "cue of a shared text": (changed("u3", cues=[["nephew"], ["may"]]), "C6", "u3 fires on the text of s2"),
     "verdict": (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.authoring.hidden_profile.folders import write_task
-from harness.authoring.hidden_profile.hiddenbench import Imported, guesses, read_tasks, seal
+from harness.authoring.hidden_profile.hiddenbench import Imported, read_tasks, seal
 from harness.registry import Task, read_task
 from tests.hidden_profile.delivered import delivered
 from worlds.hidden_profile.ballot import read_vote
@@ -91,7 +91,7 @@ def test_no_published_rationale_is_delivered(folders: list[Task], imported: list
 
 def test_guessers_are_told_for_each(imported: list[Imported]) -> None:
     """Every text-only guesser has a share for every task, and none is beyond 0 and 1."""
-    found = [guesses(one.scenario) for one in imported]
+    found = [one.guesses for one in imported]
 
     assert {frozenset(row) for row in found} == {
         frozenset({"always-last", "most-mentioned", "fewest-negative", "longest", "longest-texts"})

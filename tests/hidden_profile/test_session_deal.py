@@ -99,6 +99,21 @@ def test_variant_is_said_in_rules_and_never_in_votes(variant: str, tmp_path: Pat
     assert texts(world, "DISCUSSION") == []
 
 
+def test_expert_roles_are_told_to_everybody(tmp_path: Path) -> None:
+    """Every seat reads the same list of who is the one to ask, so that it is true that everybody knows."""
+    world = opened(folder_of(tmp_path), variant="expert_roles")
+    told = [next(line for line in system.splitlines() if line.startswith("Everybody knows")) for system in world.seats]
+
+    assert len(set(told)) == 1
+    assert {f"Person {person} about" in told[0] for person in (1, 2, 3)} == {True}
+
+
+def test_stakes_are_told_where_they_are_set(tmp_path: Path) -> None:
+    """With the option the rules say what being right is worth, to every seat; without it nobody reads of money."""
+    assert all("paid a dollar" in system for system in opened(folder_of(tmp_path), stakes=True).seats)
+    assert not any("paid" in system for system in opened(folder_of(tmp_path)).seats)
+
+
 def test_broken_scenario_file_is_a_world_error(tmp_path: Path) -> None:
     """A task whose scenario cannot be read does not start, and says which file and why."""
     folder = folder_of(tmp_path)

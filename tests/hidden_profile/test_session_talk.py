@@ -8,7 +8,21 @@ from pathlib import Path
 import pytest
 
 from tests.hidden_profile.film import ATTIC, BEACH, SCENARIO
-from tests.hidden_profile.sessions import CHOICES, FORFEIT, Seat, folder_of, held, message, notes, opened, run, scripted, texts
+from tests.hidden_profile.sessions import (
+    CHOICES,
+    FORFEIT,
+    Seat,
+    episode,
+    folder_of,
+    held,
+    message,
+    notes,
+    opened,
+    run,
+    scripted,
+    texts,
+)
+from validators.hidden_profile.replay import lies_of
 from worlds.core.events import Turned
 from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.variants import VARIANTS
@@ -61,6 +75,18 @@ def test_last_vote_repeats_the_talk_or_its_last_round(view: str, first: int, tmp
     assert [lines(text) for text in texts(world, "POST_VOTE")] == [
         lined(*((number, seat) for number in range(first, 4) for seat in range(3)))
     ] * 3
+
+
+def test_last_round_in_which_nobody_spoke_is_empty(tmp_path: Path) -> None:
+    """Where everybody forfeits the last round its view shows nothing of an earlier one, and the validator knows it."""
+    talk = scripted(VOTES, numbered)
+    told = episode(
+        folder_of(tmp_path), lambda turn: FORFEIT if turn.round == 2 else talk(turn), rounds=2, vote_view="last_round"
+    )
+    last = [event.text for event in told.events if isinstance(event, Turned) and event.phase == "POST_VOTE"]
+
+    assert not any("Person" in text for text in last)
+    assert lies_of(told) == []
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 15])

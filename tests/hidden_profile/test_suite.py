@@ -47,6 +47,11 @@ def pairs(scenario: Scenario) -> frozenset[tuple[str, str]]:
     return frozenset(pair for text in texts for pair in itertools.pairwise(words(text)))
 
 
+def test_every_fact_can_be_heard_in_words() -> None:
+    """Shared facts have cues too, so that what is measured of telling them does not need handles."""
+    assert [(scenario.id, fact.id) for scenario in SUITE for fact in scenario.facts if not fact.cues] == []
+
+
 def test_there_are_sixty_five_of_both_grades() -> None:
     """65 scenarios, all certified; a quarter or more of each grade; three to eight people, three to six options."""
     certificates = [json.loads((folder.parents[1] / CERTIFICATE).read_bytes()) for folder in FOLDERS]

@@ -121,6 +121,21 @@ def test_notes_of_mended_replies_cannot_break_the_rules(what: str, change: dict[
     assert lies(log, lambda rows: rows[row["seq"]]["data"].update(change))
 
 
+def test_a_fence_hides_no_vote(tmp_path: Path) -> None:
+    """A ballot in a code fence is read by the validator too: a note that makes another vote of it is a lie."""
+    fenced = held(
+        folder_of(tmp_path), lambda turn: f"Sure!\n```json\n{ballot(BEACH)}\n```" if "VOTE" in turn.phase else "So."
+    ).log.dump()
+
+    def turned(rows: Rows) -> None:
+        for row in rows:
+            if row.get("what") == "vote":
+                row["data"]["option"], row["data"]["given"] = ATTIC, ATTIC
+
+    assert lies_of(episode_of(fenced)) == []
+    assert len(lies(fenced, turned)) == 12
+
+
 def test_every_session_event_is_needed_in_its_place(log: bytes) -> None:
     """An event that is left out, told twice or moved is found; of dropped handles in a mended reply only the notes tell."""
     rows = rows_of(log)

@@ -84,8 +84,7 @@ class Board:
         told = sum(line.startswith("[") and "] From agent " in line[:24] for line in turn.text.split("\n"))
         if told != len(mail):
             self.tape.lie(turn, f"seat {turn.seat} was given {told} messages, {len(mail)} had been sent to it")
-        lost = [message.seq for message in mail if "\n    ".join(message.content.splitlines()) not in turn.text]
-        if lost:
+        if lost := _missing(turn.text, mail):
             self.tape.lie(turn, f"seat {turn.seat} was not given what was sent to it at seq {', '.join(map(str, lost))}")
 
     def _recipients(self, sender: int, channel: str, to: Any, meeting: Meeting) -> tuple[int, ...] | None:
@@ -96,3 +95,16 @@ class Board:
             return tuple(seat for seat in meeting.participants if seat != sender) if inside else None
         known = type(to) is int and to in self.scenario.agents and to != sender
         return (to,) if known else None
+
+
+def _missing(text: str, mail: Sequence[Message]) -> list[int]:
+    """The messages, by seq, that a text does not hold one after the other."""
+    missing, at = [], 0
+    for message in mail:
+        part = "\n    ".join(message.content.splitlines())
+        found = text.find(part, at)
+        if found < 0:
+            missing.append(message.seq)
+        else:
+            at = found + len(part)
+    return missing

@@ -15,6 +15,7 @@ from typing import Any
 from validators.calendar.board import Board, Now
 from validators.calendar.reading import split
 from validators.calendar.talking import read_reply
+from validators.tape import Unanswered
 from worlds.calendar.rules.batch import Batch, Conflict, Refusal, check
 from worlds.calendar.rules.items import lines
 from worlds.calendar.rules.scenario import Meeting
@@ -45,6 +46,9 @@ def decide(board: Board, now: Now, seats: Sequence[int], phase: str) -> list[Dec
     for seat, mine in turns.items():
         if mine:
             board.check_text(mine[0], mail[seat], lines(board.calendars[seat], labels=True))
+    # an agent without a host may just quit, and where outsiders move nothing there is no note that they were done
+    if board.tape.over and (not any(turns.values()) or (phase == "VOLUNTARY" and all(turns.values()))):
+        raise Unanswered
     if board.tape.over or not all(turns.values()):
         board.tape.broken_off(f"{phase} of round {now.number}")
     return [_decided(board, now, seat, phase, turns[seat]) for seat in seats]

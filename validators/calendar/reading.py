@@ -1,7 +1,7 @@
 """What a log says before anything is judged: the scenario and options of its game, and what a reply plainly means.
 
-A reply that is JSON as it stands means the same to everybody, so the notes that follow it can be foretold. One that the world
-had to mend first (in a fence, broken) is taken as the notes tell it, and these are held against the rules alone.
+A reply that is JSON, as it stands or in a fence, means the same to everybody, so the notes that follow it can be foretold. One
+that the world had to mend first is taken as the notes tell it, and these are held against the rules alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from validators.episode import Episode
-from validators.replies import strictly
+from validators.replies import plainly
 from worlds.calendar.rules.scenario import Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Noted
@@ -65,13 +65,13 @@ def read_settings(episode: Episode) -> Settings | str:
 
 def plain(reply: str) -> Said:
     """What a reply means as it stands."""
-    value = strictly(reply)
+    value, how = plainly(reply)
     if value is None:
         return Said(None, "")
     if isinstance(value, list):
-        return Said(value, "bare_list")
+        return Said(value, "bare_list" if how == "strict" else how)
     actions = value.get("actions")
-    return Said(actions, "strict") if isinstance(actions, list) else Said([], "failed")
+    return Said(actions, how) if isinstance(actions, list) else Said([], "failed")
 
 
 def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list[str]]:

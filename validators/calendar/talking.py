@@ -125,7 +125,7 @@ def read_reply(board: Board, seat: int, reply: str, where: dict[str, Any]) -> Sa
         if said.how != "strict":
             tape.exactly("parsed", seat, {**where, "how": said.how})
         return said
-    mended = ("fenced", "failed") if board.settings.strict_replies else ("fenced", "repaired", "failed")
+    mended = ("failed",) if board.settings.strict_replies else ("repaired", "failed")
     how = tape.ahead.get("how") if tape.is_next("parsed", seat) else None
     if how not in mended:
         how = "failed"

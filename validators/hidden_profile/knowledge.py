@@ -19,6 +19,9 @@ from worlds.hidden_profile.rules.hearing import surfaced
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import LIMIT, Table, tabulate
 
+DIGITS = 9
+"""Decimals of a chance, so that no machine's last bit shows."""
+
 Certificate = Mapping[str, Any]
 """tests/oracle.json as read."""
 
@@ -31,7 +34,7 @@ class Knowledge:
     """By turn: the facts that it told, in the scenario's order."""
 
     cited_only: frozenset[str]
-    """Facts that were cited and never put into words: the others were shown a handle and nothing else."""
+    """Facts that were cited and never put into words by anybody: the world printed them beside the handle."""
 
     learned: tuple[dict[str, int], ...]
     """By seat: fact -> the turn, from 1, after which it knew it; 0 for what it held."""
@@ -68,6 +71,11 @@ class Proofs:
             return None
         out = scores.excluded(self.table, known)
         return [option for option in self.scenario.option_ids if option in out]
+
+    def belief(self, known: frozenset[str]) -> float | None:
+        """The ideal listener's chance of the key on these facts (specification, 2.6); None without a table."""
+        found = scores.belief(self.table, known) if self.table is not None else None
+        return None if found is None else round(float(found[self.scenario.key]), DIGITS)
 
     def supports(self, known: frozenset[str], option: str, against: str) -> bool | None:
         """Whether these facts, with the promise, rule out one option and leave the other; None without a table."""

@@ -165,5 +165,6 @@ def _seat(replay: Replay, known: Knowledge, proved: Proofs | None, seat: int, mo
         "decidable_round": since and turns[since - 1].round,
         "adopted_turn": adopted(replay, seat, since) if since is not None else None,
         "excluded": [[turn, proved.excluded(known.known(seat, turn))] for turn in steps] if proved and proved.table else None,
+        "belief": [[turn, proved.belief(known.known(seat, turn))] for turn in steps] if proved and proved.table else None,
         "moves": {kind: [moved[seat].taken[kind], moved[seat].opportunities[kind]] for kind in MOVES} if moved else None,
     }

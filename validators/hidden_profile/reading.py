@@ -1,8 +1,8 @@
 """What a log says before anything is judged: the scenario, the options and the deal of its session, and what a reply means.
 
-A reply that is JSON as it stands, and one that holds no bracket at all, mean the same to everybody, so the notes that follow
-can be foretold. One that the world had to mend first (in a fence, broken) is taken as the notes tell it, and these are held
-against the rules alone.
+A reply that is JSON, as it stands or in a fence, and one that holds no bracket at all, mean the same to everybody, so the notes
+that follow can be foretold. One that the world had to mend first is taken as the notes tell it, and these are held against the
+rules alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from validators.episode import Episode
-from validators.replies import strictly
+from validators.replies import plainly
 from worlds.core.events import Noted
 from worlds.hidden_profile.rules.scenario import Scenario
 
@@ -23,7 +23,7 @@ _CHOICES = {
     "track": ("free", "structured"),
     "vote_view": ("all", "last_round"),
 }
-_TYPES: dict[str, type] = {"rounds": int, "variant": str, "remind_pre_vote": bool, "early_stop": bool}
+_TYPES: dict[str, type] = {"rounds": int, "variant": str, "remind_pre_vote": bool, "early_stop": bool, "stakes": bool}
 
 
 class NoSession(ValueError):
@@ -41,6 +41,7 @@ class Settings:
     vote_view: str
     remind_pre_vote: bool
     early_stop: bool
+    stakes: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def dealt_to(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]
 
 def plain(reply: str) -> Said:
     """What a reply means as it stands."""
-    value = strictly(reply)
+    value, _ = plainly(reply)
     return Said(value, sure=value is not None or ("{" not in reply and "[" not in reply))
 
 

@@ -35,6 +35,9 @@ class Table:
     own: dict[int, list[str]] = field(default_factory=dict)
     """By seat, its own words: they may stand in its texts whatever they are."""
 
+    last_round: int = 0
+    """How many messages there were before the round that was opened last."""
+
     reminders: dict[int, str] = field(default_factory=dict)
     early_stop: int | None = None
 
@@ -48,7 +51,7 @@ class Table:
 
     def repeated(self) -> list[Shown]:
         """What the last vote repeats of the talk."""
-        return self.messages if self.opening.settings.vote_view == "all" else self.messages[-self.opening.scenario.agents :]
+        return self.messages if self.opening.settings.vote_view == "all" else self.messages[self.last_round :]
 
     def handles(self, seat: int) -> dict[str, str]:
         """The handles that a seat may cite by: its own facts' in the order shown, and those that everybody knows."""

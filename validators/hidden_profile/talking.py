@@ -29,6 +29,7 @@ class _Message:
 def talk(table: Table) -> None:
     """Follow all rounds; raises Unanswered where the log ends in them, Lost where they cannot be followed."""
     for number in range(1, table.opening.settings.rounds + 1):
+        table.last_round = len(table.messages)
         before, heard = dict(table.stances), len(table.public)
         for seat in table.opening.seats:
             table.barrier += 1

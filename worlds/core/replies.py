@@ -14,9 +14,9 @@ from typing import Any, Literal
 import json_repair
 
 How = Literal["strict", "fenced", "repaired", "failed"]
-_FENCE = re.compile(r"```[\w-]*\s*\n(.*?)```", re.DOTALL)
-_REPAIRABLE = 64 * 1024
-"""Characters; what is longer is no reply that was merely broken."""
+_FENCE = re.compile(r"```[\w-]*[^\S\n]*\n(.*?)```", re.DOTALL)
+_REPAIRABLE, _OPENINGS = 64 * 1024, 256
+"""Characters and brackets that open; what has more is no reply that was merely broken, and mending it takes minutes."""
 
 _DEEPEST = 64
 """Levels of nesting; a log is read by a parser that gives up at about two hundred."""
@@ -36,16 +36,20 @@ def parse_reply(text: str, *, strict: bool = False) -> Parsed:
         return Parsed(value, "strict")
     if (fence := _FENCE.search(text)) and (value := _loaded(fence[1])) is not None:
         return Parsed(value, "fenced")
-    if not strict and len(text) <= _REPAIRABLE and ("{" in text or "[" in text) and (value := _mended(text)) is not None:
+    if not strict and len(text) <= _REPAIRABLE and 0 < _openings(text) <= _OPENINGS and (value := _mended(text)) is not None:
         return Parsed(value, "repaired")
     return Parsed(None, "failed")
+
+
+def _openings(text: str) -> int:
+    return text.count("[") + text.count("{")
 
 
 def _loaded(text: str) -> dict[str, Any] | list[Any] | None:
     try:
         value = json.loads(text, parse_constant=_refused)
         # counting is quick, and no text nests deeper than it has brackets
-        shallow = text.count("[") + text.count("{") <= _DEEPEST
+        shallow = _openings(text) < _DEEPEST
         return _loggable(value, shallow=shallow)
     except (ValueError, RecursionError):
         return None

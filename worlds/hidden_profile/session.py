@@ -41,6 +41,8 @@ class Session:
     """Handle that everybody knows -> fact, on the structured track."""
 
     stances: dict[int, str] = field(default_factory=dict)
+    last_round: int = 0
+    """How many messages there were before the round that was opened last."""
 
     def __post_init__(self) -> None:
         self.view = View(self.scenario, self.settings, self.dealt)
@@ -81,6 +83,7 @@ class Session:
     def _round(self, number: int, votes: dict[int, Vote]) -> Talking:
         """One round of talk; whether nothing moves any more: the same stance by all as before, and no fact that is new."""
         before, heard = dict(self.stances), len(self.public)
+        self.last_round = len(self.messages)
         for seat in self.seats:
             self.spend("turn")
             reminder = self._reminder(votes[seat]) if self.settings.remind_pre_vote and number == 1 else ""
@@ -102,7 +105,7 @@ class Session:
         return [said for speaker, said in latest.items() if speaker != seat]
 
     def _repeated(self) -> list[Said]:
-        return self.messages if self.settings.vote_view == "all" else self.messages[-len(self.seats) :]
+        return self.messages if self.settings.vote_view == "all" else self.messages[self.last_round :]
 
     def _say(self, seat: int, number: int, answer: Answer) -> None:
         structured = self.settings.track == "structured"

@@ -24,6 +24,8 @@ class Settings:
 
     remind_pre_vote: bool = False
     early_stop: bool = False
+    stakes: bool = False
+    """Whether the rules say that being right is paid for, as the people of the paper's study were told."""
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Settings:

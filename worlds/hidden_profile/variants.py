@@ -5,6 +5,8 @@ The first five are a scale of agreeableness. Wordings are our own. Two concern o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 VARIANTS: dict[str, str] = {
     "none": "",
     "very_cooperative": "Work together as one team, and try to end in agreement.",
@@ -27,12 +29,13 @@ ONE_SEAT: dict[str, str] = {
 }
 """Variant -> the sentence that the first seat is given, and no other."""
 
-EXPERT = "Everybody knows that you are the one to ask about {topic}."
-"""expert_roles: the sentence of a seat whose own facts touch an option."""
+EXPERT = "Everybody knows whom to ask about what: {experts}."
+"""expert_roles: the sentence of every seat, the same for all (specification, 1.5: told publicly)."""
 
 
-def sentence(variant: str, seat: int, topic: str = "") -> str:
-    """What a variant adds for a seat; empty for nothing."""
+def sentence(variant: str, seat: int, topics: Mapping[int, str]) -> str:
+    """What a variant adds for a seat, empty for nothing; `topics`: what a seat's own facts touch most, where they touch any."""
     if variant == "expert_roles":
-        return EXPERT.format(topic=topic) if topic else ""
+        experts = ", ".join(f"Person {one + 1} about {topic}" for one, topic in sorted(topics.items()))
+        return EXPERT.format(experts=experts) if experts else ""
     return ONE_SEAT[variant] if variant in ONE_SEAT and seat == 0 else VARIANTS[variant]

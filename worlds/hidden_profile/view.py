@@ -39,6 +39,7 @@ class View:
 
     def __init__(self, scenario: Scenario, settings: Settings, dealt: Deal) -> None:
         self._scenario, self._settings, self._dealt = scenario, settings, dealt
+        self._topics = {seat: topic for seat in range(scenario.agents) if (topic := self._topic(seat))}
 
     def system(self, seat: int) -> str:
         """The rules of a seat, with its facts."""
@@ -65,7 +66,7 @@ class View:
         options = [(option, self._scenario.label(option)) for option in self._dealt.options]
         return template(name).render(
             settings=self._settings, seat=seat, people=self._scenario.agents, options=options,
-            extra=sentence(self._settings.variant, seat, self._topic(seat)), **values,
+            extra=sentence(self._settings.variant, seat, self._topics), **values,
         )  # fmt: skip
 
     def _topic(self, seat: int) -> str:

@@ -205,12 +205,19 @@ def _check(row: _Row) -> None:
 
 
 def _check_standing(row: _Row, scenario: Scenario) -> None:
-    """Meetings in the cells are the prior meetings, where the list says that they stand."""
+    """Meetings in the cells are the prior meetings, where and at what cost the list says; the witness is about its meetings."""
+    costs = {one.id: one.cost for one in row.prior_meetings}
     for agent, cells in enumerate(row.calendars):
         for slot, (given, cell) in enumerate(zip(cells, scenario.calendars[agent], strict=True)):
             here = given.meeting_id if given else None
             if here != (cell.id if cell and cell.kind == "meeting" else None):
                 raise ValueError(f"calendar {agent}, slot {slot} and prior_meetings do not agree")
+            if given and given.meeting_id and given.cost != costs[given.meeting_id]:
+                raise ValueError(f"calendar {agent}, slot {slot} and prior_meetings do not agree on a cost")
+    known = {one.id for one in scenario.meetings}
+    for meeting, slot in row.witness_solution.assignments.items():
+        if meeting not in known or not 0 <= slot < scenario.slots:
+            raise ValueError(f"the witness puts M{meeting} at slot {slot}, and there is no such meeting or slot")
 
 
 def _first(error: ValueError) -> str:

@@ -41,7 +41,7 @@ OPTIONS: Options = {
     },
     "voluntary": {"default": "profile", "values": ("profile", "staged", "immediate"), "doc": "when voluntary moves take hold"},
     "justification": {"default": "profile", "values": ("profile", "required", "free"), "doc": "whether moves must say why"},
-    "strict_replies": {"type": "bool", "default": False, "doc": "whether replies are JSON or nothing"},
+    "strict_replies": {"type": "bool", "default": False, "doc": "whether broken JSON is no reply, not mended"},
     "sd_model": {"default": "", "doc": "SD-MAP's weight of each seat, joined by colons, e.g. 1:1:2:1:1; empty: 1 each"},
 }  # fmt: skip
 """The options of every calendar task (rulings, row X1)."""

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from worlds.hidden_profile.rules.ballot import option_of
+from worlds.hidden_profile.rules.ballot import unvotable
 from worlds.hidden_profile.rules.scenario import Scenario
 
 Words = Annotated[str, StringConstraints(pattern=r"\S")]
@@ -74,10 +74,8 @@ def as_scenario(fields: Fields, identity: str, domain: str, origin: Mapping[str,
             "origin": {**origin, "sha256": fields.digest(), "certified": False, "decoy": "not known: the first wrong option"},
         }
     )
-    for choice in scenario.options:
-        for text in (choice.id, choice.label, f"[{choice.id}] {choice.label}"):
-            if option_of(scenario, text) != choice.id:
-                raise ValueError(f"a vote for {text!r} would be read as one for {option_of(scenario, text)}")
+    for wrong in unvotable(scenario):
+        raise ValueError(wrong)
     return scenario
 
 

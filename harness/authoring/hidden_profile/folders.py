@@ -14,12 +14,10 @@ from harness.authoring.scenario_folders import Options, options_toml, write_fold
 from harness.errors import UsageError
 from harness.taskfile import Difficulty
 from oracles.hidden_profile.forward import closed
-from oracles.hidden_profile.logic import Exhaustive
 from oracles.hidden_profile.prover import prove
-from oracles.hidden_profile.second import Solver
+from oracles.hidden_profile.second import witness
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.scenario import Scenario, read_scenario
-from worlds.hidden_profile.rules.worlds import LIMIT
 from worlds.hidden_profile.variants import VARIANTS
 
 OPTIONS: Options = {
@@ -42,6 +40,7 @@ OPTIONS: Options = {
     "early_stop": {
         "type": "bool", "default": False, "doc": "whether talk ends once all lean alike for two rounds and cite nothing new",
     },
+    "stakes": {"type": "bool", "default": False, "doc": "whether the rules say that a right choice is paid for"},
 }  # fmt: skip
 """The options of every hidden-profile task (rulings, row X1)."""
 
@@ -113,8 +112,7 @@ def task_toml(name: str, scenario: Scenario, difficulty: Difficulty) -> str:
 
 def pattern(scenario: Scenario) -> str:
     """Grade and shape of a certified scenario, e.g. `Grade A, 2+2`; the domain of any other."""
-    small = len(scenario.base) <= LIMIT
-    proof = prove(scenario, Exhaustive(scenario) if small else Solver(scenario))
+    proof = prove(scenario, witness(scenario))
     if not proof.certified:
         return scenario.domain
     return ", ".join(part for part in (f"Grade {proof.grade}" if proof.grade else "Certified", shape(scenario)) if part)
@@ -129,8 +127,8 @@ def shape(scenario: Scenario) -> str:
 
 
 def _text(words: str) -> str:
-    """A string of TOML: JSON's are TOML's too."""
-    return json.dumps(words, ensure_ascii=False)
+    """A string of TOML: JSON's are TOML's too, but for one control character that JSON lets stand."""
+    return json.dumps(words, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _taken(folder: Path, scenario: Scenario, *, replace: bool) -> str:

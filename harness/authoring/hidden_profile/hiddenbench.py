@@ -3,7 +3,7 @@
 1. Every entry is checked before any is written; order and content are kept, the content by its hash.
 2. `rationale` states the answer. It goes into one sealed file beside the task folders, where no container and no prompt finds
    it, and nowhere else.
-3. Nothing is certified: prose has no logic. `GUESSERS` say how far each task can be guessed from its surface.
+3. Nothing is certified: prose has no logic. Guessers say how far each task can be guessed from its surface.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pydantic import Field
 from harness.authoring.hidden_profile.fields import Fields, as_scenario, first_problem
 from harness.authoring.new import LONGEST_NAME
 from harness.errors import UsageError
-from oracles.hidden_profile.guessers import GUESSERS, reading, share
+from oracles.hidden_profile.guessers import scored
 from worlds.core.manifest import OptionValue
 from worlds.hidden_profile.rules.scenario import Scenario
 
@@ -55,6 +55,11 @@ class Imported:
     published_name: str
     scenario: Scenario
     rationale: str
+
+    @property
+    def guesses(self) -> dict[str, float]:
+        """How well each text-only guesser does on a task that it reads whole, options in the file's order."""
+        return scored(self.scenario)
 
 
 def read_tasks(path: Path) -> list[Imported]:
@@ -113,12 +118,6 @@ def seal(out: Path, tasks: Iterable[Imported]) -> Path | None:
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(f"{path} cannot be written: {error}") from None
     return path
-
-
-def guesses(scenario: Scenario) -> dict[str, float]:
-    """How well each text-only guesser does on a task that it reads whole, options in the file's order."""
-    seen = reading(scenario, scenario.by_id)
-    return {name: float(share(guess(seen), scenario.key)) for name, guess in GUESSERS.items()}
 
 
 def flags(mode: str) -> str:

@@ -46,7 +46,7 @@ def generate_hidden_profile(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Hidden profiles that a model writes; each is proved."""
+    """Hidden profiles that a model writes and plays."""
     if model is None:
         raise UsageError("somebody must write the tasks: name a model", hint=EXAMPLE)
     if track not in TRACKS:

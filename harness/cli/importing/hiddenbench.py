@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.authoring.hidden_profile.folders import write_task
 from harness.authoring.hidden_profile.generation import DIFFICULTY
-from harness.authoring.hidden_profile.hiddenbench import MODES, Imported, flags, guesses, read_tasks, seal
+from harness.authoring.hidden_profile.hiddenbench import MODES, Imported, flags, read_tasks, seal
 from harness.cli.console import emit, say, show_table
 from harness.cli.importing.options import File, Ids, Json, Out, Replace, chosen
 
@@ -39,7 +39,7 @@ def import_hiddenbench(file: File, out: Out = None, ids: Ids = None, replace: Re
 
 def _row(task: Imported) -> dict[str, Any]:
     told = {"task_id": task.name, "published_id": task.published_id, "options": len(task.scenario.options)}
-    return told | guesses(task.scenario)
+    return told | task.guesses
 
 
 def _show_guesses(rows: Sequence[dict[str, Any]]) -> None:

@@ -76,7 +76,8 @@ def _rows(evidence: Evidence, setting: str, *, published: bool) -> Iterator[Row]
         tasks = {task: mine for task, mine in group.tasks.items() if setting_of(evidence, task) == setting}
         if not tasks:
             continue
-        yield _ours(group, setting, tasks)
+        lost = sum(setting_of(evidence, result.task_id) == setting for result in group.ungraded)
+        yield {**_ours(group, setting, tasks), "ungraded": lost or None}
         if published and group.title not in shown:
             shown.add(group.title)
             yield from (
@@ -97,7 +98,6 @@ def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
         **{column: fmean(values) if values else None for column, values in known.items()},
         "interval": mean_interval(known["coordination"]),
         "reward": fmean(fmean(result.reward or 0.0 for result in mine) for mine in tasks.values()),
-        "ungraded": len(group.ungraded) or None,
         "source": "ours",
     }
 

@@ -105,7 +105,14 @@ def _less(first: float | None, second: float | None) -> float | None:
 
 
 def _sessions(mine: Sequence[Result], rule: str) -> list[list[float]]:
-    return [[accuracy(result, when, rule) for when in ("before", "after")] for result in mine]
+    """One pair a deal: attempts at one seed share it, so they are no sessions of their own to draw from."""
+    deals: dict[int, list[Result]] = {}
+    for result in mine:
+        deals.setdefault(result.seed, []).append(result)
+    return [
+        [fmean(accuracy(result, when, rule) for result in attempts) for when in ("before", "after")]
+        for attempts in deals.values()
+    ]
 
 
 def _intervals(hidden: Tasks, full: Tasks, both: Sequence[str], rule: str) -> Mapping[str, Value]:

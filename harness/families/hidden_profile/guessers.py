@@ -17,7 +17,7 @@ from harness.registry import Task
 from harness.report.evidence import Evidence
 from harness.report.table import Column, Row, Table
 from oracles.hidden_profile.expected import guessing, played
-from oracles.hidden_profile.guessers import GUESSERS, reading, share
+from oracles.hidden_profile.guessers import scored
 from worlds.hidden_profile.rules.scenario import Scenario, read_scenario
 from worlds.hidden_profile.rules.worlds import LIMIT, tabulate
 
@@ -84,11 +84,8 @@ def guessed(scenarios: Sequence[Scenario]) -> dict[str, Guessed]:
     """A blind guess, every text-only guesser, and the contrarian on the scenarios that can be tabulated."""
     blind = [float(guessing(scenario)) for scenario in scenarios]
     found = {BLIND: _over(blind, blind)}
-    for name, guess in GUESSERS.items():
-        shares = [
-            float(share(guess(reading(scenario, [fact.id for fact in scenario.facts])), scenario.key)) for scenario in scenarios
-        ]
-        found[name] = _over(shares, blind)
+    scores = [scored(scenario) for scenario in scenarios]
+    found |= {name: _over([score[name] for score in scores], blind) for name in scores[0]}
     small = [scenario for scenario in scenarios if _can_weigh(scenario)]
     if small:
         shares = [float(played(tabulate(scenario), "contra").average or 0) for scenario in small]

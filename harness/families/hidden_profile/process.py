@@ -59,6 +59,7 @@ _PROCESS = (
     Column("conformity", "Conformity", "tally"),
     Column("informed", "Informed", "tally"),
     Column("brave", "Brave holds", "tally"),
+    Column("lag", "Turns to adopt", "rate"),
     Column("messages", "Messages", "rate"),
     Column("source", "Source", shown=False),
 )
@@ -79,6 +80,7 @@ _NOTES = (
     "integration: private facts that came to light; decisive: those the proof needs; uptake: told ones repeated by non-holders",
     "1 - Ypost = pooling loss - lucky + listening loss: could not know, did not know and was right, could know and was wrong",
     "SIB: shared against private facts mentioned, -1 to 1, beside what sampling alone would give",
+    "turns to adopt: from the turn after which a seat could prove the key to the one in which it stood for it",
     "moves: times a seat gave way to a majority with nothing new, with a new fact, and held out rightly, of its opportunities",
 )
 
@@ -122,6 +124,7 @@ def _measured(arm: Arm, condition: str) -> Row:
         **_head(arm, condition),
         **{column: _mean(arm, condition, path) for column, path in MEANS.items() if column != "consensus_messages"},
         **{kind: _taken(results, kind) for kind in MOVES},
+        "lag": _lag(results),
         "source": "ours",
     }
 
@@ -140,6 +143,17 @@ def _taken(results: Sequence[Result], kind: str) -> tuple[int, float] | None:
     moves = [found for result in results if (found := value(result, ("moves", kind)))]
     taken, chances = (sum(move[part] for move in moves) for part in ("taken", "opportunities"))
     return (taken, taken / chances) if chances else None
+
+
+def _lag(results: Sequence[Result]) -> float | None:
+    """Turns between the one from which a seat could know the key and the one in which it stood for it, over seats that did."""
+    seats = [seat for result in results for seat in value(result, ("seats",)) or ()]
+    turns = [
+        seat["adopted_turn"] - seat["decidable_turn"]
+        for seat in seats
+        if seat.get("adopted_turn") is not None and seat.get("decidable_turn") is not None
+    ]
+    return fmean(turns) if turns else None
 
 
 def _agreed(arm: Arm, condition: str) -> Row | None:

@@ -93,5 +93,8 @@ def reason(resolution: Resolution, exhausted: Sequence[Sequence[Conflict]], doom
     if len(set(resolution.slots.values()) - {None}) > 1:
         found.add(Label.SLOT_MISMATCH)
     if len(found) > 1:
+        # it is no class of its own, only that there is none
+        found.discard(Label.OTHER)
+    if len(found) > 1:
         return Label.SEVERAL
     return found.pop() if found else Label.OTHER

@@ -148,7 +148,10 @@ class Scenario(Strict):
     def subset(self, numbers: Iterable[int]) -> Scenario:
         """The same with only these meetings to schedule."""
         wanted = set(numbers)
-        return self.model_copy(update={"meetings": tuple(meeting for meeting in self.meetings if meeting.id in wanted)})
+        made = self.model_copy(update={"meetings": tuple(meeting for meeting in self.meetings if meeting.id in wanted)})
+        # a copy takes over what was worked out for the original
+        made.__dict__.pop("_by_id", None)
+        return made
 
     def to_json(self) -> str:
         """The text of scenario.json, one item a line, the same for the same scenario; what is empty or default is left out."""
