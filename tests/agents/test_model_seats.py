@@ -14,6 +14,7 @@ import pytest
 
 from harness.agents.base import Budget
 from harness.agents.llm.agent import LlmAgent, LlmConfig
+from harness.agents.llm.provider import library
 from harness.agents.llm.seats import seat_models
 from harness.agents.seats import SeatAgent
 from harness.errors import UsageError
@@ -69,7 +70,8 @@ def played(
     **how: Any,
 ) -> list[Result]:
     """The task, played by the server's model at every seat."""
-    config = LlmConfig("openai/imap", api_base=server.url, api_key="k", patience_s=2.0, first_pause_s=0.01, **how)
+    how = {"patience_s": 2.0, "first_pause_s": 0.01, **how}
+    config = LlmConfig("openai/imap", api_base=server.url, api_key="k", **how)
     plan = Plan(folder.name, [task], [0], k, LlmAgent(config, say=say), budget or Budget())
     return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=workers, images={}, progress=lambda event: None)
 
@@ -165,6 +167,26 @@ def test_budget_ends_the_game_and_is_graded(
 
     assert (result.status, result.stopped_by, result.reward) == ("graded", cause, 0.0)
     assert result.failure_detail["reason"] == ("no_turns" if cause == "wall" else cause)
+
+
+def test_seats_that_wait_together_wait_once(tmp_path: Path) -> None:
+    """Four seats that are all told to wait a second take one second off the wall time, and its budget holds."""
+    session = read_task(ROOT / "tasks" / "hidden-profile" / "evacuation-noon")
+    library()  # its import takes seconds of wall time, which are not what is measured
+
+    def limited(messages: Messages) -> Reply:
+        time.sleep(0.02)
+        asked = messages[-1]["content"]
+        options = re.findall(r"^- \[(\w+)\] ", asked, re.MULTILINE)
+        faults = (Fault(status=429, retry_after="1"),) if "before anybody has spoken" in asked else ()
+        return Reply(text=json.dumps({"vote": options[0], "rationale": "So."}) if options else "Hm.", faults=faults)
+
+    with OpenAIServer(Script(match="You are Person", play=limited)) as server:
+        (result,) = played(tmp_path / "model", session, server, Budget(wall_s=0.6), patience_s=60.0)
+    trajectory = json.loads((Path(result.path) / "trajectory.json").read_text(encoding="utf-8"))
+
+    assert 1 <= trajectory["final_metrics"]["extra"]["provider_wait_s"] <= result.timings.agent
+    assert (result.status, result.stopped_by, result.tokens.calls >= 4) == ("graded", "wall", True)
 
 
 def test_failing_provider_leaves_the_game_ungraded(tmp_path: Path, task: Task) -> None:

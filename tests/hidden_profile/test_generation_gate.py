@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +23,17 @@ from harness.testing.scripts import Fault, Reply, Script
 from tests.hidden_profile.film import ATTIC, BEACH, SCENARIO
 from tests.hidden_profile.scripted_writers import vote
 
+ROOT = Path(__file__).parents[2]
 NEPHEW = "My nephew opened the back"
+EXECUTING = """
+import sys
+from pathlib import Path
+from harness.agents.llm.model import ModelClient, ModelSettings
+from harness.authoring.hidden_profile.gate import execute
+from harness.registry import read_task
+
+execute(read_task(Path(sys.argv[1])), "x", ModelClient(ModelSettings("openai/judge", sys.argv[2], "k")), 2, workers=2)
+"""
 
 
 @pytest.fixture
@@ -86,6 +100,24 @@ def test_failing_judge_ends_the_execution(task: Task) -> None:
 
     with OpenAIServer(down) as server, pytest.raises(ProviderFailure):
         execute(task, ATTIC, client(server), sessions=2, workers=3)
+
+
+@pytest.mark.property
+def test_interrupt_ends_an_execution_whose_judge_hangs(task: Task) -> None:
+    """Ctrl-C while every session waits for the judge is heard at once, and no thread holds the process."""
+    hangs = Script(replies=(Reply(text="x", faults=(Fault(kind="stall", stall_s=120),)),))
+    with OpenAIServer(hangs) as server:
+        command = ["env", "--default-signal=INT", sys.executable, "-c", EXECUTING, str(task.path), server.url]
+        started = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        while not server.requests:
+            assert started.poll() is None, "the execution ended before it could be interrupted"
+            time.sleep(0.01)
+        started.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        _, said = started.communicate(timeout=60)
+
+    assert said.rstrip().endswith("KeyboardInterrupt")
+    assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize(

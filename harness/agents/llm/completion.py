@@ -2,9 +2,10 @@
 
 1. An `Action` is one tool call. One that cannot be carried out as written (arguments that are no JSON object) keeps its
    raw text and its `problem`: it is the model's own mistake, and the model is told.
-2. The message sent back repeats what the provider gave (thinking blocks, signatures), because some providers insist on it;
+2. Half a surrogate pair, which has no UTF-8 form, becomes U+FFFD wherever it stands. In arguments it is such a mistake too.
+3. The message sent back repeats what the provider gave (thinking blocks, signatures), because some providers insist on it;
    malformed arguments go back as {"_raw": text}, because some refuse to read their own.
-3. Where a provider reports no tokens they are counted here and marked as estimated.
+4. Where a provider reports no tokens they are counted here and marked as estimated.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.agents.base import Usage
+from harness.agents.llm.encodable import encodable
 from harness.agents.llm.provider import Transient, library
 
 _SENT_BACK = ("content", "thinking_blocks")
+_HALF = "the arguments hold half a surrogate pair, which has no UTF-8 form"
+_DEEP = "the arguments are nested too deeply"
 
 
 @dataclass(frozen=True)
@@ -53,20 +57,20 @@ def read_completion(response: Any, request: Mapping[str, Any], number: int, wait
     choice = response.choices[0]
     if getattr(choice, "message", None) is None:
         raise Transient("the provider answered without a message")
-    said = choice.message
-    given = said.model_dump(exclude_none=True)
+    raw = choice.message.model_dump(exclude_none=True)
+    given = encodable(raw)
     message: dict[str, Any] = {"role": "assistant", **{k: given[k] for k in _SENT_BACK if k in given}}
     message.setdefault("content", "")
-    actions = tuple(_actions(given.get("tool_calls") or [], number))
+    actions = tuple(_actions(raw.get("tool_calls") or [], number))
     if actions:
         message["tool_calls"] = [_sent_back(call, action) for call, action in zip(given["tool_calls"], actions, strict=True)]
     return Completion(
-        text=said.content or "",
+        text=given.get("content") or "",
         message=message,
         usage=_usage(response, request),
         actions=actions,
-        reasoning=getattr(said, "reasoning_content", None),
-        finish_reason=str(choice.finish_reason or "stop"),
+        reasoning=given.get("reasoning_content"),
+        finish_reason=encodable(str(choice.finish_reason or "stop")),
         waited_s=waited_s,
     )
 
@@ -80,6 +84,15 @@ def read_arguments(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"the arguments must be a JSON object, not {type(value).__name__}")  # noqa: TRY004 - both are bad values
     return value
+
+
+def read_action(call_id: str, tool: str, arguments: dict[str, Any]) -> Action:
+    """One tool call as it can be written down; where that is not what the model said, with the problem."""
+    try:
+        whole = encodable(arguments)
+    except RecursionError:
+        return Action(call_id, encodable(tool), {}, _DEEP)
+    return Action(call_id, encodable(tool), whole, "" if whole == arguments else _HALF)
 
 
 def add_usage(total: Usage, one: Usage) -> None:
@@ -101,14 +114,14 @@ def _actions(calls: Sequence[dict[str, Any]], number: int) -> list[Action]:
     """The calls in order; ids that are missing or used twice (local servers) are replaced."""
     actions: list[Action] = []
     for index, call in enumerate(calls):
-        call_id = str(call.get("id") or "")
+        call_id = encodable(str(call.get("id") or ""))
         if not call_id or call_id in {a.call_id for a in actions}:
             call_id = f"call_{number}_{index}"
         name, text = str(call["function"].get("name") or ""), call["function"].get("arguments") or ""
         try:
-            actions.append(Action(call_id, name, read_arguments(text)))
+            actions.append(read_action(call_id, name, read_arguments(text)))
         except ValueError as problem:
-            actions.append(Action(call_id, name, {"_raw": text}, str(problem)))
+            actions.append(Action(call_id, encodable(name), {"_raw": encodable(text)}, str(problem)))
     return actions
 
 

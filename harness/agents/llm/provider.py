@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from harness.agents.llm.encodable import encodable
 from worlds.core.errors import ParleyError
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
@@ -107,9 +108,9 @@ def _sorted(litellm: ModuleType, error: Exception, secrets: tuple[str, ...]) -> 
 
 
 def _said(error: Exception) -> str:
-    """What the provider said, without LiteLLM's wrapping, in one line."""
+    """What the provider said, without LiteLLM's wrapping, in one line that can be written down."""
     line = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
-    return _WRAPPING.sub("", line)[:_SHOWN]
+    return str(encodable(_WRAPPING.sub("", line)[:_SHOWN]))
 
 
 def _retry_after(error: Exception) -> float | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +18,7 @@ from harness.agents.base import Budget, Report, Usage
 from harness.agents.llm.budgets import used_up
 from harness.agents.llm.completion import Completion, add_usage
 from harness.agents.llm.model import ModelClient
+from harness.agents.llm.parallel import side_by_side
 from harness.agents.llm.provider import ContextFull
 from harness.agents.trajectory import Trajectory
 from harness.agents.turns import Turn, TurnClient
@@ -79,15 +79,13 @@ class SeatedGame:
     def play(self) -> None:
         """Answer every turn until the game is over or a budget is used up."""
         turns = self._game.open()
-        with ThreadPoolExecutor(max(1, len(self._seats)), thread_name_prefix="seat") as pool:
-            while turns:
-                if cause := self._used_up():
-                    self._report.stopped_by = cause
-                    self._report.log.append(f"stopped: the budget of {cause} is used up")
-                    self._pod.stop(cause)
-                    return
-                for turn, said in zip(turns, pool.map(self._ask, turns), strict=True):
-                    turns = self._answer(turn, said)
+        while turns:
+            if cause := self._used_up():
+                self._report.stopped_by = cause
+                self._report.log.append(f"stopped: the budget of {cause} is used up")
+                self._pod.stop(cause)
+                return
+            turns = self._answered(turns)
 
     def trajectory(self, instruction: str) -> dict[str, Any]:
         """All conversations, each as a trajectory of its own inside the game's."""
@@ -96,6 +94,16 @@ class SeatedGame:
         for seat in self._seats.values():
             whole.seat(seat.trajectory)
         return whole.to_dict(extra={"provider_wait_s": round(self._waited_s, 3)})
+
+    def _answered(self, turns: list[Turn]) -> list[Turn]:
+        """Ask for all open turns, answer them, and return what is open next."""
+        left, waited_s = turns, 0.0
+        for turn, said in zip(turns, side_by_side(self._ask, turns), strict=True):
+            left = self._answer(turn, said)
+            waited_s = max(waited_s, said.waited_s if said else 0.0)
+        # The seats waited at the same time, so the game waited as long as the one that waited longest.
+        self._waited_s += waited_s
+        return left
 
     def _ask(self, turn: Turn) -> Completion | None:
         try:
@@ -108,7 +116,6 @@ class SeatedGame:
         if said is None:
             return self._game.forfeit(turn["id"], "budget")
         self._seats[turn["seat"]].keep(turn, said)
-        self._waited_s += said.waited_s
         self._report.tool_calls += 1
         add_usage(self._report.usage, said.usage)
         self._report.log.append(f"turn {turn['id']}, seat {turn['seat']}, {turn['phase']}: {_tokens(said.usage)}")

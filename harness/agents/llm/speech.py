@@ -12,7 +12,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from harness.agents.llm.completion import Action, Completion
+from harness.agents.llm.completion import Action, Completion, read_action
+from harness.agents.llm.encodable import encodable
 
 _FENCE = re.compile(r"```[ \t]*(\w*)[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 
@@ -100,5 +101,5 @@ def _read(block: str, *, meant: bool) -> Action | None:
         return None
     tool, arguments = value["tool"], value.get("arguments", {})
     if not isinstance(tool, str) or not isinstance(arguments, dict):
-        return Action("", str(tool), {"_raw": block}, "tool must be a name and arguments an object")
-    return Action("", tool, arguments)
+        return Action("", encodable(str(tool)), {"_raw": block}, "tool must be a name and arguments an object")
+    return read_action("", tool, arguments)

@@ -190,8 +190,6 @@ def _bytes(body: str, encoding: Encoding) -> bytes:
         return base64.b64decode(body, validate=True) if encoding == "base64" else body.encode()
     except binascii.Error as error:
         raise Mistake(f"body: not base64: {error}") from None
-    except UnicodeEncodeError:
-        raise Mistake("body: holds half a surrogate pair, which has no UTF-8 form; use encoding base64") from None
 
 
 def _text(body: bytes) -> str:

@@ -12,13 +12,13 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
 from harness.agents.base import Budget, Report, Usage
 from harness.agents.llm.model import ModelClient
+from harness.agents.llm.parallel import side_by_side
 from harness.agents.llm.seats import SeatedGame
 from harness.agents.trajectory import Trajectory
 from harness.registry import Task
@@ -68,13 +68,12 @@ def execute(
 ) -> tuple[Execution, list[Usage]]:
     """Hold the sessions; raises ProviderFailure and Cancelled, as the judge does."""
     wanted = [(condition, seed) for condition in CONDITIONS for seed in range(sessions)]
-    with ThreadPoolExecutor(workers, thread_name_prefix="session") as pool:
-        try:
-            held = list(pool.map(partial(_session, task, judge), wanted))
-        except BaseException:
-            judge.halt.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+    try:
+        held = list(side_by_side(partial(_session, task, judge), wanted, workers))
+    except BaseException:
+        # Sessions that are left behind end at their next question.
+        judge.halt.set()
+        raise
     votes: dict[str, list[FirstVote]] = defaultdict(list)
     for (condition, _), (found, _) in zip(wanted, held, strict=True):
         votes[condition] += found

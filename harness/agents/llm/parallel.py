@@ -1,0 +1,45 @@
+"""Calls side by side on daemon threads, so that one that hangs holds neither an interrupt nor the end of the process.
+
+The threads of a `ThreadPoolExecutor` are joined when the interpreter exits, and a provider may be silent for minutes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import TypeVar
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+def side_by_side(function: Callable[[In], Out], items: Iterable[In], workers: int | None = None) -> Iterator[Out]:
+    """`function` of every item, `workers` at once (None: all of them), in the order of the items, whoever is fast.
+
+    Raises the first error in that order. Nothing is begun after it, and what is running is left behind.
+    """
+    calls: list[tuple[In, Future[Out]]] = [(item, Future()) for item in items]
+    todo = deque(calls)
+    for number in range(min(workers or len(calls), len(calls))):
+        threading.Thread(target=_work, args=(function, todo), name=f"beside-{number}", daemon=True).start()
+    try:
+        for _, answer in calls:
+            yield answer.result()
+    finally:
+        todo.clear()
+
+
+def _work(function: Callable[[In], Out], todo: deque[tuple[In, Future[Out]]]) -> None:
+    with suppress(IndexError):
+        while True:
+            _answer(function, *todo.popleft())
+
+
+def _answer(function: Callable[[In], Out], item: In, answer: Future[Out]) -> None:
+    try:
+        answer.set_result(function(item))
+    except BaseException as error:  # noqa: BLE001 - who asked decides what it means
+        answer.set_exception(error)
