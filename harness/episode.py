@@ -3,7 +3,7 @@
 1. Whatever is raised is attributed to the boundary it crossed. Failures of provider, runtime and verifier, and a
    cancellation, leave the episode ungraded; a world that died under an agent is graded 0, because otherwise killing the world
    would be a way not to be counted.
-2. A client that raises is the agent's own affair: its log is judged like any other.
+2. A client that raises, or exits, is the agent's own affair: its log is judged like any other.
 3. The record is complete also for an episode that failed: log, trajectory and agent.log are kept as far as they got.
 """
 
@@ -98,6 +98,18 @@ def run_in_process(
     return [_outcome(spec, key, runtime, one, dict(images or {})) for one, (spec, key) in zip(played, episodes, strict=True)]
 
 
+def lost_in_process(
+    episodes: Sequence[tuple[EpisodeSpec, Key]], agent: Agent, failure: BoundaryError, images: Mapping[str, str] | None = None
+) -> list[Outcome]:
+    """The outcomes of episodes that were lost with their process: ungraded, and blamed on what `failure` says."""
+    runtime, outcomes = InProcessRuntime(), []
+    for spec, key in episodes:
+        played = _Play(Report(agent=agent.name))
+        _blame(played, failure.cause, str(failure))
+        outcomes.append(_outcome(spec, key, runtime, played, dict(images or {})))
+    return outcomes
+
+
 def _acted(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, played: _Play) -> None:
     """Everything of an episode but its judgement."""
     started = time.perf_counter()
@@ -143,14 +155,15 @@ def _guarded(played: _Play, act: Any) -> None:
         _blame(played, "cancelled", "interrupted")
     except (WorldBroken, ManifestError) as failure:
         _blame(played, "world", str(failure))
-    except Exception as failure:  # noqa: BLE001 - a bad episode is data, not a crash
+    except (Exception, SystemExit) as failure:  # noqa: BLE001 - a bad episode is data, neither a crash nor the end of a run
         _blame(played, "runtime", f"{type(failure).__name__}: {failure}")
         played.report.log.append(traceback.format_exc())
 
 
 def _blame(played: _Play, cause: Cause, error: str) -> None:
     if played.cause is None:
-        played.cause, played.error = cause, error
+        # what an exception says may hold half a character, and a record cannot
+        played.cause, played.error = cause, error.encode(errors="replace").decode()
 
 
 def _outcome(spec: EpisodeSpec, key: Key, runtime: Runtime, played: _Play, images: dict[str, str]) -> Outcome:
@@ -226,7 +239,7 @@ def _price(usage: Usage) -> Any:
 
 
 def _files(result: Result, played: _Play) -> dict[str, bytes]:
-    files = {"events.jsonl": played.log, "agent.log": "\n".join(played.report.log).encode()}
+    files = {"events.jsonl": played.log, "agent.log": "\n".join(played.report.log).encode(errors="replace")}
     if played.judgement is not None:
         files |= {
             "reward.json": played.judgement.reward,
@@ -236,6 +249,7 @@ def _files(result: Result, played: _Play) -> dict[str, bytes]:
     if played.report.trajectory is not None:
         episode = f"{result.run}/{result.key.name}"
         trajectory = {**played.report.trajectory, "session_id": result.run, "trajectory_id": episode}
-        files["trajectory.json"] = json.dumps(trajectory, indent=2, ensure_ascii=False).encode() + b"\n"
+        written = json.dumps(trajectory, indent=2, ensure_ascii=False)
+        files["trajectory.json"] = written.encode(errors="replace") + b"\n"
     files["result.json"] = result.model_dump_json(indent=2).encode() + b"\n"
     return files

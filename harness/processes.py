@@ -3,7 +3,7 @@
 Python's pools share their queues: a worker killed in the middle of a sentence leaves them torn, and the program waits for the
 rest of it when it ends. Here each process has a pipe of its own, so its end is heard at once, wherever it comes.
 1. It starts afresh (spawned), with no copy of whatever threads and locks its parent has.
-2. It is deaf to interrupts, which are its parent's to hear, and ends with it.
+2. It is deaf to interrupts from its first instant on: they are its parent's to hear. It ends with its parent.
 3. A job makes much garbage and is over in seconds, so it is collected between jobs, not ten times during each.
 """
 
@@ -14,11 +14,17 @@ import multiprocessing
 import signal
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
 from harness.errors import RuntimeFailure
+
+
+class WorkerEnded(RuntimeFailure):
+    """The process of a worker has ended: it was killed, or died by itself."""
 
 
 class Worker:
@@ -28,7 +34,8 @@ class Worker:
         spawn = multiprocessing.get_context("spawn")
         self._pipe, theirs = spawn.Pipe()
         self._process = spawn.Process(target=_serve, args=(theirs,), daemon=True)
-        self._process.start()
+        with _deaf():
+            self._process.start()
         theirs.close()
         self._asking = threading.Lock()
         """Two threads that ask the system for the end of one process at once would get one answer between them."""
@@ -40,13 +47,16 @@ class Worker:
             return self._process.is_alive()
 
     def do(self, act: Callable[..., Any], *given: Any) -> Any:
-        """What `act(*given)` returns there; raises what it raises there, and RuntimeFailure where the process ended."""
+        """What `act(*given)` returns there; raises what it raises there, and WorkerEnded where there is no process."""
         try:
             self._pipe.send((act, given))
             done, value = self._pipe.recv()
         except (EOFError, OSError):
             self._join()
-            raise RuntimeFailure(f"a process of ours ended in the middle of its work, with {self._process.exitcode}") from None
+            raise WorkerEnded(
+                f"a process of ours has ended, with {self._process.exitcode}",
+                hint="run the same command again, with --resume where it was harness run",
+            ) from None
         if not done:
             raise value
         return value
@@ -81,8 +91,19 @@ def tidily(act: Callable[..., Any], *given: Any) -> Any:
         gc.unfreeze()
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Whatever starts meanwhile never hears an interrupt: a process inherits what the thread that starts it has blocked."""
+    # the first process starts the tracker too, which would end this silence
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _serve(pipe: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:
             act, given = pipe.recv()

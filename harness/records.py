@@ -10,22 +10,24 @@ runs/<run-id>/
         trajectory.json                             what the agent did, ATIF-v1.8
         agent.log verifier.log
 
-An episode folder is filled under a temporary name and renamed. A finished one is never written again; an unfinished attempt
-(an ungraded episode that is tried again) is kept under `attempts/` beside it.
+An episode folder is filled under a temporary name and renamed. A graded one is never written again; an ungraded one that is
+tried again is kept under `attempts/` beside it. One process plays a run at a time: it holds a lock on the run's folder.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.errors import Cause
+from harness.errors import Cause, UsageError
 
 
 class Record(BaseModel):
@@ -150,6 +152,18 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """This folder for one process alone, until the context or the process ends; raises UsageError where it is taken."""
+        with writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            door = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            _lock(door, self.path)
+            yield
+        finally:
+            os.close(door)
+
     def episode(self, key: Key) -> Path:
         """The folder of one episode."""
         return self.path / "episodes" / key.name
@@ -167,8 +181,13 @@ class RunFolder:
             yield Result.model_validate_json(path.read_bytes())
 
     def write(self, key: Key, files: Mapping[str, bytes]) -> Path:
-        """Write an episode's folder at once; an earlier, ungraded one moves to attempts/."""
+        """Write an episode's folder at once; an earlier ungraded one moves to attempts/, a graded one raises UsageError."""
         final = self.episode(key)
+        if (done := self.finished(key)) and done.status == "graded":
+            raise UsageError(
+                f"{final} is graded already, and a graded episode is never written again",
+                hint=f"the same command with --resume {self.path}",
+            )
         partial = final.with_name(f".{final.name}.{os.getpid()}.partial")
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
@@ -219,6 +238,22 @@ class RunFolder:
         beside = self.path / f".{name}.{os.getpid()}"
         beside.write_bytes(content)
         os.replace(beside, self.path / name)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What the system refuses about a path that a flag named is a wrong flag: raises UsageError."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}", hint="the same command with another path") from None
+
+
+def _lock(door: int, path: Path) -> None:
+    try:
+        fcntl.flock(door, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UsageError(f"another process is playing this run: {path}", hint="harness run --out NEW_FOLDER") from None
 
 
 def as_recorded(document: Any) -> Any:

@@ -48,9 +48,11 @@ class Retry:
         agent, asked = self.identity["agent"], self.identity["agent"].get("requested", {})
         if "model" not in agent:
             return None
+        # JSON made the seats strings, and sorted them as such
+        seats = sorted((int(seat), model) for seat, model in agent.get("seat_models", {}).items())
         return LlmConfig(
             agent["model"], agent["interface"], agent["api_base"], asked.get("temperature"), asked.get("max_tokens"),
-            handles="handles=true" in self.options(), protocol=agent["protocol"],
+            handles="handles=true" in self.options(), protocol=agent["protocol"], seat_models=tuple(seats),
         )  # fmt: skip
 
     def note(self, key: Key) -> str:

@@ -1,7 +1,7 @@
 """A run is tasks x seeds x attempts over a few worker threads, resumable at every instant.
 
-1. The plan is frozen first. An episode is finished when its result.json stands; `--resume` skips those and tries ungraded
-   ones again, keeping their evidence.
+1. The plan is frozen first, and one process plays it at a time. An episode is finished when its result.json stands; `--resume`
+   skips those and tries ungraded ones again, keeping their evidence.
 2. Workers take the next episode from one queue. Episodes share nothing but the runtime, so threads are enough: the work is
    in containers, sandboxes and model calls. Where it is Python alone, each takes a chunk to a process (`harness.bulk`).
 3. An interrupt (INT, TERM) stops the queue, kills everything that carries this run's id, and leaves unfinished episodes
@@ -51,8 +51,18 @@ Progress = Callable[[Started | Finished], None]
 def run_plan(
     plan: Plan, runtime: Runtime, folder: RunFolder, *, workers: int, images: Mapping[str, str], progress: Progress
 ) -> list[Result]:
-    """Play what is not finished yet and return every result in plan order; raises Cancelled on an interrupt."""
-    open_folder(plan, folder, runtime.name, images)
+    """Play what is not finished yet and return every result in plan order.
+
+    Raises Cancelled on an interrupt, and UsageError for a folder of another plan or one that another process plays in.
+    """
+    with folder.held():
+        open_folder(plan, folder, runtime.name, images)
+        return _finished(plan, runtime, folder, workers, images, progress)
+
+
+def _finished(
+    plan: Plan, runtime: Runtime, folder: RunFolder, workers: int, images: Mapping[str, str], progress: Progress
+) -> list[Result]:
     results = {key: done for key in plan.keys if (done := folder.finished(key)) and done.status == "graded"}
     pending = [key for key in plan.keys if key not in results]
     try:
@@ -113,7 +123,7 @@ class _Crew:
     @contextmanager
     def working(self, count: int) -> Iterator[None]:
         """Workers for the time of the context; leaving it by an exception cancels them."""
-        count = self._bulk.workers if self._bulk else count
+        count = min(count, self._bulk.workers) if self._bulk else count
         self._threads = [threading.Thread(target=self._work, name=f"episode-{n}", daemon=True) for n in range(count)]
         for thread in self._threads:
             thread.start()

@@ -1,7 +1,7 @@
 """Plays what a task folder ships: solve.py, or a violation by name, in process by call and in `main` by play.py.
 
 Both ways see the same three things: an httpx client on the world, the instruction of this seed, and `wait`. A client that
-raises is noted in the report; what its episode is worth is the validator's to say.
+raises or exits is noted in the report; what its episode is worth is the validator's to say.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class SolutionAgent:
 
             try:
                 players(task)[self.player][1](api, pod.instruction, wait)
-            except Exception as error:  # noqa: BLE001 - a solution may raise anything; it is evidence about the client
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - a solution may raise anything, and is evidence if it does
                 return f"{type(error).__name__}: {error}".splitlines()[0][:_ERROR_CAP]
         return None
 
@@ -161,7 +161,7 @@ def _import(path: Path) -> ModuleType:
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         line = getattr(error, "lineno", None) or 1
         raise TaskInvalid(f"{path}:{line}: {type(error).__name__}: {error}") from error
     return module

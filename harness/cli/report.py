@@ -13,6 +13,7 @@ from harness import families
 from harness.cli.console import emit, say, show_table
 from harness.cli.tasks import Json
 from harness.errors import HarnessError, UsageError
+from harness.records import writing
 from harness.registry import Task, discover, tasks_root
 from harness.report.evidence import gather
 from harness.report.runs import Run, read_runs
@@ -42,6 +43,9 @@ def report_command(
     wanted = [] if "all" in (table or ()) else table or []
     scipy_stats()
     read = read_runs(runs)
+    if plot is not None:
+        with writing(plot):
+            plot.parent.mkdir(parents=True, exist_ok=True)
     by_family = _tables(read, _registry(ctx), wanted, published=published)
     made = _all(by_family)
     if plot is not None:
@@ -78,7 +82,8 @@ def _draw(by_family: Mapping[str, Sequence[Table]], path: Path) -> None:
             f"--plot draws one figure, and these tables have {len(drawn) or 'none'}",
             hint=f"harness report RUN --table accuracy --plot {path}, for runs of hidden-profile",
         )
-    path.write_text(drawn[0], encoding="utf-8")
+    with writing(path):
+        path.write_text(drawn[0], encoding="utf-8")
     say(f"drawn: {path}")
 
 

@@ -121,8 +121,10 @@ def run_command(
         (folder / name, Plan((folder / name).name, tasks, parse_seeds(seeds), k, player, budget, chosen, key, retry))
         for name, player, chosen in named(players, combinations)
     ]
+    if resume and not any((path / "run.json").exists() for path, _ in plans):
+        raise UsageError(f"{resume} holds no run.json to resume", hint="harness run --out FOLDER")
     for path, plan in plans:
-        _check(plan, path, path if resume else None, confirm=not (names or yes or retry))
+        _check(plan, path, resumed=resume is not None, confirm=not (names or yes or retry))
     used = choose_runtime(runtime, tasks, players, say)
     _check_trust(used, tasks, trust, ctx)
     _check_path(players, tasks, used, combinations)
@@ -167,14 +169,12 @@ def _execute(plan: Plan, runtime: Runtime, folder: Path, workers: int) -> list[R
         return run_plan(plan, runtime, RunFolder(folder), workers=workers, images=images, progress=heard)
 
 
-def _check(plan: Plan, folder: Path, resume: Path | None, *, confirm: bool) -> None:
+def _check(plan: Plan, folder: Path, *, resumed: bool, confirm: bool) -> None:
     """Everything that can be wrong before anything starts."""
     for task in plan.tasks:
         plan.options(task)
     plan.agent.check()
-    if resume is not None and not (resume / "run.json").exists():
-        raise UsageError(f"{resume} holds no run.json to resume", hint="harness run --out FOLDER")
-    if resume is None and (folder / "run.json").exists():
+    if not resumed and (folder / "run.json").exists():
         raise UsageError(f"{folder} already holds a run", hint=f"harness run ... --resume {folder}")
     if confirm:
         _confirm(plan)

@@ -49,6 +49,8 @@ class AuctionWorld(SeatedWorld):
 
 def _no_number(answers: Sequence[Answer]) -> str | None:
     last = answers[-1]
+    if last.text == "break":
+        raise KeyError("the rule itself fails")
     return None if last.no_reply or last.text.isdecimal() else f"a number, not {last.text}"
 
 

@@ -218,6 +218,20 @@ def test_game_that_fails_is_the_worlds_fault(auction: Sit) -> None:
     assert len(told(world)) == 4
 
 
+def test_refusal_that_fails_is_the_worlds_fault(auction: Sit) -> None:
+    """Where the rule on one reply raises, what was answered and the reply at fault are in the log before the fault."""
+    world = auction()
+    post(world, "1-2-1", "7")
+    post(world, "1-0-1", "no number")
+    answer = post(world, "1-0-2", "break")
+
+    assert answer.status == 500
+    assert getattr(world.events[-1], "cause", "") == "fault"
+    assert told(world) == [("BID", 0, "no number"), ("BID", 0, "break"), ("BID", 2, "7")]
+    assert turns(world) == []
+    assert [event.type for event in read_log(world.log.dump())][-4:-1] == 3 * ["turn"]
+
+
 def test_game_has_no_submission(auction: Sit) -> None:
     """A game ends with its last turn, so a submission is a stray request and closes nothing."""
     world = auction()

@@ -66,6 +66,8 @@ MISTAKES: dict[Line, str] = {
     ("report", "RUNS/nop", "--table", "coaching"): "the table coaching needs retries, and these runs have none\n"
     "  try: harness run --retry-of RUN --hint correct, and --hint none, and --hint wrong",
     ("report", "RUNS/nop", "--json", "--markdown"): "--markdown and --json both mean stdout; choose one",
+    ("report", "RUNS/nop", "--plot", "/dev/null/x.svg"): "/dev/null/x.svg cannot be written: File exists\n"
+    "  try: the same command with another path",
     ("export", "traces", "RUNS/nop"): "there is no export of 'traces'; there is: episodes\n  try: harness export episodes RUN",
     ("export", "episodes", "RUNS/nop", "--format", "csv"): "the family contract has no format 'csv'; it has contractbench",
     ("export", "episodes", "RUNS/nop", "--out", "/nowhere/x"): "/nowhere/x cannot be written: No such file or directory",

@@ -1,8 +1,9 @@
-"""Chunks in processes leave exactly what threads leave, and an interrupt ends them."""
+"""Chunks in processes leave exactly what threads leave, an interrupt ends them, and one that dies takes nothing with it."""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,16 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from harness.agents.base import Agent
+from harness import bulk
+from harness.agents.base import Agent, Budget, Report
 from harness.agents.scripted import NopAgent, ScriptedAgent
 from harness.agents.seats import SeatAgent
 from harness.agents.solutions import SolutionAgent
-from harness.bulk import LEAST, serves
+from harness.bulk import LEAST, Bulk, serves
+from harness.errors import Cancelled
 from harness.plan import Plan
-from harness.records import Result, RunFolder
+from harness.processes import Worker
+from harness.records import Key, Result, RunFolder
 from harness.registry import Task, discover
-from harness.run import run_plan
-from harness.runtimes.base import EpisodeSpec, Judgement
+from harness.run import _Crew, run_plan
+from harness.runtimes.base import EpisodeSpec, Judgement, Pod
 from harness.runtimes.inprocess import InProcessRuntime
 
 ROOT = Path(__file__).parents[2]
@@ -103,3 +107,74 @@ def test_failing_judge_is_attributed(tmp_path: Path) -> None:
     results = played(tmp_path / "run", NopAgent(), Refusing(), TASKS[:1], LEAST)
 
     assert {result.cause for result in results} == {"verifier"}
+
+
+class Dying(NopAgent):
+    """Ends its process without a word, as a lack of memory does, as long as `lives` lasts."""
+
+    def __init__(self, lives: Path, deaths: int) -> None:
+        super().__init__()
+        self.lives, self.deaths = lives, deaths
+
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+        """Die, or do nothing."""
+        if len(list(self.lives.iterdir())) < self.deaths:
+            (self.lives / str(os.getpid())).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def chunk() -> list[tuple[EpisodeSpec, Key]]:
+    """Two episodes."""
+    task = TASKS[0]
+    keys = [Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1) for seed in (0, 1)]
+    return [(EpisodeSpec("run", str(key.seed), task, key.seed), key) for key in keys]
+
+
+@pytest.mark.parametrize(
+    ("deaths", "told"),
+    [
+        (1, ("graded", None, None)),
+        (2, ("ungraded", "runtime", "a process of ours has ended, with -9")),
+    ],
+)
+def test_process_that_dies_costs_its_chunk_at_most(
+    tmp_path: Path, deaths: int, told: tuple[str, str | None, str | None]
+) -> None:
+    """The chunk is tried once more in a new process; if that dies too, its episodes are recorded as what they are."""
+    crew = Bulk(Dying(tmp_path, deaths), Budget())
+    results = [outcome.result for outcome in crew.play(chunk(), {})]
+
+    assert [(result.status, result.cause, result.error) for result in results] == [told, told]
+    assert [result.seed for result in results] == [0, 1]
+    assert len(list(tmp_path.iterdir())) == deaths
+
+
+def test_idle_process_that_died_is_passed_over() -> None:
+    """What waits for work may have died meanwhile; a living one is taken."""
+    dead = Worker()
+    dead.kill()
+    bulk._idle.append(dead)
+    outcomes = Bulk(NopAgent(), Budget()).play(chunk(), {})
+
+    assert [outcome.result.status for outcome in outcomes] == ["graded", "graded"]
+    assert dead not in bulk._idle
+
+
+def test_nothing_starts_after_a_kill() -> None:
+    """A chunk that comes late is cancelled, not lost."""
+    crew = Bulk(NopAgent(), Budget())
+    crew.kill()
+
+    with pytest.raises(Cancelled):
+        crew.play(chunk(), {})
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_processes_are_no_more_than_asked_for(tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One worker is one process, also where there are more processors."""
+    monkeypatch.setattr(Bulk, "workers", 2)
+    plan = Plan("run", TASKS[:1], list(range(LEAST)), 1, NopAgent())
+    crew = _Crew(plan, InProcessRuntime(), RunFolder(tmp_path), plan.keys, {})
+    crew.cancelled.set()
+    with crew.working(workers):
+        assert len(crew._threads) == workers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -47,6 +48,7 @@ NO_SCRIPT = "/nowhere.json: not a JSON list of actions: [Errno 2] No such file o
 NEAR = "presigned-url-download, presigned-url-integrity"
 NO_TASK = f"no task is called 'presigned-url-downlod'; did you mean {NEAR}?"
 AGENTS = "there are oracle, nop, violation:<name>, scripted, llm"
+LABELS: Line = ("generate", "labels", "--model", "openai/any", "--api-base", "http://127.0.0.1:1", "--out", "/dev/null/x.json")
 MISTAKES: dict[Line, str] = {
     ("run", "presigned-url-downlod"): f"{NO_TASK}\n  try: harness list",
     ("list", "zzzz"): "no task is called 'zzzz'\n  try: harness list",
@@ -65,6 +67,7 @@ MISTAKES: dict[Line, str] = {
     (*PRESIGNED, "--set", "x=1"): f"{NO_OPTION}\n  try: harness show presigned-url-download",
     (*PRESIGNED, "--runtime", "podman"): "runtime must be one of auto, docker, bubblewrap, inprocess, not 'podman'",
     (*PRESIGNED, "--resume", "/nowhere"): "/nowhere holds no run.json to resume\n  try: harness run --out FOLDER",
+    LABELS: "/dev/null/x.json cannot be written: File exists\n  try: the same command with another path",
     ("--tasks", "/nowhere", "list"): "/nowhere is not a folder of tasks",
     (*FIRST, "-k", "1"): "RUN already holds a run\n  try: harness run ... --resume RUN",
     (*RESUMED, "-k", "2"): "RUN was planned with other attempts\n  try: harness run --out NEW_FOLDER",
@@ -167,3 +170,18 @@ def test_broken_task_is_exit_4(harness: Command, tmp_path: Path) -> None:
     done = harness("--tasks", tmp_path / "tasks", "list")
 
     assert (4, f"harness: {folder}/task.toml:3: wrong: unknown key\n") == (done.returncode, done.stderr)
+
+
+def test_resume_of_a_sweep_that_never_came_to_its_second_part(harness: Command, tmp_path: Path) -> None:
+    """A folder that is missing is begun, one that is there is gone on with; where none is there, nothing is resumed."""
+    plan = ("run", "presigned-url-download", "--runtime", "inprocess", "--agent", "oracle,nop", "--json")
+    first = harness(*plan, "--out", tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "agent=nop")
+    again = harness(*plan, "--resume", tmp_path / "run")
+
+    assert json.loads(again.stdout)["summary"] == json.loads(first.stdout)["summary"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["agent=nop", "agent=oracle"]
+    (tmp_path / "empty").mkdir()
+    refused = harness(*plan, "--resume", tmp_path / "empty")
+    assert (2, True) == (refused.returncode, f"{tmp_path}/empty holds no run.json to resume" in refused.stderr)
+    assert [] == list((tmp_path / "empty").iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from harness.errors import RuntimeFailure, UsageError
-from harness.processes import Worker
+from harness.processes import Worker, WorkerEnded
 
 MUCH = 50_000_000
 """Bytes; no pipe holds so many."""
@@ -61,9 +62,32 @@ def test_killed_worker_keeps_nobody_waiting(job: tuple[object, ...]) -> None:
             worker.kill()
             began = time.monotonic()
             if waiting.exception(timeout=20) is not None:
-                with pytest.raises(RuntimeFailure, match="ended in the middle of its work, with -9"):
+                with pytest.raises(RuntimeFailure, match="a process of ours has ended, with -9"):
                     waiting.result()
         assert time.monotonic() - began < 20
         assert not worker.alive
         with pytest.raises(RuntimeFailure):
             worker.do(abs, -1)
+
+
+def test_worker_is_deaf_from_its_first_instant() -> None:
+    """An interrupt while it starts up, or later, is not its to hear."""
+    worker = Worker()
+    assert worker._process.pid is not None
+    os.kill(worker._process.pid, signal.SIGINT)
+
+    assert worker.do(abs, -1) == 1
+    os.kill(worker._process.pid, signal.SIGINT)
+    assert worker.do(abs, -2) == 2
+    worker.close()
+
+
+def test_worker_that_died_idle_says_what_is_true() -> None:
+    """Its end is told as an end, not as one in the middle of work, with what to type."""
+    worker = Worker()
+    assert worker.do(abs, -1) == 1
+    worker.kill()
+
+    with pytest.raises(WorkerEnded, match=r"^a process of ours has ended, with -9$") as ended:
+        worker.do(abs, -1)
+    assert "--resume" in ended.value.hint

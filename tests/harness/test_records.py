@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from harness.errors import UsageError
 from harness.records import Key, Result, RunFolder
 
 KEY = Key(task_id="t", family="f", seed=3, attempt=2)
@@ -61,9 +62,9 @@ def test_key_of_a_result() -> None:
 
 
 def test_earlier_attempts_are_kept(folder: RunFolder) -> None:
-    """An episode written again moves its earlier evidence to attempts/, numbered."""
+    """An ungraded episode written again moves its earlier evidence to attempts/, numbered."""
     for number in range(3):
-        folder.write(KEY, files(error=str(number)))
+        folder.write(KEY, files(status="ungraded", reward=None, error=str(number)))
     kept = [
         json.loads((folder.path / f"episodes/f/t/attempts/s3-a2.{number}/result.json").read_bytes())["error"]
         for number in (0, 1)
@@ -131,3 +132,44 @@ def test_rewards(folder: RunFolder) -> None:
     assert [(1.0, "SUCCESS", "graded", 3, 2), (None, None, "ungraded", 3, 2)] == [
         (row["reward"], row["failure_label"], row["status"], row["seed"], row["attempt"]) for row in rows
     ]
+
+
+def test_graded_episode_is_never_written_again(folder: RunFolder) -> None:
+    """A second grade is refused, and the first stands with nothing beside it."""
+    folder.write(KEY, files())
+    with pytest.raises(UsageError, match="s3-a2 is graded already") as refused:
+        folder.write(KEY, files(reward=0.0, success=False))
+
+    assert folder.finished(KEY) == result()
+    assert len(below(folder.path)) == 2
+    assert f"--resume {folder.path}" in refused.value.hint
+
+
+def test_run_is_held_by_one_process(folder: RunFolder) -> None:
+    """While one holds it another is refused, and afterwards let in, also where the first was killed."""
+    code = "import sys; from pathlib import Path; from harness.records import RunFolder\n"
+    code += "with RunFolder(Path(sys.argv[1])).held(): print('held', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, folder.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(UsageError, match="another process is playing this run") as refused, folder.held():
+            pass
+        other.kill()
+    with folder.held():
+        assert list(folder.path.iterdir()) == []
+
+    assert str(folder.path) in str(refused.value)
+    assert refused.value.hint
+
+
+def test_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
+    """A run below a file is a wrong flag."""
+    (tmp_path / "file").touch()
+
+    with (
+        pytest.raises(UsageError, match="file/run cannot be written: Not a directory"),
+        RunFolder(tmp_path / "file" / "run").held(),
+    ):
+        pass

@@ -91,6 +91,17 @@ def test_options_and_model_of_the_first_run_are_kept(tmp_path: Path, presigned: 
     assert retry.model() == config
 
 
+def test_models_of_seats_are_kept(tmp_path: Path, presigned: Task) -> None:
+    """Where other models held some seats, the same ones hold them again, read back from the frozen plan."""
+    config = LlmConfig("openai/anything", "tool", seat_models=((2, "openai/two"), (10, "openai/ten")))
+    folder = RunFolder(tmp_path / "first")
+    folder.write_plan(Plan("first", [presigned], [0], 1, LlmAgent(config)).record("inprocess", {}))
+    plan = folder.read_plan()
+
+    assert plan is not None
+    assert Retry("first", "none", {}, plan["identity"]).model() == config
+
+
 def test_every_failure_label_has_a_far_one() -> None:
     """The wrong label is of the other axis, the nearest in severity, the first by name."""
     failures = [label for label in Label if label is not Label.SUCCESS]

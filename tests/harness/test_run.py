@@ -19,7 +19,7 @@ from harness.agents.solutions import SolutionAgent
 from harness.errors import Cancelled, ProviderFailure, RuntimeFailure, UsageError, VerifierFailure, WorldFailure
 from harness.plan import Plan
 from harness.records import Result, RunFolder
-from harness.registry import Task
+from harness.registry import Task, read_task
 from harness.run import Finished, Progress, Started, run_plan, summary
 from harness.runtimes.base import EpisodeSpec, Judgement, Pod
 from harness.runtimes.inprocess import InProcessRuntime
@@ -131,11 +131,12 @@ def test_truncated_result_is_played_again(plan: Plan, folder: RunFolder) -> None
         (VerifierFailure("no verdict"), "verifier", "ungraded", None),
         (Cancelled("interrupted"), "cancelled", "ungraded", None),
         (KeyError("a bug of ours"), "runtime", "ungraded", None),
+        (SystemExit(0), "runtime", "ungraded", None),
         (WorldFailure("it died"), "world", "graded", 0.0),
     ],
 )
 def test_failure_is_attributed(
-    plan: Plan, folder: RunFolder, failure: Exception, cause: str, status: str, reward: float | None
+    plan: Plan, folder: RunFolder, failure: BaseException, cause: str, status: str, reward: float | None
 ) -> None:
     """Each failure is put to the boundary it crossed; a dead world counts, the others do not; the log is kept."""
     good, bad = played(replace(plan, agent=FailingAgent(failure), attempts=1), folder)
@@ -186,6 +187,36 @@ def test_folder_of_a_run_killed_at_once(plan: Plan, folder: RunFolder) -> None:
     (folder.path / ".run.json.999999999").write_bytes(b"{")
 
     assert len(played(replace(plan, seeds=[0], attempts=1), folder)) == 1
+
+
+def test_run_that_another_plays_is_refused(plan: Plan, folder: RunFolder) -> None:
+    """Two at once would play and grade everything twice."""
+    with folder.held(), pytest.raises(UsageError, match="another process is playing this run"):
+        played(plan, folder)
+
+    assert list(folder.path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("solution", "error"),
+    [
+        ("def solve(*given):\n    raise SystemExit(0)\n", "SystemExit: 0"),
+        ("raise SystemExit(0)\n", "TaskInvalid: SOLVE:1: SystemExit: 0"),
+    ],
+    ids=["called", "imported"],
+)
+def test_solution_that_exits_is_recorded(
+    plan: Plan, presigned: Task, folder: RunFolder, tmp_path: Path, solution: str, error: str
+) -> None:
+    """A client that exits is judged by its log, like one that raises, and the run goes on."""
+    task = tmp_path / presigned.task_id
+    shutil.copytree(presigned.path, task)
+    (task / "solution" / "violations.py").unlink()
+    (task / "solution" / "solve.py").write_text(solution, encoding="utf-8")
+    results = played(replace(plan, tasks=[read_task(task)]), folder)
+
+    assert [(result.status, result.cause, result.reward) for result in results] == 4 * [("graded", None, 0.0)]
+    assert {result.error for result in results} == {error.replace("SOLVE", str(task / "solution" / "solve.py"))}
 
 
 class SlowRuntime(InProcessRuntime):

@@ -56,6 +56,7 @@ def _accept(referee: Referee, world: SeatedWorld, name: str, given: Answer) -> b
         accepted = world.turns.answer(name, given)
     except Exception:  # noqa: BLE001 - any failure of the game's rules
         referee.closed_by = "fault"
+        world.turns.abandon()
         world.log.append(Closed(cause="fault"), vt=world.now)
         return None
     if world.turns.over and referee.closed_by is None:

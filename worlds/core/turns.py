@@ -93,6 +93,7 @@ class TurnTable:
         if asked is None:
             return False
         staged = self._staged.setdefault(asked.seat, [])
+        # before `refuse` is asked, which may fail: what made it fail is evidence
         staged.append((asked, answer))
         again = self._asks[asked.seat].refuse([given for _, given in staged])
         if again is not None:
@@ -114,8 +115,9 @@ class TurnTable:
         self._offer(answers)
 
     def _write(self) -> None:
-        for seat in sorted(self._staged):
-            for turn, answer in self._staged[seat]:
+        staged, self._staged = self._staged, {}
+        for seat in sorted(staged):
+            for turn, answer in staged[seat]:
                 self._log(
                     Turned(
                         turn=turn.id,
@@ -129,7 +131,6 @@ class TurnTable:
                         no_reply=answer.no_reply,
                     )
                 )
-        self._staged = {}
 
     def _offer(self, answers: Answers | None) -> None:
         """Let the game go on to its next barrier, or to its end."""

@@ -11,6 +11,7 @@ from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.authoring.calendar.bank_writer import TIERS, Kind, write_bank
 from harness.cli.console import say
 from harness.errors import GateFailed, UsageError
+from harness.records import writing
 
 EXAMPLE = "harness generate labels --model gpt-5 --tier sensitive --n 20 --out labels.json"
 TEMPERATURE = 1.0
@@ -42,11 +43,15 @@ def generate_labels(
         raise UsageError(f"{out} exists already", hint=EXAMPLE)
     client = ModelClient(ModelSettings(model, api_base=api_base, temperature=TEMPERATURE))
     client.check()
+    # before the model is paid
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
     bank, dropped = write_bank(
         lambda prompt: client.complete([{"role": "user", "content": prompt}]).text, model, kinds[kind], TIERS[tier], number
     )
     why = ", ".join(f"{times} {reason}" for reason, times in sorted(dropped.items()))
     if bank is None:
         raise GateFailed(f"{model} wrote no label that would do{f' (dropped: {why})' if why else ''}")
-    out.write_text(bank.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    with writing(out):
+        out.write_text(bank.model_dump_json(indent=1) + "\n", encoding="utf-8")
     say(f"{len(bank.items)} of {number} labels in {out}{f' (dropped: {why})' if why else ''}; read them before use")
