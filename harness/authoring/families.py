@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness.authoring.report import Check
 from harness.authoring.templates import Files
 from harness.authoring.templates import family as template
 from harness.modules import module_or_none
+from harness.registry import Task
 
 
 def labels_of(family: str) -> frozenset[str]:
@@ -23,6 +25,12 @@ def derived(family: str, folder: Path) -> Files:
     module = module_or_none(f"harness.authoring.{_package(family)}.derived")
     found: Files = module.derived(folder) if module else {}
     return found
+
+
+def claims(task: Task) -> list[Check]:
+    """What a family claims of a task besides its episodes; nothing where it has no such claims."""
+    module = module_or_none(f"harness.authoring.{_package(task.family)}.claims")
+    return list(module.claims(task)) if module else []
 
 
 def starter(family: str, name: str) -> Files:

@@ -1,7 +1,8 @@
 """`harness verify`: everything that must hold of a task before its numbers mean something.
 
 For each task, in process: lint, drift, the oracle succeeds, nop earns nothing, each violation earns exactly its label, the
-cells of Proposition 1, nothing leaks, seeds differ, budgets and knob ends suffice, and equal play gives equal traces.
+cells of Proposition 1, nothing leaks, seeds differ, budgets and knob ends suffice, equal play gives equal traces, and whatever
+its family claims besides (a certificate check by check).
 1. All episodes of a task are judged in one pytest session.
 2. With several workers a task is proved in one process and replayed in another one, whose PYTHONHASHSEED differs; this process
    is the first worker. With one worker all happens here, in order.
@@ -17,6 +18,7 @@ from typing import Any
 
 from harness.agents.solutions import players, violation_names
 from harness.authoring import checks
+from harness.authoring.families import claims
 from harness.authoring.findings import Place, placed
 from harness.authoring.lint import lint_task, lint_worlds
 from harness.authoring.plays import NOP, SOLVE, Play, judge, play
@@ -186,7 +188,7 @@ def _prove(scope: Scope) -> _Proved:
     started, task = time.perf_counter(), scope.task
     if task.parley is None:
         return _Proved([], {}, 0.0)
-    found = [listed("lint", lint_task(task)), _drift(task)]
+    found = [listed("lint", lint_task(task)), _drift(task), *claims(task)]
     try:
         plays = [*(play(task, *client) for client in scope.clients()), *_settings(task)]
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a task's own code may raise anything, and that is a finding

@@ -25,22 +25,29 @@ def balance(scenario: Scenario) -> Iterator[str]:
 
 
 def cues(scenario: Scenario) -> Iterator[str]:
-    """C6: facts that do not fire on their own words, or fire on those of another fact or on what everybody was told at first.
+    """C6: facts that do not fire on their own words, or fire on those of another fact.
 
     Shared facts may do without cues; then nothing is measured of how often they are told.
     """
-    texts = {fact.id: fact.text for fact in scenario.facts}
-    texts["the brief"] = "\n".join((scenario.brief, *(option.label for option in scenario.options)))
     for fact in scenario.facts:
         if fact.scope == "shared" and not fact.cues:
             continue
         if not mentions(fact, fact.text):
             yield f"{fact.id} does not fire on its own text"
         yield from (
-            f"{fact.id} fires on {name if name == 'the brief' else f'the text of {name}'}"
-            for name, text in texts.items()
-            if name != fact.id and mentions(fact, text)
+            f"{fact.id} fires on the text of {other.id}"
+            for other in scenario.facts
+            if other.id != fact.id and mentions(fact, other.text)
         )
+
+
+def recited(scenario: Scenario) -> Iterator[str]:
+    """Facts that fire on what everybody was told at first, so that who only repeats it seems to tell them.
+
+    No part of the certificate: the specification has no such check, and one of its worked examples would fail it.
+    """
+    told = "\n".join((scenario.brief, *(option.label for option in scenario.options)))
+    yield from (f"{fact.id} fires on the brief or on a label" for fact in scenario.facts if mentions(fact, told))
 
 
 def verdicts(scenario: Scenario) -> Iterator[str]:

@@ -83,7 +83,6 @@ SPOILED: dict[str, tuple[Scenario, str, str]] = {
         "C0",
         "a vote for 'The beach roll.' would be read as one for beach",
     ),
-    "cue of the brief": (changed("u3", cues=[["nephew"], ["roll"]]), "C6", "u3 fires on the brief"),
     "deaf cue": (changed("u3", cues=[["niece"]]), "C6", "u3 does not fire on its own text"),
     "cue of a shared text": (changed("u3", cues=[["nephew"], ["may"]]), "C6", "u3 fires on the text of s2"),
     "verdict": (
