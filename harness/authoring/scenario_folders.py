@@ -14,6 +14,23 @@ from harness.errors import UsageError
 Options = Mapping[str, Mapping[str, Any]]
 """Options of a family's tasks, as task.toml has them."""
 
+RUNNING = """
+[agent]
+timeout_sec = 600.0
+user = "agent"
+
+[verifier]
+timeout_sec = 120.0
+environment_mode = "separate"
+
+[environment]
+build_timeout_sec = 600.0
+cpus = 1
+memory_mb = 1024
+workdir = "/workspace"
+"""
+"""How such a task is run and judged: the end of its task.toml."""
+
 
 def write_folder(folder: Path, stated: Mapping[str, str], *, hint: str) -> Path:
     """Write the files that are stated, by path, and what follows from them; raises UsageError where there is no room.

@@ -9,8 +9,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -64,10 +62,8 @@ class Crew:
 
 @contextmanager
 def _inherited(worker: int) -> Iterator[None]:
-    """What a new process takes over from this one: a PYTHONHASHSEED, and deafness to interrupts."""
+    """What a new process takes over from this one: a PYTHONHASHSEED."""
     hash_seed = os.environ.get("PYTHONHASHSEED")
-    is_main = threading.current_thread() is threading.main_thread()
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_main else None
     os.environ["PYTHONHASHSEED"] = str(worker)
     try:
         yield
@@ -75,8 +71,6 @@ def _inherited(worker: int) -> Iterator[None]:
         del os.environ["PYTHONHASHSEED"]
         if hash_seed is not None:
             os.environ["PYTHONHASHSEED"] = hash_seed
-        if handler is not None:
-            signal.signal(signal.SIGINT, handler)
 
 
 def _ready(away: dict[Future[Any], Key], timeout: float | None) -> Iterator[tuple[Key, Any]]:

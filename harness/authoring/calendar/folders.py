@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 from harness.authoring.new import checked_name
-from harness.authoring.scenario_folders import Options, options_toml, write_folder
+from harness.authoring.scenario_folders import RUNNING, Options, options_toml, write_folder
 from harness.errors import UsageError
 from worlds.calendar.rules.scenario import Scenario, read_scenario
 from worlds.core.loading import SCENARIO
@@ -76,20 +76,6 @@ decision = 60
 
 [metadata.parley.options]
 {options}
-
-[agent]
-timeout_sec = 600.0
-user = "agent"
-
-[verifier]
-timeout_sec = 120.0
-environment_mode = "separate"
-
-[environment]
-build_timeout_sec = 600.0
-cpus = 1
-memory_mb = 1024
-workdir = "/workspace"
 """
 
 
@@ -110,7 +96,7 @@ def task_toml(name: str, scenario: Scenario, difficulty: str) -> str:
     return TEMPLATE.format(
         name=name, description=json.dumps(what), costs=costs, pattern=f"{costs.capitalize()} costs", difficulty=difficulty,
         seats=seats, options=options_toml(OPTIONS),
-    )  # fmt: skip
+    ) + RUNNING  # fmt: skip
 
 
 def _taken(folder: Path, scenario: Scenario, *, replace: bool) -> str:

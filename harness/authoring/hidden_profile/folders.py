@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from harness.authoring.new import checked_name
-from harness.authoring.scenario_folders import Options, options_toml, write_folder
+from harness.authoring.scenario_folders import RUNNING, Options, options_toml, write_folder
 from harness.errors import UsageError
 from harness.taskfile import Difficulty
 from oracles.hidden_profile.forward import closed
@@ -74,20 +74,6 @@ vote = 10
 
 [metadata.parley.options]
 {options}
-
-[agent]
-timeout_sec = 600.0
-user = "agent"
-
-[verifier]
-timeout_sec = 120.0
-environment_mode = "separate"
-
-[environment]
-build_timeout_sec = 600.0
-cpus = 1
-memory_mb = 1024
-workdir = "/workspace"
 """
 
 
@@ -107,7 +93,7 @@ def task_toml(name: str, scenario: Scenario, difficulty: Difficulty) -> str:
     return TEMPLATE.format(
         name=name, description=_text(what), pattern=_text(pattern(scenario)), difficulty=difficulty, seats=people,
         options=options_toml(OPTIONS),
-    )  # fmt: skip
+    ) + RUNNING  # fmt: skip
 
 
 def pattern(scenario: Scenario) -> str:

@@ -82,12 +82,18 @@ def generate_calendar(
     }  # fmt: skip
     given = {flag: value for flag, value in flags.items() if value is not None}
     chosen = {"count": count, "only": _level("--difficulty", difficulty), "label": _level("--label", label)}
-    tally, key = Tally(), os.environ.get("PARLEY_KEY") or PUBLISHED_KEY
-    if key != PUBLISHED_KEY:
-        say("PARLEY_KEY is set: these tasks are of a held-out edition")
-    made = _made(name, seed, given, chosen, key, tally)
+    tally = Tally()
+    made = _made(name, seed, given, chosen, _edition(), tally)
     root = out or tasks_root(ctx.obj["tasks"]) / "calendar"
     _write(made, root, tally, replace=replace, json=json)
+
+
+def _edition() -> str:
+    """The key that tasks are drawn with; one that is not the published one is said."""
+    key = os.environ.get("PARLEY_KEY") or PUBLISHED_KEY
+    if key != PUBLISHED_KEY:
+        say("PARLEY_KEY is set: these tasks are of a held-out edition")
+    return key
 
 
 def _made(name: str | None, seed: int, given: dict[str, Any], chosen: dict[str, Any], key: str, tally: Tally) -> Iterable[Made]:

@@ -1,4 +1,7 @@
-"""`harness generate hidden-profile`: a model writes candidates, a gate proves and tries them, the good ones become folders."""
+"""`harness generate hidden-profile`: a model writes candidates, a gate tries them, the good ones become folders.
+
+In the format `formal` each is proved before it is tried; prose proves nothing.
+"""
 
 from __future__ import annotations
 
