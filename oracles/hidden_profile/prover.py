@@ -203,7 +203,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Logic], Iterator[str]]], ...] = (
         "mention balance: the key is neither the least nor the most discussed in private",
         lambda i: wording.balance(i.scenario),
     ),
-    ("C6", "cues: each private or noise fact fires on its own text and on no other", lambda i: wording.cues(i.scenario)),
+    ("C6", "cues: each private, noise or cued fact fires on its own text and on no other", lambda i: wording.cues(i.scenario)),
     ("C7", "no verdict beside the key's label in private facts", lambda i: wording.verdicts(i.scenario)),
     ("FC", "forward chaining agrees with the worlds on subsets of the private facts", _in_a_row),
 )

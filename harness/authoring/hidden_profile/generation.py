@@ -28,6 +28,7 @@ from harness.authoring.new import LONGEST_NAME
 from harness.registry import read_task
 from harness.taskfile import Difficulty
 from oracles.hidden_profile.prover import prove
+from oracles.hidden_profile.wording import recited
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.hidden_profile.rules.scenario import Scenario
 
@@ -84,8 +85,7 @@ def candidate(order: Order, team: Team, number: int) -> Record:
         scenario = _named(draft.read(said.text), number, order, team, draft)
     except Malformed as problem:
         return _record(number, draft, said, [], {"malformed": str(problem)})
-    failed = {check.name: check.detail for check in prove(scenario).checks if not check.ok} if order.track == "formal" else {}
-    if failed:
+    if order.track == "formal" and (failed := _unproved(scenario)):
         return _record(number, draft, said, [], failed, scenario)
     with TemporaryDirectory(prefix="parley-candidate-") as folder:
         task = read_task(write_task(Path(folder), folder_name(scenario), scenario, DIFFICULTY))
@@ -118,6 +118,13 @@ def summary(records: Iterable[Record]) -> dict[str, Any]:
         "dollars": sum(known) if len(known) == len(costs) else None,
         "tasks": [record.name for record in all_of_them if record.stage == "passed"],
     }
+
+
+def _unproved(scenario: Scenario) -> dict[str, str]:
+    """The checks that a candidate fails, by name: those of its certificate, and what else verify would refuse it for."""
+    failed = {check.name: check.detail for check in prove(scenario).checks if not check.ok}
+    told = "; ".join(recited(scenario))
+    return {**failed, "recited": told} if told else failed
 
 
 def _named(scenario: Scenario, number: int, order: Order, team: Team, draft: Draft) -> Scenario:

@@ -16,7 +16,7 @@ from harness.report.statistics import Interval
 
 REPLICATES = 2000
 SEED = 20
-METHOD = f"95 % intervals: two-level bootstrap, tasks then sessions, {REPLICATES} replicates"
+METHOD = f"95 % intervals: two-level bootstrap, tasks then sessions (all attempts at a seed are one), {REPLICATES} replicates"
 
 Floats = NDArray[np.float64]
 Cell = Sequence[Sequence[Sequence[float]]]
