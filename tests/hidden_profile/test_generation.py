@@ -80,6 +80,10 @@ def _changed(document: dict[str, Any]) -> None:
     document["rules"].pop()
 
 
+def _told_at_first(document: dict[str, Any]) -> None:
+    document["brief"] += " " + next(fact["text"] for fact in document["facts"] if fact["scope"] == "private")
+
+
 @pytest.fixture
 def every_way(root: Path, tmp_path: Path) -> Iterator[Made]:
     """Six candidates: good, refused in words, changed, two that fail checks, good."""
@@ -111,6 +115,14 @@ def test_rejected_candidates_are_kept_with_reasons(every_way: Made) -> None:
     ]  # fmt: skip
     assert every_way.records[1]["reply"] == "No."
     assert every_way.records[3]["scenario"]["facts"][-1]["cues"] == [["nowhere"], ["never"]]
+
+
+def test_candidate_that_verify_would_refuse_is_rejected(root: Path, tmp_path: Path) -> None:
+    """A brief that says what one person alone knows leaves the certificate whole, and is a reason all the same."""
+    with OpenAIServer(*scripts(writer(_told_at_first))) as server:
+        made = Made(root, tmp_path / "made", server, "--candidates", "1")
+
+    assert made.told["rejected"] == {"recited": 1}
 
 
 def test_passed_candidates_are_tasks(every_way: Made) -> None:
