@@ -120,8 +120,8 @@ def test_main_is_the_agents_machine(runtime: BubblewrapRuntime, spec: Specs) -> 
         assert json.loads(shell(pod, "bash /tmp/solution/play.sh").output)["token"] == token(pod)
         assert pod.run(["cat"], timeout_s=9, stdin=b"\x00\xff" * 9, virtual_time=False).output == b"\x00\xff" * 9
         assert shell(pod, "exit 7").code == 7
-        shell(pod, "setsid bash -c 'while :; do date > /workspace/beat; /usr/bin/sleep 0.05; done' > /dev/null 2>&1 &")
-        assert shell(pod, "rm -f beat; /usr/bin/sleep 0.5; test -s beat").code == 0
+        shell(pod, "setsid bash -c 'while :; do date >> /workspace/beat; /usr/bin/sleep 0.05; done' > /dev/null 2>&1 &")
+        assert shell(pod, "rm -f beat; for _ in {1..200}; do test -s beat && exit; /usr/bin/sleep 0.05; done; exit 1").code == 0
         shell(
             pod,
             "sleep 60; python3 -I -c 'import time; time.sleep(30)'; /usr/local/bin/python3 -c 'import httpx'",
