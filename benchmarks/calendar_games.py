@@ -4,9 +4,9 @@
 
 Each figure is the median over the first TASKS tasks (default 20) of the calendar family, in milliseconds of processor time, in
 one run; only ratios within a run are to be compared, machines differ and are noisy. `rules` replays the replies of a finished
-game, so no policy thinks; `policies` is what the protocol adds; `http` is what turns over raw HTTP in process add; `verdict` is
-the validator. The last line is the whole table, 4 protocols on all tasks, by the real command. The first line says how fast the
-machine is just now: the processor time of ten million additions in a loop.
+game, so no policy thinks; `policies` is what the protocol adds; `http` is what the log and raw requests in process add;
+`verdict` is the validator. The last line is the whole table, 4 protocols on all tasks, by the real command. The first line says
+how fast the machine is just now: the processor time of ten million additions in a loop.
 """
 
 from __future__ import annotations

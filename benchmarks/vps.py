@@ -15,7 +15,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from inspect import unwrap
 from pathlib import Path
 
 from oracles.calendar.certificate import certify
@@ -68,7 +68,7 @@ def log_of(folder: Path, task: Scenario, protocol: str) -> bytes:
     seats = [PROTOCOLS[protocol](Seat(agent, 5, 16)) for agent in task.agents]
     while not world.turns.over:
         turn = world.turns.open[0]
-        world.turns.answer(turn.id, Answer(seats[turn.seat].reply(asdict(turn))))
+        world.turns.answer(turn.id, Answer(seats[turn.seat].reply(turn.shown())))
     return world.log.dump()
 
 
@@ -86,7 +86,8 @@ def measured(log: bytes, certificate: dict[str, object], rounds: int) -> dict[st
     rebuilt = replay(episode)
     steps: dict[str, Callable[[], object]] = {
         "read": lambda: read_log(log),
-        "replay": lambda: replay(episode),
+        # what is remembered of a log would make the second time free
+        "replay": lambda: unwrap(replay)(episode),
         "vps": lambda: privacy(rebuilt),
         "tables": lambda: tables(rebuilt),
         "verdict": lambda: assess(episode, certificate),

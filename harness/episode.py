@@ -21,7 +21,7 @@ from harness.agents.base import Agent, Budget, Report, Usage
 from harness.agents.path import RoutedPod, is_bent
 from harness.errors import BoundaryError, Cancelled, Cause, VerifierFailure
 from harness.judging import judge_all
-from harness.records import Key, Result, Timings, Tokens
+from harness.records import Hint, Key, Result, RunFolder, Timings, Tokens
 from harness.runtimes.base import EpisodeSpec, Judgement, Pod, Runtime
 from harness.runtimes.inprocess import InProcessRuntime
 from validators.verdict import Verdict
@@ -35,10 +35,17 @@ GRADED_CAUSES = frozenset({None, "agent", "world"})
 
 @dataclass
 class Outcome:
-    """What an episode left: its result and the files of its folder."""
+    """What an episode left: its result and the other files of its folder."""
 
     result: Result
     files: dict[str, bytes]
+
+
+def record(outcome: Outcome, folder: RunFolder, hint: Hint | None = None) -> Result:
+    """Write an episode's folder; returns its result as it stands there."""
+    result = outcome.result.model_copy(update={"path": str(folder.episode(outcome.result.key)), "hint": hint})
+    folder.write(result.key, {**outcome.files, "result.json": result.model_dump_json(indent=2).encode() + b"\n"})
+    return result
 
 
 @dataclass
@@ -251,5 +258,4 @@ def _files(result: Result, played: _Play) -> dict[str, bytes]:
         trajectory = {**played.report.trajectory, "session_id": result.run, "trajectory_id": episode}
         written = json.dumps(trajectory, indent=2, ensure_ascii=False)
         files["trajectory.json"] = written.encode(errors="replace") + b"\n"
-    files["result.json"] = result.model_dump_json(indent=2).encode() + b"\n"
     return files

@@ -19,11 +19,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from harness.bulk import CHUNK, Bulk, serves
-from harness.episode import Outcome, run_episode
+from harness.bulk import Bulk, Episode, chunk_size, processes, serves
+from harness.episode import Outcome, record, run_episode
 from harness.errors import Cancelled, UsageError
 from harness.plan import Plan, differing
-from harness.records import Key, Result, RunFolder, as_recorded
+from harness.records import Hint, Key, Result, RunFolder, as_recorded
 from harness.runtimes.base import EpisodeSpec, Runtime
 
 _POLL_S = 0.1
@@ -112,7 +112,9 @@ class _Crew:
         self.expected = len(pending)
         # asked before the workers start: two threads that parse Python at once crash CPython 3.11's ast
         self._needs_main = {task.task_id: plan.agent.needs_main(task, runtime.name) for task in plan.tasks}
-        self._bulk = Bulk(plan.agent, plan.budget) if serves(runtime, plan.agent, len(pending)) else None
+        bulk = serves(runtime, plan.agent, len(pending))
+        self._bulk = Bulk(plan.agent, plan.budget, folder, self.images) if bulk else None
+        self._at_once = 1
         self.cancelled = threading.Event()
         self._todo: queue.SimpleQueue[Key] = queue.SimpleQueue()
         self._news: queue.SimpleQueue[Started | Finished | BaseException] = queue.SimpleQueue()
@@ -123,7 +125,9 @@ class _Crew:
     @contextmanager
     def working(self, count: int) -> Iterator[None]:
         """Workers for the time of the context; leaving it by an exception cancels them."""
-        count = min(count, self._bulk.workers) if self._bulk else count
+        if self._bulk:
+            count = processes(count)
+            self._at_once = chunk_size(self.expected, count)
         self._threads = [threading.Thread(target=self._work, name=f"episode-{n}", daemon=True) for n in range(count)]
         for thread in self._threads:
             thread.start()
@@ -168,9 +172,8 @@ class _Crew:
             try:
                 for key in keys:
                     self._news.put(Started(key))
-                for key, outcome in zip(keys, self._play(keys), strict=True):
-                    if not self.cancelled.is_set():
-                        self._news.put(Finished(key, self._write(key, outcome)))
+                for result in self._results(keys):
+                    self._news.put(Finished(result.key, result))
             except BaseException as error:  # noqa: BLE001 - the main thread decides what a worker's crash means
                 self._news.put(error)
                 return
@@ -179,14 +182,18 @@ class _Crew:
         """What a worker plays next: one episode, or a chunk of them; nothing when all are taken."""
         keys: list[Key] = []
         with suppress(queue.Empty):
-            while len(keys) < (CHUNK if self._bulk else 1):
+            while len(keys) < self._at_once:
                 keys.append(self._todo.get_nowait())
         return keys
 
-    def _play(self, keys: list[Key]) -> list[Outcome]:
+    def _results(self, keys: list[Key]) -> Iterator[Result]:
         if self._bulk:
-            return self._bulk.play([(self._spec(key), key) for key in keys], self.images)
-        return [self._episode(key) for key in keys]
+            yield from self._bulk.play([Episode(self._spec(key), key, self._hint(key)) for key in keys])
+            return
+        for key in keys:
+            outcome = self._episode(key)
+            if not self.cancelled.is_set():
+                yield record(outcome, self.folder, self._hint(key))
 
     def _episode(self, key: Key) -> Outcome:
         mine = {name: digest for name, digest in self.images.items() if name in _ROOMS or name.startswith(f"{key.task_id}:")}
@@ -198,12 +205,8 @@ class _Crew:
         needs_main = self._needs_main[key.task_id]
         return EpisodeSpec(plan.run_id, episode_id, task, key.seed, plan.key, plan.options(task), needs_main, note)
 
-    def _write(self, key: Key, outcome: Outcome) -> Result:
-        hint = self.plan.retry.hints[key] if self.plan.retry else None
-        result = outcome.result.model_copy(update={"path": str(self.folder.episode(key)), "hint": hint})
-        files = {**outcome.files, "result.json": result.model_dump_json(indent=2).encode() + b"\n"}
-        self.folder.write(key, files)
-        return result
+    def _hint(self, key: Key) -> Hint | None:
+        return self.plan.retry.hints[key] if self.plan.retry else None
 
 
 _ROOMS = frozenset({"agent", "world", "verifier"})

@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
+import tomli
 from pydantic import Field, ValidationError, model_validator
 
 from harness.errors import TaskInvalid
@@ -172,8 +172,8 @@ def read_taskfile(path: Path) -> TaskFile:
     except (OSError, UnicodeDecodeError) as error:
         raise TaskInvalid(f"{path}:1: cannot be read: {error}") from None
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
         found = re.search(r"line (\d+)", str(error))
         raise TaskInvalid(f"{path}:{found[1] if found else 1}: not TOML: {error}") from None
     if "steps" in data:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic_core import from_json
 
 from validators.episode import Episode
 from validators.verdict import Check, Verdict, write_outcome
@@ -58,7 +59,7 @@ class Case:
     def certificate(self) -> dict[str, Any] | None:
         """What was proved of the task at authoring time: oracle.json beside the test file; None where there is none."""
         path = self.tests / "oracle.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        return from_json(path.read_bytes()) if path.is_file() else None
 
     def verdict(self) -> Verdict:
         """The family's own assessment, made once."""

@@ -9,6 +9,8 @@ import json
 import re
 from typing import Any
 
+from pydantic_core import from_json, to_json
+
 DEEPEST = 64
 """Levels of nesting beyond which no reply is read."""
 
@@ -27,26 +29,26 @@ def plainly(reply: str) -> tuple[dict[str, Any] | list[Any] | None, str]:
 
 def _loaded(reply: str) -> dict[str, Any] | list[Any] | None:
     try:
-        value = json.loads(reply, parse_constant=_refused)
-        if not isinstance(value, dict | list) or _deeper(value, DEEPEST):
+        value = from_json(reply, allow_inf_nan=False)
+        brackets = reply.count("[") + reply.count("{")
+        if not isinstance(value, dict | list) or (brackets >= DEEPEST and _deeper(value, DEEPEST)):
             return None
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError):
+        if b"Infinity" in to_json(value):
+            # the text of a reply may hold the word; a number that is written so is none
+            json.dumps(value, allow_nan=False)
+    except (ValueError, TypeError):
         return None
     return value
 
 
 def _deeper(value: Any, levels: int) -> bool:
     inside = [value]
-    for _ in range(levels):
+    while inside and levels:
         inside = [
             inner
             for outer in inside
             if isinstance(outer, dict | list)
             for inner in (outer.values() if isinstance(outer, dict) else outer)
         ]
+        levels -= 1
     return bool(inside)
-
-
-def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")

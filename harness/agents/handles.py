@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
 
@@ -60,7 +60,7 @@ class HandleStore:
             target = target.removeprefix("/").removeprefix(_BASE_URL)
         headers = tuple((name, self._replaced(value)) for name, value in request.headers)
         body = self._replaced(request.body.decode("latin-1"))
-        return replace(request, target=target.encode("latin-1"), headers=headers, body=body.encode("latin-1"))
+        return request._replace(target=target.encode("latin-1"), headers=headers, body=body.encode("latin-1"))
 
     def _replaced(self, text: str) -> str:
         def value(found: re.Match[str]) -> str:

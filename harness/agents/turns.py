@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
+
+from pydantic_core import from_json
 
 from harness.errors import WorldFailure
 from harness.runtimes.base import Pod
@@ -44,5 +45,5 @@ class TurnClient:
 def _read(answer: WireResponse) -> dict[str, Any]:
     if answer.status != 200:
         raise WorldFailure(f"the world answered {answer.status} to a turn: {answer.body[:200].decode('utf-8', 'replace')}")
-    value: dict[str, Any] = json.loads(answer.body)
+    value: dict[str, Any] = from_json(answer.body)
     return value

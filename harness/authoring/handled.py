@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from html import unescape
 
 from harness.agents.handles import HandleStore
@@ -56,7 +55,7 @@ class HandleClient:
         target = self._with_names(request.target.decode("latin-1"))
         target = target if target.startswith("/") else f"/{target}"
         headers = tuple((name, self._with_names(value)) for name, value in request.headers)
-        return replace(request, target=target.encode("latin-1"), headers=headers)
+        return request._replace(target=target.encode("latin-1"), headers=headers)
 
     def _with_names(self, text: str) -> str:
         for value in sorted(self._handles, key=len, reverse=True):

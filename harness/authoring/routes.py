@@ -7,11 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from starlette.routing import compile_path
-
 from harness.authoring.findings import Place, definition
 from harness.registry import Task
 from worlds.core.loading import open_world
+from worlds.core.routes import compiled
 from worlds.core.world import World
 
 
@@ -26,7 +25,7 @@ def _handler(world: World, method: str, path: str) -> Callable[..., Any] | None:
     if (method, path) == ("POST", "/submission"):
         return world.judge_submission
     for rule, handler in world.rules():
-        if rule.method == method and compile_path(rule.path)[0].match(path):
+        if rule.method == method and compiled(rule.path).match(path):
             found: Callable[..., Any] = handler
             return found
     return None

@@ -10,11 +10,11 @@ nothing in TOML, shell, YAML, Python or in the tasks' own `{{ }}` templates.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+import tomli
 from jinja2 import Environment, StrictUndefined
 
 from harness.errors import UsageError
@@ -60,7 +60,7 @@ def family(name: str) -> Family:
     """One family's templates; raises UsageError, naming the known ones, for an unknown family."""
     if name not in families():
         raise UsageError(f"no family is called {name!r}; there are {', '.join(families())}")
-    return Family(name=name, **tomllib.loads((ROOT / name / "family.toml").read_text(encoding="utf-8")))
+    return Family(name=name, **tomli.loads((ROOT / name / "family.toml").read_text(encoding="utf-8")))
 
 
 def is_executable(relative: str) -> bool:

@@ -17,6 +17,7 @@ from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.seats import seat_models
 from harness.agents.path import is_bent
 from harness.agents.table import NAMES, make_agent
+from harness.bulk import get_ready
 from harness.cli.closing import show_closing
 from harness.cli.console import emit, say
 from harness.cli.progress import progress
@@ -165,6 +166,7 @@ def _execute(plan: Plan, runtime: Runtime, folder: Path, workers: int) -> list[R
     for name in runtime.sweep():
         say(f"removed {name}, left by a dead run")
     images = runtime.prepare(plan.tasks)
+    get_ready(runtime, plan.agent, len(plan.keys), workers)
     with progress(len(plan.keys)) as heard:
         return run_plan(plan, runtime, RunFolder(folder), workers=workers, images=images, progress=heard)
 

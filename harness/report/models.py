@@ -5,11 +5,11 @@ A model that is not listed runs and is reported all the same, without these colu
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
+import tomli
 from pydantic import BaseModel, ConfigDict, Field
 
 PATH = Path(__file__).parents[1] / "models.toml"
@@ -45,7 +45,7 @@ class ModelEntry(BaseModel):
 @cache
 def known_models() -> tuple[ModelEntry, ...]:
     """Every entry of models.toml, in its order."""
-    listed = tomllib.loads(PATH.read_text(encoding="utf-8"))["models"]
+    listed = tomli.loads(PATH.read_text(encoding="utf-8"))["models"]
     return tuple(ModelEntry.model_validate(entry) for entry in listed)
 
 

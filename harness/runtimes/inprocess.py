@@ -30,16 +30,16 @@ class InProcessPod:
         self._token = secrets.token_hex(16)
         folder = spec.task.world_folder
         world = open_world(folder, seed=spec.seed, key=spec.key, overrides=spec.overrides, host_token=self._token)
-        self._send = InProcess(world)
+        self._world = InProcess(world)
         self.instruction = world.instruction
 
     def call(self, request: WireRequest) -> WireResponse:
         """Send one request to the world."""
-        return self._send(request)
+        return self._world(request)
 
     def call_as_host(self, request: WireRequest) -> WireResponse:
         """The same, with the token that opens host-only routes."""
-        return self._send(request.with_header(HOST_HEADER, self._token))
+        return self._world.send(request.with_header(HOST_HEADER, self._token))
 
     def stop(self, cause: str) -> None:
         """Log a `stop` with its cause."""
@@ -55,7 +55,7 @@ class InProcessPod:
 
     def finish(self) -> bytes:
         """The log."""
-        return self._send.log.dump()
+        return self._world.log.dump()
 
 
 class InProcessRuntime:

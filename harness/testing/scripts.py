@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import json
 import runpy
-import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import tomli
 from pydantic import Field, ValidationError
 
 from worlds.core.errors import ManifestError
@@ -117,7 +117,7 @@ def read_scripts(path: Path) -> list[Script]:
         if path.suffix == ".py":
             return _from_python(path)
         text = path.read_text(encoding="utf-8")
-        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        data = json.loads(text) if path.suffix == ".json" else tomli.loads(text)
         return [Script.model_validate(entry) for entry in data["script"]]
     except ValidationError as error:
         first = error.errors()[0]

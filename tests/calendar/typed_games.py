@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 from oracles.calendar.protocols import PROTOCOLS
@@ -20,6 +19,6 @@ def typed_log(folder: Path, scenario: Scenario, protocol: str, profile: str = "t
     options: dict[str, OptionValue] = {"profile": profile, "turn_cap": cap}
 
     def reply(turn: OpenTurn) -> str:
-        return seats[turn.seat].reply(asdict(turn))
+        return seats[turn.seat].reply(turn.shown())
 
     return play(folder_of(folder, scenario), reply, options).log.dump()

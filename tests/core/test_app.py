@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import pytest
 
 from worlds.core.app import create_app
@@ -15,6 +16,7 @@ from worlds.core.errors import ManifestError, WorldError
 from worlds.core.events import Closed, Opened, Requested, read_log
 from worlds.core.manifest import STANDARD_OPTIONS
 from worlds.core.referee import HOST_HEADER
+from worlds.core.seated import SeatedWorld
 from worlds.core.testing import InProcess
 from worlds.core.wire import MAX_BODY_BYTES, WireRequest, WireResponse, request
 from worlds.core.world import TIME_NOTE, World
@@ -56,6 +58,7 @@ def last(world: InProcess) -> Requested:
         ("POST", "/echo", b"[]", 400, "stray"),
         ("POST", "/echo", b'{"a":"\\udfff"}', 400, "stray"),
         ("POST", "/echo", LONG, 413, "stray"),
+        ("POST", "/turns/1-0-1", LONG, 413, "stray"),
         ("GET", "/nowhere", b"", 404, "stray"),
         ("GET", "/ok/", b"", 404, "stray"),
         ("GET", "//ok", b"", 404, "stray"),
@@ -265,3 +268,38 @@ def test_schema_names_what_rules_declare(world: InProcess) -> None:
 
     assert [parameter["name"] for parameter in paths["/ok"]["get"]["parameters"]] == ["a", "b"]
     assert (paths["/item/{name}"]["get"]["parameters"][0]["name"], "requestBody" in paths["/echo"]["post"]) == ("name", True)
+
+
+def leave(world: InProcess, path: str) -> None:
+    """Ask over ASGI, and leave in the middle of the body."""
+
+    async def receive() -> dict[str, object]:
+        return parts.pop(0)
+
+    async def send(_: object) -> None:
+        """Nobody listens."""
+
+    parts: list[dict[str, object]] = [
+        {"type": "http.request", "body": b"half", "more_body": True}, {"type": "http.disconnect"},
+    ]  # fmt: skip
+    scope = {"method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"", "headers": []}
+    anyio.run(world.app, scope, receive, send)
+
+
+def test_request_that_breaks_off_is_an_event(world: InProcess) -> None:
+    """A client that leaves in the middle of its body has still asked."""
+    leave(world, "/echo")
+
+    assert (last(world).kind, last(world).rule, last(world).status) == ("stray", "the body ended early", 400)
+    assert world.world.now == 1000
+
+
+def test_answer_that_breaks_off_is_none(auction: Callable[[], InProcess]) -> None:
+    """A turn whose answer did not arrive whole is still open, and nothing is logged."""
+    game = auction()
+    before = len(game.events)
+    leave(game, "/turns/1-0-1")
+
+    assert len(game.events) == before
+    assert isinstance(game.world, SeatedWorld)
+    assert game.world.turns.seat_of("1-0-1") == 0

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from worlds.core.errors import LogError
-from worlds.core.events import GENESIS, Closed, EventLog, Issued, Opened, Requested, Stopped, Waited, canonical, read_log
+from worlds.core.events import GENESIS, Closed, EventLog, Issued, Noted, Opened, Requested, Stopped, Waited, canonical, read_log
 
 
 def opened() -> Opened:
@@ -40,6 +40,11 @@ def whole() -> EventLog:
 
 LOG = whole()
 DATA = LOG.dump()
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats(-1e15, 1e15).filter(lambda x: not 0 < abs(x) < 1e-4) | st.text()
+VALUES = st.dictionaries(
+    st.text(), st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=12)
+)
+"""What a log may hold; numbers so small that libraries write them in different ways are left out."""
 
 
 def relinked(events: list[dict[str, object]]) -> bytes:
@@ -191,7 +196,40 @@ def test_other_spelling_of_the_same_json(change: object) -> None:
         read_log(change(DATA))
 
 
+def test_log_with_a_number_that_json_lacks() -> None:
+    """The parser reads more than a log may say."""
+    with pytest.raises(LogError, match=r"^line 2: nan is no number that JSON has$"):
+        read_log(DATA.replace(b"[1,2.5,null]", b"[1,NaN,null]", 1))
+
+
 def test_canonical_refuses_infinity() -> None:
     """What JSON cannot say never enters a log."""
-    with pytest.raises(ValueError, match=r"^Out of range float values are not JSON compliant"):
+    with pytest.raises(ValueError, match=r"^inf is no number that JSON has$"):
         canonical({"x": float("inf")})
+
+
+@given(VALUES)
+def test_canonical_is_the_standard_librarys(value: dict[str, object]) -> None:
+    """Sorted keys at every depth, no spaces, UTF-8: any JSON library writes the same bytes."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+    assert canonical(value) == text.encode()
+
+
+def test_numbers_are_written_in_one_way() -> None:
+    """The bytes of a number are part of every hash after it."""
+    numbers = [0.1, -0.0, 1.0, 1e16, 1e22, 1e-5, 5e-324, 123456789.125, 2**64, 10**30]
+
+    assert canonical({"x": numbers}) == (
+        b'{"x":[0.1,-0.0,1.0,1e+16,1e+22,0.00001,5e-324,123456789.125,18446744073709551616,1000000000000000000000000000000]}'
+    )
+
+
+def test_keys_of_any_kind_are_sorted_as_they_are_written() -> None:
+    """A world may count by numbers; what is read back is sorted like any log."""
+    log = EventLog()
+    log.append(opened(), vt=0)
+    log.append(Noted(what="count", data={"by": {10: 1, 9: (2, None), 2: True}}), vt=0)
+
+    assert read_log(log.dump()) == log.events
+    assert b'"by":{"10":1,"2":true,"9":[2,null]}' in log.dump()

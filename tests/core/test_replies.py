@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -11,6 +12,11 @@ from hypothesis import strategies as st
 from validators.replies import plainly
 from worlds.core.replies import parse_reply
 
+LEAVES = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+    | st.sampled_from(["Infinity", "\\ud800", 10**400, 1e308])
+)  # fmt: skip
+DOCUMENTS = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=12)
 ACTIONS = {"actions": [{"type": "dm", "to": 1}]}
 
 
@@ -79,3 +85,29 @@ def test_strict_mends_nothing() -> None:
 def test_nothing_raises(text: str) -> None:
     """Any text at all is read or failed."""
     assert parse_reply(text).how in {"strict", "fenced", "repaired", "failed"}
+
+
+@given(DOCUMENTS)
+def test_what_json_can_say_is_read_as_it_is(document: object) -> None:
+    """An object or list whose numbers are finite is read strictly, and as the standard library reads it."""
+    text = json.dumps(document)
+    finite = "Infinity" not in text.replace('"Infinity', "")
+    expected = json.loads(text) if isinstance(document, dict | list) and finite else None
+
+    assert parse_reply(text, strict=True).value == expected
+
+
+@given(st.text(alphabet='{}[]",:\\ud8c0eE+-.019tfNaInfinity \n\ud800', max_size=60) | DOCUMENTS.map(json.dumps))
+def test_world_and_validator_read_the_same(text: str) -> None:
+    """What one reads without mending the other reads too, to the same value."""
+    parsed = parse_reply(text, strict=True)
+
+    assert plainly(text) == (parsed.value, parsed.how if parsed.value is not None else "")
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1E+999", "9" * 309 + ".5", "NaN", "-Infinity"])
+def test_number_beyond_the_largest_is_no_reply(number: str) -> None:
+    """Neither a log nor an answer could say it; the word itself is a text like any other."""
+    assert parse_reply(f'{{"a": [{number}]}}', strict=True).how == "failed"
+    assert plainly(f'{{"a": [{number}]}}') == (None, "")
+    assert parse_reply('{"a": "Infinity"}').how == "strict"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -153,11 +152,11 @@ def bent_json(made: WireRequest, data: st.DataObject) -> WireRequest:
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        return replace(made, body=data.draw(BODIES))
+        return made._replace(body=data.draw(BODIES))
     key = data.draw(st.sampled_from([*value, "extra"]))
     junk = data.draw(JUNK)
     changed = {**value, key: junk} if data.draw(st.booleans()) else {k: v for k, v in value.items() if k != key}
-    return replace(made, body=json.dumps(changed).encode())
+    return made._replace(body=json.dumps(changed).encode())
 
 
 def bent_headers(made: WireRequest, data: st.DataObject) -> WireRequest:
@@ -167,16 +166,16 @@ def bent_headers(made: WireRequest, data: st.DataObject) -> WireRequest:
     place, value = data.draw(st.integers(0, len(made.headers) - 1)), data.draw(VALUES)
     name, old = made.headers[place]
     others = made.headers[:place] + made.headers[place + 1 :]
-    return replace(
-        made, headers=data.draw(st.sampled_from([others, (*others, (name, value)), (*made.headers, (name, old + value))]))
+    return made._replace(
+        headers=data.draw(st.sampled_from([others, (*others, (name, value)), (*made.headers, (name, old + value))]))
     )
 
 
 def bent_target(made: WireRequest, data: st.DataObject) -> WireRequest:
     """The target cut, grown, or with a piece in its middle replaced."""
     text, place = data.draw(TEXTS).encode(), data.draw(st.integers(1, len(made.target)))
-    return replace(
-        made, target=data.draw(st.sampled_from([made.target[:place], made.target + text, made.target[:place] + text]))
+    return made._replace(
+        target=data.draw(st.sampled_from([made.target[:place], made.target + text, made.target[:place] + text]))
     )
 
 

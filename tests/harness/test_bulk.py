@@ -17,7 +17,7 @@ from harness.agents.base import Agent, Budget, Report
 from harness.agents.scripted import NopAgent, ScriptedAgent
 from harness.agents.seats import SeatAgent
 from harness.agents.solutions import SolutionAgent
-from harness.bulk import LEAST, Bulk, serves
+from harness.bulk import LEAST, Bulk, Episode, chunk_size, serves
 from harness.errors import Cancelled
 from harness.plan import Plan
 from harness.processes import Worker
@@ -73,28 +73,52 @@ def test_what_processes_serve() -> None:
     assert not serves(InProcessRuntime(), ScriptedAgent([]), LEAST)
 
 
+# ten chunks: when the first is done, most are not
+MANY = [
+    sys.executable, "-m", "harness", "run", "calendar", "--seeds", "0-2", "--agent", "imap", "--runtime", "inprocess",
+]  # fmt: skip
+
+
+def interrupted(folder: Path, how: signal.Signals) -> tuple[int, str]:
+    """Such a run, ended after its first chunk; its exit code and the rest of what it said."""
+    started = subprocess.Popen(
+        ["env", "--default-signal=INT", *MANY, "--out", str(folder)], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+    assert started.stderr is not None
+    while "/270]" not in started.stderr.readline():
+        assert started.poll() is None, "the run ended before it could be interrupted"
+    started.send_signal(how)
+    _, stderr = started.communicate(timeout=30)
+    return started.returncode, stderr
+
+
+def resumed(folder: Path) -> int:
+    """How many episodes such a run has once it was resumed."""
+    done = subprocess.run([*MANY, "--resume", str(folder), "--json"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "Traceback" not in done.stderr
+    return int(json.loads(done.stdout)["summary"]["episodes"])
+
+
+@pytest.mark.property
+def test_killed_run_can_be_resumed_at_once(tmp_path: Path) -> None:
+    """Its lock is gone with it, and what its processes were doing is in nobody's way."""
+    code, _ = interrupted(tmp_path / "run", signal.SIGKILL)
+
+    assert code == -signal.SIGKILL
+    assert resumed(tmp_path / "run") == 270
+
+
 @pytest.mark.property
 def test_interrupt_ends_the_processes(tmp_path: Path) -> None:
     """Ctrl-C in the middle: exit 130 within seconds, no process left, and --resume plays the rest."""
-    command = [sys.executable, "-m", "harness", "run", "uniform-*", "--agent", "imap", "--runtime", "inprocess", "--yes"]
-    started = subprocess.Popen(
-        ["env", "--default-signal=INT", *command, "--out", str(tmp_path / "run")], cwd=ROOT, stderr=subprocess.PIPE, text=True
-    )
-    assert started.stderr is not None
-    while "/45]" not in started.stderr.readline():
-        assert started.poll() is None, "the run ended before it could be interrupted"
-    started.send_signal(signal.SIGINT)
     began = time.monotonic()
-    _, stderr = started.communicate(timeout=30)
+    code, stderr = interrupted(tmp_path / "run", signal.SIGINT)
 
-    assert started.returncode == 130
-    assert time.monotonic() - began < 20
-    assert 0 < len(list((tmp_path / "run").rglob("result.json"))) < 45
-    done = subprocess.run(
-        [*command, "--resume", str(tmp_path / "run"), "--json"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert json.loads(done.stdout)["summary"]["episodes"] == 45
-    assert "Traceback" not in stderr + done.stderr
+    assert code == 130
+    assert time.monotonic() - began < 25
+    assert 0 < len(list((tmp_path / "run").rglob("result.json"))) < 270
+    assert resumed(tmp_path / "run") == 270
+    assert "Traceback" not in stderr
 
 
 def test_failing_judge_is_attributed(tmp_path: Path) -> None:
@@ -123,11 +147,16 @@ class Dying(NopAgent):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def chunk() -> list[tuple[EpisodeSpec, Key]]:
+def chunk() -> list[Episode]:
     """Two episodes."""
     task = TASKS[0]
     keys = [Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1) for seed in (0, 1)]
-    return [(EpisodeSpec("run", str(key.seed), task, key.seed), key) for key in keys]
+    return [Episode(EpisodeSpec("run", str(key.seed), task, key.seed), key) for key in keys]
+
+
+def crew_of(agent: Agent, folder: Path) -> Bulk:
+    """What plays the chunks of a run in this folder."""
+    return Bulk(agent, Budget(), RunFolder(folder), {})
 
 
 @pytest.mark.parametrize(
@@ -141,40 +170,75 @@ def test_process_that_dies_costs_its_chunk_at_most(
     tmp_path: Path, deaths: int, told: tuple[str, str | None, str | None]
 ) -> None:
     """The chunk is tried once more in a new process; if that dies too, its episodes are recorded as what they are."""
-    crew = Bulk(Dying(tmp_path, deaths), Budget())
-    results = [outcome.result for outcome in crew.play(chunk(), {})]
+    (lives := tmp_path / "lives").mkdir()
+    results = crew_of(Dying(lives, deaths), tmp_path / "run").play(chunk())
 
     assert [(result.status, result.cause, result.error) for result in results] == [told, told]
     assert [result.seed for result in results] == [0, 1]
-    assert len(list(tmp_path.iterdir())) == deaths
+    assert len(list(lives.iterdir())) == deaths
+    assert list(RunFolder(tmp_path / "run").results()) == results
 
 
-def test_idle_process_that_died_is_passed_over() -> None:
+def test_process_that_dies_loses_nothing_that_it_had_done(tmp_path: Path) -> None:
+    """What stands in the run's folder is no more played when its chunk is tried again."""
+    first, second = chunk()
+    folder = RunFolder(tmp_path / "run")
+    (before,) = crew_of(NopAgent(), folder.path).play([first])
+    (lives := tmp_path / "lives").mkdir()
+    again = crew_of(Dying(lives, 1), folder.path).play([first, second])
+
+    assert again[0] == before
+    assert [result.status for result in again] == ["graded", "graded"]
+    assert list(folder.results()) == again
+
+
+def test_idle_process_that_died_is_passed_over(tmp_path: Path) -> None:
     """What waits for work may have died meanwhile; a living one is taken."""
     dead = Worker()
     dead.kill()
     bulk._idle.append(dead)
-    outcomes = Bulk(NopAgent(), Budget()).play(chunk(), {})
+    results = crew_of(NopAgent(), tmp_path).play(chunk())
 
-    assert [outcome.result.status for outcome in outcomes] == ["graded", "graded"]
+    assert [result.status for result in results] == ["graded", "graded"]
     assert dead not in bulk._idle
 
 
-def test_nothing_starts_after_a_kill() -> None:
+def test_nothing_starts_after_a_kill(tmp_path: Path) -> None:
     """A chunk that comes late is cancelled, not lost."""
-    crew = Bulk(NopAgent(), Budget())
+    crew = crew_of(NopAgent(), tmp_path)
     crew.kill()
 
     with pytest.raises(Cancelled):
-        crew.play(chunk(), {})
+        crew.play(chunk())
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_processes_are_no_more_than_asked_for(tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One worker is one process, also where there are more processors."""
-    monkeypatch.setattr(Bulk, "workers", 2)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     plan = Plan("run", TASKS[:1], list(range(LEAST)), 1, NopAgent())
     crew = _Crew(plan, InProcessRuntime(), RunFolder(tmp_path), plan.keys, {})
     crew.cancelled.set()
     with crew.working(workers):
         assert len(crew._threads) == workers
+
+
+@pytest.mark.parametrize(
+    ("episodes", "players", "size"), [(90, 2, 23), (60, 2, 30), (30, 2, 15), (31, 1, 16), (1000, 8, 25), (45, 3, 15)]
+)
+def test_chunks_are_even(episodes: int, players: int, size: int) -> None:
+    """Each player gets the same number of chunks, none of them longer than allowed."""
+    assert chunk_size(episodes, players) == size
+
+
+def test_orphans_write_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process has played when its harness is gone may be in another run's hands: its folder stays as it was."""
+    folder, (first, second) = RunFolder(tmp_path), chunk()
+    asked = iter([False, True])
+    monkeypatch.setattr(bulk, "orphaned", lambda: next(asked))
+
+    with pytest.raises(Cancelled, match="the harness has died"):
+        bulk._recorded([first, second], NopAgent(), Budget(), folder, {})
+
+    assert folder.finished(first.key) is not None
+    assert folder.finished(second.key) is None

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from harness.errors import RuntimeFailure, UsageError
-from harness.processes import Worker, WorkerEnded
+from harness.processes import Worker, WorkerEnded, orphaned
 
 MUCH = 50_000_000
 """Bytes; no pipe holds so many."""
@@ -91,3 +94,79 @@ def test_worker_that_died_idle_says_what_is_true() -> None:
     with pytest.raises(WorkerEnded, match=r"^a process of ours has ended, with -9$") as ended:
         worker.do(abs, -1)
     assert "--resume" in ended.value.hint
+
+
+COPIES = """
+import os, signal, sys, threading, time
+from harness import processes
+from harness.processes import Worker, can_copy
+
+assert can_copy()
+processes.told = "before the copy was made"
+
+def here():
+    return processes.told, signal.getsignal(signal.SIGTERM)
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGTERM, interrupted)
+first, second = Worker(copied=True), Worker(copied=True)
+for worker in (first, second):
+    os.kill(worker._process.pid, signal.SIGINT)
+    assert worker.do(here) == ("before the copy was made", signal.SIG_DFL)
+
+first.close()
+assert not first.alive, "a copy that was made later kept it waiting"
+print("closed", second._process.pid, flush=True)
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+assert not can_copy()
+{end}
+"""
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), signal.SIGKILL)", "pass"], ids=["killed", "at its end"])
+def test_copies_know_what_their_parent_knew_and_end_with_it(end: str) -> None:
+    """They start with its state, deaf to interrupts, without its handlers and its ends of other pipes."""
+    done = subprocess.run(
+        [sys.executable, "-c", COPIES.replace("{end}", end)], check=False, capture_output=True, text=True, timeout=60
+    )
+    word, pid = done.stdout.split()
+
+    assert (word, done.stderr) == ("closed", "")
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:
+        assert time.monotonic() < deadline, "the copy outlived its parent"
+        time.sleep(0.05)
+
+
+def outlive(folder: Path) -> None:
+    """A job that is still at work when its parent has died, and says what it knew of that."""
+    before, parent = orphaned(), os.getppid()
+    (folder / "started").touch()
+    while os.getppid() == parent:
+        time.sleep(0.01)
+    (folder / "told.new").write_text(f"{before} {orphaned()}")
+    (folder / "told.new").rename(folder / "told")
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_worker_knows_that_its_parent_has_died(tmp_path: Path, copied: bool) -> None:
+    """Somebody else may be doing its work again by then."""
+    script = f"""
+from pathlib import Path
+from harness.processes import Worker
+from tests.harness.test_processes import outlive
+Worker(copied={copied}).do(outlive, Path({str(tmp_path)!r}))
+"""
+    parent = subprocess.Popen([sys.executable, "-c", script], cwd=Path(__file__).parents[2])
+    for name in ("started", "told"):
+        deadline = time.monotonic() + 30
+        while not (tmp_path / name).exists():
+            assert time.monotonic() < deadline, name
+            time.sleep(0.01)
+        parent.kill()
+        parent.wait()
+
+    assert (tmp_path / "told").read_text() == "False True"
+    assert not orphaned()

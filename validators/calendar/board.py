@@ -81,7 +81,8 @@ class Board:
         """Lies in what a seat was given to read: a calendar that is not its own as it is, mail missing or made up."""
         if shown and "\n".join(shown) not in turn.text:
             self.tape.lie(turn, f"seat {turn.seat} was not shown its calendar as it is")
-        told = sum(line.startswith("[") and "] From agent " in line[:24] for line in turn.text.split("\n"))
+        letters = turn.text.split("\n") if "] From agent " in turn.text else ()
+        told = sum(line.startswith("[") and "] From agent " in line[:24] for line in letters)
         if told != len(mail):
             self.tape.lie(turn, f"seat {turn.seat} was given {told} messages, {len(mail)} had been sent to it")
         if lost := _missing(turn.text, mail):

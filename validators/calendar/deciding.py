@@ -9,8 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from validators.calendar.board import Board, Now
 from validators.calendar.reading import split
@@ -28,8 +27,7 @@ _TOOLS = {"DECISION": ("schedule", "reschedule"), "VOLUNTARY": ("reschedule",)}
 _Outcome = Batch | list[Refusal] | str
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(NamedTuple):
     """What one seat's attempts came to: a batch, UNSEEN, or None when all were refused."""
 
     seat: int

@@ -9,10 +9,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+
+from pydantic_core import from_json
 
 from validators.calendar.history import Message
 
@@ -82,8 +83,8 @@ def _payload(content: str) -> Mapping[str, Any]:
     if not content.startswith("{"):
         return {}
     try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
+        value = from_json(content)
+    except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -6,6 +6,7 @@ All of it is data. Costs are on the scale that agents are shown; `scored` says w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from worlds.calendar.labels import Label
 from worlds.calendar.rules.batch import Batch
@@ -15,8 +16,7 @@ from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One delivered message."""
 
     seq: int
@@ -35,8 +35,7 @@ class Message:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(NamedTuple):
     """One batch that was applied to one seat's calendar."""
 
     round: int

@@ -7,16 +7,15 @@ that the world had to mend first is taken as the notes tell it, and these are he
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from validators.episode import Episode
 from validators.replies import plainly
-from worlds.calendar.rules.scenario import Scenario
+from worlds.calendar.rules.scenario import Scenario, parse_scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.core.events import Noted
+from worlds.core.events import Noted, canonical
 
 _CHOICES = {
     "failed_rounds": ("undo", "keep"),
@@ -28,8 +27,7 @@ _CHOICES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """A reply as it was read: the actions in it, None where only the world's notes tell them, and how it was read."""
 
     actions: list[Any] | None
@@ -42,7 +40,7 @@ def read_scenario(episode: Episode) -> Scenario | str:
     if first is None or first.what != "game_start" or first.seat is not None or set(first.data) != {"scenario"}:
         return "the first note must be game_start, with a scenario and nothing else"
     try:
-        return Scenario.model_validate(first.data["scenario"])
+        return parse_scenario(canonical(first.data["scenario"]))
     except ValidationError as error:
         return f"seq {first.seq}: no scenario: {error.errors()[0]['msg']}"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from validators.calendar.board import Board, Now
 from validators.calendar.deciding import Decided, commit, decide
@@ -90,7 +89,7 @@ def _resolve(
     success = label is Label.SUCCESS
     for place, one in enumerate(board.committed):
         if one.round == now.number:
-            board.committed[place] = replace(one, stands=kept or place < first, success=success)
+            board.committed[place] = one._replace(stands=kept or place < first, success=success)
     board.resolved.append(
         Resolved(
             now.number,

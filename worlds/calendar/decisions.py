@@ -7,8 +7,7 @@ checked when it arrives, so a retry is offered at once; nothing is applied befor
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from worlds.calendar.rules.batch import Batch, Conflict, Refusal, check
 from worlds.calendar.rules.scenario import Meeting
@@ -19,8 +18,7 @@ TOOLS = {True: ("schedule", "reschedule"), False: ("reschedule",)}
 """Whether there is a meeting to schedule -> the actions of the phase."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(NamedTuple):
     """What one seat's attempts came to; without a batch they all failed."""
 
     seat: int
@@ -32,8 +30,7 @@ class Decided:
     """Whether any attempt touched a blocked item."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
+class _Attempt(NamedTuple):
     outcome: Batch | list[Refusal]
     actions: list[Any]
     dropped: list[str]

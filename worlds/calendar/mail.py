@@ -7,8 +7,7 @@ it is delivered.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from worlds.calendar.rules.scenario import Meeting
 from worlds.calendar.rules.settings import Settings
@@ -17,8 +16,7 @@ TOOLS = {"dm": "dm", "participant_groupchat": "participants", "all_groupchat": "
 """Tool -> the channel that it uses."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One delivered message."""
 
     sender: int

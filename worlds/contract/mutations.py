@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from worlds.contract.labels import Label
 from worlds.core.errors import ManifestError
@@ -47,9 +46,9 @@ def mutating(transport: Transport, mutation: str) -> Transport:
 
     def send(request: WireRequest) -> WireResponse:
         if name in _REQUESTS:
-            request = replace(request, target=_REQUESTS[name](request.target, number))
+            request = request._replace(target=_REQUESTS[name](request.target, number))
         answer = transport(request)
-        return replace(answer, body=_visible(answer.body, number)) if name == "visible" else answer
+        return answer._replace(body=_visible(answer.body, number)) if name == "visible" else answer
 
     return send
 

@@ -25,6 +25,9 @@ class VirtualClock:
     def __init__(self, epoch: datetime) -> None:
         self.epoch = epoch
         self.elapsed_ms = 0
+        self._dated = (-1, "")
+        """The last date that was asked for, and the second that it says."""
+
         self._listeners: list[Callable[[VirtualClock], None]] = []
 
     @property
@@ -35,7 +38,10 @@ class VirtualClock:
     @property
     def http_date(self) -> str:
         """Virtual now in the format of the Date header (RFC 9110 section 5.6.7), whole seconds."""
-        return format_datetime(self.now.replace(microsecond=0), usegmt=True)
+        second = self.elapsed_ms // 1000
+        if self._dated[0] != second:
+            self._dated = second, format_datetime(self.now.replace(microsecond=0), usegmt=True)
+        return self._dated[1]
 
     @property
     def seconds_text(self) -> str:

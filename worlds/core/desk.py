@@ -8,7 +8,7 @@ POST /turns/{id}    the raw reply as body; answers like GET /turns, with "accept
 
 from __future__ import annotations
 
-from typing import Any
+from pydantic_core import to_json
 
 from worlds.core.calls import Call, Reply
 from worlds.core.events import Closed
@@ -31,7 +31,7 @@ def turns(referee: Referee, call: Call) -> Reply:
     seats = _seats(referee, call)
     if seats is None or not isinstance(referee.world, SeatedWorld):
         return referee.judge(call, None, None)
-    return Reply(_open(referee, referee.world, seats))
+    return _open(referee, referee.world, seats)
 
 
 def answer(referee: Referee, call: Call) -> Reply:
@@ -43,11 +43,11 @@ def answer(referee: Referee, call: Call) -> Reply:
     if given is None:
         return Reply({"error": f"no_reply must be one of {', '.join(sorted(NO_REPLY_CAUSES))}, and is the host's to say"}, 400)
     name = call.params["turn"]
-    mine = referee.closed_by is None and any(turn.id == name and turn.seat in seats for turn in world.turns.open)
+    mine = referee.closed_by is None and world.turns.seat_of(name) in seats
     accepted = mine and _accept(referee, world, name, given)
     if accepted is None:
         return Reply({"error": "the world failed"}, 500)
-    return Reply({"accepted": accepted, **_open(referee, world, seats)})
+    return _open(referee, world, seats, accepted=accepted)
 
 
 def _accept(referee: Referee, world: SeatedWorld, name: str, given: Answer) -> bool | None:
@@ -79,6 +79,7 @@ def _answer(referee: Referee, call: Call) -> Answer | None:
     return Answer("", cause) if allowed and cause in NO_REPLY_CAUSES else None
 
 
-def _open(referee: Referee, world: SeatedWorld, seats: range) -> dict[str, Any]:
+def _open(referee: Referee, world: SeatedWorld, seats: range, **said: bool) -> Reply:
+    """What is open now; written by the library that writes the log, as turns are long and many."""
     shown = [turn.shown() for turn in world.turns.open if turn.seat in seats] if referee.closed_by is None else []
-    return {"turns": shown, "over": referee.closed_by is not None}
+    return Reply(to_json({**said, "turns": shown, "over": referee.closed_by is not None}), media_type="application/json")

@@ -10,12 +10,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from functools import cache
+from math import isfinite
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import to_json, to_jsonable_python
 
 from worlds.core.errors import LogError
 
@@ -145,64 +146,86 @@ class Noted(Event):
 
 AnyEvent = Annotated[Opened | Requested | Waited | Closed | Stopped | Seated | Turned | Noted, Field(discriminator="type")]
 _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
-E = TypeVar("E", bound=Event)
 
 
-_encoded = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
-_SEALED = {"seq", "vt", "prev", "hash"}
+_PLAIN = frozenset({str, int, bool, type(None)})
 
 
 def canonical(value: Mapping[str, Any]) -> bytes:
-    """Canonical JSON: sorted keys, no spaces, UTF-8."""
-    return _encoded(value).encode()
+    """Canonical JSON: sorted keys, no spaces, UTF-8; raises ValueError for a number or a text that JSON cannot hold."""
+    return to_json(_ordered(value))
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
+def _ordered(value: Any) -> Any:
+    """The value with the keys of all its objects sorted."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is list or kind is tuple:
+        return [_ordered(inner) for inner in value]
+    if kind is dict:
+        return {name: _ordered(value[name]) for name in sorted(value, key=str)}
+    if kind is float:
+        if not isfinite(value):
+            raise ValueError(f"{value} is no number that JSON has")
+        return value
+    return _ordered(to_jsonable_python(value))
+
+
+@cache
+def _halves(kind: type[Event]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields of an event before and after its hash, as canonical JSON sorts them."""
+    names = sorted(kind.model_fields)
+    return tuple(name for name in names if name < "hash"), tuple(name for name in names if name > "hash")
+
+
+class _Written(NamedTuple):
     """An event without its hash as canonical JSON, cut where the hash sorts in: encoded once, written with it and without."""
 
-    before: str
-    after: str
+    before: bytes
+    after: bytes
 
     @classmethod
-    def of(cls, body: Mapping[str, Any]) -> _Written:
-        before = {name: value for name, value in body.items() if name < "hash"}
-        after = {name: value for name, value in body.items() if name > "hash"}
-        return cls(_encoded(before)[:-1] + ("," if before else ""), _encoded(after)[1:])
+    def of(cls, kind: type[Event], body: Mapping[str, Any]) -> _Written:
+        before, after = _halves(kind)
+        # most values are plain, and asking here is cheaper than calling
+        opening = {name: value if type(value := body[name]) in _PLAIN else _ordered(value) for name in before}
+        ending = {name: value if type(value := body[name]) in _PLAIN else _ordered(value) for name in after}
+        return cls(to_json(opening)[:-1] + (b"," if before else b""), to_json(ending)[1:])
 
     def digest(self) -> str:
         """The hash of the event."""
-        return hashlib.sha256((self.before + self.after).encode()).hexdigest()
+        return hashlib.sha256(self.before + self.after).hexdigest()
 
     def line(self, digest: str) -> bytes:
         """The event with a hash in its place."""
-        return f'{self.before}"hash":{_encoded(digest)},{self.after}'.encode()
+        return b'%b"hash":"%b",%b' % (self.before, digest.encode(), self.after)
 
 
 class EventLog:
     """An append-only, hash-chained log; `sink` gets each finished line with its newline."""
 
     def __init__(self, sink: Callable[[bytes], object] | None = None) -> None:
-        self.events: list[Event] = []
         self._lines: list[bytes] = []
+        self._events: list[Event] = []
         self._sink = sink
+        self.trace_hash = GENESIS
+        """The last hash, or the genesis hash of an empty log."""
 
     @property
-    def trace_hash(self) -> str:
-        """The last hash, or the genesis hash of an empty log."""
-        return self.events[-1].hash if self.events else GENESIS
+    def events(self) -> list[Event]:
+        """The events so far, as a reader of the log gets them."""
+        self._events += map(_ADAPTER.validate_json, self._lines[len(self._events) :])
+        return self._events
 
-    def append(self, draft: E, vt: int) -> E:
-        """Seal `draft` at virtual time `vt` (ms), write it, and return it."""
-        place = {"seq": len(self.events), "vt": vt, "prev": self.trace_hash}
-        written = _Written.of({**draft.model_dump(mode="json", exclude=_SEALED), **place})
-        digest = written.digest()
-        sealed = draft.model_copy(update={**place, "hash": digest})
-        self.events.append(sealed)
-        self._lines.append(written.line(digest) + b"\n")
+    def append(self, draft: Event, vt: int) -> None:
+        """Seal `draft` at virtual time `vt` (ms) and write it."""
+        place = {"seq": len(self._lines), "vt": vt, "prev": self.trace_hash}
+        written = _Written.of(type(draft), {**draft.__dict__, **place})
+        self.trace_hash = written.digest()
+        self._lines.append(written.line(self.trace_hash) + b"\n")
         if self._sink is not None:
             self._sink(self._lines[-1])
-        return sealed
 
     def dump(self) -> bytes:
         """The whole log as it stands in a file."""
@@ -234,7 +257,10 @@ def _check_link(event: Event, line: bytes, before: list[Event], number: int) -> 
         raise LogError(f"line {number} does not follow the line before it")
     if previous is not None and event.vt < previous.vt:
         raise LogError(f"line {number}: virtual time goes backwards from {previous.vt} to {event.vt}")
-    written = _Written.of(event.model_dump(mode="json", exclude={"hash"}))
+    try:
+        written = _Written.of(type(event), event.__dict__)
+    except ValueError as error:
+        raise LogError(f"line {number}: {error}") from None
     if written.line(event.hash) != line:
         raise LogError(f"line {number} is not canonical JSON")
     if written.digest() != event.hash:

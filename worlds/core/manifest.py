@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -105,13 +106,19 @@ class Manifest(Strict):
 def read_manifest(path: Path) -> Manifest:
     """Read world.json; raises ManifestError naming the file and the field."""
     try:
-        return Manifest.model_validate_json(path.read_bytes())
+        return _manifest(path.read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise ManifestError(f"{path}: {where}: {first['msg']}; run: harness sync") from None
     except OSError as error:
         raise ManifestError(f"{path}: {error.strerror}; run: harness sync") from None
+
+
+@lru_cache(maxsize=256)
+def _manifest(text: bytes) -> Manifest:
+    """The same text is the same manifest: a task is opened many times."""
+    return Manifest.model_validate_json(text)
 
 
 def parse_value(name: str, spec: Option | Knob, value: OptionValue | str) -> OptionValue:

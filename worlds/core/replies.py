@@ -6,24 +6,27 @@ json_repair, which mends what models break: quotes, commas, text around), or `fa
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any, Literal, NamedTuple
 
 import json_repair
+from pydantic_core import from_json, to_json
 
 How = Literal["strict", "fenced", "repaired", "failed"]
 _FENCE = re.compile(r"```[\w-]*[^\S\n]*\n(.*?)```", re.DOTALL)
 _REPAIRABLE, _OPENINGS = 64 * 1024, 256
 """Characters and brackets that open; what has more is no reply that was merely broken, and mending it takes minutes."""
 
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half a surrogate pair."""
+
 _DEEPEST = 64
 """Levels of nesting; a log is read by a parser that gives up at about two hundred."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """The object or list in a reply, None where there is none, and how it was found."""
 
     value: dict[str, Any] | list[Any] | None
@@ -46,43 +49,46 @@ def _openings(text: str) -> int:
 
 
 def _loaded(text: str) -> dict[str, Any] | list[Any] | None:
+    """The object or list that a text is, if a log can hold it."""
     try:
-        value = json.loads(text, parse_constant=_refused)
-        # counting is quick, and no text nests deeper than it has brackets
-        shallow = _openings(text) < _DEEPEST
-        return _loggable(value, shallow=shallow)
-    except (ValueError, RecursionError):
+        value = from_json(text, allow_inf_nan=False)
+    except (ValueError, TypeError):
+        # a TypeError says that the text itself holds half a surrogate pair
         return None
+    if not isinstance(value, dict | list):
+        return None
+    # both are quick: no text nests deeper than it has brackets, and what is beyond the largest number is written like this
+    if (_openings(text) >= _DEEPEST or b"Infinity" in to_json(value)) and not _loggable(value):
+        return None
+    return value
 
 
 def _mended(text: str) -> dict[str, Any] | list[Any] | None:
     try:
-        return _loggable(json_repair.loads(text, skip_json_loads=True))
+        value = json_repair.loads(text, skip_json_loads=True)
+        return value if isinstance(value, dict | list) and _loggable(value) else None
     except (ValueError, RecursionError, IndexError, TypeError, AttributeError):
         return None
 
 
-def _loggable(value: Any, *, shallow: bool = False) -> dict[str, Any] | list[Any] | None:
-    """The value, if it is an object or a list that a log can hold; raises ValueError for half a surrogate pair."""
-    if not isinstance(value, dict | list) or (not shallow and _deeper(value, _DEEPEST)):
-        return None
-    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    return value
-
-
-def _deeper(value: Any, levels: int) -> bool:
-    """Whether a value is nested more deeply than this."""
-    inside = [value]
+def _loggable(value: Any) -> bool:
+    """Whether a log can hold a value: not too deep, all of it numbers and characters that JSON has."""
+    inside, levels = [value], _DEEPEST
     while inside and levels:
-        inside = [
-            inner
-            for one in inside
-            if isinstance(one, dict | list)
-            for inner in (one.values() if isinstance(one, dict) else one)
-        ]
+        if not all(map(_sayable, inside)):
+            return False
+        inside = [inner for one in inside for inner in _inner(one)]
         levels -= 1
-    return bool(inside)
+    return not inside
 
 
-def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+def _inner(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    return value if isinstance(value, list) else ()
+
+
+def _sayable(value: Any) -> bool:
+    if isinstance(value, str):
+        return not _HALF.search(value)
+    return not isinstance(value, float) or isfinite(value)

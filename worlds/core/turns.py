@@ -10,8 +10,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from worlds.core.events import Turned
 
@@ -19,8 +19,7 @@ NO_REPLY_CAUSES = frozenset({"timeout", "provider", "budget", "malformed"})
 """Why a seat may forfeit a turn; only the host can say so, since a world has no wall clock."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What a seat replied, raw; a forfeit has no text and a cause."""
 
     text: str
@@ -35,8 +34,7 @@ def _stands(_: Sequence[Answer]) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """One question to one seat. `refuse` reads all its attempts so far and returns the text of a retry, or None."""
 
     seat: int
@@ -53,8 +51,7 @@ Game = Generator[Sequence[Ask], Answers, None]
 """A game as a script; a barrier may not be empty, and asks each seat once."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenTurn:
+class OpenTurn(NamedTuple):
     """A turn that waits for its answer."""
 
     id: str
@@ -67,7 +64,10 @@ class OpenTurn:
 
     def shown(self) -> dict[str, Any]:
         """The turn as its seat gets it."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return self._asdict()
+
+
+_by_seat = attrgetter("seat")
 
 
 class TurnTable:
@@ -85,7 +85,12 @@ class TurnTable:
     @property
     def open(self) -> list[OpenTurn]:
         """What is open now, by seat."""
-        return sorted(self._open.values(), key=lambda turn: turn.seat)
+        return sorted(self._open.values(), key=_by_seat) if len(self._open) > 1 else [*self._open.values()]
+
+    def seat_of(self, turn: str) -> int | None:
+        """Who is asked, by the id of an open turn; None for any other."""
+        asked = self._open.get(turn)
+        return asked.seat if asked else None
 
     def answer(self, turn: str, answer: Answer) -> bool:
         """Take one answer; False, and nothing changes, for a turn that is not open."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
 
 from worlds.core.errors import WireError
 
@@ -31,8 +31,7 @@ _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _FRAMING = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"})
 
 
-@dataclass(frozen=True, slots=True)
-class WireRequest:
+class WireRequest(NamedTuple):
     """One HTTP request as bytes: `target` is the raw request target, path and query undecoded."""
 
     method: str
@@ -56,11 +55,10 @@ class WireRequest:
 
     def with_header(self, name: str, value: str) -> WireRequest:
         """The same request with one more header at the end."""
-        return replace(self, headers=(*self.headers, (name, value)))
+        return self._replace(headers=(*self.headers, (name, value)))
 
 
-@dataclass(frozen=True, slots=True)
-class WireResponse:
+class WireResponse(NamedTuple):
     """One HTTP response: status, header list in the server's order, body bytes."""
 
     status: int
@@ -154,6 +152,7 @@ def _ascii(text: str) -> bytes:
         raise WireError("target must be ASCII; percent-encode other characters") from None
 
 
+@lru_cache(maxsize=512)
 def _check_header(name: str, value: str) -> None:
     if not _TOKEN.fullmatch(name):
         raise WireError(f"header name must be an HTTP token, not {name!r}")

@@ -5,11 +5,12 @@ They were measured on the authors' tasks, which were not released; what stands b
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import tomli
 
 PATH = Path(__file__).with_name("published.toml")
 MARK = "published"
@@ -18,7 +19,7 @@ MARK = "published"
 @cache
 def numbers() -> Mapping[str, Any]:
     """The whole file."""
-    return tomllib.loads(PATH.read_text(encoding="utf-8"))
+    return tomli.loads(PATH.read_text(encoding="utf-8"))
 
 
 def protocol_rows(setting: str, method: str) -> Sequence[Mapping[str, Any]]:

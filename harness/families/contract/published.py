@@ -5,11 +5,12 @@ They were measured on the authors' tasks with the authors' harness; what stands 
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import tomli
 
 from harness.report.models import ModelEntry
 
@@ -49,7 +50,7 @@ class PublishedRates:
 @cache
 def numbers() -> dict[str, Any]:
     """The whole file."""
-    return tomllib.loads(PATH.read_text(encoding="utf-8"))
+    return tomli.loads(PATH.read_text(encoding="utf-8"))
 
 
 def source(place: str) -> str:

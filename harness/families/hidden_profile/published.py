@@ -5,11 +5,12 @@ They were measured on the authors' tasks, most of them generated and none proved
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import tomli
 
 from harness.report.table import Row
 
@@ -20,7 +21,7 @@ MARK = "published"
 @cache
 def numbers() -> Mapping[str, Any]:
     """The whole file."""
-    return tomllib.loads(PATH.read_text(encoding="utf-8"))
+    return tomli.loads(PATH.read_text(encoding="utf-8"))
 
 
 def accuracy_rows() -> Iterator[Row]:

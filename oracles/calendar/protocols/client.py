@@ -9,15 +9,15 @@ talk, which may be another round's. In profile `text` it is read where it arrive
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic_core import to_json
+
 from oracles.calendar.protocols.reading import Facts, Mail, read_calendar, read_mail, read_meeting, read_round
 from worlds.calendar.rules.items import Cells, Item
 
-_compact = json.JSONEncoder(separators=(",", ":")).encode
 Payload = Mapping[str, Any]
 Outgoing = tuple[int, Payload]
 """Recipient and message."""
@@ -59,7 +59,7 @@ class TypedClient:
             actions = self.volunteer(mail, turn["attempt"])
         else:
             actions = self.decide(mail, turn["attempt"])
-        return _compact({"thinking": "", "actions": actions})
+        return _written({"thinking": "", "actions": actions})
 
     def begin(self) -> None:
         """A round has begun in which this seat takes part, or was written to."""
@@ -134,4 +134,8 @@ def reschedule(item: Item, source: int, target: int, meeting: int) -> dict[str, 
 
 
 def _dm(to: int, payload: Payload) -> dict[str, Any]:
-    return {"type": "dm", "to": to, "content": _compact(payload)}
+    return {"type": "dm", "to": to, "content": _written(payload)}
+
+
+def _written(value: Mapping[str, Any]) -> str:
+    return to_json(value).decode()

@@ -13,7 +13,7 @@ another meeting, or a blocked errand, stands there on this very calendar. The re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from oracles.calendar.protocols.insertion import Moves, insertion, price
 from worlds.calendar.rules.batch import Move
@@ -25,8 +25,7 @@ LEVELS = 12
 BEST = LEVELS - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+class Shift(NamedTuple):
     """One earlier meeting that a plan moves, on all its participants' calendars; slots are where it begins."""
 
     meeting: int
@@ -35,8 +34,7 @@ class Shift:
     participants: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """One candidate: where the round's meeting begins, and which earlier ones make room."""
 
     id: int

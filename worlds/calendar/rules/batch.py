@@ -9,9 +9,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from worlds.calendar.rules.items import Cells, Item, filled, slot_of
 
@@ -34,16 +33,14 @@ class Conflict(StrEnum):
     NO_JUSTIFICATION = "no_justification"
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """One conflict, and the sentence that tells the agent."""
 
     conflict: Conflict
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """One item from the slot where it begins to another one."""
 
     item: Item
@@ -51,8 +48,7 @@ class Move:
     target: int
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """A batch that holds: `slot` is where the meeting goes, None where there is none to schedule."""
 
     slot: int | None

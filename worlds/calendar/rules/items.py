@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from typing import Literal, NamedTuple
 
 Kind = Literal["errand", "meeting"]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """What may fill a cell; moving it costs its owner `cost` once, whatever its duration."""
 
     kind: Kind
@@ -59,8 +58,13 @@ def filled(cells: Cells, slot: int, item: Item | None, duration: int = 1) -> Cel
 
 def lines(cells: Cells, *, labels: bool) -> list[str]:
     """A calendar as its owner reads it, one line a slot; `labels` adds what the items are about (paper, Appendix A.1)."""
-    width = len(str(len(cells) - 1))
-    return [f"Slot {slot:>{width}}: {_shown(item, labels=labels)}" for slot, item in enumerate(cells)]
+    return [before + _shown(item, labels=labels) for before, item in zip(_beginnings(len(cells)), cells, strict=True)]
+
+
+@cache
+def _beginnings(slots: int) -> tuple[str, ...]:
+    width = len(str(slots - 1))
+    return tuple(f"Slot {slot:>{width}}: " for slot in range(slots))
 
 
 def _shown(item: Item | None, *, labels: bool) -> str:

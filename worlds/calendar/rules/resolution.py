@@ -7,7 +7,7 @@ its calendars, wherever that is by now.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from worlds.calendar.labels import Label
 from worlds.calendar.rules.batch import Conflict
@@ -26,8 +26,7 @@ REASONS: dict[Conflict, Label] = {
 """Conflicts that the paper's Figure 5 names; any other is OTHER."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(NamedTuple):
     """The state of the calendars after a round."""
 
     slots: Slots

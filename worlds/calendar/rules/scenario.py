@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -163,11 +163,17 @@ class Scenario(Strict):
 def read_scenario(path: Path) -> Scenario:
     """Read scenario.json; raises ValueError naming the file and the field, OSError for a missing one."""
     try:
-        return Scenario.model_validate_json(path.read_bytes())
+        return parse_scenario(path.read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "scenario"
         raise ValueError(f"{path}: {where}: {first['msg'].removeprefix('Value error, ')}") from None
+
+
+@lru_cache(maxsize=256)
+def parse_scenario(text: bytes) -> Scenario:
+    """The scenario that a text is, once for the same text: a task is played and judged many times; raises ValidationError."""
+    return Scenario.model_validate_json(text)
 
 
 def _opened(value: Any, depth: int, indent: int = 1) -> str:
