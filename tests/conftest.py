@@ -1,6 +1,7 @@
 """What several rooms of the suite share: a small world with one route of each kind, the tasks, and a command line.
 
 `bench()` opens the small world in process. `harness(...)` runs the real command in a process of its own.
+Property tests draw other cases each time, but the same in CI, where red must mean that a change broke something.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from harness.registry import Task, read_task
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol, put
@@ -22,6 +24,10 @@ from worlds.core.testing import InProcess
 from worlds.core.world import Setup, World
 
 ROOT = Path(__file__).parents[1]
+settings.register_profile(
+    "parley", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ, print_blob=True
+)
+settings.load_profile("parley")
 HOST_TOKEN = "a-host-token"
 Bench = Callable[..., InProcess]
 Command = Callable[..., subprocess.CompletedProcess[str]]

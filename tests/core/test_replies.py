@@ -20,6 +20,15 @@ DOCUMENTS = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries
 ACTIONS = {"actions": [{"type": "dm", "to": 1}]}
 
 
+def finite(document: object) -> bool:
+    """Whether JSON has every number in it."""
+    try:
+        json.dumps(document, allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize(
     ("text", "how"),
     [
@@ -91,8 +100,7 @@ def test_nothing_raises(text: str) -> None:
 def test_what_json_can_say_is_read_as_it_is(document: object) -> None:
     """An object or list whose numbers are finite is read strictly, and as the standard library reads it."""
     text = json.dumps(document)
-    finite = "Infinity" not in text.replace('"Infinity', "")
-    expected = json.loads(text) if isinstance(document, dict | list) and finite else None
+    expected = json.loads(text) if isinstance(document, dict | list) and finite(document) else None
 
     assert parse_reply(text, strict=True).value == expected
 
