@@ -23,7 +23,7 @@ test: $(SETUP)
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not docker and not bubblewrap and not proof and not property and not reference"
 
 docker-test: $(SETUP)
-	@$(BIN)/python -m pytest -q -m "(docker or bubblewrap) and not proof and not property and not reference"
+	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "(docker or bubblewrap) and not proof and not property and not reference"
 
 property: $(SETUP)
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "property and not proof"
@@ -33,9 +33,7 @@ reference: $(SETUP)
 
 proof: $(SETUP)
 	@$(BIN)/python -m pytest -q -m proof
-	@$(BIN)/harness verify --seeds 0-9
-	@$(BIN)/harness verify --seeds 0-9 --runtime docker
-	@$(BIN)/harness verify --seeds 0-9 --runtime bubblewrap
+	@$(BIN)/harness verify --seeds 0-9 --runtime docker,bubblewrap
 
 lint: $(SETUP)
 	@$(BIN)/ruff check

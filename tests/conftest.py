@@ -123,6 +123,14 @@ def bench_manifest(steps: int, virtual_seconds: float) -> Manifest:
     )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Docker is one to all its tests, as are a host's folders to bubblewrap: each of the two is tested in one process."""
+    for item in items:
+        for name in ("docker", "bubblewrap"):
+            if item.get_closest_marker(name):
+                item.add_marker(pytest.mark.xdist_group(name))
+
+
 @pytest.fixture(scope="session")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     """What opens the small world in process, with another seed, budget, option, sink or class where asked."""

@@ -6,7 +6,7 @@ its family claims besides (a certificate check by check).
 1. All episodes of a task are judged in one pytest session.
 2. With several workers a task is proved in one process and replayed in another one, whose PYTHONHASHSEED differs; this process
    is the first worker. With one worker all happens here, in order.
-3. Given a sandboxed runtime, the same clients then play in it, and must leave the same traces.
+3. Given sandboxed runtimes, the same clients then play in each, and must leave the same traces.
 """
 
 from __future__ import annotations
@@ -64,16 +64,18 @@ class Scope:
     seeds: Sequence[int]
     thorough: bool = False
     sample: bool = False
-    """Whether a sandbox plays only the oracle, nop and one violation."""
+    """Whether a sandbox plays only the oracle, nop and one violation, on the first seed."""
 
     sandboxed: bool = True
     """Whether a sandbox, where one is asked for, plays this task at all."""
 
-    def in_sandbox(self, labels: Mapping[str, str]) -> dict[str, str]:
-        """Of the clients and their labels, those that a sandbox plays."""
-        wrong = [name for name in labels if name not in (SOLVE, NOP)]
-        chosen = {SOLVE, NOP, *wrong[len(self.task.task_id) % len(wrong) :][:1]} if self.sample and wrong else set(labels)
-        return {name: label for name, label in labels.items() if name in chosen}
+    def in_sandbox(self) -> list[tuple[str, int]]:
+        """Of the clients, those that a sandbox plays."""
+        if not self.sample:
+            return self.clients()
+        wrong = violation_names(self.task)
+        chosen = {SOLVE, NOP, *wrong[len(self.task.task_id) % max(1, len(wrong)) :][:1]}
+        return [client for client in self.clients() if client[0] in chosen and client[1] == self.seeds[0]]
 
     def clients(self) -> list[tuple[str, int]]:
         """Every client on every seed."""
@@ -91,16 +93,16 @@ def verify(
     tasks: Sequence[Task],
     seeds: Sequence[int] | None = None,
     *,
-    runtime: Runtime | None = None,
+    runtimes: Sequence[Runtime] = (),
     workers: int = 2,
     thorough: bool = False,
     sample: bool = False,
     progress: Progress = lambda proved: None,
 ) -> Report:
-    """Prove tasks, on their own seeds, or on those of `seeds` that they have; `runtime` adds the same clients in a sandbox.
+    """Prove tasks, on their own seeds, or on those of `seeds` that they have; `runtimes` add the same clients in sandboxes.
 
-    With `sample` these are only oracle, nop and one violation of each task; of tasks that are data alone, and so share all
-    their code, only an even spread of ten of each family.
+    With `sample` these are only oracle, nop and one violation of each task, on its first seed; of tasks that are data alone,
+    and so share all their code, only an even spread of ten of each family.
     `progress` hears of each task when it is finished, in this thread. Findings never raise; an interrupt does.
     """
     started = time.perf_counter()
@@ -111,7 +113,7 @@ def verify(
     shared = tuple(lint_worlds())
     proofs: dict[str, TaskProof] = {}
     for scope, proved, replayed in _in_process(scopes, workers):
-        proofs[scope.task.task_id] = _finished(scope, proved, replayed, runtime, workers)
+        proofs[scope.task.task_id] = _finished(scope, proved, replayed, runtimes, workers)
         progress(proofs[scope.task.task_id])
     ok = not shared and all(proved.ok for proved in proofs.values())
     ordered = tuple(proofs[task.task_id] for task in tasks)
@@ -170,13 +172,14 @@ def _places(scopes: Sequence[Scope], workers: int) -> list[int]:
     return places
 
 
-def _finished(scope: Scope, proved: _Proved, replayed: Traces, runtime: Runtime | None, workers: int) -> TaskProof:
+def _finished(scope: Scope, proved: _Proved, replayed: Traces, runtimes: Sequence[Runtime], workers: int) -> TaskProof:
     task = scope.task
     found = [*proved.checks, *_determinism(scope, proved.traces, replayed)]
     started = time.perf_counter()
-    if runtime is not None and scope.sandboxed:
-        found += prove_in(runtime, task, scope.seeds, _expected(scope, proved.traces), workers)
-    elif task.parley is None:
+    seeds = scope.seeds[:1] if scope.sample else scope.seeds
+    for runtime in runtimes if scope.sandboxed else ():
+        found += prove_in(runtime, task, seeds, _expected(scope, proved.traces), workers)
+    if task.parley is None and not runtimes:
         found.append(
             failed("runtime", None, Place(task.path / "task.toml", 1), "a foreign Harbor task is proved with --runtime docker")
         )
@@ -256,5 +259,5 @@ def _expected(scope: Scope, traces: Traces) -> Mapping[tuple[str, int], Expected
     """What each client must earn in a sandbox, and the trace it must leave."""
     if scope.task.parley is None or not traces:
         return {}
-    labels = scope.in_sandbox({NOP: "OTHER", **{name: label for name, (label, _) in players(scope.task).items()}})
-    return {(player, seed): Expected(labels[player], trace) for (player, seed), trace in traces.items() if player in labels}
+    labels = {NOP: "OTHER", **{name: label for name, (label, _) in players(scope.task).items()}}
+    return {client: Expected(labels[client[0]], traces[client]) for client in scope.in_sandbox()}

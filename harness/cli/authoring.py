@@ -30,12 +30,14 @@ def verify_command(
     ctx: typer.Context,
     names: Names = None,
     seeds: Annotated[str | None, typer.Option(help="Of each task's own seeds these; all unless given.")] = None,
-    runtime: Annotated[str, typer.Option(help="inprocess; docker or bubblewrap add the same clients there.")] = "inprocess",
+    runtime: Annotated[
+        str, typer.Option(help="inprocess; docker or bubblewrap, or both with a comma, add the same clients there.")
+    ] = "inprocess",
     workers: Annotated[int, typer.Option("--workers", "-n", min=1, help="Processes, and episodes at once.")] = 2,
     sample: Annotated[
         bool,
         typer.Option(
-            help="In containers only oracle, nop and one violation of each task, and ten of tasks that are data alone."
+            help="In containers only oracle, nop and one violation of each task on its first seed; ten of tasks that are data."
         ),
     ] = False,
     mutations: Annotated[bool, typer.Option(help="Play each oracle behind the five path mutations instead.")] = False,
@@ -48,8 +50,8 @@ def verify_command(
     if mutations:
         _mutations(tasks, json=json)
         return
-    sandbox, chosen = _sandbox(runtime, tasks), parse_seeds(seeds) if seeds else None
-    proved = verify(tasks, chosen, runtime=sandbox, workers=workers, sample=sample, progress=_tell)
+    sandboxes, chosen = _sandboxes(runtime, tasks), parse_seeds(seeds) if seeds else None
+    proved = verify(tasks, chosen, runtimes=sandboxes, workers=workers, sample=sample, progress=_tell)
     if json:
         emit({**proved.model_dump(mode="json"), "ok": proved.ok})
     else:
@@ -95,13 +97,12 @@ def sync_command(ctx: typer.Context, names: Names = None) -> None:
     say(f"{len(changed)} files changed")
 
 
-def _sandbox(name: str, tasks: Sequence[Task]) -> Runtime | None:
-    if name == "inprocess":
-        return None
-    runtime = choose_runtime(name, tasks, [SolutionAgent()], say)
-    runtime.sweep()
-    runtime.prepare(tasks)
-    return runtime
+def _sandboxes(names: str, tasks: Sequence[Task]) -> list[Runtime]:
+    """The runtimes that were asked for, swept; each task is prepared for them when its turn comes."""
+    chosen = [choose_runtime(name, tasks, [SolutionAgent()], say) for name in names.split(",") if name != "inprocess"]
+    for runtime in chosen:
+        runtime.sweep()
+    return chosen
 
 
 def _tell(proved: TaskProof) -> None:

@@ -219,9 +219,29 @@ def test_order_of_a_set_shows(folder: Path) -> None:
 
 def test_a_runtime_plays_the_same_clients(folder: Path) -> None:
     """Given a runtime, every client plays in it too and must leave the trace that it left in process."""
-    report = verify([read_task(folder)], [0], runtime=InProcessRuntime(), workers=1)
+    report = verify([read_task(folder)], [0], runtimes=[InProcessRuntime()], workers=1)
     names = [check.name for check in report.tasks[0].checks if check.name.startswith("inprocess:")]
 
     assert report.ok
     assert len(names) == 10
     assert {"inprocess:oracle", "inprocess:nop", "inprocess:violation:no_slice"} <= set(names)
+
+
+class Other(InProcessRuntime):
+    """A second runtime, by its name."""
+
+    name = "other"
+
+
+def test_sample_plays_few_clients_on_the_first_seed_in_each_runtime(folder: Path) -> None:
+    """Of a task on two seeds each runtime plays oracle, nop and one violation on the first; in process all are played."""
+    report = verify([read_task(folder)], [1, 2], runtimes=[InProcessRuntime(), Other()], sample=True, workers=1)
+    checks = report.tasks[0].checks
+    played = {(name, client): check.seed for check in checks for name, _, client in [check.name.partition(":")]}
+    inside = {name: [client for room, client in played if room == name] for name in ("inprocess", "other")}
+
+    assert report.ok
+    assert inside["inprocess"] == inside["other"]
+    assert [client.partition(":")[0] for client in sorted(inside["other"])] == ["nop", "oracle", "violation"]
+    assert {played[name, client] for name, clients in inside.items() for client in clients} == {1}
+    assert {check.seed for check in checks if check.name == "determinism"} == {1, 2}
