@@ -121,6 +121,7 @@ def test_killed_run_is_swept_and_a_live_one_survives(runtime: DockerRuntime, spe
         (HOST, False),
         ("", False),
     ],
+    ids=["ours", "no-such-process", "reused", "elsewhere", "no-number", "host-alone", "nothing"],
 )
 def test_an_owner_is_dead_only_when_that_is_certain(owner: str, dead: bool) -> None:
     """Another host, or a label that cannot be read, counts as alive."""
