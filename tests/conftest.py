@@ -123,6 +123,7 @@ def bench_manifest(steps: int, virtual_seconds: float) -> Manifest:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Docker is one to all its tests, as are a host's folders to bubblewrap: each of the two is tested in one process."""
     for item in items:
