@@ -1,7 +1,8 @@
 """One episode's own folder on this host: what its sandboxes write, which only its owner can enter, and who that owner is.
 
-A folder has its owner's name from the moment it has its own, so a sweep can tell what a dead process left behind. What a
-sandbox wrote is read as a plain file of bounded size, never through a link.
+1. A folder has its owner's name from the moment it has its own, so a sweep can tell what a dead process left behind.
+2. One that is being removed is called so first: its owner's name may go before the rest, and whoever removes it may be killed.
+3. What a sandbox wrote is read as a plain file of bounded size, never through a link.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,12 @@ from harness.runtimes.owner import is_dead, this_owner
 OWNER_FILE = "owner"
 UNNAMED = ".new-"
 UNNAMED_LIMIT_S = 600
+GONE = ".gone"
+"""How the name of a folder ends that is being removed."""
+
+REMOVAL_PAUSES_S = (0.0, 0.05, 0.2, 0.5)
+"""Before each try to remove one: a process that was killed may be writing into it for a moment."""
+
 TAIL = 600
 
 
@@ -79,7 +86,14 @@ class Folder:
 
     def remove(self) -> None:
         """Remove it with all that is in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        gone = self.path if self.path.name.endswith(GONE) else self.path.with_name(self.path.name + GONE)
+        with suppress(FileNotFoundError):
+            self.path.rename(gone)
+        for pause in REMOVAL_PAUSES_S:
+            time.sleep(pause)
+            shutil.rmtree(gone, ignore_errors=True)
+            if not gone.exists():
+                return
 
 
 def folders_root() -> Path:
@@ -96,12 +110,16 @@ def sweep_folders() -> list[str]:
     """Remove what dead processes of this host left behind, and name it."""
     left = [folder for folder in folders_root().iterdir() if _is_left(folder)]
     for folder in left:
-        shutil.rmtree(folder, ignore_errors=True)
+        Folder(folder).remove()
     return sorted(str(folder) for folder in left)
 
 
 def _is_left(folder: Path) -> bool:
-    """Whether its owner is dead, or died long ago before it could say who it was."""
-    if folder.name.startswith(UNNAMED) and not (folder / OWNER_FILE).exists():
+    """Whether its owner is dead, or died before it could say who it was, or after it had removed its name."""
+    owner = Folder(folder).tail(OWNER_FILE)
+    if owner or not folder.name.startswith(UNNAMED):
+        return is_dead(owner) if owner else folder.name.endswith(GONE)
+    try:
         return time.time() - folder.lstat().st_mtime > UNNAMED_LIMIT_S
-    return is_dead(Folder(folder).tail(OWNER_FILE))
+    except FileNotFoundError:
+        return False
