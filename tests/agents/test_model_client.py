@@ -118,17 +118,17 @@ def test_retry_after_is_honoured():
     _, _, completion, requests = complete(Reply(text="ok", faults=(Fault(status=429, retry_after="1"),)))
 
     assert completion.text == "ok"
-    assert 1.0 <= requests[1].at - requests[0].at < 3.0
+    assert 1.0 <= requests[1].at - requests[0].at < 20
     assert completion.waited_s >= 1.0
 
 
 def test_retry_after_longer_than_patience():
     """There is no point in waiting for what comes too late."""
     started = time.monotonic()
-    with pytest.raises(ProviderFailure, match="asks to wait 60 s"):
-        complete(Reply(text="ok", faults=(Fault(status=429, retry_after="60"),)), patience_s=5.0)
+    with pytest.raises(ProviderFailure, match="asks to wait 600 s"):
+        complete(Reply(text="ok", faults=(Fault(status=429, retry_after="600"),)), patience_s=60.0)
 
-    assert time.monotonic() - started < 5.0
+    assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize(
@@ -140,13 +140,13 @@ def test_retry_after_longer_than_patience():
         Fault(status=408),
         Fault(kind="garbage"),
         Fault(kind="truncated"),
-        Fault(kind="stall", stall_s=1.0),
+        Fault(kind="stall", stall_s=4.0),
     ],
     ids=lambda fault: f"{fault.kind}-{fault.status}",
 )
 def test_passing_faults_are_outlasted(fault):
     """Server errors, timeouts, malformed and truncated bodies are asked again."""
-    _, _, completion, requests = complete(Reply(text="ok", faults=(fault,)), timeout_s=0.4)
+    _, _, completion, requests = complete(Reply(text="ok", faults=(fault,)), timeout_s=2.0)
 
     assert (completion.text, len(requests)) == ("ok", 2)
     assert completion.waited_s > 0
@@ -202,7 +202,7 @@ def test_halt_ends_a_pause():
         with pytest.raises(Cancelled):
             made.complete(HELLO)
 
-    assert time.monotonic() - started < 5.0
+    assert time.monotonic() - started < 20
     assert said == ["openai/anything: scripted fault (429); asking again in 30 s"]
 
 

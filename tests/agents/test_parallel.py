@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_results_come_in_the_order_of_the_items() -> None:
     """Who is slow is waited for, and all were asked at the same time."""
-    together = threading.Barrier(4, timeout=5)
+    together = threading.Barrier(4, timeout=60)
 
     def slowly(number: int) -> int:
         together.wait()
@@ -83,5 +83,5 @@ def test_interrupt_ends_a_game_whose_provider_hangs(tmp_path: Path, how: signal.
         _, said = started.communicate(timeout=60)
 
     assert started.returncode == 130
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
     assert "Traceback" not in said

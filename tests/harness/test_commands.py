@@ -81,7 +81,7 @@ def test_the_whole_group_dies_at_the_limit(tmp_path: Path) -> None:
     began = time.monotonic()
 
     assert run("bash", "-c", script, timeout_s=0.5) == CommandResult(None, b"started\n", 0)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 20
     assert gone(int((tmp_path / "pid").read_text()))
 
 
@@ -92,7 +92,7 @@ def test_a_background_child_is_not_waited_for(tmp_path: Path) -> None:
     result = run("bash", "-c", f"sleep 60 & echo $! > {tmp_path}/pid; echo done")
 
     assert result == CommandResult(0, b"done\n", 0)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
 
 
