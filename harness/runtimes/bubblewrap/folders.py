@@ -117,9 +117,14 @@ def sweep_folders() -> list[str]:
 def _is_left(folder: Path) -> bool:
     """Whether its owner is dead, or died before it could say who it was, or after it had removed its name."""
     owner = Folder(folder).tail(OWNER_FILE)
-    if owner or not folder.name.startswith(UNNAMED):
-        return is_dead(owner) if owner else folder.name.endswith(GONE)
+    if owner:
+        return is_dead(owner)
+    return folder.name.endswith(GONE) or (folder.name.startswith(UNNAMED) and _is_old(folder))
+
+
+def _is_old(folder: Path) -> bool:
     try:
         return time.time() - folder.lstat().st_mtime > UNNAMED_LIMIT_S
     except FileNotFoundError:
+        # it got its own name meanwhile
         return False
