@@ -69,13 +69,18 @@ class Scope:
     sandboxed: bool = True
     """Whether a sandbox, where one is asked for, plays this task at all."""
 
+    @property
+    def sandbox_seeds(self) -> Sequence[int]:
+        """Of the seeds, those that a sandbox plays."""
+        return self.seeds[:1] if self.sample else self.seeds
+
     def in_sandbox(self) -> list[tuple[str, int]]:
         """Of the clients, those that a sandbox plays."""
         if not self.sample:
             return self.clients()
-        wrong = violation_names(self.task)
+        wrong = [name for name in players(self.task) if name != SOLVE]
         chosen = {SOLVE, NOP, *wrong[len(self.task.task_id) % max(1, len(wrong)) :][:1]}
-        return [client for client in self.clients() if client[0] in chosen and client[1] == self.seeds[0]]
+        return [client for client in self.clients() if client[0] in chosen and client[1] in self.sandbox_seeds]
 
     def clients(self) -> list[tuple[str, int]]:
         """Every client on every seed."""
@@ -176,9 +181,8 @@ def _finished(scope: Scope, proved: _Proved, replayed: Traces, runtimes: Sequenc
     task = scope.task
     found = [*proved.checks, *_determinism(scope, proved.traces, replayed)]
     started = time.perf_counter()
-    seeds = scope.seeds[:1] if scope.sample else scope.seeds
     for runtime in runtimes if scope.sandboxed else ():
-        found += prove_in(runtime, task, seeds, _expected(scope, proved.traces), workers)
+        found += prove_in(runtime, task, scope.sandbox_seeds, _expected(scope, proved.traces), workers)
     if task.parley is None and not runtimes:
         found.append(
             failed("runtime", None, Place(task.path / "task.toml", 1), "a foreign Harbor task is proved with --runtime docker")

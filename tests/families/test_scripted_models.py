@@ -95,12 +95,12 @@ def test_leaderboard(tables: Tables) -> None:
     """Passes, pass^3, severity and status of both models, the careful one first."""
     leaders = tables.rows["leaderboard"]
     labels = [label for labels in tables.earned("openai/careless").values() for label in labels]
+    status = "complete" if tables.tasks == TASKS else f"{len(tables.tasks)} of {len(TASKS)} tasks"
 
     assert [(r["model"], r["episodes"], r["passed"], r["k"], r["pass_k"], r["status"]) for r in leaders] == [
-        ("openai/careful", len(labels), len(labels), 3, 1.0, leaders[0]["status"]),
-        ("openai/careless", len(labels), labels.count("SUCCESS"), 3, 0.0, leaders[0]["status"]),
+        ("openai/careful", len(labels), len(labels), 3, 1.0, status),
+        ("openai/careless", len(labels), labels.count("SUCCESS"), 3, 0.0, status),
     ]
-    assert (leaders[0]["status"] == "complete") == (tables.tasks == TASKS)
     assert leaders[1]["severity"] == pytest.approx(sum(map(severity, labels)) / len(labels))
 
 
