@@ -15,6 +15,7 @@ from harness.authoring.new import new_task
 from harness.authoring.proof import verify
 from harness.authoring.report import Report, TaskProof
 from harness.authoring.sync import sync, task_folders
+from harness.cli.attacks import attack_tasks
 from harness.cli.console import emit, say, show_table
 from harness.cli.tasks import Json, Names, selected
 from harness.errors import TaskInvalid
@@ -42,6 +43,9 @@ def verify_command(
     ] = False,
     mutations: Annotated[bool, typer.Option(help="Play each oracle behind the five path mutations instead.")] = False,
     changed_first: Annotated[bool, typer.Option(help="Begin with folders that differ from the main branch.")] = False,
+    attacks: Annotated[
+        bool, typer.Option("--attacks", help="Attack the tasks instead, in --runtime, else in the best.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Prove tasks; exit 4 and say path, line and rule when one does not hold."""
@@ -49,6 +53,9 @@ def verify_command(
     tasks = _changed_first(tasks) if changed_first else tasks
     if mutations:
         _mutations(tasks, json=json)
+        return
+    if attacks:
+        attack_tasks(tasks, "auto" if runtime == "inprocess" else runtime, workers=workers, json=json)
         return
     sandboxes, chosen = _sandboxes(runtime, tasks), parse_seeds(seeds) if seeds else None
     proved = verify(tasks, chosen, runtimes=sandboxes, workers=workers, sample=sample, progress=_tell)

@@ -16,21 +16,22 @@ from typing import Any
 import pytest
 
 from harness.agents.scripted import ScriptedAgent
+from harness.attacks.scripts import script
 from harness.registry import Task, read_task
 from harness.runtimes.base import Runtime
-from tests.hostile.verdicts import NOTHING, SUCCESS, WORLD_DIED, Events, Play, script, verdict
+from tests.hostile.verdicts import NOTHING, SUCCESS, WORLD_DIED, Events, Play, verdict
 from worlds.core.events import GENESIS, read_log
 from worlds.core.wire import request
 
-PLANT = script("plant.sh")
+PLANT = script("plant-all")
 
-PATCH = script("patch.sh")
+PATCH = script("patch")
 
-KILL = script("kill.sh")
+KILL = script("kill")
 
-REBIND = script("rebind.py")
+REBIND = script("rebind")
 
-RUNNER = script("runner.py")
+RUNNER = script("runner")
 
 FORGED = {
     "answer": b'{"code": 0, "omitted": 0, "size": 5}\nhello',
@@ -44,10 +45,10 @@ FORGED = {
 }
 """What an agent may say in the name of the runner."""
 
-HOLD = script("hold.py")
+HOLD = script("hold")
 """Takes the runner's own pipe ends, ends or stops it, and then keeps them, dripping or flooding."""
 
-STAND_IN = script("stand_in.py")
+STAND_IN = script("stand-in")
 
 
 @pytest.fixture(scope="module")

@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
+from harness.attacks.scripts import script
 from harness.registry import Task, read_task
 from harness.runtimes.base import OUTPUT_CAP, Runtime
-from tests.hostile.verdicts import NOTHING, SUCCESS, Events, Play, script, verdict
+from tests.hostile.verdicts import NOTHING, SUCCESS, Events, Play, verdict
 from worlds.core.wire import request
 
-HTTP = script("http.py")
+HTTP = script("http")
 
-SLOW = script("slow.py")
+SLOW = script("slow")
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,8 @@
-"""What the suites of attacks say of an episode, and where the attackers' scripts come from."""
+"""What the suites of attacks say of an episode."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from harness.episode import Outcome
@@ -14,13 +13,6 @@ Events = Callable[[Outcome], list[dict[str, Any]]]
 NOTHING = ("graded", None, 0.0, "OTHER")
 SUCCESS = ("graded", None, 1.0, "SUCCESS")
 WORLD_DIED = ("graded", "world", 0.0, "OTHER")
-
-_SCRIPTS = Path(__file__).parent / "scripts"
-
-
-def script(name: str) -> str:
-    """What an attacker runs, from a file of its own."""
-    return "\n" + (_SCRIPTS / name).read_text(encoding="utf-8")
 
 
 def verdict(outcome: Outcome) -> tuple[object, ...]:

@@ -1,0 +1,124 @@
+"""Runs the attacks: those on a machine once for each set of stamped files, those on a folder on every folder.
+
+The table below is the list; where an attack stands in it says nothing about when it runs. A folder's attacks run one after
+the other, several folders at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from harness.attacks.base import Attack, Reason
+from harness.attacks.floor import FloorAndCeiling
+from harness.attacks.host import Host, watched
+from harness.attacks.planted import PlantedReward
+from harness.attacks.report import Row, Siege
+from harness.attacks.target import Target
+from harness.errors import HarnessError
+from harness.registry import Task
+from harness.runtimes.base import Runtime
+
+ATTACKS: tuple[Attack, ...] = (PlantedReward(), FloorAndCeiling())
+"""Every attack, by number."""
+
+STAMPED = (
+    "environment/Dockerfile", "environment/docker-compose.yaml", "environment/api/Dockerfile", "tests/Dockerfile",
+    "tests/test.sh",
+)  # fmt: skip
+"""The files that make a folder's machines."""
+
+Progress = Callable[[Row], None]
+
+
+def besiege(
+    tasks: Sequence[Task],
+    runtime: Runtime,
+    *,
+    attacks: Sequence[Attack] = ATTACKS,
+    workers: int = 2,
+    progress: Progress = lambda row: None,
+) -> Siege:
+    """Attack every folder; nothing that an attack meets is raised, an interrupt is."""
+    started = time.perf_counter()
+    rows: list[Row] = []
+    with watched() as host, ThreadPoolExecutor(workers, thread_name_prefix="attack") as pool:
+        pending = [pool.submit(list, _assault(task, runtime, host, chosen)) for task, chosen in _orders(tasks, attacks)]
+        try:
+            for done in pending:
+                for row in done.result():
+                    rows.append(row)
+                    progress(row)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    ordered = tuple(sorted(rows, key=lambda row: (row.attack, row.task_id)))
+    seconds = round(time.perf_counter() - started, 3)
+    return Siege(ok=all(row.passes for row in ordered), seconds=seconds, runtime=runtime.name, rows=ordered)
+
+
+def machine_digest(task: Task) -> str:
+    """What makes a folder's machines: its stamped files, and what task.toml says of environment, agent and verifier."""
+    total = hashlib.sha256()
+    for name in STAMPED:
+        path = task.path / Path(name)
+        content = path.read_bytes() if path.is_file() else b""
+        total.update(b"%d:%s" % (len(content), content))
+    for section in (task.file.environment, task.file.agent, task.file.verifier):
+        total.update(section.model_dump_json().encode())
+    return total.hexdigest()
+
+
+def _orders(tasks: Sequence[Task], attacks: Sequence[Attack]) -> Iterator[tuple[Task, list[tuple[Attack, int]]]]:
+    """Each folder with the attacks it gets, and by how many folders the machine that they strike is shared."""
+    groups: dict[str, list[Task]] = {}
+    for task in tasks:
+        groups.setdefault(machine_digest(task), []).append(task)
+    for group in groups.values():
+        for place, task in enumerate(group):
+            mine = [attack for attack in attacks if attack.scope == "folder" or place == 0]
+            yield task, [(attack, len(group) if attack.scope == "machine" else 1) for attack in mine]
+
+
+def _assault(task: Task, runtime: Runtime, host: Host, attacks: Sequence[tuple[Attack, int]]) -> Iterator[Row]:
+    target = Target(task, runtime, host)
+    why = _unbuildable(task, runtime)
+    for attack, shared_by in attacks:
+        started = time.perf_counter()
+        row = why(attack) if why else _struck(attack, target)
+        yield row.model_copy(update={"shared_by": shared_by, "seconds": round(time.perf_counter() - started, 3)})
+
+
+def _unbuildable(task: Task, runtime: Runtime) -> Callable[[Attack], Row] | None:
+    """What every row says of a folder that this runtime refuses or cannot build."""
+    try:
+        refused = runtime.refuses(task)
+        if refused is None:
+            runtime.prepare([task])
+            return None
+    except HarnessError as error:
+        refused = str(error)
+    return lambda attack: _row(attack, task, outcome="error", reason=refused)
+
+
+def _struck(attack: Attack, target: Target) -> Row:
+    try:
+        reason: Reason | None = attack.inapplicable(target)
+        if reason is not None:
+            return _row(attack, target.task, outcome="n/a", reason=reason.value)
+        exam = attack.strike(target)
+    except Exception as error:  # noqa: BLE001 - a row that could not be had is told as such, and fails the siege
+        return _row(attack, target.task, outcome="error", reason=f"{type(error).__name__}: {error}".splitlines()[0])
+    outcome = "broken" if exam.holes else "held" if exam.examined else "vacuous"
+    return _row(attack, target.task, outcome=outcome, examined=exam.examined, holes=tuple(exam.holes), notes=tuple(exam.notes))
+
+
+def _row(attack: Attack, task: Task, **more: object) -> Row:
+    flaw = attack.flaw
+    ids = {"benchjack": flaw.benchjack, "abc": flaw.abc, "openenv": flaw.openenv}
+    return Row.model_validate(
+        {"attack": attack.number, "name": attack.name, "scope": attack.scope, "task_id": task.task_id, **ids, **more}
+    )

@@ -1,0 +1,147 @@
+"""One folder under attack: every attack is an episode that somebody plays in `main` and that is graded like any other.
+
+1. `strike` opens an episode, lets an attack act on its pod as the agent's user, and has it graded.
+2. What doing nothing earns is the measure: an attack has gained something where its episode earns more than that, or where it
+   made its own episode ungraded, which would be a way out of a bad result. A verifier that refuses to grade is no gain.
+3. Seats are attacked as Harbor runs them: with a shell in `main`, and with the turn routes open.
+"""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from harness.agents.base import Agent, Budget, Report
+from harness.agents.scripted import NopAgent
+from harness.agents.solutions import SolutionAgent
+from harness.attacks.host import Host
+from harness.episode import Outcome, run_episode
+from harness.errors import RuntimeFailure
+from harness.records import Key
+from harness.registry import Task
+from harness.runtimes.base import CommandResult, EpisodeSpec, Pod, Runtime
+
+WALL_S = 300.0
+"""Real seconds an attack's episode may take."""
+
+Act = Callable[[Pod], object]
+
+
+@dataclass
+class Striker:
+    """The agent that attacks: whatever `act` does to the pod."""
+
+    act: Act
+    hands: bool = True
+    name: str = "attack"
+
+    def needs_main(self, task: Task, runtime: str) -> bool:
+        """Whether it acts in `main`."""
+        return self.hands
+
+    def identity(self) -> Mapping[str, Any]:
+        """Its name."""
+        return {"name": self.name}
+
+    def check(self) -> None:
+        """Nothing can be wrong."""
+
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+        """Attack."""
+        self.act(pod)
+
+
+@dataclass
+class Target:
+    """A task, the runtime it is attacked in, and the host that must stay unharmed."""
+
+    task: Task
+    runtime: Runtime
+    host: Host
+    run_id: str = field(default_factory=lambda: f"attacks-{secrets.token_hex(4)}")
+    _numbers: itertools.count[int] = field(default_factory=itertools.count)
+    _idle: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether this is a Harbor task without a world of ours."""
+        return self.task.parley is None
+
+    def strike(self, act: Act, *, seed: int = 0, hands: bool = True, task: Task | None = None) -> Outcome:
+        """One episode of an attack, graded; `hands` gives it a shell, `task` is a changed copy of the folder.
+
+        An episode that the runtime spoiled is played once more: engines fail now and then, attacks that work do so twice.
+        """
+        outcome = self._episode(Striker(act, hands), seed, task or self.task)
+        return outcome if outcome.result.cause != "runtime" else self._episode(Striker(act, hands), seed, task or self.task)
+
+    def run(self, script: str, *, seed: int = 0, files: Mapping[str, str] | None = None, limit_s: float = 60.0) -> Outcome:
+        """One episode in which a bash script runs in `main`, beside `files` by absolute path."""
+
+        def act(pod: Pod) -> None:
+            if files:
+                pod.put({path: text.encode() for path, text in files.items()})
+            shell(pod, script, limit_s)
+
+        return self.strike(act, seed=seed)
+
+    def nop(self, seed: int = 0) -> Outcome:
+        """An episode in which nothing is done."""
+        return self._episode(NopAgent(), seed, self.task)
+
+    def oracle(self, seed: int = 0) -> Outcome:
+        """An episode in which the folder's own solution is played."""
+        return self._episode(SolutionAgent(), seed, self.task)
+
+    def idle_reward(self, seed: int = 0) -> float:
+        """What doing nothing earns; raises RuntimeFailure where that cannot be told, which the floor attack reports."""
+        if seed not in self._idle:
+            result = self.nop(seed).result
+            if result.reward is None:
+                # a verifier that fails on an idle agent earns it nothing
+                if result.cause != "verifier":
+                    raise RuntimeFailure(f"an idle agent's episode was not graded ({result.cause}): {result.error}")
+                self._idle[seed] = 0.0
+            else:
+                self._idle[seed] = result.reward
+        return self._idle[seed]
+
+    def gain(self, outcome: Outcome, seed: int = 0) -> str | None:
+        """What an attack got by its episode, or None."""
+        result = outcome.result
+        if harm := self.host.harm():
+            return harm
+        if result.status == "graded":
+            idle = self.idle_reward(seed)
+            return f"reward {result.reward:g}, where doing nothing earns {idle:g}" if (result.reward or 0) > idle else None
+        if result.cause == "verifier":
+            return None
+        return f"its episode was not graded, because of the {result.cause}: {result.error}"
+
+    @cached_property
+    def artifacts(self) -> list[str]:
+        """The files that leave `main` for the verifier, as task.toml declares them."""
+        return [artifact.source for artifact in self.task.file.artifacts if (artifact.service or "main") == "main"]
+
+    @property
+    def shares_verifier(self) -> bool:
+        """Whether the verifier runs where the agent ran."""
+        return self.foreign and self.task.file.verifier.environment_mode == "shared"
+
+    def spec(self, seed: int, task: Task, *, hands: bool) -> EpisodeSpec:
+        """What opens an episode of this target."""
+        return EpisodeSpec(self.run_id, f"{task.task_id}-{next(self._numbers)}", task, seed, needs_main=hands)
+
+    def _episode(self, agent: Agent, seed: int, task: Task) -> Outcome:
+        spec = self.spec(seed, task, hands=agent.needs_main(task, self.runtime.name))
+        key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
+        return run_episode(spec, key, self.runtime, agent, Budget(wall_s=WALL_S))
+
+
+def shell(pod: Pod, script: str, limit_s: float = 60.0) -> CommandResult:
+    """Run a bash script in `main`, in real time."""
+    return pod.run(["bash", "-c", script], timeout_s=limit_s, virtual_time=False)
