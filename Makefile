@@ -13,7 +13,7 @@ SETUP := $(VENV)/.set-up
 # Compiled once, whatever the environment says: reading litellm anew takes seconds in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: task test property docker-test proof reference lint types verify golden images bench setup lock clean
+.PHONY: task test property docker-test proof attacks reference lint types verify golden images bench setup lock clean
 .DEFAULT_GOAL := task
 
 task: $(SETUP)
@@ -34,6 +34,11 @@ reference: $(SETUP)
 proof: $(SETUP)
 	@$(BIN)/python -m pytest -q -m proof
 	@$(BIN)/harness verify --seeds 0-9 --runtime docker,bubblewrap
+	@$(BIN)/harness verify --attacks --runtime bubblewrap
+	@$(BIN)/harness verify --attacks --runtime docker --sample
+
+attacks: $(SETUP)
+	@$(BIN)/harness verify --attacks $(ARGS)
 
 lint: $(SETUP)
 	@$(BIN)/ruff check

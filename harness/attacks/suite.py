@@ -72,12 +72,21 @@ def machine_digest(task: Task) -> str:
     return total.hexdigest()
 
 
-def _orders(tasks: Sequence[Task], attacks: Sequence[Attack]) -> Iterator[tuple[Task, list[tuple[Attack, int]]]]:
-    """Each folder with the attacks it gets, and by how many folders the machine that they strike is shared."""
+def one_of_each_machine(tasks: Sequence[Task]) -> list[Task]:
+    """The first folder of each set that shares its machines: what a sample attacks."""
+    return [group[0] for group in _by_machine(tasks)]
+
+
+def _by_machine(tasks: Sequence[Task]) -> list[list[Task]]:
     groups: dict[str, list[Task]] = {}
     for task in tasks:
         groups.setdefault(machine_digest(task), []).append(task)
-    for group in groups.values():
+    return list(groups.values())
+
+
+def _orders(tasks: Sequence[Task], attacks: Sequence[Attack]) -> Iterator[tuple[Task, list[tuple[Attack, int]]]]:
+    """Each folder with the attacks it gets, and by how many folders the machine that they strike is shared."""
+    for group in _by_machine(tasks):
         for place, task in enumerate(group):
             mine = [attack for attack in attacks if attack.scope == "folder" or place == 0]
             yield task, [(attack, len(group) if attack.scope == "machine" else 1) for attack in mine]

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from harness.agents.solutions import SolutionAgent
+from harness.attacks.suite import one_of_each_machine
 from harness.authoring.mutations import matrix
 from harness.authoring.new import new_task
 from harness.authoring.proof import verify
@@ -38,7 +39,8 @@ def verify_command(
     sample: Annotated[
         bool,
         typer.Option(
-            help="In containers only oracle, nop and one violation of each task on its first seed; ten of tasks that are data."
+            help="In containers only oracle, nop and one violation of each task on its first seed; ten of tasks that are data. "
+            "With --attacks one folder of each kind of machine."
         ),
     ] = False,
     mutations: Annotated[bool, typer.Option(help="Play each oracle behind the five path mutations instead.")] = False,
@@ -55,7 +57,8 @@ def verify_command(
         _mutations(tasks, json=json)
         return
     if attacks:
-        attack_tasks(tasks, "auto" if runtime == "inprocess" else runtime, workers=workers, json=json)
+        chosen = one_of_each_machine(tasks) if sample else tasks
+        attack_tasks(chosen, "auto" if runtime == "inprocess" else runtime, workers=workers, json=json)
         return
     sandboxes, chosen = _sandboxes(runtime, tasks), parse_seeds(seeds) if seeds else None
     proved = verify(tasks, chosen, runtimes=sandboxes, workers=workers, sample=sample, progress=_tell)
