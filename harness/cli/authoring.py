@@ -57,8 +57,8 @@ def verify_command(
         _mutations(tasks, json=json)
         return
     if attacks:
-        chosen = one_of_each_machine(tasks) if sample else tasks
-        attack_tasks(chosen, "auto" if runtime == "inprocess" else runtime, workers=workers, json=json)
+        attacked = one_of_each_machine(tasks) if sample else tasks
+        attack_tasks(attacked, "auto" if runtime == "inprocess" else runtime, workers=workers, json=json)
         return
     sandboxes, chosen = _sandboxes(runtime, tasks), parse_seeds(seeds) if seeds else None
     proved = verify(tasks, chosen, runtimes=sandboxes, workers=workers, sample=sample, progress=_tell)
