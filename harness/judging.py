@@ -24,6 +24,7 @@ import pytest
 from harness.errors import VerifierFailure
 from harness.registry import Task, files_of
 from harness.runtimes.base import Judgement
+from harness.trust import require
 
 _session = threading.Lock()
 _SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -105,6 +106,8 @@ def _judge_batch(batch: Sequence[_Waiting]) -> None:
 
 
 def _judged(cases: Sequence[tuple[Task, bytes]]) -> list[Judgement]:
+    for task, _ in cases:
+        require(task)
     with tempfile.TemporaryDirectory(prefix="parley-judge-", dir=_SCRATCH) as name:
         folder = Path(name)
         listing = [_stage(folder, number, task, log) for number, (task, log) in enumerate(cases)]

@@ -33,6 +33,8 @@ class Task:
 
     path: Path
     file: TaskFile
+    admitted: bool = False
+    """Whether a person vouched for its code (`harness.trust`); nothing that is read from a file sets it."""
 
     @property
     def task_id(self) -> str:

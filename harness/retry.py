@@ -2,11 +2,12 @@
 
 The condition is one of three: `none` (no note: the baseline), `correct` (the label that the first attempt earned) and `wrong`
 (a label that it did not earn, chosen by the family). Same task, seed, attempt and options; a fresh conversation.
+What the run's own files say is data: they never decide whose code runs here, or where a key is sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,15 +44,29 @@ class Retry:
         """The options of the first run, as --set would say them."""
         return [f"{name}={value}" for name, value in self.identity["options"].items()]
 
-    def model(self) -> LlmConfig | None:
-        """The model of the first run and how it played; None where it was no model."""
+    def model(self, api_base: str | None, confirmed: Callable[[str], bool]) -> LlmConfig | None:
+        """The model of the first run and how it played; None where it was no model.
+
+        Whoever wrote run.json may not say where an API key is sent: `api_base` is what was typed, and wins. An address that
+        the file alone names counts where a person says so (`confirmed` is asked), else this raises UsageError.
+        """
         agent, asked = self.identity["agent"], self.identity["agent"].get("requested", {})
         if "model" not in agent:
             return None
+        for name in (agent["model"], *agent.get("seat_models", {}).values()):
+            # some providers take the address of their server as the model's name
+            if "//" in name and not confirmed(f"{self.of} was played by {name}"):
+                raise UsageError(f"{self.of}/run.json names an address as its model: {name}", hint=f"--model {name}")
+        address = api_base or agent["api_base"]
+        if address != api_base and not confirmed(f"{self.of} was played at {address}"):
+            raise UsageError(
+                f"{self.of}/run.json names {address}, and a file does not decide where an API key is sent",
+                hint=f"the same command with --api-base {address}",
+            )
         # JSON made the seats strings, and sorted them as such
         seats = sorted((int(seat), model) for seat, model in agent.get("seat_models", {}).items())
         return LlmConfig(
-            agent["model"], agent["interface"], agent["api_base"], asked.get("temperature"), asked.get("max_tokens"),
+            agent["model"], agent["interface"], address, asked.get("temperature"), asked.get("max_tokens"),
             handles="handles=true" in self.options(), protocol=agent["protocol"], seat_models=tuple(seats),
         )  # fmt: skip
 

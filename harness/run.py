@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from harness.agents.solutions import holds_seats
 from harness.bulk import Bulk, Episode, chunk_size, processes, serves
 from harness.episode import Outcome, record, run_episode
 from harness.errors import Cancelled, UsageError
@@ -112,6 +113,7 @@ class _Crew:
         self.expected = len(pending)
         # asked before the workers start: two threads that parse Python at once crash CPython 3.11's ast
         self._needs_main = {task.task_id: plan.agent.needs_main(task, runtime.name) for task in plan.tasks}
+        self._open_turns = {task.task_id: holds_seats(plan.agent, task, runtime.name) for task in plan.tasks}
         bulk = serves(runtime, plan.agent, len(pending))
         self._bulk = Bulk(plan.agent, plan.budget, folder, self.images) if bulk else None
         self._at_once = 1
@@ -202,8 +204,8 @@ class _Crew:
     def _spec(self, key: Key) -> EpisodeSpec:
         plan, task = self.plan, self.plan.task(key)
         episode_id, note = key.name.replace("/", "-"), plan.retry.note(key) if plan.retry else ""
-        needs_main = self._needs_main[key.task_id]
-        return EpisodeSpec(plan.run_id, episode_id, task, key.seed, plan.key, plan.options(task), needs_main, note)
+        needs_main, open_turns = self._needs_main[key.task_id], self._open_turns[key.task_id]
+        return EpisodeSpec(plan.run_id, episode_id, task, key.seed, plan.key, plan.options(task), needs_main, note, open_turns)
 
     def _hint(self, key: Key) -> Hint | None:
         return self.plan.retry.hints[key] if self.plan.retry else None

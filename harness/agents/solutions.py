@@ -1,7 +1,9 @@
 """Plays what a task folder ships: solve.py, or a violation by name, in process by call and in `main` by play.py.
 
-Both ways see the same three things: an httpx client on the world, the instruction of this seed, and `wait`. A client that
-raises or exits is noted in the report; what its episode is worth is the validator's to say.
+1. Both ways see the same three things: an httpx client on the world, the instruction of this seed, and `wait`. A client that
+   raises or exits is noted in the report; what its episode is worth is the validator's to say.
+2. A game with seats is played by call in every runtime. Where the folder's code may not run in this process
+   (`harness.trust`) its play.py plays in `main` instead, and the world's turns are open there, as they are under Harbor.
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ from typing import Any
 
 import httpx
 
-from harness.agents.base import Budget, Report
+from harness.agents.base import Agent, Budget, Report
 from harness.agents.played import scripted_trajectory
 from harness.errors import TaskInvalid, UsageError
 from harness.registry import Task, files_of
 from harness.runtimes.base import Pod
+from harness.trust import require, runs_here
 from worlds.core.testing import client
 from worlds.core.wire import Transport
 
@@ -61,7 +64,8 @@ def violation_names(task: Task) -> list[str]:
         # CPython 3.11 raises SystemError where two threads make syntax trees at once
         with _importing:
             tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, SyntaxError):
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        # the last two are what CPython's parser says of text that is nested too deeply
         return []
     tables = [n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "VIOLATIONS"]
     keys = [key for table in tables if isinstance(table, ast.Dict) for key in table.keys]
@@ -81,10 +85,21 @@ class SolutionAgent:
         """Whether another process could play it as well; a transport that was given may hold anything."""
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """In a sandboxed runtime the script runs in `main`, unless `by_call`; raises UsageError for a name unknown."""
+        """In a sandboxed runtime the script runs in `main`, unless `by_call`.
+
+        Raises UsageError for a name unknown, and where code that may not run here would have to.
+        """
         if self.player != "solve" and self.player not in (known := violation_names(task)):
             raise UsageError(f"{task.task_id} has no violation {self.player!r}; it has {', '.join(known) or 'none'}")
-        return runtime != "inprocess" and not self.by_call and not task.is_seated
+        if runs_here(task) or task.parley is None:
+            return runtime != "inprocess" and not self.by_call and not task.is_seated
+        if self.by_call:
+            raise UsageError(
+                f"{task.path} is not one of this harness's own tasks, and --mutate, --handles and --mitigate would play its "
+                f"{self.name} in this process",
+                hint="harness run --trust, or --model NAME --interface tool, which runs no code of the folder",
+            )
+        return runtime != "inprocess"
 
     def identity(self) -> Mapping[str, Any]:
         """Name only: what it plays is part of the task's digest."""
@@ -129,7 +144,13 @@ class SolutionAgent:
         return (done.output.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.code}"])[-1]
 
 
+def holds_seats(agent: Agent, task: Task, runtime: str) -> bool:
+    """Whether an agent answers every seat's turns from `main`, so that the world must take them from there."""
+    return task.is_seated and isinstance(agent, SolutionAgent) and agent.needs_main(task, runtime)
+
+
 def _load(task: Task) -> tuple[ModuleType, ModuleType | None]:
+    require(task)
     folder = task.path / "solution"
     with _importing:
         if folder not in _modules:

@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 from harness.authoring.families import starter
-from harness.authoring.sync import sync
+from harness.authoring.sync import sync, vouched
 from harness.authoring.templates import family
 from harness.errors import UsageError
 
@@ -31,7 +31,7 @@ def new_task(root: Path, family_name: str, name: str) -> Path:
             path = folder / relative
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        sync(folder)
+        sync(folder, vouched)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -28,6 +28,24 @@ class Check(Record):
     findings: tuple[Finding, ...] = ()
 
 
+class Client(Record):
+    """What one client left on one seed, and the label that its folder says it must earn."""
+
+    player: str
+    seed: int
+    label: str
+    trace_hash: str
+
+
+class Proved(Record):
+    """One task proved by its own code: every check of that, and the clients that pods can play again."""
+
+    task_id: str
+    checks: tuple[Check, ...]
+    clients: tuple[Client, ...]
+    seconds: float
+
+
 class TaskProof(Record):
     """Every check of one task."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.authoring.findings import Place, definition
 from harness.registry import Task
+from harness.trust import require
 from worlds.core.loading import open_world
 from worlds.core.routes import compiled
 from worlds.core.world import World
@@ -16,6 +17,7 @@ from worlds.core.world import World
 
 def handler_place(task: Task, method: str, path: str) -> Place:
     """The `def` line of the handler of a request; the first line of server.py where none answers it."""
+    require(task)
     world = open_world(task.world_folder)
     handler = _handler(world, method, path)
     return _source(handler) if handler is not None else Place(task.world_folder / "server.py", 1)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from harness.agents.base import Agent, Budget
 from harness.agents.scripted import NopAgent
-from harness.agents.solutions import SolutionAgent
+from harness.agents.solutions import SolutionAgent, holds_seats
 from harness.authoring.findings import Place
 from harness.authoring.plays import NOP, SOLVE
 from harness.authoring.report import Check, failed, passed
@@ -72,7 +72,8 @@ def _agent(player: str) -> Agent:
 
 
 def _episode(runtime: Runtime, task: Task, run_id: str, player: str, seed: int, agent: Agent, needs_main: bool) -> Result:
-    spec = EpisodeSpec(run_id, f"{task.task_id}-{player}-{seed}", task, seed, needs_main=needs_main)
+    open_turns = holds_seats(agent, task, runtime.name)
+    spec = EpisodeSpec(run_id, f"{task.task_id}-{player}-{seed}", task, seed, needs_main=needs_main, open_turns=open_turns)
     key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
     return run_episode(spec, key, runtime, agent, Budget()).result
 

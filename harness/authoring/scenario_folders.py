@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.authoring.sync import sync
+from harness.authoring.sync import instructed, sync, vouched
 from harness.errors import UsageError
+
+WORLD = "environment/api"
 
 Options = Mapping[str, Mapping[str, Any]]
 """Options of a family's tasks, as task.toml has them."""
@@ -43,7 +45,8 @@ def write_folder(folder: Path, stated: Mapping[str, str], *, hint: str) -> Path:
             path = folder / relative
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode())
-        sync(folder)
+        # a folder that was here before may hold a server of its own, which nobody has vouched for
+        sync(folder, instructed if (folder / WORLD / "server.py").exists() else vouched)
     except BaseException as error:
         if fresh:
             shutil.rmtree(folder, ignore_errors=True)

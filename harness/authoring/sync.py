@@ -1,14 +1,16 @@
 """Writes what an author should not have to: a task folder's boilerplate, and the files that follow from the others.
 
 1. Boilerplate comes from the family's templates, world.json from task.toml, instruction.md and solution/instruction.md from
-   the world's own rendering for seed 0; certificate and plan, where a family has them, from its `derived`.
+   the world's own rendering for seed 0; certificate and plan, where a family has them, from its `derived`. Only the rendering
+   runs code of the folder, so who calls says where.
 2. `sync` writes what differs and nothing else, so that a second run changes nothing; `drift` says what it would change.
 """
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from harness.authoring.families import derived
@@ -16,12 +18,16 @@ from harness.authoring.findings import Finding, Place, first_difference, raised_
 from harness.authoring.templates import Files, family, is_executable
 from harness.errors import TaskInvalid, UnknownTask
 from harness.taskfile import TaskFile, read_taskfile
+from harness.trust import require_folder
 from worlds.core.errors import ParleyError
 from worlds.core.events import EventLog
 from worlds.core.loading import load_world
 from worlds.core.world import Setup
 
 EXECUTABLE, PLAIN = 0o755, 0o644
+Instruct = Callable[[Path], bytes]
+"""Has a folder's world render its instruction for seed 0: `instructed` here, `harness.authoring.apart` in a sandbox."""
+
 _AGAIN = "run: harness sync"
 
 
@@ -41,18 +47,40 @@ def task_folders(root: Path, names: Sequence[str] = ()) -> list[Path]:
     return chosen
 
 
-def sync(folder: Path) -> list[Path]:
+def instructed(folder: Path, *, admitted: bool = False) -> bytes:
+    """The instruction as the folder's own world renders it for seed 0, in this process.
+
+    Raises UsageError where its code may not run here, TaskInvalid at the line of server.py, or at the template, that fails.
+    """
+    require_folder(folder, admitted=admitted)
+    manifest, api = read_taskfile(folder / "task.toml").manifest(), folder / "environment" / "api"
+    if manifest is None:
+        raise TaskInvalid(f"{folder / 'task.toml'}:1: a task without [task] and [metadata.parley] has no instruction of ours")
+    try:
+        world = load_world(api)(Setup(manifest, folder=api), EventLog())
+    except Exception as error:
+        at = blamed(error, api)
+        what = str(error).removeprefix(f"{at.path}: ") if isinstance(error, ParleyError) else f"{type(error).__name__}: {error}"
+        raise TaskInvalid(f"{at.path}:{at.line}: {what}") from error
+    return world.instruction.encode()
+
+
+vouched: Instruct = partial(instructed, admitted=True)
+"""For a folder whose every file was just written by us, or whose code a person vouches for."""
+
+
+def sync(folder: Path, instruct: Instruct = instructed) -> list[Path]:
     """Write what is missing or differs and return those paths; raises TaskInvalid for a folder that is not ours or broken."""
     file = read_taskfile(folder / "task.toml")
-    changed = [path for path, content in _fixed(folder, file) if _write(folder / path, content)]
-    changed += [path for path, content in _rendered(folder, file).items() if _write(folder / path, content)]
+    changed = [path for path, content in _fixed(folder, file) if _write(folder, path, content)]
+    changed += [path for path, content in _rendered(instruct(folder)).items() if _write(folder, path, content)]
     return [folder / path for path in changed]
 
 
-def drift(folder: Path) -> list[Finding]:
+def drift(folder: Path, instruct: Instruct = instructed) -> list[Finding]:
     """What `sync` would change, each at the first line that differs; raises TaskInvalid where `sync` does."""
     file = read_taskfile(folder / "task.toml")
-    expected = dict(_fixed(folder, file)) | dict(_rendered(folder, file))
+    expected = dict(_fixed(folder, file)) | dict(_rendered(instruct(folder)))
     return [found for path, content in expected.items() if (found := _differs(folder / path, content))]
 
 
@@ -66,18 +94,8 @@ def _fixed(folder: Path, file: TaskFile) -> Iterator[tuple[str, bytes]]:
     yield from derived(manifest.family, folder).items()
 
 
-def _rendered(folder: Path, file: TaskFile) -> Files:
-    """What the world says; raises TaskInvalid at the line of server.py, or at the template, that fails."""
-    manifest, api = file.manifest(), folder / "environment" / "api"
-    assert manifest is not None
-    try:
-        world = load_world(api)(Setup(manifest, folder=api), EventLog())
-    except Exception as error:
-        at = blamed(error, api)
-        what = str(error).removeprefix(f"{at.path}: ") if isinstance(error, ParleyError) else f"{type(error).__name__}: {error}"
-        raise TaskInvalid(f"{at.path}:{at.line}: {what}") from error
-    text = world.instruction.encode()
-    return {"instruction.md": text, "solution/instruction.md": text}
+def _rendered(instruction: bytes) -> Files:
+    return {"instruction.md": instruction, "solution/instruction.md": instruction}
 
 
 def blamed(error: BaseException, api: Path) -> Place:
@@ -86,7 +104,11 @@ def blamed(error: BaseException, api: Path) -> Place:
     return raised_in(error, Path(name) if name.startswith(str(api)) else api / "server.py")
 
 
-def _write(path: Path, content: bytes) -> bool:
+def _write(folder: Path, relative: str, content: bytes) -> bool:
+    path = folder / relative
+    for part in (path, *path.parents[: relative.count("/")]):
+        if part.is_symlink():
+            raise TaskInvalid(f"{part}:1: is a link, and sync writes into the folder and nowhere else", hint=f"rm {part}")
     mode = EXECUTABLE if is_executable(path.name) else PLAIN
     if path.is_file() and path.read_bytes() == content and path.stat().st_mode & 0o777 == mode:
         return False

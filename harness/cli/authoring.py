@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,19 +12,21 @@ import typer
 
 from harness.agents.solutions import SolutionAgent
 from harness.attacks.suite import one_of_each_machine
+from harness.authoring.apart import instructed_apart
 from harness.authoring.mutations import matrix
 from harness.authoring.new import new_task
 from harness.authoring.proof import verify
 from harness.authoring.report import Report, TaskProof
-from harness.authoring.sync import sync, task_folders
+from harness.authoring.sync import instructed, sync, task_folders, vouched
 from harness.cli.attacks import attack_tasks
 from harness.cli.console import emit, say, show_table
-from harness.cli.tasks import Json, Names, selected
+from harness.cli.tasks import Json, Names, Trust, gated
 from harness.errors import TaskInvalid
 from harness.plan import parse_seeds
 from harness.registry import Task, tasks_root
-from harness.runtimes.base import Runtime
-from harness.runtimes.choose import choose_runtime
+from harness.runtimes.base import Runtime, Sandbox
+from harness.runtimes.choose import SANDBOXES, choose_runtime, choose_sandbox
+from harness.trust import is_ours
 
 _SHOWN = 40
 
@@ -48,20 +51,25 @@ def verify_command(
     attacks: Annotated[
         bool, typer.Option("--attacks", help="Attack the tasks instead, in --runtime, else in the best.")
     ] = False,
+    trust: Trust = False,
     json: Json = False,
 ) -> None:
     """Prove tasks; exit 4 and say path, line and rule when one does not hold."""
-    tasks = selected(ctx, names)
-    tasks = _changed_first(tasks) if changed_first else tasks
+    gate = gated(ctx, names, trust=trust)
+    tasks = _changed_first(gate.tasks) if changed_first else gate.tasks
     if mutations:
+        gate.demand("harness verify --mutations")
         _mutations(tasks, json=json)
         return
     if attacks:
         attacked = one_of_each_machine(tasks) if sample else tasks
         attack_tasks(attacked, "auto" if runtime == "inprocess" else runtime, workers=workers, json=json)
         return
-    sandboxes, chosen = _sandboxes(runtime, tasks), parse_seeds(seeds) if seeds else None
-    proved = verify(tasks, chosen, runtimes=sandboxes, workers=workers, sample=sample, progress=_tell)
+    runtimes, chosen = _runtimes(runtime, tasks), parse_seeds(seeds) if seeds else None
+    sandbox = _sandbox(runtime) if gate.outside else None
+    for line in gate.told(sandbox.name if sandbox else ""):
+        say(line)
+    proved = verify(tasks, chosen, runtimes=runtimes, sandbox=sandbox, workers=workers, sample=sample, progress=_tell)
     if json:
         emit({**proved.model_dump(mode="json"), "ok": proved.ok})
     else:
@@ -99,15 +107,29 @@ def new_command(
     say("  then: change task.toml, what is in environment/api, and what else is yours (CONTRIBUTING.md); harness sync; verify")
 
 
-def sync_command(ctx: typer.Context, names: Names = None) -> None:
+def sync_command(ctx: typer.Context, names: Names = None, trust: Trust = False) -> None:
     """Rewrite boilerplate, world.json and the seed-0 instruction; says which files changed."""
-    changed = [path for folder in task_folders(tasks_root(ctx.obj["tasks"]), names or ()) for path in sync(folder)]
+    folders = task_folders(tasks_root(ctx.obj["tasks"]), names or ())
+    outside = [folder for folder in folders if not trust and not is_ours(folder)]
+    sandbox = _sandbox("auto") if outside else None
+    changed: list[Path] = []
+    for folder in folders:
+        if sandbox is not None and folder in outside:
+            say(f"{folder} is not this harness's own: its world runs in {sandbox.name}; --trust runs it here")
+            changed += sync(folder, partial(instructed_apart, sandbox))
+        else:
+            changed += sync(folder, vouched if trust else instructed)
     for path in changed:
         say(f"wrote {path}")
     say(f"{len(changed)} files changed")
 
 
-def _sandboxes(names: str, tasks: Sequence[Task]) -> list[Runtime]:
+def _sandbox(names: str) -> Sandbox:
+    """Where tasks from elsewhere are proved: in the first of the sandboxes that were asked for, else the best there is."""
+    return choose_sandbox(next((name for name in names.split(",") if name in SANDBOXES), "auto"), say)
+
+
+def _runtimes(names: str, tasks: Sequence[Task]) -> list[Runtime]:
     """The runtimes that were asked for, swept; each task is prepared for them when its turn comes."""
     chosen = [choose_runtime(name, tasks, [SolutionAgent()], say) for name in names.split(",") if name != "inprocess"]
     for runtime in chosen:

@@ -23,15 +23,16 @@ from harness.cli.console import emit, say
 from harness.cli.progress import progress
 from harness.cli.report import show_tables
 from harness.cli.settings import Overrides, named, offers_handles, overrides
-from harness.cli.tasks import Json, Names, selected
+from harness.cli.tasks import Json, Names, Trust, gated
 from harness.errors import BoundaryError, UsageError
 from harness.plan import Plan, parse_seeds
 from harness.records import Result, RunFolder
-from harness.registry import Task, tasks_root
+from harness.registry import Task
 from harness.retry import read_retry
 from harness.run import run_plan, summary
 from harness.runtimes.base import Runtime
 from harness.runtimes.choose import RUNTIMES, choose_runtime
+from harness.trust import gate
 from worlds.core.chance import PUBLISHED_KEY
 
 Model = Annotated[str | None, typer.Option(help="Any LiteLLM model name, e.g. gpt-5 or openai/anything.")]
@@ -66,7 +67,6 @@ RetryOf = Annotated[
 HintName = Annotated[str, typer.Option("--hint", help="What a retry is told of the failure: none, correct or wrong.")]
 Out = Annotated[Path | None, typer.Option(help="Folder of the run; runs/<time>-<agent> unless given.")]
 Resume = Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")]
-Trust = Annotated[bool, typer.Option(help="Run code of folders outside tasks/ in this process.")]
 Report = Annotated[bool, typer.Option("--report", help="Print the tables of harness report when it is done.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before running everything.")]
 
@@ -111,10 +111,11 @@ def run_command(
     seats, handed = tuple(seat_models(seat_model or ()).items()), offers_handles(combinations)
     if seats and not model:
         raise UsageError("--seat-model needs --model, which holds the other seats", hint="harness run calendar --model gpt-5")
-    llm = retry.model() if retry and not (model or agent) else None
+    llm = retry.model(api_base, _confirmed) if retry and not (model or agent) else None
     if model:
         llm = LlmConfig(model, interface, api_base, temperature, max_tokens, handed, protocol, seats)
-    tasks = retry.tasks(selected(ctx, names)) if retry else selected(ctx, names)
+    known = gated(ctx, names, trust=trust).tasks
+    tasks = retry.tasks(known) if retry else known
     players = _players(agent, tasks, llm, script, combinations)
     folder = resume or out or Path("runs") / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{_slug(players)}"
     budget = Budget(wall, turns, tokens, cost)
@@ -127,7 +128,8 @@ def run_command(
     for path, plan in plans:
         _check(plan, path, resumed=resume is not None, confirm=not (names or yes or retry))
     used = choose_runtime(runtime, tasks, players, say)
-    _check_trust(used, tasks, trust, ctx)
+    for line in gate(tasks, trust=False).told(used.name):
+        say(line)
     _check_path(players, tasks, used, combinations)
     results = [result for path, plan in plans for result in _execute(plan, used, path, workers)]
     _close(results, folder, json)
@@ -191,16 +193,9 @@ def _confirm(plan: Plan) -> None:
         raise typer.Exit(0)
 
 
-def _check_trust(runtime: Runtime, tasks: Sequence[Task], trust: bool, ctx: typer.Context) -> None:
-    """In process, a folder's code runs here: only folders under tasks/ go without saying."""
-    if runtime.name != "inprocess" or trust:
-        return
-    root = tasks_root(ctx.obj["tasks"]).resolve()
-    for task in tasks:
-        if not task.path.resolve().is_relative_to(root):
-            raise UsageError(
-                f"{task.path} would run its code in this process", hint="harness run --trust, or --runtime bubblewrap"
-            )
+def _confirmed(what: str) -> bool:
+    """Whether a person at a terminal says yes to what a file asks for; nobody does where there is no terminal."""
+    return sys.stdin.isatty() and typer.confirm(f"{what}; send this run's API key there?", err=True)
 
 
 def _again(folder: Path) -> str:

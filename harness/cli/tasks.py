@@ -9,15 +9,22 @@ import typer
 from harness import families
 from harness.cli.console import emit, show_table
 from harness.registry import Task, discover, select, tasks_root
+from harness.trust import Gate, gate
 from worlds.core.manifest import STANDARD_OPTIONS
 
 Names = Annotated[list[str] | None, typer.Argument(help="Ids, globs or families; none means all.")]
+Trust = Annotated[bool, typer.Option("--trust", help="Run code of folders that are not this harness's own in this process.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
 def selected(ctx: typer.Context, names: list[str] | None) -> list[Task]:
     """The tasks a command line names; raises UnknownTask or TaskInvalid."""
     return select(discover(tasks_root(ctx.obj["tasks"])), names or [])
+
+
+def gated(ctx: typer.Context, names: list[str] | None, *, trust: bool) -> Gate:
+    """The tasks a command line names, and what it may do with the code in their folders."""
+    return gate(selected(ctx, names), trust=trust)
 
 
 def list_command(ctx: typer.Context, names: Names = None, json: Json = False) -> None:

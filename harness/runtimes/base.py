@@ -10,6 +10,7 @@ Failures are RuntimeFailure, WorldFailure or VerifierFailure, so that an episode
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -48,6 +49,15 @@ class EpisodeSpec:
     needs_main: bool = False
     note: str = ""
     """What the harness adds to the instruction: a coaching note on a retry."""
+
+    open_turns: bool = False
+    """Whether a game takes its turns from `main`, as under Harbor: one script there holds every seat."""
+
+
+def world_variables(spec: EpisodeSpec, token: str) -> dict[str, str]:
+    """The variables by which a world's process knows which episode it is (worlds.core.serve)."""
+    said = {"SEED": str(spec.seed), "KEY": spec.key, "OPTIONS": json.dumps(dict(spec.overrides)), "HOST_TOKEN": token}
+    return {f"PARLEY_{name}": value for name, value in {**said, **({"OPEN_TURNS": "1"} if spec.open_turns else {})}.items()}
 
 
 @dataclass(frozen=True)
@@ -154,4 +164,15 @@ class Runtime(Protocol):
 
     def abort(self, run_id: str) -> None:
         """Kill everything that belongs to a run, from any thread; used on Ctrl-C."""
+        ...
+
+
+class Sandbox(Runtime, Protocol):
+    """A runtime that keeps code away from this host: `docker` or `bubblewrap`."""
+
+    def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
+        """What a program says on stdout in the prover's room: our packages, no network, no file of this host.
+
+        Raises RuntimeFailure where it fails, says more than `most` bytes, or is killed at `limit_s` real seconds.
+        """
         ...

@@ -1,7 +1,8 @@
 """Which runtime a run uses: the one asked for, or the best that really works here, decided once by running a pod.
 
 Best first: Docker, bubblewrap, in process. `auto` says what it chose and why not the better ones. A runtime that was asked
-for by name and does not work is an error; `auto` never is, because in process always works, unless the agent needs hands.
+for by name and does not work is an error; `auto` never is, because in process always works, unless the agent needs hands or
+the tasks are from elsewhere, which only a sandbox opens.
 """
 
 from __future__ import annotations
@@ -11,18 +12,19 @@ from collections.abc import Callable, Sequence
 from harness.agents.base import Agent
 from harness.errors import HarnessError, RuntimeFailure, UsageError
 from harness.registry import Task
-from harness.runtimes.base import Probe, Runtime
+from harness.runtimes.base import Probe, Runtime, Sandbox
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.inprocess import InProcessRuntime
+from harness.trust import HINT, runs_here
 
 Say = Callable[[str], None]
 
-RUNTIMES: dict[str, Callable[[Say], Runtime]] = {
+SANDBOXES: dict[str, Callable[[Say], Sandbox]] = {
     "docker": lambda say: DockerRuntime(say=say),
     "bubblewrap": lambda say: BubblewrapRuntime(say=say),
-    "inprocess": lambda say: InProcessRuntime(),
 }
+RUNTIMES: dict[str, Callable[[Say], Runtime]] = {**SANDBOXES, "inprocess": lambda say: InProcessRuntime()}
 """Best first."""
 
 
@@ -41,6 +43,22 @@ def choose_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], sa
     return runtime
 
 
+def choose_sandbox(name: str, say: Say) -> Sandbox:
+    """The sandbox of that name, or for `auto` the best that works here; raises UsageError or RuntimeFailure."""
+    if name != "auto":
+        return SANDBOXES[name](say)
+    why: list[str] = []
+    for known, make in SANDBOXES.items():
+        sandbox = make(say)
+        probe = _probed(sandbox)
+        if probe.ok:
+            return sandbox
+        why.append(f"{known}: {probe.why}")
+    raise RuntimeFailure(
+        f"code from elsewhere runs in a sandbox, and none works here: {'; '.join(why)}", hint="harness doctor, or --trust"
+    )
+
+
 def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
     passed_over: list[str] = []
     problem: HarnessError | None = None
@@ -55,6 +73,8 @@ def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
                 say(f"  not {line}")
             return runtime
         passed_over.append(f"{name}: {probe.why}")
+    if any(task.parley is not None and not runs_here(task) for task in tasks):
+        raise UsageError(f"no runtime fits: {'; '.join(passed_over)}", hint="harness doctor, or harness run --trust")
     raise problem or RuntimeFailure(f"no runtime works here: {'; '.join(passed_over)}", hint="harness doctor")
 
 
@@ -74,7 +94,7 @@ def _unfit(runtime: Runtime, tasks: Sequence[Task], agents: Sequence[Agent]) -> 
     """Why a runtime cannot serve these tasks and agents, whatever works here."""
     for task in tasks:
         if why := runtime.refuses(task):
-            return UsageError(why, hint="harness run --runtime docker")
+            return UsageError(why, hint="harness run --runtime docker" if task.parley is None or runs_here(task) else HINT)
         try:
             for agent in agents:
                 agent.needs_main(task, runtime.name)

@@ -1,8 +1,8 @@
 """No sandbox at all: the world's app is called directly, thousands of requests a second.
 
 For oracle and violation proofs, tool-interface agents, seats and training loops. There is no `main`, so no shell. Task code
-is imported into this process, so folders from elsewhere need `--trust`, and nothing here isolates an agent's code: agents
-only ever hand in bytes.
+is imported into this process, so only folders that `harness.trust` lets in are opened, and nothing here isolates an agent's
+code: agents only ever hand in bytes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from harness.errors import RuntimeFailure
 from harness.judging import judge_together
 from harness.registry import Task
 from harness.runtimes.base import CommandResult, EpisodeSpec, Judgement, Pod, Probe
+from harness.trust import require, runs_here
 from worlds.core.loading import open_world
 from worlds.core.referee import HOST_HEADER
 from worlds.core.testing import InProcess
@@ -27,6 +28,7 @@ class InProcessPod:
     has_main = False
 
     def __init__(self, spec: EpisodeSpec) -> None:
+        require(spec.task)
         self._token = secrets.token_hex(16)
         folder = spec.task.world_folder
         world = open_world(folder, seed=spec.seed, key=spec.key, overrides=spec.overrides, host_token=self._token)
@@ -71,9 +73,11 @@ class InProcessRuntime:
         """Nothing to build."""
 
     def refuses(self, task: Task) -> str | None:
-        """A foreign task has no world of ours to call."""
+        """A foreign task has no world of ours to call; code from elsewhere does not run here unasked."""
         if task.parley is None:
             return f"{task.path}/task.toml:1: a foreign Harbor task needs Docker"
+        if not runs_here(task):
+            return f"{task.path} is not one of this harness's own tasks, so its code runs in a sandbox, or here with --trust"
         return None
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:

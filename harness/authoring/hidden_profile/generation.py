@@ -27,6 +27,7 @@ from harness.authoring.hidden_profile.selection import against
 from harness.authoring.new import LONGEST_NAME
 from harness.registry import read_task
 from harness.taskfile import Difficulty
+from harness.trust import admitted
 from oracles.hidden_profile.prover import prove
 from oracles.hidden_profile.wording import recited
 from worlds.core.chance import PUBLISHED_KEY, Chance
@@ -88,7 +89,7 @@ def candidate(order: Order, team: Team, number: int) -> Record:
     if order.track == "formal" and (failed := _unproved(scenario)):
         return _record(number, draft, said, [], failed, scenario)
     with TemporaryDirectory(prefix="parley-candidate-") as folder:
-        task = read_task(write_task(Path(folder), folder_name(scenario), scenario, DIFFICULTY))
+        task = admitted(read_task(write_task(Path(folder), folder_name(scenario), scenario, DIFFICULTY)))
         found, usages = execute(task, scenario.key, team.judge, order.sessions, order.workers)
     return _record(number, draft, said, usages, against(found), scenario, found)
 

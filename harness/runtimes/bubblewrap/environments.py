@@ -35,6 +35,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
     "agent": {f"docker/agent/{name}": f"bin/{name}" for name in ("sleep", "virtual-time", "parley_run.py")},
     "world": {"worlds": "site/worlds"},
     "verifier": {"worlds": "site/worlds", "validators": "site/validators"},
+    "prover": {name: f"site/{name}" for name in ("worlds", "oracles", "validators", "harness")},
 }
 """Which files and folders of this project a room has, and where below /opt/parley."""
 

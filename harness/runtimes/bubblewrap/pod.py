@@ -129,7 +129,7 @@ class BubblewrapPod:
     def _start_rooms(self, nothing: int, said: int) -> None:
         spec, rooms = self._spec, self._environments
         self._start_room("world", world_room(self._folder, rooms.room("world"), spec.task), self._world, nothing, said)
-        env = world_env(spec.seed, spec.key, json.dumps(dict(spec.overrides)), self._token)
+        env = world_env(spec, self._token)
         with self._folder.log("world.log") as log:
             serve = ["python3", "-m", "worlds.core.serve"]
             self._world.start("serve", serve, [nothing, log, log], env, "/srv/world", vital=True)

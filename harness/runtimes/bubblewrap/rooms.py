@@ -1,8 +1,9 @@
-"""The three sandboxes of an episode: what each one sees, who it runs as, and what it may use.
+"""The sandboxes of an episode and of a proof: what each one sees, who it runs as, and what it may use.
 
     world      its packages, the task's environment/api, its log, its clock; joins the pod's network
     main       the agent's packages and shims, the world's clock read-only, sized tmpfs; joins the pod's network
     verifier   its packages, the task's hidden tests, a copy of the log; no network
+    prover     its packages, this project's code; no network, and the task comes as data on stdin
 No room sees another's files or processes, and none sees this project, its environment or a home directory.
 """
 
@@ -11,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.registry import Task
+from harness.runtimes.base import EpisodeSpec, world_variables
 from harness.runtimes.bubblewrap.environments import Room
 from harness.runtimes.bubblewrap.folders import Folder
 from harness.runtimes.bubblewrap.sandbox import CONTROL, INIT_FILE, pid1
 from harness.runtimes.bubblewrap.view import devices, etc, fresh_user, isolated, limits, read_only, system, tmpfs, write_etc
 
-WORLD_MB, MAIN_MB, VERIFIER_MB = 1024, 2048, 1024
+WORLD_MB, MAIN_MB, VERIFIER_MB, PROVER_MB = 1024, 2048, 1024, 2048
 PROCESSES = 256
 PLACE_MB = 256
 """Size of /workspace and of /tmp."""
@@ -68,9 +70,18 @@ def verifier_room(folder: Folder, room: Room, task: Task, control: int) -> list[
     return [*isolated("verifier", network=False), *_finished(view), *_pid1(control, user=user, limits=most)]
 
 
-def world_env(seed: int, key: str, options: str, token: str) -> dict[str, str]:
+def prover_room(folder: Folder, room: Room, control: int) -> list[str]:
+    """The prover's sandbox; this host starts it directly, on a control socket of this number."""
+    user = fresh_user()
+    scratch = ["--perms", "1777", *tmpfs("/tmp", PLACE_MB)]
+    view = [*_base(folder, "prover", room, user), *scratch]
+    most = limits(memory_mb=PROVER_MB, processes=PROCESSES, file_mb=LOG_MB)
+    return [*isolated("prover", network=False), *_finished(view), *_pid1(control, user=user, limits=most)]
+
+
+def world_env(spec: EpisodeSpec, token: str) -> dict[str, str]:
     """The environment that says which episode a world is."""
-    return {**BASE_ENV, "PARLEY_SEED": str(seed), "PARLEY_KEY": key, "PARLEY_OPTIONS": options, "PARLEY_HOST_TOKEN": token}
+    return {**BASE_ENV, **world_variables(spec, token)}
 
 
 def agent_env(more: Mapping[str, str]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from typing import Protocol
 from harness.errors import HarnessError, RuntimeFailure
 from harness.registry import Task
 from harness.runtimes.base import ROOT, EpisodeSpec, Judgement, Pod, Probe, Say
+from harness.runtimes.bubblewrap.confined import Confined
 from harness.runtimes.bubblewrap.environments import Environments
 from harness.runtimes.bubblewrap.folders import sweep_folders
 from harness.runtimes.bubblewrap.judge import Judging
@@ -102,6 +103,15 @@ class BubblewrapRuntime:
                 return judging.run()
         finally:
             judging.close()
+
+    def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
+        """What a program says on stdout in the prover's room, built when it is first needed."""
+        prover = Confined(self.environments.room("prover"))
+        try:
+            with self._killable(run_id, prover):
+                return prover.run(command, stdin, limit_s=limit_s, most=most)
+        finally:
+            prover.close()
 
     def sweep(self) -> list[str]:
         """Remove the folders that dead runs of this host left behind; their processes died with them."""

@@ -90,6 +90,13 @@ class Images:
                 self._bases = {room: self._build_base(room, base, force, say) for room in ROOMS}
             return dict(self._bases)
 
+    def build_prover(self, say: Say = lambda line: None) -> str:
+        """The prover's image, built when it is first needed and where something changed."""
+        with self._locks["prover"]:
+            if not (self._root / "docker").is_dir():
+                return self._existing_base("prover")
+            return self._build_base("prover", self._foundation(say), False, say)
+
     def have_bases(self) -> bool:
         """Whether all base images are there, in whatever version."""
         return all(self.image_id(f"parley/{room}:1") for room in ROOMS)

@@ -20,12 +20,13 @@ from typing import Any
 from harness.errors import HarnessError, RuntimeFailure, VerifierFailure, boundary
 from harness.registry import Task
 from harness.runtimes.base import ROOT, EpisodeSpec, Judgement, Pod, Probe
+from harness.runtimes.docker.confined import confined
 from harness.runtimes.docker.engine import Engine, regular_files
 from harness.runtimes.docker.foreign import ForeignPod, build_images, unsupported
 from harness.runtimes.docker.images import Images
 from harness.runtimes.docker.pod import LOG, VERIFIER, VERIFIER_MB, DockerPod, deadline_s, hardened, labels
 from harness.runtimes.docker.sweep import remove_episode, remove_run, sweep
-from harness.runtimes.owner import OWNER_LABEL, this_owner
+from harness.runtimes.owner import OWNER_LABEL, RUN_LABEL, this_owner
 
 VERDICT_LIMIT = 1 << 20
 _LOG_TAIL = 600
@@ -139,6 +140,14 @@ class DockerRuntime:
             return self._judge(container, spec, log)
         finally:
             self.engine.remove(container)
+
+    def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
+        """What a program says on stdout in the prover's room, whose image is built when it is first needed."""
+        image = self.images.build_prover(say=self._say)
+        marks = {RUN_LABEL: run_id, OWNER_LABEL: this_owner()}
+        if run_id in self._aborted:
+            raise RuntimeFailure(f"run {run_id} was aborted")
+        return confined(self.engine, image, marks, command, stdin, cpus=self._cpus, limit_s=limit_s, most=most)
 
     def sweep(self) -> list[str]:
         """Remove what dead runs of this host left behind, and name it."""

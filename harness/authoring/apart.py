@@ -1,0 +1,139 @@
+"""Proves a task from elsewhere in a sandbox: its folder goes in as data, what comes back is data too, and not believed.
+
+The folder's own code ran beside whoever wrote the answer. So its size is bounded, its shape is checked, its letters are made
+plain, places it names are shown and never opened, and no check in it counts for more than what pods show afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import stat
+import time
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from harness.agents.solutions import violation_names
+from harness.authoring.findings import Place
+from harness.authoring.plays import NOP, SOLVE
+from harness.authoring.prover import MODULE, Carried, Instruction, Job
+from harness.authoring.report import Check, Client, Proved, failed, passed
+from harness.authoring.scope import Scope
+from harness.errors import BoundaryError, RuntimeFailure, TaskInvalid
+from harness.registry import Task, files_of
+from harness.runtimes.base import Sandbox
+
+LIMIT_S = 900.0
+"""Real seconds that one proof may take; ours take up to ten."""
+
+MOST = 16 << 20
+"""Bytes of one answer; ours have up to a hundred thousand."""
+
+
+def proved_apart(sandbox: Sandbox, scope: Scope) -> Proved:
+    """The proof of one task as its sandbox told it; a prover that fails, or says nonsense, is a failed check."""
+    started, task = time.perf_counter(), scope.task
+    files = _carried(task.path)
+    job = Job(what="prove", name=task.task_id, files=files, seeds=tuple(scope.seeds), thorough=scope.thorough)
+    try:
+        proved = Proved.model_validate(plain(_asked(sandbox, job)))
+        if proved.task_id != task.task_id:
+            raise RuntimeFailure(f"the prover told of {proved.task_id!r}")
+    except BoundaryError as error:
+        proved = Proved(task_id=task.task_id, checks=(_broken(task, str(error)),), clients=(), seconds=0.0)
+    except (ValidationError, RecursionError) as error:
+        why = _broken(task, f"the prover's answer is no proof: {type(error).__name__}")
+        proved = Proved(task_id=task.task_id, checks=(why,), clients=(), seconds=0.0)
+    shown = Place(task.path, 1).finding("", "").path
+    checks = [_placed(check, task.task_id, shown) for check in proved.checks]
+    clients = _playable(scope, proved.clients)
+    if all(check.ok for check in checks) and len(clients) != len(_wanted(scope)):
+        at = Place(task.path / "solution" / "violations.py", 1)
+        checks.append(
+            failed("clients", None, at, "the clients that were proved are not those that VIOLATIONS names in its text")
+        )
+    told = (*checks, _caveat(sandbox))
+    return Proved(task_id=task.task_id, checks=told, clients=clients, seconds=time.perf_counter() - started)
+
+
+def instructed_apart(sandbox: Sandbox, folder: Path) -> bytes:
+    """The instruction that a folder's world renders for seed 0 in the sandbox; raises TaskInvalid where it does not."""
+    said = _asked(sandbox, Job(what="instruct", name=folder.name, files=_carried(folder)))
+    try:
+        told = Instruction.model_validate(said)
+    except ValidationError:
+        raise RuntimeFailure("the prover's answer is no instruction") from None
+    if told.error:
+        raise TaskInvalid(f"{folder.parent}/{plain(told.error)}")
+    return told.text.encode(errors="replace")
+
+
+def _asked(sandbox: Sandbox, job: Job) -> Any:
+    """What the prover said, as JSON of no known shape; raises RuntimeFailure where it said none."""
+    run_id = f"prove-{secrets.token_hex(4)}"
+    command, stdin = ["python3", "-m", MODULE], job.model_dump_json().encode()
+    try:
+        said = sandbox.confined(run_id, command, stdin, limit_s=LIMIT_S, most=MOST)
+    except KeyboardInterrupt:
+        sandbox.abort(run_id)
+        raise
+    try:
+        return json.loads(said)
+    except (ValueError, RecursionError) as error:
+        raise RuntimeFailure(f"the prover's answer is not JSON: {type(error).__name__}") from None
+
+
+def _carried(folder: Path) -> tuple[Carried, ...]:
+    return tuple(
+        Carried(
+            path=path.relative_to(folder).as_posix(),
+            executable=bool(path.stat().st_mode & stat.S_IXUSR),
+            content=path.read_bytes(),
+        )
+        for path in files_of(folder)
+    )
+
+
+def plain(value: Any) -> Any:
+    """The same without letters that a terminal would obey, or that turn text around."""
+    if isinstance(value, str):
+        return "".join(c if c in "\n\t" or unicodedata.category(c)[0] != "C" else "\ufffd" for c in value)
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return {plain(key): plain(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def _placed(check: Check, name: str, shown: str) -> Check:
+    """A check whose findings name files of this host's folder instead of the room's copy."""
+    moved = tuple(
+        one.model_copy(
+            update={"path": f"{shown}/{one.path.removeprefix(f'{name}/')}" if one.path.startswith(f"{name}/") else one.path}
+        )
+        for one in check.findings
+    )
+    return check.model_copy(update={"findings": moved})
+
+
+def _wanted(scope: Scope) -> set[tuple[str, int]]:
+    """Every client that a pod can be asked to play, as far as the folder's text shows them."""
+    names = {SOLVE, NOP, *violation_names(scope.task)}
+    return {(name, seed) for name in names for seed in scope.seeds}
+
+
+def _playable(scope: Scope, told: Sequence[Client]) -> tuple[Client, ...]:
+    """Each of them that was told of, once."""
+    by_key = {(client.player, client.seed): client for client in told}
+    return tuple(client for key, client in by_key.items() if key in _wanted(scope))
+
+
+def _broken(task: Task, why: str) -> Check:
+    return failed("prover", None, Place(task.path / "task.toml", 1), why)
+
+
+def _caveat(sandbox: Sandbox) -> Check:
+    detail = f"proved in {sandbox.name}, where the folder's own code ran beside the prover: what pods played is the evidence"
+    return passed("apart", None, detail)

@@ -1,0 +1,96 @@
+"""One gate: a folder's code runs in this process only if the folder is ours, or a person typed `--trust`.
+
+1. A folder is ours if its resolved path lies in the `tasks/` that belongs to the running harness: beside its code in a
+   checkout, or inside its package. How it was found says nothing: not a `tasks/` above, not `--tasks`, not PARLEY_TASKS.
+2. `--trust` admits the tasks of one command. The mark is a field of the `Task`, so it goes with it to other processes, and it
+   is written to no file: nothing that is read can set it.
+3. Commands ask `gate`. Whatever imports code of a folder asks `require` again, so a caller that forgot the gate is refused.
+Everything else of such a folder runs in a sandbox, or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.errors import UsageError
+from harness.registry import Task
+
+_PACKAGE = Path(__file__).resolve().parent
+HINT = "--trust where you have read that code, or --runtime bubblewrap"
+
+
+def own_roots() -> tuple[Path, ...]:
+    """The folders of tasks that belong to this harness, resolved; whether there is anything in them or not."""
+    checkout = [_PACKAGE.parent / "tasks"] if (_PACKAGE.parent / "pyproject.toml").is_file() else []
+    return tuple(root.resolve() for root in (*checkout, _PACKAGE / "tasks"))
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether a folder, with every link on the way to it followed, lies in our own tasks."""
+    real = folder.resolve()
+    return any(real != root and real.is_relative_to(root) for root in own_roots())
+
+
+def runs_here(task: Task) -> bool:
+    """Whether this process may import code of the task's folder."""
+    return task.admitted or is_ours(task.path)
+
+
+def admitted(task: Task) -> Task:
+    """The task of a folder that a person vouches for, or whose every file was just written by us."""
+    return replace(task, admitted=True)
+
+
+def require(task: Task) -> None:
+    """Raise UsageError unless this process may import code of the task's folder."""
+    require_folder(task.path, admitted=task.admitted)
+
+
+def require_folder(folder: Path, *, admitted: bool) -> None:
+    """The same for a folder that may not be a whole task yet."""
+    if not (admitted or is_ours(folder)):
+        raise UsageError(
+            f"{folder} is not one of this harness's own tasks, so its code does not run in this process", hint=HINT
+        )
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The tasks of one command, those that `--trust` admitted marked as such."""
+
+    tasks: tuple[Task, ...]
+
+    @property
+    def outside(self) -> tuple[Task, ...]:
+        """Those with code of ours to speak to that is not to run in this process; foreign Harbor tasks never ask to."""
+        return tuple(task for task in self.tasks if task.parley is not None and not runs_here(task))
+
+    def demand(self, what: str) -> None:
+        """Raise UsageError where `what`, which runs code of the folders in this process, would run code from elsewhere."""
+        for task in self.outside[:1]:
+            raise UsageError(
+                f"{what} runs code in this process, and {task.path} is not one of this harness's own tasks",
+                hint=f"{what} --trust, where you have read that code",
+            )
+
+    def told(self, where: str) -> list[str]:
+        """What a person should know before anything starts: whose code runs where. `where` is a sandboxed runtime."""
+        vouched = [task for task in self.tasks if task.admitted and not is_ours(task.path)]
+        lines = [f"{_named(vouched)} not this harness's own: --trust lets their code run in this process"] if vouched else []
+        if self.outside:
+            lines.append(f"{_named(self.outside)} not this harness's own: their code runs in {where}; --trust runs it here")
+        return lines
+
+
+def gate(tasks: Iterable[Task], *, trust: bool) -> Gate:
+    """What a command line may do with its tasks; `trust` is its flag, and comes from nowhere else."""
+    return Gate(tuple(admitted(task) if trust else task for task in tasks))
+
+
+def _named(tasks: Sequence[Task]) -> str:
+    if len(tasks) == 1:
+        return f"the task in {tasks[0].path} is"
+    return f"{len(tasks)} tasks in {os.path.commonpath([task.path for task in tasks])} are"
