@@ -79,9 +79,9 @@ class Gate:
     def told(self, where: str) -> list[str]:
         """What a person should know before anything starts: whose code runs where. `where` is a sandboxed runtime."""
         vouched = [task for task in self.tasks if task.admitted and not is_ours(task.path)]
-        lines = [f"{_named(vouched)} not this harness's own: --trust lets their code run in this process"] if vouched else []
+        lines = [f"code of {_named(vouched)}, not this harness's own, may run in this process: --trust"] if vouched else []
         if self.outside:
-            lines.append(f"{_named(self.outside)} not this harness's own: their code runs in {where}; --trust runs it here")
+            lines.append(f"code of {_named(self.outside)}, not this harness's own, runs in {where}; --trust runs it here")
         return lines
 
 
@@ -92,5 +92,5 @@ def gate(tasks: Iterable[Task], *, trust: bool) -> Gate:
 
 def _named(tasks: Sequence[Task]) -> str:
     if len(tasks) == 1:
-        return f"the task in {tasks[0].path} is"
-    return f"{len(tasks)} tasks in {os.path.commonpath([task.path for task in tasks])} are"
+        return f"the task in {tasks[0].path}"
+    return f"{len(tasks)} tasks in {os.path.commonpath([task.path.resolve() for task in tasks])}"

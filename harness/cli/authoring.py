@@ -115,7 +115,7 @@ def sync_command(ctx: typer.Context, names: Names = None, trust: Trust = False) 
     changed: list[Path] = []
     for folder in folders:
         if sandbox is not None and folder in outside:
-            say(f"{folder} is not this harness's own: its world runs in {sandbox.name}; --trust runs it here")
+            say(f"the world of {folder}, not this harness's own, runs in {sandbox.name}; --trust runs it here")
             changed += sync(folder, partial(instructed_apart, sandbox))
         else:
             changed += sync(folder, vouched if trust else instructed)

@@ -16,7 +16,7 @@ from harness.runtimes.base import Probe, Runtime, Sandbox
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.trust import HINT, runs_here
+from harness.trust import HINT, Gate, runs_here
 
 Say = Callable[[str], None]
 
@@ -62,10 +62,11 @@ def choose_sandbox(name: str, say: Say) -> Sandbox:
 def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
     passed_over: list[str] = []
     problem: HarnessError | None = None
+    broken = False
     for name, make in RUNTIMES.items():
         runtime = make(say)
         unfit = _unfit(runtime, tasks, agents)
-        problem = problem or unfit
+        problem, broken = problem or unfit, broken or unfit is None
         probe = Probe(False, str(unfit)) if unfit else _probed(runtime)
         if probe.ok:
             say(f"runtime: {name} ({probe.why})")
@@ -73,7 +74,8 @@ def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
                 say(f"  not {line}")
             return runtime
         passed_over.append(f"{name}: {probe.why}")
-    if any(task.parley is not None and not runs_here(task) for task in tasks):
+    if broken and Gate(tuple(tasks)).outside:
+        # the last problem is that the sandboxes do not work, not that in process is none
         raise UsageError(f"no runtime fits: {'; '.join(passed_over)}", hint="harness doctor, or harness run --trust")
     raise problem or RuntimeFailure(f"no runtime works here: {'; '.join(passed_over)}", hint="harness doctor")
 

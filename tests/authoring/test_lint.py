@@ -11,6 +11,7 @@ from harness.authoring.findings import first_difference
 from harness.authoring.lint import lint_task, lint_worlds
 from harness.authoring.sources import SOLUTION, TESTS, Role, lint_source, server_role
 from harness.registry import read_task
+from harness.trust import admitted
 
 Write = Callable[[str], Path]
 
@@ -119,7 +120,7 @@ def test_shared_worlds_are_clean() -> None:
 def test_form_and_texts(folder: Path, name: str, content: bytes, number: int, rule: str) -> None:
     """Files of the wrong form, and texts that tell too much, are found at their line."""
     (folder / name).write_bytes(content)
-    found = {(Path(f.path).relative_to(folder).as_posix(), f.line, f.rule) for f in lint_task(read_task(folder))}
+    found = {(Path(f.path).relative_to(folder).as_posix(), f.line, f.rule) for f in lint_task(admitted(read_task(folder)))}
 
     assert (name, number, rule) in found
 
@@ -128,7 +129,7 @@ def test_script_must_be_executable(folder: Path) -> None:
     """A shell script without its executable bit is a finding."""
     (folder / "tests/test.sh").chmod(0o644)
 
-    assert [finding.rule for finding in lint_task(read_task(folder))] == ["script"]
+    assert [finding.rule for finding in lint_task(admitted(read_task(folder)))] == ["script"]
 
 
 def test_instruction_must_end_with_the_time_note(folder: Path) -> None:
@@ -136,7 +137,7 @@ def test_instruction_must_end_with_the_time_note(folder: Path) -> None:
     with (folder / "instruction.md").open("a") as file:
         file.write("One more thing.\n")
 
-    assert [finding.rule for finding in lint_task(read_task(folder))] == ["time-note"]
+    assert [finding.rule for finding in lint_task(admitted(read_task(folder)))] == ["time-note"]
 
 
 def test_seeds_must_parse(folder: Path) -> None:
@@ -145,7 +146,7 @@ def test_seeds_must_parse(folder: Path) -> None:
     path.write_text(path.read_text().replace('seeds = "0-9"', 'seeds = "some"'))
     number = path.read_text().splitlines().index('seeds = "some"') + 1
 
-    assert [(number, "seeds")] == [(finding.line, finding.rule) for finding in lint_task(read_task(folder))]
+    assert [(number, "seeds")] == [(finding.line, finding.rule) for finding in lint_task(admitted(read_task(folder)))]
 
 
 def test_three_violations_are_the_least(folder: Path) -> None:
@@ -153,7 +154,7 @@ def test_three_violations_are_the_least(folder: Path) -> None:
     path = folder / "solution/violations.py"
     path.write_text('from solve import play\n\nVIOLATIONS = {"a": ("OTHER", play), "b": ("OTHER", play)}\n')
 
-    assert [(finding.line, finding.rule) for finding in lint_task(read_task(folder))] == [(3, "violations")]
+    assert [(finding.line, finding.rule) for finding in lint_task(admitted(read_task(folder)))] == [(3, "violations")]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from harness.authoring.new import new_task
 from harness.authoring.report import Report
-from harness.authoring.sync import drift, sync, task_folders
+from harness.authoring.sync import drift, sync, task_folders, vouched
 from harness.authoring.templates import families
 from harness.errors import TaskInvalid, UnknownTask, UsageError
 from harness.registry import read_task
@@ -77,7 +77,7 @@ def test_sync_is_idempotent(folder: Path) -> None:
     """A second sync changes no byte and no mode, and there is no drift."""
     before = contents(folder)
 
-    assert (sync(folder), drift(folder)) == ([], [])
+    assert (sync(folder, vouched), drift(folder, vouched)) == ([], [])
     assert before == contents(folder)
 
 
@@ -89,7 +89,7 @@ def test_sync_restores_what_was_lost(folder: Path) -> None:
     (folder / "solution/solve.sh").chmod(0o644)
 
     assert {"instruction.md", "environment/api/world.json", "solution/solve.sh"} == {
-        path.relative_to(folder).as_posix() for path in sync(folder)
+        path.relative_to(folder).as_posix() for path in sync(folder, vouched)
     }
     assert before == contents(folder)
 
@@ -100,7 +100,7 @@ def test_sync_follows_the_author(folder: Path) -> None:
     toml.write_text(toml.read_text().replace("steps = 10", "steps = 11"))
     template.write_text("Hello.\n\n" + template.read_text())
 
-    changed = [path.relative_to(folder).as_posix() for path in sync(folder)]
+    changed = [path.relative_to(folder).as_posix() for path in sync(folder, vouched)]
 
     assert changed == ["environment/api/world.json", "instruction.md", "solution/instruction.md"]
     assert (folder / "instruction.md").read_text().startswith("Hello.")
@@ -114,7 +114,7 @@ def test_sync_needs_no_boilerplate(folder: Path) -> None:
     with pytest.raises(TaskInvalid, match=r"lacks instruction\.md"):
         read_task(folder)
 
-    sync(folder)
+    sync(folder, vouched)
 
     assert before == contents(folder)
     assert read_task(folder).task_id == "my-task"
@@ -126,7 +126,7 @@ def test_sync_names_the_line_of_a_broken_world(folder: Path) -> None:
     server.write_text(server.read_text().replace('self.chance("value").hex(32)', "undefined_name"))
 
     with pytest.raises(TaskInvalid, match=r"server\.py:20: NameError: .*undefined_name"):
-        sync(folder)
+        sync(folder, vouched)
 
 
 def test_task_folders_by_name(folder: Path) -> None:

@@ -10,10 +10,11 @@ import pytest
 
 from harness.authoring.proof import verify
 from harness.authoring.report import Report
-from harness.authoring.sync import sync
+from harness.authoring.sync import sync, vouched
 from harness.errors import TaskInvalid
 from harness.registry import read_task
 from harness.runtimes.inprocess import InProcessRuntime
+from harness.trust import admitted
 
 Broken = Callable[[str, str, str], list[tuple[str, int, str]]]
 SERVER, VIOLATIONS = "environment/api/server.py", "solution/violations.py"
@@ -153,7 +154,7 @@ def test_knob_end_out_of_reach(folder: Path, broken: Broken) -> None:
     """A knob whose end makes the task impossible is found in task.toml."""
     path = folder / "task.toml"
     path.write_text(path.read_text().replace("default = 120, min = 10,", "default = 120, min = 1,"))
-    sync(folder)
+    sync(folder, vouched)
     found = broken("task.toml", "", "")
 
     assert ("task.toml", line(folder, "task.toml", "window_seconds"), "knob:window_seconds=1") in found
@@ -194,7 +195,7 @@ def test_solution_that_does_not_load(folder: Path, broken: Broken) -> None:
 
 def test_two_workers_find_the_same(folder: Path) -> None:
     """A second process, with another PYTHONHASHSEED, leaves the same traces and the same report."""
-    tasks = [read_task(folder)]
+    tasks = [admitted(read_task(folder))]
 
     def told(report: Report) -> list[tuple[str, int | None, bool, str]]:
         return [(check.name, check.seed, check.ok, check.detail) for task in report.tasks for check in task.checks]
@@ -212,14 +213,14 @@ def test_order_of_a_set_shows(folder: Path) -> None:
     path = folder / SERVER
     old = '        self.value = self.chance("value").hex(32)'
     path.write_text(path.read_text().replace(old, old + ' + "".join({f"key {n}" for n in range(50)})'))
-    report = verify([read_task(folder)], [0], workers=2)
+    report = verify([admitted(read_task(folder))], [0], workers=2)
 
     assert {"determinism"} == {check.name for check in report.tasks[0].failed}
 
 
 def test_a_runtime_plays_the_same_clients(folder: Path) -> None:
     """Given a runtime, every client plays in it too and must leave the trace that it left in process."""
-    report = verify([read_task(folder)], [0], runtimes=[InProcessRuntime()], workers=1)
+    report = verify([admitted(read_task(folder))], [0], runtimes=[InProcessRuntime()], workers=1)
     names = [check.name for check in report.tasks[0].checks if check.name.startswith("inprocess:")]
 
     assert report.ok
@@ -235,7 +236,7 @@ class Other(InProcessRuntime):
 
 def test_sample_plays_few_clients_on_the_first_seed_in_each_runtime(folder: Path) -> None:
     """Of a task on two seeds each runtime plays oracle, nop and one violation on the first; in process all are played."""
-    report = verify([read_task(folder)], [1, 2], runtimes=[InProcessRuntime(), Other()], sample=True, workers=1)
+    report = verify([admitted(read_task(folder))], [1, 2], runtimes=[InProcessRuntime(), Other()], sample=True, workers=1)
     checks = report.tasks[0].checks
     played = {(name, client): check.seed for check in checks for name, _, client in [check.name.partition(":")]}
     inside = {name: [client for room, client in played if room == name] for name in ("inprocess", "other")}

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from harness.authoring.calendar.calbench import folder_name, imported, read_tasks
 from harness.authoring.new import checked_name
-from harness.authoring.sync import drift
+from harness.authoring.sync import drift, vouched
 from harness.cli.importing import import_command
 from harness.errors import UsageError
 from harness.taskfile import read_taskfile
@@ -251,7 +251,7 @@ def test_command_writes_whole_folders(tmp_path: Path) -> None:
     ours = read_taskfile(folder / "task.toml").metadata.parley
     assert ours is not None
     assert (ours.difficulty, ours.seats) == ("hard", 3)
-    assert drift(folder) == []
+    assert drift(folder, vouched) == []
 
 
 @pytest.mark.parametrize(

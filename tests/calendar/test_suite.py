@@ -19,7 +19,7 @@ from harness.authoring.calendar.difficulty import EASY_FROM, HARD_BELOW, LEVELS,
 from harness.authoring.calendar.folders import OPTIONS, task_toml, write_task
 from harness.authoring.calendar.parameters import parameters
 from harness.authoring.calendar.suite import Made, Tally, canonical, custom, refusal
-from harness.authoring.sync import drift
+from harness.authoring.sync import drift, vouched
 from harness.cli.generate import generate_command
 from harness.errors import TaskInvalid, UsageError
 from harness.taskfile import read_taskfile
@@ -250,7 +250,7 @@ def test_command_writes_folders_that_do_not_drift(tmp_path: Path) -> None:
 
     assert run(*typed) is None
     assert contents(tmp_path) == before
-    assert drift(tmp_path / "calendar" / "small-01") == []
+    assert drift(tmp_path / "calendar" / "small-01", vouched) == []
     assert {path.name for path in (tmp_path / "calendar").iterdir()} == {"small-01", "small-02"}
 
 

@@ -37,7 +37,7 @@ def test_certificate_is_the_tasks_own(presigned: Task, tmp_path: Path) -> None:
         test = "def test_a(certificate, verdict): assert certificate == {'optimum': 1}\n"
         (folder / "tests" / "test_outcome.py").write_text(test, encoding="utf-8")
         (folder / "tests" / "oracle.json").write_text(json.dumps({"optimum": optimum}), encoding="utf-8")
-        cases.append((replace(presigned, path=folder), log))
+        cases.append((replace(presigned, path=folder, admitted=True), log))
     with ThreadPoolExecutor(2) as pool:
         judged = list(pool.map(lambda case: judge_together(*case), cases * 3))
 
@@ -49,7 +49,7 @@ def test_broken_tests_harm_nobody_else(presigned: Task, tmp_path: Path) -> None:
     folder = tmp_path / "broken"
     shutil.copytree(presigned.path, folder)
     (folder / "tests" / "test_outcome.py").unlink()
-    broken, log = replace(presigned, path=folder), play(presigned, "solve", 0).log
+    broken, log = replace(presigned, path=folder, admitted=True), play(presigned, "solve", 0).log
     with ThreadPoolExecutor(2) as pool:
         wrong, right = pool.submit(judge_together, broken, log), pool.submit(judge_together, presigned, log)
 

@@ -28,6 +28,11 @@ def played(folder: Path, task: Task, agent: Agent, retry: Retry | None = None) -
     return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=1, images={}, progress=lambda event: None)
 
 
+def never(what: str) -> bool:
+    """Nobody says yes."""
+    return False
+
+
 @pytest.fixture
 def failed(tmp_path: Path, presigned: Task) -> Path:
     """A run in which every link was decoded on the way."""
@@ -88,7 +93,7 @@ def test_options_and_model_of_the_first_run_are_kept(tmp_path: Path, presigned: 
     retry = Retry("first", "none", {}, plan.identity())
 
     assert retry.options() == ["window_seconds=50"]
-    assert retry.model() == config
+    assert retry.model(config.api_base, never) == config
 
 
 def test_models_of_seats_are_kept(tmp_path: Path, presigned: Task) -> None:
@@ -99,7 +104,7 @@ def test_models_of_seats_are_kept(tmp_path: Path, presigned: Task) -> None:
     plan = folder.read_plan()
 
     assert plan is not None
-    assert Retry("first", "none", {}, plan["identity"]).model() == config
+    assert Retry("first", "none", {}, plan["identity"]).model(None, never) == config
 
 
 def test_every_failure_label_has_a_far_one() -> None:

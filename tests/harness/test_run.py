@@ -23,6 +23,7 @@ from harness.registry import Task, read_task
 from harness.run import Finished, Progress, Started, run_plan, summary
 from harness.runtimes.base import EpisodeSpec, Judgement, Pod
 from harness.runtimes.inprocess import InProcessRuntime
+from harness.trust import admitted
 
 
 @pytest.fixture
@@ -213,7 +214,7 @@ def test_solution_that_exits_is_recorded(
     shutil.copytree(presigned.path, task)
     (task / "solution" / "violations.py").unlink()
     (task / "solution" / "solve.py").write_text(solution, encoding="utf-8")
-    results = played(replace(plan, tasks=[read_task(task)]), folder)
+    results = played(replace(plan, tasks=[admitted(read_task(task))]), folder)
 
     assert [(result.status, result.cause, result.reward) for result in results] == 4 * [("graded", None, 0.0)]
     assert {result.error for result in results} == {error.replace("SOLVE", str(task / "solution" / "solve.py"))}

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from harness.authoring.hidden_profile.folders import write_task
 from harness.authoring.hidden_profile.ledger import FILE
-from harness.authoring.sync import drift
+from harness.authoring.sync import drift, vouched
 from harness.cli.generate import generate_command
 from harness.errors import GateFailed, UsageError
 from harness.registry import discover
@@ -131,7 +131,7 @@ def test_passed_candidates_are_tasks(every_way: Made) -> None:
     origins = [read_scenario(task.world_folder / SCENARIO_FILE).origin for task in tasks]
 
     assert [task.task_id for task in tasks] == ["gen-001-birds-and-mice", "gen-006-birds-and-mice"] == every_way.told["tasks"]
-    assert [drift(task.path) for task in tasks] == [[], []]
+    assert [drift(task.path, vouched) for task in tasks] == [[], []]
     assert [(one["candidate"], one["certified"], one["model"]) for one in origins] == [
         (1, True, "openai/any"), (6, True, "openai/any"),
     ]  # fmt: skip

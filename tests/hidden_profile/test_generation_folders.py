@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.authoring.hidden_profile.folders import OPTIONS, pattern, shape, task_toml, write_task
-from harness.authoring.sync import drift
+from harness.authoring.sync import drift, vouched
 from harness.errors import UsageError
 from harness.registry import read_task
 from tests.hidden_profile.film import ATTIC, DOCUMENT, SCENARIO
@@ -28,7 +28,7 @@ def test_folder_is_whole_and_says_what_it_is(tmp_path: Path) -> None:
     task = read_task(write_task(tmp_path, "one-roll", SCENARIO, "hard"))
     parley = task.parley
 
-    assert drift(task.path) == []
+    assert drift(task.path, vouched) == []
     assert parley is not None
     assert (parley.family, parley.category, parley.pattern, parley.difficulty) == (
         "hidden-profile", "none", "Grade A, 2+2", "hard",
@@ -75,7 +75,7 @@ def test_same_scenario_may_be_written_again(tmp_path: Path) -> None:
     write_task(tmp_path, "one-roll", SCENARIO, "easy")
     edited = changed(title="Another title")
 
-    assert drift(folder) == []
+    assert drift(folder, vouched) == []
     with pytest.raises(UsageError, match="earlier edition"):
         write_task(tmp_path, "one-roll", edited, "easy")
     assert "Another title" in (write_task(tmp_path, "one-roll", edited, "easy", replace=True) / "task.toml").read_text()

@@ -20,6 +20,7 @@ from harness.errors import ProviderFailure
 from harness.registry import Task, read_task
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Fault, Reply, Script
+from harness.trust import admitted
 from tests.hidden_profile.film import ATTIC, BEACH, SCENARIO
 from tests.hidden_profile.scripted_writers import vote
 
@@ -31,15 +32,16 @@ from pathlib import Path
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.authoring.hidden_profile.gate import execute
 from harness.registry import read_task
+from harness.trust import admitted
 
-execute(read_task(Path(sys.argv[1])), "x", ModelClient(ModelSettings("openai/judge", sys.argv[2], "k")), 2, workers=2)
+execute(admitted(read_task(Path(sys.argv[1]))), "x", ModelClient(ModelSettings("openai/judge", sys.argv[2], "k")), 2, workers=2)
 """
 
 
 @pytest.fixture
 def task(tmp_path: Path) -> Task:
     """A certified scenario as a task."""
-    return read_task(write_task(tmp_path / "hidden-profile", "one-roll", SCENARIO, "easy"))
+    return admitted(read_task(write_task(tmp_path / "hidden-profile", "one-roll", SCENARIO, "easy")))
 
 
 def by_what_it_holds(messages: Sequence[dict[str, Any]]) -> str:

@@ -12,10 +12,11 @@ from typer.testing import CliRunner
 
 from harness.authoring.hidden_profile.hiddenbench import MODES, SEALED, flags, folder_name, read_tasks
 from harness.authoring.new import checked_name
-from harness.authoring.sync import drift
+from harness.authoring.sync import drift, vouched
 from harness.cli.importing import import_command
 from harness.errors import UsageError
 from harness.registry import Task, discover
+from harness.trust import admitted
 from tests.hidden_profile.delivered import delivered
 from worlds.hidden_profile.rules.ballot import option_of
 
@@ -55,7 +56,7 @@ def tasks(tmp_path: Path) -> Sequence[Task]:
     """Two imported tasks."""
     file = written(tmp_path, entry(), entry(id=1, name="other", rationale="", correct_answer="Nobody"))
     assert run(file, "--out", tmp_path / "in" / "hidden-profile")[1] is None
-    return discover(tmp_path / "in")
+    return [admitted(task) for task in discover(tmp_path / "in")]
 
 
 def test_entry_becomes_a_scenario(tmp_path: Path) -> None:
@@ -156,7 +157,7 @@ def test_folder_names_can_be_carried(name: str) -> None:
 def test_folders_are_whole(tasks: Sequence[Task]) -> None:
     """Every file that sync would write is there, and the pattern claims no grade."""
     assert [task.task_id for task in tasks] == ["hb-01-other", "hb-04-who-took-the-zither"]
-    assert [drift(task.path) for task in tasks] == [[], []]
+    assert [drift(task.path, vouched) for task in tasks] == [[], []]
     assert [task.parley.pattern for task in tasks if task.parley] == ["imported", "imported"]
 
 

@@ -31,6 +31,7 @@ from harness.report.setups import Setup
 from harness.report.table import Table
 from harness.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
+from harness.trust import admitted
 from tests.hidden_profile.film import SCENARIO, WEDDING, changed
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
@@ -51,7 +52,7 @@ def tasks(tmp_path_factory: pytest.TempPathFactory) -> list[Task]:
     """Two tasks: grade A, and grade B."""
     root = tmp_path_factory.mktemp("tasks")
     other = changed("s2", weights={WEDDING: -3}).model_copy(update={"id": "film_b"})
-    return [read_task(write_task(root, name, one, "easy")) for name, one in (("film", SCENARIO), ("film-b", other))]
+    return [admitted(read_task(write_task(root, name, one, "easy"))) for name, one in (("film", SCENARIO), ("film-b", other))]
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import pytest
 from harness.authoring.hidden_profile.folders import write_task
 from harness.authoring.hidden_profile.hiddenbench import Imported, read_tasks, seal
 from harness.registry import Task, read_task
+from harness.trust import admitted
 from tests.hidden_profile.delivered import delivered
 from worlds.hidden_profile.ballot import read_vote
 
@@ -46,7 +47,7 @@ def imported(sample: Path) -> list[Imported]:
 def folders(imported: list[Imported], tmp_path_factory: pytest.TempPathFactory) -> list[Task]:
     """Their folders."""
     root = tmp_path_factory.mktemp("imported") / "hidden-profile"
-    tasks = [read_task(write_task(root, one.name, one.scenario, "medium")) for one in imported]
+    tasks = [admitted(read_task(write_task(root, one.name, one.scenario, "medium"))) for one in imported]
     assert seal(root, imported) is not None
     return tasks
 

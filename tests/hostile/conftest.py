@@ -33,6 +33,7 @@ from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.engine import Engine
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.inprocess import InProcessRuntime
+from harness.trust import admitted
 from harness.runtimes.owner import RUN_LABEL
 from worlds.core.events import read_log
 
@@ -176,7 +177,7 @@ def tasks_root(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
 @pytest.fixture(scope="module")
 def task(tasks_root: Path, runtime: Runtime) -> Task:
     """The copy, ready to run."""
-    made = read_task(tasks_root / "contract/presigned-url-download")
+    made = admitted(read_task(tasks_root / "contract/presigned-url-download"))
     runtime.prepare([made])
     return made
 

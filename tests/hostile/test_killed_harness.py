@@ -27,6 +27,7 @@ from harness.registry import Task, read_task
 from harness.runtimes.base import EpisodeSpec, Runtime
 from harness.runtimes.bubblewrap.folders import folders_root
 from harness.runtimes.inprocess import InProcessRuntime
+from harness.trust import admitted
 from harness.runtimes.owner import OWNER_LABEL
 from worlds.core.events import read_log
 from worlds.core.wire import request
@@ -309,7 +310,7 @@ def test_a_live_run_survives_everybody_elses_end(runtime: Runtime, traces: Any, 
         0.0,
         "WRONG_VALUE",
     )
-    assert result["trace_hash"] == alone(read_task(Path(first.arguments[1]) / "contract" / result["task_id"]), 0)
+    assert result["trace_hash"] == alone(admitted(read_task(Path(first.arguments[1]) / "contract" / result["task_id"])), 0)
 
 
 def test_next_run_sweeps_what_a_killed_one_left(runtime: Runtime, traces: Any, start: Start) -> None:

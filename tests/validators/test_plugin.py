@@ -44,7 +44,7 @@ def judge(presigned: Task, logs: dict[str, bytes], tmp_path: Path) -> Judge:
     def judged(source: str) -> dict[str, Any]:
         (tmp_path / "tests").mkdir()
         (tmp_path / "tests" / "test_outcome.py").write_text(source, encoding="utf-8")
-        (made,) = judge_in_process(replace(presigned, path=tmp_path), [logs["solve"]])
+        (made,) = judge_in_process(replace(presigned, path=tmp_path, admitted=True), [logs["solve"]])
         return {**json.loads(made.verdict), "written": json.loads(made.reward)}
 
     return judged

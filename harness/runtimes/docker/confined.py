@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import time
 from collections.abc import Mapping, Sequence
 
 from harness.errors import RuntimeFailure
@@ -12,6 +13,7 @@ from harness.runtimes.docker.pod import hardened
 
 PROVER = "1003:1003"
 PROVER_MB = 2048
+_SETTLE_TRIES, _SETTLE_PAUSE_S = 20, 0.05
 
 
 def confined(
@@ -48,6 +50,15 @@ def _said(running: Exec, stdin: bytes, limit_s: float, most: int) -> bytes:
         said += chunk
         if len(said) > most:
             raise RuntimeFailure(f"the prover said more than {most} bytes")
-    if code := running.code():
+    if (code := _code(running)) != 0:
         raise RuntimeFailure(f"the prover ended with {code}: {running.frames.stderr[-600:].decode('utf-8', 'replace').strip()}")
     return bytes(said)
+
+
+def _code(running: Exec) -> int | None:
+    """Its exit code, which the engine knows a moment after its last word; None where it closed its output and runs on."""
+    for _ in range(_SETTLE_TRIES):
+        if (code := running.exit_code()) is not None:
+            return code
+        time.sleep(_SETTLE_PAUSE_S)
+    return None
