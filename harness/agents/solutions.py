@@ -115,6 +115,7 @@ class SolutionAgent:
         report.trajectory = scripted_trajectory(self.name, pod.instruction, failed or f"played {self.player}")
 
     def _by_call(self, task: Task, pod: Pod) -> str | None:
+        require(task)
         # turns are the host's to play: whoever holds one seat must not be able to answer for another
         call = pod.call_as_host if task.is_seated else pod.call
         with client(self._transport(call) if self._transport else call) as api:

@@ -33,8 +33,8 @@ from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.engine import Engine
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.trust import admitted
 from harness.runtimes.owner import RUN_LABEL
+from harness.trust import admitted
 from worlds.core.events import read_log
 
 MARK = f"hostile-{secrets.token_hex(3)}"

@@ -27,8 +27,8 @@ from harness.registry import Task, read_task
 from harness.runtimes.base import EpisodeSpec, Runtime
 from harness.runtimes.bubblewrap.folders import folders_root
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.trust import admitted
 from harness.runtimes.owner import OWNER_LABEL
+from harness.trust import admitted
 from worlds.core.events import read_log
 from worlds.core.wire import request
 
