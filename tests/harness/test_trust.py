@@ -153,7 +153,9 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
     ],
     ids=lambda words: " ".join(words),
 )
-def test_commands_that_would_run_it_here_refuse(harness: Command, outside: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_commands_that_would_run_it_here_refuse(
+    harness: Command, outside: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
     """Exit 2 before anything starts, with the reason and a flag to type; `--trust` is that flag."""
     named = [{"FOLDER": str(outside / NAME), "TASKS": str(outside)}.get(word, word) for word in words]
     more = [] if "verify" in words else ["--out", str(tmp_path / "run")]
