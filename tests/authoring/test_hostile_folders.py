@@ -1,13 +1,12 @@
 """A folder from elsewhere whose every file attacks the host when it is imported: no command lets it out of its sandbox.
 
-Each of its files tries, as soon as it runs, to write a marker into a folder of this host, and to tell a port of this host what it
-found in the environment. `--trust` shows that every one of them would succeed.
+Each of its files tries, as soon as it runs, to write a marker into a folder of this host, and to tell a port of this host what
+it found in the environment. `--trust` shows that every one of them would succeed.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -175,4 +174,4 @@ def test_no_attack_leaves_its_sandbox(harness: Command, host: Host, tmp_path: Pa
     assert synced.returncode == 0, synced.stderr
     assert "not this harness's own, runs in" in synced.stderr
     assert SECRET not in played.stdout + proved.stdout
-    assert os.listdir(host.marks) == []
+    assert list(host.marks.iterdir()) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import harness.trust as trust
+from harness import trust
 from harness.agents.base import Budget, Report
 from harness.agents.solutions import SolutionAgent, players
 from harness.authoring.lint import lint_task
@@ -151,7 +150,7 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
         ("run", "FOLDER", "--mitigate", "backoff", "--agent", "violation:decoded_link"),
         ("verify", "FOLDER", "--mutations"),
     ],
-    ids=lambda words: " ".join(words),
+    ids=" ".join,
 )
 def test_commands_that_would_run_it_here_refuse(
     harness: Command, outside: Path, tmp_path: Path, words: tuple[str, ...]
@@ -207,4 +206,4 @@ def test_sync_writes_through_no_link(other: Task, tmp_path: Path) -> None:
             sync(victim)
 
     assert target.read_text() == "precious"
-    assert sorted(os.listdir(tmp_path)) == ["precious", "solution-play.py", "tasks", "tests"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["precious", "solution-play.py", "tasks", "tests"]
