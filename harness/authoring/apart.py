@@ -20,12 +20,12 @@ from pydantic import ValidationError
 from harness.agents.solutions import violation_names
 from harness.authoring.findings import Place
 from harness.authoring.plays import NOP, SOLVE
-from harness.authoring.prover import MODULE, Carried, Instruction, Job
-from harness.authoring.report import Check, Client, Proved, failed, passed
+from harness.authoring.prover import MODULE, Carried, Instruction, ProverJob
+from harness.authoring.report import Check, Proved, ProvedClient, failed, passed
 from harness.authoring.scope import Scope
 from harness.errors import BoundaryError, RuntimeFailure, TaskInvalid
 from harness.registry import Task, files_of
-from harness.runtimes.base import Sandbox
+from harness.runtimes.base import SandboxedRuntime
 
 LIMIT_S = 900.0
 """Real seconds that one proof may take; ours take up to ten."""
@@ -34,11 +34,11 @@ MOST = 16 << 20
 """Bytes of one answer; ours have up to a hundred thousand."""
 
 
-def proved_apart(sandbox: Sandbox, scope: Scope) -> Proved:
+def proved_apart(sandbox: SandboxedRuntime, scope: Scope) -> Proved:
     """The proof of one task as its sandbox told it; a prover that fails, or says nonsense, is a failed check."""
     started, task = time.perf_counter(), scope.task
     files = _carried(task.path)
-    job = Job(what="prove", name=task.task_id, files=files, seeds=tuple(scope.seeds), thorough=scope.thorough)
+    job = ProverJob(what="prove", name=task.task_id, files=files, seeds=tuple(scope.seeds), thorough=scope.thorough)
     try:
         proved = Proved.model_validate(plain(_asked(sandbox, job)))
         if proved.task_id != task.task_id:
@@ -60,9 +60,9 @@ def proved_apart(sandbox: Sandbox, scope: Scope) -> Proved:
     return Proved(task_id=task.task_id, checks=told, clients=clients, seconds=time.perf_counter() - started)
 
 
-def instructed_apart(sandbox: Sandbox, folder: Path) -> bytes:
+def instructed_apart(sandbox: SandboxedRuntime, folder: Path) -> bytes:
     """The instruction that a folder's world renders for seed 0 in the sandbox; raises TaskInvalid where it does not."""
-    said = _asked(sandbox, Job(what="instruct", name=folder.name, files=_carried(folder)))
+    said = _asked(sandbox, ProverJob(what="instruct", name=folder.name, files=_carried(folder)))
     try:
         told = Instruction.model_validate(said)
     except ValidationError:
@@ -72,7 +72,7 @@ def instructed_apart(sandbox: Sandbox, folder: Path) -> bytes:
     return told.text.encode(errors="replace")
 
 
-def _asked(sandbox: Sandbox, job: Job) -> Any:
+def _asked(sandbox: SandboxedRuntime, job: ProverJob) -> Any:
     """What the prover said, as JSON of no known shape; raises RuntimeFailure where it said none."""
     run_id = f"prove-{secrets.token_hex(4)}"
     command, stdin = ["python3", "-m", MODULE], job.model_dump_json().encode()
@@ -124,7 +124,7 @@ def _wanted(scope: Scope) -> set[tuple[str, int]]:
     return {(name, seed) for name in names for seed in scope.seeds}
 
 
-def _playable(scope: Scope, told: Sequence[Client]) -> tuple[Client, ...]:
+def _playable(scope: Scope, told: Sequence[ProvedClient]) -> tuple[ProvedClient, ...]:
     """Each of them that was told of, once."""
     by_key = {(client.player, client.seed): client for client in told}
     return tuple(client for key, client in by_key.items() if key in _wanted(scope))
@@ -134,6 +134,6 @@ def _broken(task: Task, why: str) -> Check:
     return failed("prover", None, Place(task.path / "task.toml", 1), why)
 
 
-def _caveat(sandbox: Sandbox) -> Check:
+def _caveat(sandbox: SandboxedRuntime) -> Check:
     detail = f"proved in {sandbox.name}, where the folder's own code ran beside the prover: what pods played is the evidence"
     return passed("apart", None, detail)

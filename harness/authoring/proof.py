@@ -27,9 +27,10 @@ from harness.authoring.report import Proved, Report, TaskProof, failed, proof
 from harness.authoring.sandboxed import Expected, prove_in
 from harness.authoring.scope import Scope, seeds_of, spread
 from harness.authoring.workers import Crew, Job
+from harness.errors import UsageError
 from harness.registry import Task
-from harness.runtimes.base import Runtime, Sandbox
-from harness.trust import require, runs_here
+from harness.runtimes.base import Runtime, SandboxedRuntime
+from harness.trust import HINT, runs_here
 
 Progress = Callable[[TaskProof], None]
 
@@ -39,7 +40,7 @@ def verify(
     seeds: Sequence[int] | None = None,
     *,
     runtimes: Sequence[Runtime] = (),
-    sandbox: Sandbox | None = None,
+    sandbox: SandboxedRuntime | None = None,
     workers: int = 2,
     thorough: bool = False,
     sample: bool = False,
@@ -54,21 +55,31 @@ def verify(
     """
     started = time.perf_counter()
     # A sandbox mounts a task by its path, whatever the working directory.
-    absolute = [replace(task, path=task.path.resolve()) for task in tasks]
+    absolute = [replace(task, path=task.path.absolute()) for task in tasks]
     chosen = spread(absolute) if sample else {task.task_id for task in absolute}
     scopes = [Scope(task, seeds_of(task, seeds), thorough, sample, task.task_id in chosen) for task in absolute]
-    here = [scope for scope in scopes if scope.task.parley is None or runs_here(scope.task)]
     shared = tuple(lint_worlds())
     proofs: dict[str, TaskProof] = {}
-    for scope, proved in _in_process(here, workers):
-        proofs[scope.task.task_id] = _finished(scope, proved, runtimes, workers)
-        progress(proofs[scope.task.task_id])
-    for scope in (scope for scope in scopes if scope not in here):
-        proofs[scope.task.task_id] = _apart(scope, sandbox, runtimes, workers)
-        progress(proofs[scope.task.task_id])
+    for proved in _proofs(scopes, sandbox, runtimes, workers):
+        proofs[proved.task_id] = proved
+        progress(proved)
     ok = not shared and all(proved.ok for proved in proofs.values())
     ordered = tuple(proofs[task.task_id] for task in tasks)
     return Report(ok=ok, seconds=round(time.perf_counter() - started, 3), tasks=ordered, shared=shared)
+
+
+def _proofs(
+    scopes: Sequence[Scope], sandbox: SandboxedRuntime | None, runtimes: Sequence[Runtime], workers: int
+) -> Iterator[TaskProof]:
+    """The proof of each task as soon as it is finished; those that run here come first."""
+    outside = [scope for scope in scopes if scope.task.parley is not None and not runs_here(scope.task)]
+    if outside and sandbox is None:
+        path = outside[0].task.path
+        raise UsageError(f"{path} is not one of this harness's own tasks, and no sandbox was given to prove it in", hint=HINT)
+    for scope, proved in _in_process([scope for scope in scopes if scope not in outside], workers):
+        yield _finished(scope, proved, runtimes, workers)
+    if sandbox is not None:
+        yield from (_apart(scope, sandbox, runtimes, workers) for scope in outside)
 
 
 def _in_process(scopes: Sequence[Scope], workers: int) -> Iterator[tuple[Scope, Proved]]:
@@ -97,15 +108,10 @@ def _places(scopes: Sequence[Scope], workers: int) -> list[int]:
     return places
 
 
-def _apart(scope: Scope, sandbox: Sandbox | None, runtimes: Sequence[Runtime], workers: int) -> TaskProof:
+def _apart(scope: Scope, sandbox: SandboxedRuntime, runtimes: Sequence[Runtime], workers: int) -> TaskProof:
     """A task from elsewhere: proved in the sandbox, and played in pods whatever was asked for."""
-    if sandbox is None:
-        require(scope.task)
-        raise AssertionError(f"{scope.task.path} may run here, so nobody had to ask for a sandbox")
-    proved = proved_apart(sandbox, scope)
-    if runtimes:
-        return _finished(replace(scope, sandboxed=True), proved, runtimes, workers)
-    return _finished(replace(scope, sample=True, sandboxed=True), proved, [sandbox], workers)
+    scope = replace(scope, sandboxed=True) if runtimes else replace(scope, sandboxed=True, sample=True)
+    return _finished(scope, proved_apart(sandbox, scope), runtimes or [sandbox], workers)
 
 
 def _finished(scope: Scope, proved: Proved, runtimes: Sequence[Runtime], workers: int) -> TaskProof:

@@ -1,8 +1,8 @@
 """The prover's room: `python3 -m harness.authoring.prover` takes a task folder as data on stdin and proves it here.
 
 It runs inside a sandbox without network and without any file of a host, so here the folder's code may be imported.
-1. stdin is one `Job`; stdout is its answer as JSON, a `Proved` or an `Instruction`. The folder's code gets neither: while it
-   runs, file 0 is /dev/null and file 1 is what file 2 is.
+1. stdin is one `ProverJob`; stdout is its answer as JSON, a `Proved` or an `Instruction`. The folder's code gets neither:
+   while it runs, file 0 is /dev/null and file 1 is what file 2 is.
 2. The proof is what `harness verify` does, in two processes. The folder's code runs beside it and can make it say anything:
    who reads the answer believes none of it before pods have played the same clients.
 """
@@ -39,7 +39,7 @@ class Carried(BaseModel):
     content: bytes
 
 
-class Job(BaseModel):
+class ProverJob(BaseModel):
     """What to do with which folder."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
@@ -58,7 +58,7 @@ class Instruction(Record):
     error: str = ""
 
 
-def answer(job: Job, root: Path) -> str:
+def answer(job: ProverJob, root: Path) -> str:
     """Do one job with a copy of the folder below `root`; its answer as JSON."""
     folder = _unpacked(job, root)
     # places in findings are told from where one is, so from here they begin with the folder's name
@@ -71,14 +71,14 @@ def answer(job: Job, root: Path) -> str:
         return Instruction(error=str(error).replace(f"{root}/", "")).model_dump_json()
 
 
-def _proved(job: Job, folder: Path) -> str:
+def _proved(job: ProverJob, folder: Path) -> str:
     scope = Scope(admitted(read_task(folder)), job.seeds, job.thorough)
     with Crew(2) as crew:
         done = dict(crew.run([(0, "proved", prove, (scope,)), (1, "replayed", replay, (scope,))]))
     return settled(scope, done["proved"], done["replayed"]).model_dump_json()
 
 
-def _unpacked(job: Job, root: Path) -> Path:
+def _unpacked(job: ProverJob, root: Path) -> Path:
     folder = root / job.name
     folder.mkdir()
     for file in job.files:
@@ -91,7 +91,7 @@ def _unpacked(job: Job, root: Path) -> Path:
 
 def main() -> None:
     """One job."""
-    job = Job.model_validate_json(sys.stdin.buffer.read())
+    job = ProverJob.model_validate_json(sys.stdin.buffer.read())
     said = os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -17,7 +17,7 @@ from harness.authoring.families import claims
 from harness.authoring.findings import Place, placed
 from harness.authoring.lint import lint_task
 from harness.authoring.plays import NOP, SOLVE, Play, judge, play
-from harness.authoring.report import Check, Client, Proved, failed, listed, passed
+from harness.authoring.report import Check, Proved, ProvedClient, failed, listed, passed
 from harness.authoring.scope import Scope
 from harness.authoring.sync import blamed, drift, instructed
 from harness.errors import VerifierFailure
@@ -75,7 +75,7 @@ def settled(scope: Scope, claimed: Claimed, replayed: Traces) -> Proved:
     """Both halves together: every check, and what each client earned and left."""
     found = (*claimed.checks, *_determinism(scope, claimed.traces, replayed))
     labels = {NOP: "OTHER", **{n: label for n, (label, _) in players(scope.task).items()}} if claimed.traces else {}
-    clients = (Client(player=p, seed=s, label=labels[p], trace_hash=trace) for (p, s), trace in claimed.traces.items())
+    clients = (ProvedClient(player=p, seed=s, label=labels[p], trace_hash=trace) for (p, s), trace in claimed.traces.items())
     return Proved(task_id=scope.task.task_id, checks=found, clients=tuple(clients), seconds=claimed.seconds)
 
 

@@ -28,7 +28,7 @@ class Check(Record):
     findings: tuple[Finding, ...] = ()
 
 
-class Client(Record):
+class ProvedClient(Record):
     """What one client left on one seed, and the label that its folder says it must earn."""
 
     player: str
@@ -42,7 +42,7 @@ class Proved(Record):
 
     task_id: str
     checks: tuple[Check, ...]
-    clients: tuple[Client, ...]
+    clients: tuple[ProvedClient, ...]
     seconds: float
 
 

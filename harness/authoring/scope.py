@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.agents.solutions import players
 from harness.authoring.plays import NOP, SOLVE
-from harness.authoring.report import Client
+from harness.authoring.report import ProvedClient
 from harness.errors import UsageError
 from harness.plan import parse_seeds
 from harness.registry import Task
@@ -35,7 +35,7 @@ class Scope:
         """Of the seeds, those that a sandbox plays."""
         return self.seeds[:1] if self.sample else self.seeds
 
-    def in_sandbox(self, clients: Sequence[Client]) -> list[Client]:
+    def in_sandbox(self, clients: Sequence[ProvedClient]) -> list[ProvedClient]:
         """Of the clients that were proved, those that a sandbox plays as well."""
         if not self.sample:
             return list(clients)

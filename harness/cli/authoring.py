@@ -24,7 +24,7 @@ from harness.cli.tasks import Json, Names, Trust, gated
 from harness.errors import TaskInvalid
 from harness.plan import parse_seeds
 from harness.registry import Task, tasks_root
-from harness.runtimes.base import Runtime, Sandbox
+from harness.runtimes.base import Runtime, SandboxedRuntime
 from harness.runtimes.choose import SANDBOXES, choose_runtime, choose_sandbox
 from harness.trust import is_ours
 
@@ -124,7 +124,7 @@ def sync_command(ctx: typer.Context, names: Names = None, trust: Trust = False) 
     say(f"{len(changed)} files changed")
 
 
-def _sandbox(names: str) -> Sandbox:
+def _sandbox(names: str) -> SandboxedRuntime:
     """Where tasks from elsewhere are proved: in the first of the sandboxes that were asked for, else the best there is."""
     return choose_sandbox(next((name for name in names.split(",") if name in SANDBOXES), "auto"), say)
 

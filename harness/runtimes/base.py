@@ -167,7 +167,7 @@ class Runtime(Protocol):
         ...
 
 
-class Sandbox(Runtime, Protocol):
+class SandboxedRuntime(Runtime, Protocol):
     """A runtime that keeps code away from this host: `docker` or `bubblewrap`."""
 
     def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:

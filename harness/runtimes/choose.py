@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from harness.agents.base import Agent
 from harness.errors import HarnessError, RuntimeFailure, UsageError
 from harness.registry import Task
-from harness.runtimes.base import Probe, Runtime, Sandbox
+from harness.runtimes.base import Probe, Runtime, SandboxedRuntime
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.inprocess import InProcessRuntime
@@ -20,7 +20,7 @@ from harness.trust import HINT, Gate, runs_here
 
 Say = Callable[[str], None]
 
-SANDBOXES: dict[str, Callable[[Say], Sandbox]] = {
+SANDBOXES: dict[str, Callable[[Say], SandboxedRuntime]] = {
     "docker": lambda say: DockerRuntime(say=say),
     "bubblewrap": lambda say: BubblewrapRuntime(say=say),
 }
@@ -43,7 +43,7 @@ def choose_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], sa
     return runtime
 
 
-def choose_sandbox(name: str, say: Say) -> Sandbox:
+def choose_sandbox(name: str, say: Say) -> SandboxedRuntime:
     """The sandbox of that name, or for `auto` the best that works here; raises UsageError or RuntimeFailure."""
     if name != "auto":
         return SANDBOXES[name](say)

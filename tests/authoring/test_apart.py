@@ -23,7 +23,7 @@ from harness.plan import Plan
 from harness.records import RunFolder
 from harness.registry import Task, read_task
 from harness.run import run_plan
-from harness.runtimes.base import Sandbox
+from harness.runtimes.base import SandboxedRuntime
 from harness.runtimes.choose import SANDBOXES
 from harness.trust import admitted
 
@@ -111,7 +111,7 @@ def test_an_instruction_that_is_none(tmp_path: Path) -> None:
 
 def test_without_a_sandbox_nothing_is_proved(tmp_path: Path) -> None:
     """A caller that brings no sandbox is refused, not served here."""
-    with pytest.raises(UsageError, match="does not run in this process"):
+    with pytest.raises(UsageError, match="no sandbox was given"):
         verify([outside(tmp_path)], [0], workers=1)
 
 
@@ -119,7 +119,7 @@ def test_without_a_sandbox_nothing_is_proved(tmp_path: Path) -> None:
     scope="module",
     params=[pytest.param("docker", marks=pytest.mark.docker), pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)],
 )
-def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+def sandbox(request: pytest.FixtureRequest) -> Iterator[SandboxedRuntime]:
     """Both real ones."""
     made = SANDBOXES[request.param](lambda line: None)
     made.set_up()
@@ -132,7 +132,7 @@ def names(proof: TaskProof) -> set[str]:
     return {check.name.partition(":")[0] for check in proof.checks}
 
 
-def test_a_good_folder_holds(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_good_folder_holds(sandbox: SandboxedRuntime, tmp_path: Path) -> None:
     """Proved apart, a copy of a task of ours has every check it has here, and then oracle, nop and a violation in pods."""
     task = outside(tmp_path)
     here = verify([admitted(task)], [0, 1], workers=1).tasks[0]
@@ -145,7 +145,7 @@ def test_a_good_folder_holds(sandbox: Sandbox, tmp_path: Path) -> None:
     assert sorted(name.split(":")[1] for name in in_pods) == ["nop", "oracle", "violation"]
 
 
-def test_a_folder_that_lies_about_itself_is_found_in_pods(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_folder_that_lies_about_itself_is_found_in_pods(sandbox: SandboxedRuntime, tmp_path: Path) -> None:
     """A server that behaves as it should beside the prover, and otherwise in its own room, leaves another trace there."""
     task = outside(tmp_path)
     server = task.world_folder / "server.py"
@@ -162,7 +162,7 @@ def test_a_folder_that_lies_about_itself_is_found_in_pods(sandbox: Sandbox, tmp_
     assert any(name.startswith(f"{sandbox.name}:") for name in failed)
 
 
-def test_what_the_folder_prints_is_no_answer(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_what_the_folder_prints_is_no_answer(sandbox: SandboxedRuntime, tmp_path: Path) -> None:
     """Its files have neither the prover's input nor its output."""
     task = outside(tmp_path)
     for relative in ("solution/solve.py", "tests/test_outcome.py", "environment/api/server.py"):
@@ -176,19 +176,19 @@ def test_what_the_folder_prints_is_no_answer(sandbox: Sandbox, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("code", "why"),
+    ("code", "limit_s", "why"),
     [
-        ("while True:\n    pass\n", "killed"),
-        ("import os\nos._exit(7)\n", "ended with 7"),
-        ("raise ValueError('x' * 4_000_000)\n", "than 1048576 bytes"),
+        ("while True:\n    pass\n", 8.0, "killed"),
+        ("import os\nos._exit(7)\n", 600.0, "ended with 7"),
+        ("raise ValueError('x' * 4_000_000)\n", 600.0, "than 1048576 bytes"),
     ],
     ids=["for ever", "exits", "floods"],
 )
 def test_a_prover_that_does_not_answer(
-    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, why: str
+    sandbox: SandboxedRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, limit_s: float, why: str
 ) -> None:
     """It is killed at its limit, or its answer is none; the folder fails, and the command goes on."""
-    monkeypatch.setattr(apart, "LIMIT_S", 8.0)
+    monkeypatch.setattr(apart, "LIMIT_S", limit_s)
     monkeypatch.setattr(apart, "MOST", 1 << 20)
     task = outside(tmp_path)
     (task.path / "solution" / "solve.py").write_text(code, encoding="utf-8")
@@ -200,7 +200,7 @@ def test_a_prover_that_does_not_answer(
     assert proved.clients == ()
 
 
-def test_sync_renders_in_the_sandbox(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_sync_renders_in_the_sandbox(sandbox: SandboxedRuntime, tmp_path: Path) -> None:
     """The same bytes as here: nothing is left to write in a copy of ours, and what was lost comes back."""
     task = outside(tmp_path)
     (task.path / "instruction.md").unlink()
@@ -214,7 +214,7 @@ def test_sync_renders_in_the_sandbox(sandbox: Sandbox, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_game_played_from_main_leaves_the_trace_it_leaves_here(sandbox: Sandbox, tmp_path: Path, name: str) -> None:
+def test_a_game_played_from_main_leaves_the_trace_it_leaves_here(sandbox: SandboxedRuntime, tmp_path: Path, name: str) -> None:
     """Oracle and a violation hold every seat from `main` where their code may not run here: same trace, same verdict."""
     task = outside(tmp_path, name)
     wrong = violation_names(task)[0]
