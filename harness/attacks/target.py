@@ -11,13 +11,13 @@ from __future__ import annotations
 import itertools
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from harness.agents.base import Agent, Budget, Report
 from harness.agents.scripted import NopAgent
-from harness.agents.solutions import SolutionAgent
+from harness.agents.solutions import SolutionAgent, holds_seats
 from harness.attacks.host import Host
 from harness.episode import Outcome, run_episode
 from harness.errors import RuntimeFailure
@@ -137,7 +137,8 @@ class Target:
         return EpisodeSpec(self.run_id, f"{task.task_id}-{next(self._numbers)}", task, seed, needs_main=hands)
 
     def _episode(self, agent: Agent, seed: int, task: Task) -> Outcome:
-        spec = self.spec(seed, task, hands=agent.needs_main(task, self.runtime.name))
+        open_turns = holds_seats(agent, task, self.runtime.name)
+        spec = replace(self.spec(seed, task, hands=agent.needs_main(task, self.runtime.name)), open_turns=open_turns)
         key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
         return run_episode(spec, key, self.runtime, agent, Budget(wall_s=WALL_S))
 

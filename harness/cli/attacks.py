@@ -11,6 +11,7 @@ from harness.cli.console import emit, say, show_table
 from harness.errors import RuntimeFailure, TaskInvalid
 from harness.registry import Task
 from harness.runtimes.choose import choose_runtime
+from harness.trust import Gate
 
 _SHOWN = 40
 
@@ -18,6 +19,8 @@ _SHOWN = 40
 def attack_tasks(tasks: Sequence[Task], runtime: str, *, workers: int, json: bool) -> None:
     """Attack every task; raises TaskInvalid where an attack succeeds, RuntimeFailure where one cannot be made."""
     chosen = choose_runtime(runtime, tasks, [SolutionAgent()], say)
+    for line in Gate(tuple(tasks)).told(chosen.name):
+        say(line)
     chosen.sweep()
     siege = besiege(tasks, chosen, workers=workers, progress=_tell)
     if json:
