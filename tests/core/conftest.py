@@ -56,11 +56,12 @@ def _no_number(answers: Sequence[Answer]) -> str | None:
 
 @pytest.fixture
 def auction(tmp_path: Path) -> Sit:
-    """What opens the game, with a host's token or without one."""
+    """What opens the game, with a host's token or without one, its turns open to anybody or not."""
     (tmp_path / "instruction.md.j2").write_text("Bid.\n", encoding="utf-8")
     manifest = Manifest(task_id="auction", family="contract", budgets=Budgets(steps=9, virtual_seconds=100))
 
-    def opened(host_token: str | None = "host") -> InProcess:
-        return InProcess(AuctionWorld(Setup(manifest, host_token=host_token, folder=tmp_path), EventLog()))
+    def opened(host_token: str | None = "host", *, open_turns: bool = False) -> InProcess:
+        setup = Setup(manifest, host_token=host_token, folder=tmp_path, open_turns=open_turns)
+        return InProcess(AuctionWorld(setup, EventLog()))
 
     return opened

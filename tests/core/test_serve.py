@@ -185,7 +185,16 @@ def test_the_environment_says_which_episode(presigned: Task, tmp_path: Path) -> 
         world.knob("window_seconds"),
     )
     assert "PARLEY_HOST_TOKEN" not in environ
+    assert not world.setup.open_turns
     assert world.log.dump() == (tmp_path / "events.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(("said", "opened"), [("1", True), ("0", False), ("", False)])
+def test_turns_are_opened_by_the_environment(presigned: Task, tmp_path: Path, said: str, opened: bool) -> None:
+    """Only the one word opens them."""
+    world = open_from_environment(presigned.world_folder, {"PARLEY_STATE": str(tmp_path), "PARLEY_OPEN_TURNS": said})
+
+    assert world.setup.open_turns is opened
 
 
 @pytest.mark.parametrize("seed", ["-1", "1.5", "x", "\u00b2"])

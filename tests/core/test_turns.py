@@ -194,6 +194,19 @@ def test_without_a_host_everybody_may_play(auction: Sit) -> None:
     assert turns(world, {}) == ["2-0-1"]
 
 
+def test_open_turns_are_anybodys_and_a_forfeit_is_the_hosts(auction: Sit) -> None:
+    """Where the host opens them, one script holds every seat; the rest of what is the host's stays the host's."""
+    world = auction(open_turns=True)
+    for seat in range(3):
+        post(world, f"1-{seat}-1", "1", {})
+
+    assert turns(world, {}) == ["2-0-1"]
+    assert world(request("POST", "/turns/2-0-1?no_reply=timeout")).status == 400
+    assert world(request("GET", "/instruction")).status == 404
+    assert world(request("POST", "/stop", body='{"cause": "tokens"}')).status == 404
+    assert turns(world) == ["2-0-1"]
+
+
 def test_stop_keeps_what_was_answered(auction: Sit) -> None:
     """A game that is stopped logs the answers that waited for others, then the stop; nothing is open any more."""
     world = auction()
