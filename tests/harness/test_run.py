@@ -23,6 +23,7 @@ from harness.registry import Task, read_task
 from harness.run import Finished, Progress, Started, run_plan, summary
 from harness.runtimes.base import EpisodeSpec, Judgement, Pod
 from harness.runtimes.inprocess import InProcessRuntime
+from worlds.core.errors import WireError
 
 
 @pytest.fixture
