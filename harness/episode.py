@@ -3,7 +3,8 @@
 1. Whatever is raised is attributed to the boundary it crossed. Failures of provider, runtime and verifier, and a
    cancellation, leave the episode ungraded; a world that died under an agent is graded 0, because otherwise killing the world
    would be a way not to be counted.
-2. A client that raises, or exits, is the agent's own affair: its log is judged like any other.
+2. What is raised while an agent plays and crossed none of these boundaries is the agent's own failure: a client that gave up,
+   or something an agent wrote that broke whoever read it. Its log is judged like any other.
 3. The record is complete also for an episode that failed: log, trajectory and agent.log are kept as far as they got.
 """
 
@@ -26,7 +27,7 @@ from harness.runtimes.base import EpisodeSpec, Judgement, Pod, Runtime
 from harness.runtimes.inprocess import InProcessRuntime
 from validators.verdict import Verdict
 from worlds.core.chance import key_digest
-from worlds.core.errors import ManifestError
+from worlds.core.errors import ManifestError, ParleyError, WireError
 from worlds.core.errors import WorldError as WorldBroken
 
 GRADED_CAUSES = frozenset({None, "agent", "world"})
@@ -92,7 +93,9 @@ def run_in_process(
     for one, (spec, _) in zip(played, episodes, strict=True):
         with one.phase("total"):
             _guarded(one, lambda one=one, spec=spec: _acted(spec, runtime, agent, budget, one))
-    finished = [(one, spec) for one, (spec, _) in zip(played, episodes, strict=True) if one.opened and one.cause is None]
+    finished = [
+        (one, spec) for one, (spec, _) in zip(played, episodes, strict=True) if one.opened and one.cause in {None, "agent"}
+    ]
     started = time.perf_counter()
     judged = judge_all([(spec.task, one.log) for one, spec in finished])
     share = (time.perf_counter() - started) / max(1, len(finished))
@@ -128,11 +131,26 @@ def _acted(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, pl
 
 def _act(spec: EpisodeSpec, pod: Pod, agent: Agent, budget: Budget, played: _Play) -> None:
     try:
-        with played.phase("agent"):
+        with played.phase("agent"), _own_failure(played):
             agent.play(spec.task, spec.seed, _seen(pod, spec), budget, played.report)
     finally:
         with played.phase("finish"):
             played.log = pod.finish()
+
+
+@contextmanager
+def _own_failure(played: _Play) -> Iterator[None]:
+    """The one boundary around what agents make: what is raised here, and is nobody else's, is the agent's failure."""
+    try:
+        yield
+    except WireError as failure:
+        _blame(played, "agent", f"not sent: {failure}")
+    except (ParleyError, OSError, MemoryError):
+        # attributed by whoever raised it; the system's own word is about this machine, not about what an agent wrote
+        raise
+    except (Exception, SystemExit) as failure:  # noqa: BLE001 - otherwise writing something odd would be a way not to be counted
+        _blame(played, "agent", f"{type(failure).__name__}: {failure}")
+        played.report.log.append(traceback.format_exc())
 
 
 def _play(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, played: _Play) -> None:
@@ -170,13 +188,18 @@ def _guarded(played: _Play, act: Any) -> None:
 def _blame(played: _Play, cause: Cause, error: str) -> None:
     if played.cause is None:
         # what an exception says may hold half a character, and a record cannot
-        played.cause, played.error = cause, error.encode(errors="replace").decode()
+        played.cause, played.error = cause, _writable(error)
+
+
+def _writable(text: str) -> str:
+    return text.encode(errors="replace").decode()
 
 
 def _outcome(spec: EpisodeSpec, key: Key, runtime: Runtime, played: _Play, images: dict[str, str]) -> Outcome:
     verdict, reward = _verdict(played)
     if verdict is not None and verdict.failure_detail.get("reason") == "fault":
         _blame(played, "world", "a rule of the world failed")
+    trajectory = _trajectory(spec.run_id, key, played)
     graded = played.graded
     report, usage = played.report, played.report.usage
     seconds = {name: round(value, 4) for name, value in played.seconds.items()}
@@ -184,14 +207,15 @@ def _outcome(spec: EpisodeSpec, key: Key, runtime: Runtime, played: _Play, image
         run=spec.run_id, task_id=key.task_id, family=key.family, seed=key.seed, attempt=key.attempt,
         category=spec.task.parley.category if spec.task.parley else None,
         agent=report.agent, model=report.model, interface=report.interface, runtime=runtime.name,
-        status="graded" if graded else "ungraded", cause=played.cause, error=played.error or report.failed,
+        status="graded" if graded else "ungraded", cause=played.cause,
+        error=played.error or (report.failed and _writable(report.failed)),
         reward=reward if graded else None, options=dict(spec.overrides), key_digest=key_digest(spec.key),
         stopped_by=report.stopped_by, tool_calls=report.tool_calls, tokens=_tokens(usage), cost_usd=usage.cost_usd,
         price=_price(usage), parameters={"requested": report.requested, "effective": report.effective},
         prompt_digest=report.prompt_digest, timings=Timings(**seconds), images=images,
         **(_graded_fields(verdict, reward) if graded else {}),
     )  # fmt: skip
-    return Outcome(result, _files(result, played))
+    return Outcome(result, _files(played) | trajectory)
 
 
 def _verdict(played: _Play) -> tuple[Verdict | None, float]:
@@ -200,12 +224,14 @@ def _verdict(played: _Play) -> tuple[Verdict | None, float]:
         return None, 0.0
     try:
         reward = json.loads(played.judgement.reward)
-        if not isinstance(reward, dict) or set(reward) != {"reward"} or not 0 <= float(reward["reward"]) <= 1:
-            raise ValueError("reward.json must hold exactly one key, reward, in 0..1")
+        if not isinstance(reward, dict) or set(reward) != {"reward"} or type(reward["reward"]) not in {int, float}:
+            raise ValueError("reward.json must hold exactly one key, reward, and that a number")
+        if not 0 <= reward["reward"] <= 1:
+            raise ValueError("the reward must lie in 0..1")
         verdict = Verdict.model_validate_json(played.judgement.verdict) if played.judgement.verdict else None
         if verdict is not None and verdict.reward != reward["reward"]:
             raise ValueError("reward.json and verdict.json differ")
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         _blame(played, VerifierFailure.cause, str(error).splitlines()[0])
         return None, 0.0
     return verdict, float(reward["reward"])
@@ -245,7 +271,7 @@ def _price(usage: Usage) -> Any:
     return "estimated" if usage.estimated else "exact"
 
 
-def _files(result: Result, played: _Play) -> dict[str, bytes]:
+def _files(played: _Play) -> dict[str, bytes]:
     files = {"events.jsonl": played.log, "agent.log": "\n".join(played.report.log).encode(errors="replace")}
     if played.judgement is not None:
         files |= {
@@ -253,9 +279,17 @@ def _files(result: Result, played: _Play) -> dict[str, bytes]:
             "verdict.json": played.judgement.verdict,
             "verifier.log": played.judgement.log,
         }
-    if played.report.trajectory is not None:
-        episode = f"{result.run}/{result.key.name}"
-        trajectory = {**played.report.trajectory, "session_id": result.run, "trajectory_id": episode}
-        written = json.dumps(trajectory, indent=2, ensure_ascii=False)
-        files["trajectory.json"] = written.encode(errors="replace") + b"\n"
     return files
+
+
+def _trajectory(run: str, key: Key, played: _Play) -> dict[str, bytes]:
+    """trajectory.json; one that cannot be written down is its agent's failure, and the episode goes without."""
+    if played.report.trajectory is None:
+        return {}
+    trajectory = {**played.report.trajectory, "session_id": run, "trajectory_id": f"{run}/{key.name}"}
+    try:
+        written = json.dumps(trajectory, indent=2, ensure_ascii=False, allow_nan=False)
+    except (ValueError, TypeError, RecursionError) as error:
+        _blame(played, "agent", f"its trajectory cannot be written: {error}")
+        return {}
+    return {"trajectory.json": written.encode(errors="replace") + b"\n"}

@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import VerifierFailure
-from harness.registry import Task, files_of
+from harness.registry import Task, contents_of
 from harness.runtimes.base import Judgement
 from harness.trust import require
 
@@ -86,8 +86,8 @@ def _batches(waiting: Sequence[_Waiting]) -> Iterator[list[_Waiting]]:
     """Those whose hidden tests are the same files, together."""
     groups: dict[tuple[tuple[str, bytes], ...], list[_Waiting]] = {}
     for one in waiting:
-        tests = [path for path in files_of(one.task.path / "tests") if path.name != "oracle.json"]
-        groups.setdefault(tuple((path.name, path.read_bytes()) for path in tests), []).append(one)
+        tests = contents_of(one.task.path, "tests").items()
+        groups.setdefault(tuple((name, file.data) for name, file in tests if name != "oracle.json"), []).append(one)
     yield from groups.values()
 
 

@@ -10,8 +10,12 @@ runs/<run-id>/
         trajectory.json                             what the agent did, ATIF-v1.8
         agent.log verifier.log
 
-An episode folder is filled under a temporary name and renamed. A graded one is never written again; an ungraded one that is
-tried again is kept under `attempts/` beside it. One process plays a run at a time: it holds a lock on the run's folder.
+1. An episode folder is filled under a temporary name and renamed. A graded one is never written again; an ungraded one that is
+   tried again is kept under `attempts/` beside it. One process plays a run at a time: it holds a lock on the run's folder.
+2. Nothing of a run can be written by anybody but its owner, whatever the umask says.
+3. Every name that becomes a path is matched against a pattern, and an episode's folder lies below episodes/ also where links
+   have been put in its way: a result that came from elsewhere leads nowhere else.
+4. What the system refuses about a path is a wrong flag; a disk that is full is the machine's trouble. What is finished stays.
 """
 
 from __future__ import annotations
@@ -23,11 +27,21 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from harness.contents import read_file
 from harness.errors import Cause, UsageError
+from harness.writing import make_folder, write_file, writing
+
+LONGEST_RECORD = 64 << 20
+"""Bytes of a result.json or run.json that are read."""
+
+TaskId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,127}$")]
+Family = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$")]
+Number = Annotated[int, Field(ge=0, lt=1 << 53)]
+"""What an episode's path is made of."""
 
 
 class Record(BaseModel):
@@ -39,10 +53,10 @@ class Record(BaseModel):
 class Key(Record):
     """Which episode of a run."""
 
-    task_id: str
-    family: str
-    seed: int
-    attempt: int
+    task_id: TaskId
+    family: Family
+    seed: Number
+    attempt: Number
 
     @property
     def name(self) -> str:
@@ -92,11 +106,11 @@ class Result(Record):
     """One episode: what was played, what it was worth, and what it cost."""
 
     run: str
-    task_id: str
-    family: str
+    task_id: TaskId
+    family: Family
     category: str | None = None
-    seed: int
-    attempt: int
+    seed: Number
+    attempt: Number
     agent: str
     model: str | None = None
     interface: str | None = None
@@ -156,7 +170,7 @@ class RunFolder:
     def held(self) -> Iterator[None]:
         """This folder for one process alone, until the context or the process ends; raises UsageError where it is taken."""
         with writing(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path)
             door = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             _lock(door, self.path)
@@ -164,21 +178,37 @@ class RunFolder:
         finally:
             os.close(door)
 
+    @property
+    def is_planned(self) -> bool:
+        """Whether a run was begun here; raises UsageError for a path that no run can have."""
+        with writing(self.path):
+            return (self.path / "run.json").exists()
+
     def episode(self, key: Key) -> Path:
-        """The folder of one episode."""
-        return self.path / "episodes" / key.name
+        """The folder of one episode; raises UsageError where a link on the way would lead out of episodes/."""
+        final = self.path / "episodes" / key.name
+        with writing(self.path):
+            real = Path(os.path.realpath(final))
+        if not real.is_relative_to(os.path.realpath(self.path) + "/episodes"):
+            raise UsageError(f"{final} leads out of {self.path}/episodes", hint="remove the link, or choose another --out")
+        return final
 
     def finished(self, key: Key) -> Result | None:
         """The result of a finished episode; None when it has none, or none that can be read."""
         try:
-            return Result.model_validate_json((self.episode(key) / "result.json").read_bytes())
+            return Result.model_validate_json(self._read(f"episodes/{key.name}/result.json"))
         except (OSError, ValueError):
             return None
 
     def results(self) -> Iterator[Result]:
-        """Every finished episode, by path."""
+        """Every finished episode, by path; raises UsageError naming the file that is no result."""
         for path in sorted(self.path.glob("episodes/*/*/s*-a*/result.json")):
-            yield Result.model_validate_json(path.read_bytes())
+            try:
+                yield Result.model_validate_json(self._read(path.relative_to(self.path).as_posix()))
+            except (OSError, ValidationError) as error:
+                what = first_problem(error) if isinstance(error, ValidationError) else error.strerror
+                hint = f"the run's command again, with --resume {self.path}"
+                raise UsageError(f"{path} is no result of this version: {what}", hint=hint) from None
 
     def write(self, key: Key, files: Mapping[str, bytes]) -> Path:
         """Write an episode's folder at once; an earlier ungraded one moves to attempts/, a graded one raises UsageError."""
@@ -189,13 +219,17 @@ class RunFolder:
                 hint=f"the same command with --resume {self.path}",
             )
         partial = final.with_name(f".{final.name}.{os.getpid()}.partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        for name, content in files.items():
-            (partial / name).write_bytes(content)
-        if final.exists():
-            self._keep(final)
-        partial.rename(final)
+        with writing(final):
+            shutil.rmtree(partial, ignore_errors=True)
+            try:
+                make_folder(partial)
+                for name, content in files.items():
+                    write_file(partial / name, content)
+                if final.exists():
+                    self._keep(final)
+                partial.rename(final)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
         return final
 
     def write_plan(self, plan: Mapping[str, Any]) -> None:
@@ -203,11 +237,18 @@ class RunFolder:
         self._replace("run.json", json.dumps(plan, indent=2, sort_keys=True, default=str).encode() + b"\n")
 
     def read_plan(self) -> dict[str, Any] | None:
-        """The frozen plan, or None."""
+        """The frozen plan, or None where there is none; raises UsageError for a file that is no plan."""
         try:
-            plan: dict[str, Any] = json.loads((self.path / "run.json").read_bytes())
-        except (OSError, ValueError):
+            plan = json.loads(self._read("run.json"))
+        except FileNotFoundError:
             return None
+        except (OSError, ValueError, RecursionError) as error:
+            what = error.strerror if isinstance(error, OSError) else error
+            raise UsageError(f"{self.path}/run.json is no plan: {what}", hint="harness run --out NEW_FOLDER") from None
+        if not isinstance(plan, dict):
+            raise UsageError(
+                f"{self.path}/run.json is no plan, but a {type(plan).__name__}", hint="harness run --out NEW_FOLDER"
+            )
         return plan
 
     def write_rewards(self, results: list[Result]) -> None:
@@ -227,26 +268,33 @@ class RunFolder:
                 beside.unlink(missing_ok=True)
                 yield beside
 
+    def _read(self, name: str) -> bytes:
+        """A file of this run, through no link, of a bounded size."""
+        return read_file(self.path.resolve(), name, LONGEST_RECORD).data
+
     def _keep(self, final: Path) -> None:
         attempts = final.parent / "attempts"
-        attempts.mkdir(exist_ok=True)
+        if attempts.is_symlink():
+            raise UsageError(f"{attempts} is a link, and earlier attempts are kept here", hint=f"rm {attempts}")
+        make_folder(attempts)
         number = sum(1 for old in attempts.iterdir() if old.name.startswith(f"{final.name}."))
         final.rename(attempts / f"{final.name}.{number}")
 
     def _replace(self, name: str, content: bytes) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
         beside = self.path / f".{name}.{os.getpid()}"
-        beside.write_bytes(content)
-        os.replace(beside, self.path / name)
+        with writing(self.path / name):
+            make_folder(self.path)
+            try:
+                write_file(beside, content)
+                os.replace(beside, self.path / name)
+            finally:
+                beside.unlink(missing_ok=True)
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """What the system refuses about a path that a flag named is a wrong flag: raises UsageError."""
-    try:
-        yield
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}", hint="the same command with another path") from None
+def first_problem(error: ValidationError) -> str:
+    """Which field of a record is wrong, and how."""
+    first = error.errors()[0]
+    return ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
 
 
 def _lock(door: int, path: Path) -> None:

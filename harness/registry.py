@@ -3,7 +3,9 @@
 A folder is a task where it holds task.toml. Nothing is listed anywhere: drop a folder in and it is there.
 1. `discover` reads them all; a folder under tasks/ that has files but no task.toml is an error, not a gap.
 2. A task's id is its folder's name, and must equal the name in its task.toml; ids are unique over all families.
-3. A folder without [metadata.parley] is a foreign Harbor task: it runs under Docker, with what Harbor promises.
+3. A folder holds plain files and folders alone, within bounds (`harness.contents`): a link, a FIFO or a device in it, or in the
+   way to it, is refused by its path, and nothing of it was read.
+4. A folder without [metadata.parley] is a foreign Harbor task: it runs under Docker, with what Harbor promises.
 """
 
 from __future__ import annotations
@@ -12,11 +14,14 @@ import difflib
 import fnmatch
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from harness.contents import IGNORED, Content, NotPlain, names_in, read_file, read_folder
 from harness.errors import TaskInvalid, UnknownTask, UsageError
 from harness.taskfile import Parley, TaskFile, read_taskfile
 
@@ -24,7 +29,9 @@ FOREIGN = "foreign"
 """The family of a task that has no [metadata.parley]."""
 
 REQUIRED = ("instruction.md", "environment", "tests/test.sh")
-_IGNORED = {"__pycache__", ".DS_Store", ".pytest_cache"}
+
+_TASK_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,127}")
+"""A task's id becomes a folder of every run and a part of its images' names."""
 
 
 @dataclass(frozen=True)
@@ -68,26 +75,43 @@ class Task:
 
 
 def folder_digest(folder: Path) -> str:
-    """SHA-256 over the sorted relative paths and contents of a folder's files."""
+    """SHA-256 over the sorted relative paths and contents of a folder's files; raises TaskInvalid for one that is not plain."""
     total = hashlib.sha256()
-    for path in files_of(folder):
-        relative = path.relative_to(folder).as_posix().encode()
-        content = path.read_bytes()
-        total.update(b"%d:%s%d:" % (len(relative), relative, len(content)) + content)
+    with _plain():
+        for name in names_in(folder):
+            relative, content = name.encode(), read_file(folder, name).data
+            total.update(b"%d:%s%d:" % (len(relative), relative, len(content)) + content)
     return total.hexdigest()
 
 
 def files_of(folder: Path) -> list[Path]:
-    """A folder's files, sorted by relative path, caches left out."""
-    found = (p for p in folder.rglob("*") if p.is_file() and not _IGNORED.intersection(p.relative_to(folder).parts))
-    return sorted(found, key=lambda p: p.relative_to(folder).as_posix())
+    """A folder's files, sorted by relative path, caches left out; raises TaskInvalid for one that is not plain."""
+    with _plain():
+        return [folder / name for name in names_in(folder)]
+
+
+def contents_of(folder: Path, part: str = "") -> Mapping[str, Content]:
+    """The files below `folder/part` by their sorted paths there; raises TaskInvalid where anything on the way is not plain."""
+    with _plain():
+        return read_folder(folder, part)
+
+
+@contextmanager
+def _plain() -> Iterator[None]:
+    """A folder that cannot be read as plain files, or at all, is an invalid task."""
+    try:
+        yield
+    except NotPlain as error:
+        raise TaskInvalid(f"{error.filename}:1: {error.strerror}") from None
+    except OSError as error:
+        raise TaskInvalid(f"{error.filename}:1: cannot be read: {error.strerror}") from None
 
 
 def tasks_root(explicit: Path | None = None) -> Path:
     """Where tasks live: the flag, PARLEY_TASKS, the nearest tasks/ upwards, or the checkout this code runs from."""
     if explicit is not None or os.environ.get("PARLEY_TASKS"):
         root = explicit or Path(os.environ["PARLEY_TASKS"])
-        if not root.is_dir():
+        if not os.path.isdir(root):  # noqa: PTH112 - a path too long for any system is none, where Path.is_dir raises
             raise UsageError(f"{root} is not a folder of tasks")
         return root.resolve()
     here = Path.cwd()
@@ -100,7 +124,12 @@ def tasks_root(explicit: Path | None = None) -> Path:
 def read_task(folder: Path) -> Task:
     """Read one task folder; raises TaskInvalid with `path:line: what`."""
     toml = folder / "task.toml"
+    if not _TASK_ID.fullmatch(folder.name):
+        raise TaskInvalid(
+            f"{toml}:1: a task's folder is named by letters, digits and _ . + -, at most 128, not {folder.name!r}"
+        )
     file = read_taskfile(toml)
+    files_of(folder)
     for name in REQUIRED:
         if not (folder / name).exists():
             raise TaskInvalid(f"{toml}:1: the folder lacks {name}", hint=f"harness sync {folder.name}")
@@ -111,7 +140,8 @@ def read_task(folder: Path) -> Task:
 
 def discover(root: Path) -> list[Task]:
     """Every task under `root`, by family folder then name; raises TaskInvalid for the first broken folder."""
-    tasks = [read_task(folder) for folder in _folders(root)]
+    with _plain():
+        tasks = [read_task(folder) for folder in _folders(root)]
     seen: dict[str, Path] = {}
     for task in tasks:
         if task.task_id in seen:
@@ -124,14 +154,23 @@ def _folders(root: Path) -> Iterator[Path]:
     if (root / "task.toml").exists():
         yield root
         return
-    for family in sorted(p for p in root.iterdir() if p.is_dir() and p.name not in _IGNORED):
+    for family in _inner(root):
         if (family / "task.toml").exists():
             yield family
             continue
-        for folder in sorted(p for p in family.iterdir() if p.is_dir() and p.name not in _IGNORED):
+        for folder in _inner(family):
             if not (folder / "task.toml").exists() and not files_of(folder):
                 continue
             yield folder
+
+
+def _inner(folder: Path) -> list[Path]:
+    """The folders in a folder, sorted; raises TaskInvalid for a link to one."""
+    inner = sorted(p for p in folder.iterdir() if p.name not in IGNORED and p.is_dir())
+    for path in inner:
+        if path.is_symlink():
+            raise TaskInvalid(f"{path}:1: is a link to {str(path.readlink())!r}, and no link is followed")
+    return inner
 
 
 def select(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
@@ -145,7 +184,7 @@ def select(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
     chosen: dict[str, Task] = {}
     for name in names:
         matches = [t for t in tasks if name in (t.task_id, t.family) or fnmatch.fnmatchcase(t.task_id, name)]
-        if not matches and (Path(name) / "task.toml").exists():
+        if not matches and _is_task(Path(name)):
             path = Path(name).resolve()
             matches = [known.get(path) or read_task(path)]
         if not matches:
@@ -155,6 +194,14 @@ def select(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
                 raise UsageError(f"{task.task_id} is named twice: {chosen[task.task_id].path} and {task.path}")
     order = {task.task_id: place for place, task in enumerate(tasks)}
     return sorted(chosen.values(), key=lambda task: order.get(task.task_id, len(order)))
+
+
+def _is_task(path: Path) -> bool:
+    """Whether a path leads to a task's folder; one that no system has does not."""
+    try:
+        return (path / "task.toml").exists()
+    except OSError:
+        return False
 
 
 def _unknown(name: str, tasks: Sequence[Task]) -> UnknownTask:

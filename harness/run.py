@@ -22,7 +22,7 @@ from typing import Any
 from harness.agents.solutions import holds_seats
 from harness.bulk import Bulk, Episode, chunk_size, processes, serves
 from harness.episode import Outcome, record, run_episode
-from harness.errors import Cancelled, UsageError
+from harness.errors import Cancelled, HarnessError, UsageError
 from harness.plan import Plan, differing
 from harness.records import Hint, Key, Result, RunFolder, as_recorded
 from harness.runtimes.base import EpisodeSpec, Runtime
@@ -69,10 +69,17 @@ def _finished(
     try:
         for result in _played(plan, runtime, folder, pending, workers, images, progress):
             results[result.key] = result
-    finally:
-        ordered = [results[key] for key in plan.keys if key in results]
-        folder.write_rewards(ordered)
-    return ordered
+    except BaseException:
+        # what ended the run is what has to be said, also where the disk is full
+        with suppress(HarnessError):
+            folder.write_rewards(_in_order(plan, results))
+        raise
+    folder.write_rewards(_in_order(plan, results))
+    return _in_order(plan, results)
+
+
+def _in_order(plan: Plan, results: Mapping[Key, Result]) -> list[Result]:
+    return [results[key] for key in plan.keys if key in results]
 
 
 def open_folder(plan: Plan, folder: RunFolder, runtime: str, images: Mapping[str, str]) -> None:

@@ -13,11 +13,15 @@ from typing import Any, Literal
 import tomli
 from pydantic import Field, ValidationError, model_validator
 
+from harness.contents import NotPlain, read_file
 from harness.errors import TaskInvalid
 from worlds.core.manifest import Budgets, Knob, Manifest, Option, Strict
 
 SCHEMA_VERSION = "1.4"
 """The Harbor schema our folders are written in."""
+
+LONGEST_TOML, DEEPEST_TOML = 256 << 10, 32
+"""Bytes of a task.toml, and levels of its tables and lists: far more than a task needs."""
 
 Difficulty = Literal["easy", "medium", "hard", "very_hard", "extreme"]
 
@@ -168,14 +172,12 @@ class TaskFile(Strict):
 def read_taskfile(path: Path) -> TaskFile:
     """Read and check one task.toml; raises TaskInvalid with `path:line: what`."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path.parent, path.name, LONGEST_TOML).data.decode("utf-8")
+    except NotPlain as error:
+        raise TaskInvalid(f"{error.filename}:1: {error.strerror}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise TaskInvalid(f"{path}:1: cannot be read: {error}") from None
-    try:
-        data = tomli.loads(text)
-    except tomli.TOMLDecodeError as error:
-        found = re.search(r"line (\d+)", str(error))
-        raise TaskInvalid(f"{path}:{found[1] if found else 1}: not TOML: {error}") from None
+    data = _parsed(path, text)
     if "steps" in data:
         raise TaskInvalid(f"{path}:{line_of(text, ('steps',))}: multi-step tasks are not supported")
     try:
@@ -185,6 +187,29 @@ def read_taskfile(path: Path) -> TaskFile:
         keys = tuple(str(part) for part in first["loc"])
         what = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
         raise TaskInvalid(f"{path}:{line_of(text, keys)}: {'.'.join(keys)}: {what}") from None
+
+
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    """A file's tables; raises TaskInvalid for what is not TOML, and for TOML that was made to break its readers."""
+    try:
+        data = tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
+        found = re.search(r"line (\d+)", str(error))
+        raise TaskInvalid(f"{path}:{found[1] if found else 1}: not TOML: {error}") from None
+    except (ValueError, RecursionError) as error:
+        # a number of thousands of digits, tables nested hundreds deep
+        raise TaskInvalid(f"{path}:1: not TOML: {error}") from None
+    level: list[Any] = [data]
+    for _ in range(DEEPEST_TOML):
+        level = [
+            inner
+            for one in level
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, dict | list)
+        ]
+    if level:
+        raise TaskInvalid(f"{path}:1: its tables are nested more than {DEEPEST_TOML} deep")
+    return data
 
 
 def line_of(text: str, keys: tuple[str, ...]) -> int:

@@ -12,16 +12,21 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
 
 from worlds.core.errors import WireError
-from worlds.core.wire import Transport, WireRequest, WireResponse
+from worlds.core.wire import MAX_BODY_BYTES, Transport, WireRequest, WireResponse
 
 NAME = r"[A-Za-z0-9_]{1,40}"
 PREFIX = "@HANDLE:"
 _BASE_URL = "http://api:8080"
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+"""An index into a list, RFC 6901 section 4."""
+
 _HANDLE = re.compile(rf"@HANDLE:({NAME})")
 
 
@@ -68,6 +73,9 @@ class HandleStore:
                 raise WireError(f"no value is stored under the handle {found[0]}")
             return self.values[found[1]].decode("latin-1")
 
+        size = sum(len(self.values.get(name, b"")) for name in _HANDLE.findall(text))
+        if size > MAX_BODY_BYTES:
+            raise WireError(f"the values of its handles take {size} bytes, more than {MAX_BODY_BYTES}")
         return _HANDLE.sub(value, text)
 
 
@@ -84,13 +92,13 @@ def resolving(transport: Transport, store: HandleStore) -> Transport:
 def _by_pointer(answer: WireResponse, pointer: str) -> bytes:
     try:
         value: Any = json.loads(answer.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise NotFound("the response is not JSON") from None
     for token in pointer.split("/")[1:] if pointer.startswith("/") else [pointer]:
         key = token.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and key in value:
             value = value[key]
-        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+        elif isinstance(value, list) and _INDEX.fullmatch(key) and int(key) < len(value):
             value = value[int(key)]
         else:
             raise NotFound(f"the response has nothing at {pointer!r}")
@@ -113,14 +121,33 @@ def _by_link(answer: WireResponse, element: str) -> bytes:
 
 
 def _by_pattern(answer: WireResponse, pattern: str) -> bytes:
+    asked = json.dumps([pattern, answer.body.decode("utf-8", "replace")])
+    command = [sys.executable, "-I", "-S", "-c", _SEARCH]
     try:
-        found = re.search(pattern, answer.body.decode("utf-8", "replace"))
-        value = found[1] if found else None
-    except (re.error, IndexError) as error:
-        raise NotFound(f"the pattern must be a regular expression with one group: {error}") from None
-    if value is None:
+        done = subprocess.run(command, input=asked.encode(), capture_output=True, timeout=_SEARCH_LIMIT_S, check=False)
+        said = json.loads(done.stdout)
+    except (subprocess.TimeoutExpired, ValueError):
+        raise NotFound(f"the pattern takes more than {_SEARCH_CPU_S} s, or too much memory") from None
+    if "error" in said:
+        raise NotFound(f"the pattern must be a regular expression with one group: {said['error']}")
+    if said["found"] is None:
         raise NotFound("the pattern was not found")
-    return value.encode()
+    return str(said["found"]).encode()
+
+
+_SEARCH_CPU_S, _SEARCH_LIMIT_S = 2, 60.0
+_SEARCH = f"""
+import json, re, resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, ({_SEARCH_CPU_S}, {_SEARCH_CPU_S}))
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+pattern, text = json.load(sys.stdin)
+try:
+    found = re.search(pattern, text)
+    print(json.dumps({{"found": found and found[1]}}))
+except (re.error, IndexError, OverflowError, RecursionError) as error:
+    print(json.dumps({{"error": str(error)}}))
+"""
+"""A search in a process of its own: a pattern of the agent's may take for ever, and nothing in this process could end it."""
 
 
 _TAKERS = {"pointer": _by_pointer, "header": _by_header, "link": _by_link, "pattern": _by_pattern}

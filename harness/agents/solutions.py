@@ -22,7 +22,7 @@ import httpx
 from harness.agents.base import Agent, Budget, Report
 from harness.agents.played import scripted_trajectory
 from harness.errors import TaskInvalid, UsageError
-from harness.registry import Task, files_of
+from harness.registry import Task, contents_of
 from harness.runtimes.base import Pod
 from harness.trust import require, runs_here
 from worlds.core.testing import client
@@ -131,8 +131,7 @@ class SolutionAgent:
 
     def _in_main(self, task: Task, pod: Pod, budget: Budget, report: Report) -> str | None:
         where = IN_MAIN if task.parley else UNDER_HARBOR
-        folder = task.path / "solution"
-        files = {f"{where}/{path.relative_to(folder)}": path.read_bytes() for path in files_of(folder)}
+        files = {f"{where}/{name}": file.data for name, file in contents_of(task.path, "solution").items()}
         pod.put({**files, f"{where}/instruction.md": pod.instruction.encode()})
         command = ["python3", "-B", f"{where}/play.py", self.player] if task.parley else ["bash", f"{where}/solve.sh"]
         done = pod.run(command, timeout_s=budget.wall_s, virtual_time=False)

@@ -1,4 +1,8 @@
-"""The host's end of the Turn protocol: who sits where, what is open, and one answer at a time."""
+"""The host's end of the Turn protocol: who sits where, what is open, and one answer at a time.
+
+A reply that is longer than a world takes forfeits its turn as `malformed`, and the game goes on: what one seat writes is
+neither the world's fault nor the other seats' loss. The log has the seat, the turn and the cause, and none of the reply.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from pydantic_core import from_json
 
 from harness.errors import WorldFailure
 from harness.runtimes.base import Pod
-from worlds.core.wire import WireResponse, request
+from worlds.core.wire import MAX_BODY_BYTES, WireResponse, request
 
 Turn = dict[str, Any]
 """id, seat, phase, round, attempt, text, ephemeral: as GET /turns shows it."""
@@ -30,7 +34,9 @@ class TurnClient:
         return turns
 
     def answer(self, turn: str, reply: str) -> list[Turn]:
-        """Answer a turn and return what is open next."""
+        """Answer a turn, or forfeit it with a reply that is too long, and return what is open next."""
+        if is_too_long(reply):
+            return self.forfeit(turn, "malformed")
         return self._post(f"/turns/{turn}", reply)
 
     def forfeit(self, turn: str, cause: str) -> list[Turn]:
@@ -38,8 +44,15 @@ class TurnClient:
         return self._post(f"/turns/{turn}?no_reply={cause}", "")
 
     def _post(self, target: str, body: str) -> list[Turn]:
-        turns: list[Turn] = _read(self._pod.call_as_host(request("POST", target, body=body)))["turns"]
+        # half a surrogate pair has no bytes
+        made = request("POST", target, body=body.encode(errors="replace"))
+        turns: list[Turn] = _read(self._pod.call_as_host(made))["turns"]
         return turns
+
+
+def is_too_long(reply: str) -> bool:
+    """Whether no world takes this reply, which is counted in bytes of UTF-8."""
+    return len(reply) * 4 > MAX_BODY_BYTES and len(reply.encode(errors="replace")) > MAX_BODY_BYTES
 
 
 def _read(answer: WireResponse) -> dict[str, Any]:

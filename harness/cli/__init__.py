@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import signal
 import sys
 from pathlib import Path
@@ -90,7 +91,9 @@ def main() -> None:
     """The `harness` command: run, and turn our own errors into one line, a hint and an exit code.
 
     SIGTERM interrupts like SIGINT, from the first moment on; once that is being obeyed, saying it again changes nothing.
+    Whatever umask the user has, nothing that is made here - runs, caches, exports - can be written by others.
     """
+    os.umask(os.umask(0o022) | 0o022)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     # what is imported stays: looking through it for garbage a hundred times is a seventh of the start
     gc.set_threshold(50_000)

@@ -13,12 +13,12 @@ from harness import families
 from harness.cli.console import emit, say, show_table
 from harness.cli.tasks import Json
 from harness.errors import HarnessError, UsageError
-from harness.records import writing
 from harness.registry import Task, discover, tasks_root
 from harness.report.evidence import gather
 from harness.report.runs import Run, read_runs
 from harness.report.statistics import scipy_stats
 from harness.report.table import Table
+from harness.writing import writing
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
 Wanted = Annotated[

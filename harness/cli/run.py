@@ -123,7 +123,7 @@ def run_command(
         (folder / name, Plan((folder / name).name, tasks, parse_seeds(seeds), k, player, budget, chosen, key, retry))
         for name, player, chosen in named(players, combinations)
     ]
-    if resume and not any((path / "run.json").exists() for path, _ in plans):
+    if resume and not any(RunFolder(path).is_planned for path, _ in plans):
         raise UsageError(f"{resume} holds no run.json to resume", hint="harness run --out FOLDER")
     for path, plan in plans:
         _check(plan, path, resumed=resume is not None, confirm=not (names or yes or retry))
@@ -178,7 +178,7 @@ def _check(plan: Plan, folder: Path, *, resumed: bool, confirm: bool) -> None:
     for task in plan.tasks:
         plan.options(task)
     plan.agent.check()
-    if not resumed and (folder / "run.json").exists():
+    if not resumed and RunFolder(folder).is_planned:
         raise UsageError(f"{folder} already holds a run", hint=f"harness run ... --resume {folder}")
     if confirm:
         _confirm(plan)

@@ -7,7 +7,7 @@ What cannot be read is an error that names the file: a report that passes over a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.errors import UsageError
-from harness.records import Result, RunFolder
+from harness.records import Result, RunFolder, first_problem
 
 _DEPTHS = ("*/run.json", "*/*/run.json")
 """A run in a folder, and one of a sweep in a folder."""
@@ -60,25 +60,10 @@ def _folders(path: Path) -> list[Path]:
 
 
 def _read(folder: Path) -> Run:
-    plan = RunFolder(folder).read_plan()
+    run = RunFolder(folder)
+    plan = run.read_plan()
     try:
         planned = Planned.model_validate((plan or {}).get("identity"))
     except ValidationError as error:
-        raise UsageError(f"{folder}/run.json is no plan of this version: {_first(error)}") from None
-    return Run(folder, planned, tuple(_results(folder)))
-
-
-def _results(folder: Path) -> Iterator[Result]:
-    for path in sorted(folder.glob("episodes/*/*/s*-a*/result.json")):
-        try:
-            yield Result.model_validate_json(path.read_bytes())
-        except (OSError, ValidationError) as error:
-            what = _first(error) if isinstance(error, ValidationError) else error
-            raise UsageError(
-                f"{path} is no result of this version: {what}", hint=f"the run's command again, with --resume {folder}"
-            ) from None
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
+        raise UsageError(f"{folder}/run.json is no plan of this version: {first_problem(error)}") from None
+    return Run(folder, planned, tuple(run.results()))

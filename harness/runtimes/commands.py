@@ -3,13 +3,15 @@
 The runner (docker/agent/parley_run.py) does the work: session, limit, capped output. A runtime starts it by its own means
 with `RUNNER`, writes `request(...)` to its stdin, reads at most `ANSWER_CAP` bytes of its stdout, and calls `result`.
 The runner lives among the agent's processes, which may kill it or write in its name. Either only spoils what the agent is
-told of its own command, so no answer, or a torn one, is the agent's own doing and never fails the episode.
+told of its own command: no answer, a torn one, or one with a number that no runner says, is the agent's own doing and never
+fails the episode.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from typing import TypeGuard
 
 from harness.runtimes.base import OUTPUT_CAP, CommandResult
 
@@ -18,6 +20,12 @@ RUNNER = ("python3", "-I", "-S", RUNNER_PATH)
 
 ANSWER_CAP = OUTPUT_CAP + 4096
 """More than any honest answer takes."""
+
+HIGHEST_CODE = 255
+"""A command's exit code; one that was killed by a signal has 128 and its number."""
+
+MOST_OMITTED = 1 << 53
+"""More bytes than any command prints, and what every reader of JSON still counts exactly."""
 
 GRACE_S = 10.0
 """How long after a command's limit the runner may take to say so."""
@@ -55,12 +63,24 @@ def capped(receive: Callable[[], bytes], cap: int = OUTPUT_CAP) -> tuple[bytes, 
 
 
 def result(answer: bytes) -> CommandResult | None:
-    """What a command did; None where the runner left no whole answer."""
+    """What a command did; None where the runner left no whole answer, or one that no runner gives."""
     head, _, output = answer.partition(b"\n")
     try:
         said = json.loads(head)
-        code, omitted, size = said["code"], int(said["omitted"]), int(said["size"])
-        whole = CommandResult(None if code is None else int(code), output[:size], omitted)
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+    except (ValueError, RecursionError):
         return None
-    return whole if len(output) >= size else None
+    if not isinstance(said, dict):
+        return None
+    code, omitted, size = said.get("code", ""), said.get("omitted"), said.get("size")
+    if (
+        not (code is None or _is_count(code, HIGHEST_CODE))
+        or not _is_count(omitted, MOST_OMITTED)
+        or not _is_count(size, OUTPUT_CAP)
+    ):
+        return None
+    return CommandResult(code, output[:size], omitted) if len(output) >= size else None
+
+
+def _is_count(value: object, most: int) -> TypeGuard[int]:
+    """Whether a value is a whole number from 0 to `most`; neither true nor 1.0 is one."""
+    return type(value) is int and 0 <= value <= most

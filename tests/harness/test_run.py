@@ -24,6 +24,7 @@ from harness.run import Finished, Progress, Started, run_plan, summary
 from harness.runtimes.base import EpisodeSpec, Judgement, Pod
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
+from worlds.core.errors import WireError
 
 
 @pytest.fixture
@@ -131,15 +132,17 @@ def test_truncated_result_is_played_again(plan: Plan, folder: RunFolder) -> None
         (RuntimeFailure("no container"), "runtime", "ungraded", None),
         (VerifierFailure("no verdict"), "verifier", "ungraded", None),
         (Cancelled("interrupted"), "cancelled", "ungraded", None),
-        (KeyError("a bug of ours"), "runtime", "ungraded", None),
-        (SystemExit(0), "runtime", "ungraded", None),
+        (OSError("no files left"), "runtime", "ungraded", None),
+        (KeyError("what a model wrote"), "agent", "graded", 0.0),
+        (WireError("what a model sent"), "agent", "graded", 0.0),
+        (SystemExit(0), "agent", "graded", 0.0),
         (WorldFailure("it died"), "world", "graded", 0.0),
     ],
 )
 def test_failure_is_attributed(
     plan: Plan, folder: RunFolder, failure: BaseException, cause: str, status: str, reward: float | None
 ) -> None:
-    """Each failure is put to the boundary it crossed; a dead world counts, the others do not; the log is kept."""
+    """Each failure is put to the boundary it crossed; a dead world and the agent's own count, the others do not."""
     good, bad = played(replace(plan, agent=FailingAgent(failure), attempts=1), folder)
 
     assert (None, "graded", 0.0) == (good.cause, good.status, good.reward)

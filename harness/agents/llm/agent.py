@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.agents.base import Budget, Report
+from harness.agents.base import Budget, Report, Usage
 from harness.agents.llm.budgets import used_up
 from harness.agents.llm.completion import Action, Completion, add_usage
 from harness.agents.llm.interface import Interface, Mistake, Outcome
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
 from harness.agents.llm.prompting import prompt_digest, system_prompt
-from harness.agents.llm.provider import ContextFull
+from harness.agents.llm.provider import ContextFull, Unreadable
 from harness.agents.llm.seats import SeatedGame
 from harness.agents.llm.shell import ShellInterface
 from harness.agents.llm.speech import SPEECHES, Speech
@@ -32,6 +32,8 @@ from harness.registry import Task
 from harness.runtimes.base import Pod
 
 INTERFACES = ("shell", "tool")
+
+UNREADABLE = "Your reply could not be read: the arguments of its tool call are no JSON that can be parsed. Nothing was run."
 
 CUT_OFF = "Your reply was cut off at its limit of tokens, before any action. Go on, more briefly."
 
@@ -184,6 +186,8 @@ class _Episode:
             try:
                 if self.step():
                     return
+            except Unreadable:
+                self._unread()
             except ContextFull as full:
                 self.note(f"the conversation is longer than the model can read: {full}")
                 cause = "tokens"
@@ -240,6 +244,13 @@ class _Episode:
             self.report.log.append(f"waited {self.waited_s:.1f} s for the provider, not counted as wall time")
         self.report.effective = self.client.effective
         self.report.trajectory = self.trajectory.to_dict(extra={"provider_wait_s": round(self.waited_s, 3)})
+
+    def _unread(self) -> None:
+        """Tell the model that what it said broke its reader; what that cost, nobody can say."""
+        self.turns += 1
+        add_usage(self.report.usage, Usage(calls=1, estimated=True))
+        self.report.log.append(f"turn {self.turns}: the reply could not be read")
+        self._tell({"role": "user", "content": UNREADABLE})
 
     def _act(self, action: Action, *, cut_off: bool) -> Outcome:
         left = self.budget.wall_s - self._seconds()

@@ -2,7 +2,8 @@
 
 1. An `Action` is one tool call. One that cannot be carried out as written (arguments that are no JSON object) keeps its
    raw text and its `problem`: it is the model's own mistake, and the model is told.
-2. Half a surrogate pair, which has no UTF-8 form, becomes U+FFFD wherever it stands. In arguments it is such a mistake too.
+2. Half a surrogate pair, which has no UTF-8 form, becomes U+FFFD wherever it stands. In arguments it is such a mistake too,
+   and so are numbers that JSON does not have (NaN, 1e999) and nesting that would break whoever writes it down.
 3. The message sent back repeats what the provider gave (thinking blocks, signatures), because some providers insist on it;
    malformed arguments go back as {"_raw": text}, because some refuse to read their own.
 4. Where a provider reports no tokens they are counted here and marked as estimated.
@@ -11,8 +12,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from harness.agents.base import Usage
@@ -21,7 +23,9 @@ from harness.agents.llm.provider import Transient, library
 
 _SENT_BACK = ("content", "thinking_blocks")
 _HALF = "the arguments hold half a surrogate pair, which has no UTF-8 form"
-_DEEP = "the arguments are nested too deeply"
+_DEEPEST = 64
+_DEEP = f"the arguments are nested more than {_DEEPEST} deep"
+_NO_NUMBER = "the arguments hold a number that JSON does not have"
 
 
 @dataclass(frozen=True)
@@ -88,11 +92,26 @@ def read_arguments(text: str) -> dict[str, Any]:
 
 def read_action(call_id: str, tool: str, arguments: dict[str, Any]) -> Action:
     """One tool call as it can be written down; where that is not what the model said, with the problem."""
-    try:
-        whole = encodable(arguments)
-    except RecursionError:
-        return Action(call_id, encodable(tool), {}, _DEEP)
+    if problem := _unwritable(arguments):
+        return Action(call_id, encodable(tool), {}, problem)
+    whole = encodable(arguments)
     return Action(call_id, encodable(tool), whole, "" if whole == arguments else _HALF)
+
+
+def _unwritable(arguments: dict[str, Any]) -> str:
+    """Why a value of JSON cannot be written down again, or nothing."""
+    level: list[Any] = [arguments]
+    for _ in range(_DEEPEST):
+        if any(isinstance(one, float) and not isfinite(one) for one in level):
+            return _NO_NUMBER
+        level = [inner for one in level for inner in _inside(one)]
+    return _DEEP if level else ""
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def add_usage(total: Usage, one: Usage) -> None:

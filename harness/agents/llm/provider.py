@@ -1,8 +1,9 @@
-"""The one door to LiteLLM: a configured import, one call, and every way a call can fail sorted into four.
+"""The one door to LiteLLM: a configured import, one call, and every way a call can fail sorted.
 
 1. LiteLLM takes seconds to import and likes to fetch prices, tokenizers and headers; here it is imported late and offline.
 2. A failed call is `Transient` (ask again), `Refused` (asking again is useless), `ContextFull` (the conversation is too long
-   for the model) or, for what LiteLLM itself declines to send, `ParameterRefused`.
+   for the model), `Unreadable` (the model's own tool call broke LiteLLM) or, for what LiteLLM itself declines to send,
+   `ParameterRefused`.
 3. No message that leaves this room holds a secret: what the environment calls a key, token, secret or password is blanked.
 """
 
@@ -16,6 +17,7 @@ import threading
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from time import time
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
@@ -60,6 +62,10 @@ class ContextFull(ParleyError):
     """The conversation is longer than the model can read."""
 
 
+class Unreadable(ParleyError):
+    """The model wrote a tool call that LiteLLM cannot read: nested thousands deep, a number of thousands of digits."""
+
+
 def library() -> ModuleType:
     """LiteLLM, offline and quiet; raises Refused where it cannot be imported."""
     for name in _OFFLINE:
@@ -79,7 +85,7 @@ def library() -> ModuleType:
 
 
 def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Any:
-    """One completion, LiteLLM's own retries off; raises Transient, Refused, ParameterRefused or ContextFull."""
+    """One completion, LiteLLM's own retries off; raises Transient, Refused, ParameterRefused, ContextFull or Unreadable."""
     litellm = library()
     try:
         # Without this switch litellm 1.106 imports the package `mcp`, which it does not require, for any call with tools.
@@ -94,6 +100,8 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Any:
 
 def _sorted(litellm: ModuleType, error: Exception, secrets: tuple[str, ...]) -> ParleyError:
     said = scrub(_said(error), secrets)
+    if _stumbled(error):
+        return Unreadable("the reply held a tool call that cannot be read")
     if isinstance(error, litellm.ContextWindowExceededError):
         return ContextFull(said)
     if isinstance(error, litellm.UnsupportedParamsError):
@@ -105,6 +113,18 @@ def _sorted(litellm: ModuleType, error: Exception, secrets: tuple[str, ...]) -> 
     if (status in _RETRIED or status >= 500) and "insufficient_quota" not in str(error):
         return Transient(f"{said} ({status})", _retry_after(error))
     return Refused(f"{said} ({status})", status)
+
+
+def _stumbled(error: BaseException | None) -> bool:
+    """Whether LiteLLM failed at the arguments of a tool call, which the model wrote, and calls that a server error.
+
+    LiteLLM 1.106 parses them all, for the sake of one broken name, and expects no other exception than a JSONDecodeError.
+    """
+    while error is not None:
+        if any("parallel_tool_calls" in frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _said(error: Exception) -> str:

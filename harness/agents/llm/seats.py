@@ -2,8 +2,9 @@
 
 1. Turns that are open together are asked together, in parallel; the order in which answers come never shows.
 2. A turn that only measures is answered from the conversation and leaves no trace in it.
-3. A seat whose conversation grew too long for its model forfeits its turn; a budget that runs out stops the game, which is
-   judged as far as it got. A provider that fails leaves the episode ungraded.
+3. A seat whose conversation grew too long for its model forfeits its turn, and so does one whose reply cannot be read or is
+   longer than a world takes; a budget that runs out stops the game, which is judged as far as it got. A provider that fails
+   leaves the episode ungraded.
 """
 
 from __future__ import annotations
@@ -19,11 +20,15 @@ from harness.agents.llm.budgets import used_up
 from harness.agents.llm.completion import Completion, add_usage
 from harness.agents.llm.model import ModelClient
 from harness.agents.llm.parallel import side_by_side
-from harness.agents.llm.provider import ContextFull
+from harness.agents.llm.provider import ContextFull, Unreadable
 from harness.agents.trajectory import Trajectory
-from harness.agents.turns import Turn, TurnClient
+from harness.agents.turns import Turn, TurnClient, is_too_long
 from harness.errors import UsageError
 from harness.runtimes.base import Pod
+from worlds.core.errors import ParleyError
+
+NOT_TAKEN = "[This reply was longer than can be taken, and was not.]"
+"""What a seat's conversation keeps of a reply that forfeited its turn."""
 
 
 @dataclass
@@ -53,7 +58,9 @@ class Seat:
             extra={"finish_reason": said.finish_reason, "phase": turn["phase"], "ephemeral": turn["ephemeral"]},
         )  # fmt: skip
         if not turn["ephemeral"]:
-            self.messages += [{"role": "user", "content": turn["text"]}, said.message]
+            # what the world never took would only fill the model's context, turn after turn
+            kept = {"role": "assistant", "content": NOT_TAKEN} if is_too_long(said.text) else said.message
+            self.messages += [{"role": "user", "content": turn["text"]}, kept]
 
 
 class SeatedGame:
@@ -100,25 +107,30 @@ class SeatedGame:
         left, waited_s = turns, 0.0
         for turn, said in zip(turns, side_by_side(self._ask, turns), strict=True):
             left = self._answer(turn, said)
-            waited_s = max(waited_s, said.waited_s if said else 0.0)
+            waited_s = max(waited_s, said.waited_s if isinstance(said, Completion) else 0.0)
         # The seats waited at the same time, so the game waited as long as the one that waited longest.
         self._waited_s += waited_s
         return left
 
-    def _ask(self, turn: Turn) -> Completion | None:
+    def _ask(self, turn: Turn) -> Completion | ParleyError:
         try:
             return self._seats[turn["seat"]].ask(turn)
-        except ContextFull as full:
-            self._report.log.append(f"turn {turn['id']}: forfeited, {full}")
-            return None
+        except (ContextFull, Unreadable) as error:
+            return error
 
-    def _answer(self, turn: Turn, said: Completion | None) -> list[Turn]:
-        if said is None:
-            return self._game.forfeit(turn["id"], "budget")
+    def _answer(self, turn: Turn, said: Completion | ParleyError) -> list[Turn]:
+        if isinstance(said, ParleyError):
+            cause = "budget" if isinstance(said, ContextFull) else "malformed"
+            self._report.log.append(f"turn {turn['id']}, seat {turn['seat']}: forfeited as {cause}, {said}")
+            return self._game.forfeit(turn["id"], cause)
         self._seats[turn["seat"]].keep(turn, said)
         self._report.tool_calls += 1
         add_usage(self._report.usage, said.usage)
         self._report.log.append(f"turn {turn['id']}, seat {turn['seat']}, {turn['phase']}: {_tokens(said.usage)}")
+        if is_too_long(said.text):
+            self._report.log.append(
+                f"turn {turn['id']}, seat {turn['seat']}: forfeited as malformed, {len(said.text)} characters"
+            )
         return self._game.answer(turn["id"], said.text)
 
     def _used_up(self) -> str | None:

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -188,7 +187,8 @@ def shown(answer: WireResponse) -> str:
 def _bytes(body: str, encoding: Encoding) -> bytes:
     try:
         return base64.b64decode(body, validate=True) if encoding == "base64" else body.encode()
-    except binascii.Error as error:
+    except ValueError as error:
+        # binascii.Error is one, and so is what says that the text is not even ASCII
         raise Mistake(f"body: not base64: {error}") from None
 
 

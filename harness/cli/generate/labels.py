@@ -11,7 +11,7 @@ from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.authoring.calendar.bank_writer import TIERS, Kind, write_bank
 from harness.cli.console import say
 from harness.errors import GateFailed, UsageError
-from harness.records import writing
+from harness.writing import writing
 
 EXAMPLE = "harness generate labels --model gpt-5 --tier sensitive --n 20 --out labels.json"
 TEMPERATURE = 1.0

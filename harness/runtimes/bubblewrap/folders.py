@@ -3,6 +3,7 @@
 1. A folder has its owner's name from the moment it has its own, so a sweep can tell what a dead process left behind.
 2. One that is being removed is called so first: its owner's name may go before the rest, and whoever removes it may be killed.
 3. What a sandbox wrote is read as a plain file of bounded size, never through a link.
+4. What a sandbox sees of a task is a copy: it is readable whoever may read the original, and nothing in it leads elsewhere.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import RuntimeFailure
+from harness.registry import Task, contents_of
 from harness.runtimes.owner import is_dead, this_owner
 
 OWNER_FILE = "owner"
@@ -49,11 +51,25 @@ class Folder:
     def part(self, name: str, user: int | None = None, mode: int = 0o755) -> Path:
         """A folder in it, which belongs to `user`."""
         made = self.path / name
-        made.mkdir(exist_ok=True)
+        if not made.is_dir():
+            made.mkdir()
+            # a sandbox's user must get in, whatever the umask
+            made.chmod(mode)
         if user is not None:
             os.chown(made, user, user)
             made.chmod(mode)
         return made
+
+    def copy(self, task: Task, part: str) -> Path:
+        """A copy of a part of a task's folder, for every user to read; raises TaskInvalid where that is not plain."""
+        copied = self.part(part.replace("/", "-"))
+        for name, file in contents_of(task.path, part).items():
+            for folder in reversed(Path(name).parents[:-1]):
+                (copied / folder).mkdir(exist_ok=True)
+                (copied / folder).chmod(0o755)
+            (copied / name).write_bytes(file.data)
+            (copied / name).chmod(0o755 if file.executable else 0o644)
+        return copied
 
     @contextmanager
     def log(self, name: str) -> Iterator[int]:

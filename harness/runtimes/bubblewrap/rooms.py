@@ -39,7 +39,12 @@ def world_room(folder: Folder, room: Room, task: Task) -> list[str]:
     user = fresh_user()
     state, clock = folder.part("state", user, 0o700), folder.part("clock", user)
     places = ["--bind", str(state), "/state", "--bind", str(clock), "/run/parley"]
-    view = [*_base(folder, "world", room, user), *read_only((task.world_folder, "/srv/world")), *places, *tmpfs("/tmp", 16)]
+    view = [
+        *_base(folder, "world", room, user),
+        *read_only((folder.copy(task, "environment/api"), "/srv/world")),
+        *places,
+        *tmpfs("/tmp", 16),
+    ]
     most = limits(memory_mb=WORLD_MB, processes=PROCESSES, file_mb=LOG_MB)
     return [*isolated("api", network=True), *_finished(view), *_pid1(CONTROL, user=user, limits=most)]
 
@@ -65,7 +70,7 @@ def verifier_room(folder: Folder, room: Room, task: Task, control: int) -> list[
     verdict = folder.part("verdict", user, 0o700)
     places = [*read_only((folder.part("state"), "/state")), "--bind", str(verdict), "/logs/verifier"]
     scratch = ["--perms", "1777", *tmpfs("/workspace", 64), "--perms", "1777", *tmpfs("/tmp", 64)]
-    view = [*_base(folder, "verifier", room, user), *read_only((task.path / "tests", "/tests")), *places, *scratch]
+    view = [*_base(folder, "verifier", room, user), *read_only((folder.copy(task, "tests"), "/tests")), *places, *scratch]
     most = limits(memory_mb=VERIFIER_MB, processes=PROCESSES, file_mb=LOG_MB)
     return [*isolated("verifier", network=False), *_finished(view), *_pid1(control, user=user, limits=most)]
 

@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from harness.errors import RuntimeFailure, TaskInvalid, VerifierFailure
-from harness.registry import Task, files_of
+from harness.registry import Task, contents_of
 from harness.runtimes import commands
 from harness.runtimes.archives import pack
 from harness.runtimes.base import CommandResult, EpisodeSpec, Judgement
@@ -253,8 +253,8 @@ class ForeignPod:
     def _judge(self, name: str, *, upload: bool) -> Judgement:
         """Run the tests in a container and read the reward; what lay there before is deleted first."""
         if upload:
-            tests = self._spec.task.path / "tests"
-            files = {f"/tests/{p.relative_to(tests).as_posix()}": p.read_bytes() for p in files_of(tests)}
+            tests = contents_of(self._spec.task.path, "tests")
+            files = {f"/tests/{path}": file.data for path, file in tests.items()}
             self._engine.put(self._containers[name], "/", pack(files, mode=0o755))
         self._as_root(name, f"rm -rf {' '.join(_REWARDS)}")
         verifier = self._file.verifier

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RuntimeFailure, TaskInvalid
-from harness.registry import Task, files_of
+from harness.registry import Task, contents_of
 from harness.runtimes.base import ROOMS, ROOT, Say
 from harness.runtimes.docker.engine import Engine
 
@@ -66,10 +66,11 @@ class Context:
         return buffer.getvalue()
 
 
-def folder_context(folder: Path, prefix: str = "", dockerfile: str = "Dockerfile") -> Context:
-    """Every file of a folder, caches left out, below `prefix`."""
-    read = {p.relative_to(folder).as_posix(): (p.read_bytes(), bool(p.stat().st_mode & 0o100)) for p in files_of(folder)}
-    return Context({prefix + name: file for name, file in read.items()}, dockerfile)
+def folder_context(folder: Path, prefix: str = "", dockerfile: str = "Dockerfile", part: str = "") -> Context:
+    """Every file of `folder/part`, caches left out, below `prefix`; raises TaskInvalid where one is not plain."""
+    return Context(
+        {prefix + name: (file.data, file.executable) for name, file in contents_of(folder, part).items()}, dockerfile
+    )
 
 
 class Images:
@@ -104,7 +105,7 @@ class Images:
     def task_images(self, task: Task) -> dict[str, str]:
         """The image of each room of one of our tasks, built where something changed."""
         folders = {"agent": "environment", "world": "environment/api", "verifier": "tests"}
-        return {room: self._task_image(task, room, task.path / folder) for room, folder in folders.items()}
+        return {room: self._task_image(task, room, folder) for room, folder in folders.items()}
 
     def build(
         self, context: Context, tag: str, labels: Mapping[str, str], args: Mapping[str, str] | None = None, force: bool = False
@@ -148,10 +149,12 @@ class Images:
         tags = [tag for image in old for tag in image["RepoTags"] or ()]
         return [tag for tag in tags if self._remove(tag)]
 
-    def _task_image(self, task: Task, room: str, folder: Path) -> str:
-        context = folder_context(folder) if room != "agent" else _only_main(folder)
+    def _task_image(self, task: Task, room: str, part: str) -> str:
+        context = folder_context(task.path, part=part)
+        if room == "agent":
+            context = _only_main(context)
         if "Dockerfile" not in context.files:
-            raise TaskInvalid(f"{folder}/Dockerfile:1: the file is missing", hint=f"harness sync {task.task_id}")
+            raise TaskInvalid(f"{task.path / part}/Dockerfile:1: the file is missing", hint=f"harness sync {task.task_id}")
         bases = self.build_bases()
         recipe = context.recipe
         if len(recipe) == 1 and (plain := _OURS.fullmatch(recipe[0])):
@@ -220,10 +223,9 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x"
 
 
-def _only_main(folder: Path) -> Context:
+def _only_main(context: Context) -> Context:
     """The context of `main`: the world's own folder lies inside it and must neither enter the image nor rebuild it."""
-    files = {name: file for name, file in folder_context(folder).files.items() if not name.startswith("api/")}
-    return Context(files)
+    return Context({name: file for name, file in context.files.items() if not name.startswith("api/")})
 
 
 def _follow(stream: Any, tag: str) -> None:

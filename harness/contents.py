@@ -1,0 +1,169 @@
+"""A folder's contents, read without ever leaving the folder: what others wrote is data until it is trusted.
+
+1. A folder holds plain files and folders. A link, wherever it points, a FIFO, a socket and a device are refused by their path,
+   before anything is opened. A hard link is a plain file: nothing tells it from one.
+2. Every file is opened one component of its path at a time, each from the descriptor of the one before and none through a
+   link (openat(2) with O_NOFOLLOW). So what is put in a file's place after it was looked at is an error, and no way out.
+3. How many files there are, how deep, how long one is and all together is bounded, so reading always ends.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+MOST_FILES, DEEPEST = 20_000, 64
+LONGEST, MOST_BYTES = 256 << 20, 1 << 30
+"""Bytes of one file, and of all files of a folder."""
+
+IGNORED = frozenset({"__pycache__", ".DS_Store", ".pytest_cache"})
+_EDITOR_LOCK = ".#"
+"""How the names of links begin that Emacs makes while a file is edited."""
+
+_UNSAYABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+"""What a name may not hold: control characters, and bytes that are no UTF-8 (which Python shows as these)."""
+
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_KINDS = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFDIR: "a folder",
+}
+
+
+class NotPlain(OSError):
+    """Something that is not read: `filename` is where it stands, `strerror` what it is."""
+
+
+class Content(NamedTuple):
+    """A file's bytes, and whether its owner may execute it."""
+
+    data: bytes
+    executable: bool
+
+
+class _Entry(NamedTuple):
+    name: str
+    """Its path below the folder, with slashes."""
+
+    size: int
+
+
+def names_in(folder: Path, part: str = "") -> list[str]:
+    """The sorted paths of the files below `folder/part`, caches left out; raises NotPlain, and OSError for what cannot be read.
+
+    The paths are relative to `folder/part`. What leads from `folder` to it may be no link either.
+    """
+    entries: list[_Entry] = []
+    total = 0
+    with _opened(folder, part, os.O_DIRECTORY) as door:
+        for entry in _below(door, folder / part, ""):
+            entries.append(entry)
+            total += entry.size
+            if len(entries) > MOST_FILES:
+                raise NotPlain(errno.EFBIG, f"holds more than {MOST_FILES} files", str(folder / part))
+            if total > MOST_BYTES:
+                raise NotPlain(errno.EFBIG, f"holds more than {MOST_BYTES} bytes", str(folder / part))
+    return sorted(entry.name for entry in entries)
+
+
+def read_folder(folder: Path, part: str = "") -> dict[str, Content]:
+    """Every file below `folder/part` by its path there, sorted; raises as `names_in` and `read_file` do."""
+    prefix = f"{part}/" if part else ""
+    return {name: read_file(folder, prefix + name) for name in names_in(folder, part)}
+
+
+def read_file(folder: Path, name: str, most: int = LONGEST) -> Content:
+    """The file `name`, a path below `folder`; raises NotPlain for anything else, and OSError for what cannot be read."""
+    with _opened(folder, name) as file:
+        info = os.fstat(file)
+        if not stat.S_ISREG(info.st_mode):
+            raise NotPlain(errno.EINVAL, f"is {_kind(info.st_mode)}, not a file", str(folder / name))
+        with os.fdopen(file, "rb", closefd=False) as opened:
+            data = opened.read(min(info.st_size, most) + 1)
+            if len(data) <= most and len(data) > info.st_size:
+                data += opened.read(most + 1 - len(data))
+    if len(data) > most:
+        raise NotPlain(errno.EFBIG, f"is longer than {most} bytes", str(folder / name))
+    return Content(data, bool(info.st_mode & 0o100))
+
+
+@contextmanager
+def _opened(folder: Path, name: str, last: int = 0) -> Iterator[int]:
+    """A descriptor of what lies at `name` below `folder`, opened with the flags `last`; the folder itself may be no link."""
+    parts = name.split("/") if name else []
+    file, place = _open(folder, None, folder, os.O_DIRECTORY if parts else last), folder
+    try:
+        for number, part in enumerate(parts, start=1):
+            place = place / part
+            inner = _open(part, file, place, os.O_DIRECTORY if number < len(parts) else last)
+            os.close(file)
+            file = inner
+        yield file
+    finally:
+        os.close(file)
+
+
+def _open(name: Path | str, door: int | None, place: Path, flags: int) -> int:
+    try:
+        return os.open(name, _OPEN | flags, dir_fd=door)
+    except OSError as error:
+        if error.errno in {errno.ELOOP, errno.ENOTDIR} and (target := _target(name, door)) is not None:
+            raise _link(target, place) from None
+        # a socket cannot be opened at all (ENXIO), and no errno says that it is one
+        if error.errno == errno.ENXIO:
+            raise NotPlain(errno.EINVAL, "is a socket or a device, not a file", str(place)) from None
+        error.filename = str(place)
+        raise
+
+
+def _below(door: int, place: Path, prefix: str) -> Iterator[_Entry]:
+    """Every file below an open folder, whose own path is `place`; `prefix` leads to it from where the walk began."""
+    if prefix.count("/") > DEEPEST:
+        raise NotPlain(errno.ELOOP, f"lies more than {DEEPEST} folders deep", str(place))
+    with os.scandir(door) as entries:
+        inside = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries if not _ignored(entry.name)]
+    for name, info in inside:
+        if _UNSAYABLE.search(name):
+            raise NotPlain(
+                errno.EILSEQ, f"holds {name!r}, a name with control characters or bytes that are no UTF-8", str(place)
+            )
+        if stat.S_ISDIR(info.st_mode):
+            inner = _open(name, door, place / name, os.O_DIRECTORY)
+            try:
+                yield from _below(inner, place / name, f"{prefix}{name}/")
+            finally:
+                os.close(inner)
+        elif stat.S_ISREG(info.st_mode):
+            yield _Entry(prefix + name, info.st_size)
+        elif stat.S_ISLNK(info.st_mode):
+            raise _link(_target(name, door) or "something", place / name)
+        else:
+            raise NotPlain(errno.EINVAL, f"is {_kind(info.st_mode)}, not a file", str(place / name))
+
+
+def _ignored(name: str) -> bool:
+    return name in IGNORED or name.startswith(_EDITOR_LOCK)
+
+
+def _target(name: Path | str, door: int | None) -> str | None:
+    try:
+        return os.readlink(name, dir_fd=door)
+    except OSError:
+        return None
+
+
+def _link(target: str, place: Path) -> NotPlain:
+    return NotPlain(errno.ELOOP, f"is a link to {target!r}, and no link is followed", str(place))
+
+
+def _kind(mode: int) -> str:
+    return _KINDS.get(stat.S_IFMT(mode), "something else")

@@ -1,0 +1,60 @@
+"""Folders and files of our own making: nobody but their owner can write them, and what the system refuses is said plainly.
+
+1. Modes are given where things are made, so that they hold under any umask, and wherever this is used as a library.
+2. What the system refuses about a path (no such folder, no right, a name too long) is a wrong flag. What no other path would
+   mend (a full disk, no files left) is the machine's trouble.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.errors import RuntimeFailure, UsageError
+
+FOLDER_MODE, FILE_MODE = 0o755, 0o644
+"""Of everything that is made here, less what the umask takes away."""
+
+_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""What no other path would mend."""
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What the system refuses about a path that a flag named: UsageError, or RuntimeFailure where the machine is in trouble."""
+    try:
+        yield
+    except OSError as error:
+        why = f"{shortened(path)} cannot be written: {error.strerror}"
+        if error.errno in _MACHINE:
+            hint = "see to the disk (df -h, ulimit -n), then the same command with --resume"
+            raise RuntimeFailure(why, hint=hint) from None
+        raise UsageError(why, hint="the same command with another path") from None
+
+
+def make_folder(path: Path) -> None:
+    """A folder with all above it, each writable by its owner alone; fine where it is there."""
+    try:
+        path.mkdir(FOLDER_MODE)
+    except FileNotFoundError:
+        make_folder(path.parent)
+        path.mkdir(FOLDER_MODE, exist_ok=True)
+    except FileExistsError:
+        if not path.is_dir():
+            raise
+
+
+def shortened(path: Path) -> str:
+    """A path for a message: of one too long for any system, its two ends."""
+    text = str(path)
+    return text if len(text) <= 300 else f"{text[:100]}...{text[-100:]}"
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """A file, through no link, writable by its owner alone."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+    with os.fdopen(file, "wb") as opened:
+        opened.write(content)
