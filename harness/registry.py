@@ -12,8 +12,8 @@ import difflib
 import fnmatch
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -33,6 +33,8 @@ class Task:
 
     path: Path
     file: TaskFile
+    granted: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """Variables of this host that a foreign task may be given, by name: those named with --env."""
 
     @property
     def task_id(self) -> str:
@@ -100,7 +102,8 @@ def read_task(folder: Path) -> Task:
     toml = folder / "task.toml"
     file = read_taskfile(toml)
     for name in REQUIRED:
-        if not (folder / name).exists():
+        optional = name == "environment" and file.environment.docker_image is not None
+        if not optional and not (folder / name).exists():
             raise TaskInvalid(f"{toml}:1: the folder lacks {name}", hint=f"harness sync {folder.name}")
     if file.task is not None and file.metadata.parley is not None and file.task.name.rpartition("/")[2] != folder.name:
         raise TaskInvalid(f"{toml}:1: task.name ends in {file.task.name.rpartition('/')[2]!r}, the folder is {folder.name!r}")

@@ -60,6 +60,12 @@ class Artifact(Strict):
     service: ServiceName | None = None
     exclude: tuple[Line, ...] = Field(default=(), max_length=64)
 
+    @model_validator(mode="after")
+    def _not_everything(self) -> Artifact:
+        if not self.source.strip("/"):
+            raise ValueError("the source of an artifact must be below /")
+        return self
+
     @model_validator(mode="before")
     @classmethod
     def _from_path(cls, data: Any) -> Any:
@@ -97,7 +103,9 @@ class PhaseNetwork(Strict):
 
     @model_validator(mode="after")
     def _hosts_only_of_a_list(self) -> PhaseNetwork:
-        if self.network_mode != "allowlist" and (self.allowed_hosts or (self.network_mode is None and self.allowed_hosts == ())):
+        if self.network_mode != "allowlist" and (
+            self.allowed_hosts or (self.network_mode is None and self.allowed_hosts == ())
+        ):
             raise ValueError("allowed_hosts needs network_mode = 'allowlist'")
         return self
 

@@ -20,6 +20,7 @@ import httpx
 from harness.agents.base import Budget, Report
 from harness.agents.played import scripted_trajectory
 from harness.errors import TaskInvalid, UsageError
+from harness.granted import solution_environment
 from harness.registry import Task, files_of
 from harness.runtimes.base import Pod
 from worlds.core.testing import client
@@ -118,7 +119,7 @@ class SolutionAgent:
         folder = task.path / "solution"
         files = {f"{where}/{path.relative_to(folder)}": path.read_bytes() for path in files_of(folder)}
         pod.put({**files, f"{where}/instruction.md": pod.instruction.encode()})
-        command = ["python3", "-B", f"{where}/play.py", self.player] if task.parley else ["bash", f"{where}/solve.sh"]
+        command = ["python3", "-B", f"{where}/play.py", self.player] if task.parley else _solve(task, where)
         done = pod.run(command, timeout_s=budget.wall_s, virtual_time=False)
         report.log.append(done.output.decode("utf-8", "replace"))
         if done.code is None:
@@ -127,6 +128,17 @@ class SolutionAgent:
         if done.code == 0:
             return None
         return (done.output.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.code}"])[-1]
+
+
+def _solve(task: Task, where: str) -> list[str]:
+    """solve.sh of a foreign task, started as Harbor's oracle starts it."""
+    return [
+        "env",
+        *(f"{name}={value}" for name, value in solution_environment(task).items()),
+        "bash",
+        "-c",
+        f"({where}/solve.sh)",
+    ]
 
 
 def _load(task: Task) -> tuple[ModuleType, ModuleType | None]:
