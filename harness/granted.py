@@ -1,7 +1,7 @@
 """`${NAME}` in a foreign folder is filled from what was granted, never from this process's environment.
 
 What may be filled in: variables named with `harness run --env NAME`, and in a compose file also the task's own
-[environment.env], which Harbor exports to Compose. Anything else that is asked for is TaskInvalid before anything starts.
+[environment.env], which Harbor exports to Compose. Anything else that is asked for is an error before anything starts.
 1. Compose files: `${NAME}`, `$NAME`, `${NAME:-default}`, `${NAME-default}`, `$$`; other forms are refused.
 2. Tables of task.toml, as Harbor reads them: a value that is `${NAME}` or `${NAME:-default}` as a whole; all else is literal.
 3. A granted value is masked in whatever leaves a pod, so that no record holds it as it stands.
@@ -9,10 +9,12 @@ What may be filled in: variables named with `harness run --env NAME`, and in a c
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from harness.errors import TaskInvalid
+from harness.errors import TaskInvalid, UsageError
 from harness.registry import Task
 from harness.taskfile import line_of
 
@@ -22,10 +24,22 @@ NAMED_BY_HARBOR = frozenset({"MAIN_IMAGE_NAME", "CONTEXT_DIR", "PREBUILT_IMAGE_N
 MASKED_FROM = 4
 """The shortest value that is masked: shorter ones, such as 1 or yes, stand everywhere."""
 
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _IN_TEXT = re.compile(
     r"\$(?:(?P<dollar>\$)|\{(?P<name>[A-Za-z_]\w*)(?P<dash>:?-)?(?P<default>(?<=-)[^}$]*)?\}|(?P<bare>[A-Za-z_]\w*))"
 )
 _WHOLE = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)(?::-(?P<default>.*))?\}", re.DOTALL)
+
+
+def grant(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
+    """The tasks, with these variables of this process's environment granted to them; raises UsageError for one unset."""
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise UsageError("--env takes the name of a variable and nothing more", hint="harness run --env NAME")
+        if name not in os.environ:
+            raise UsageError(f"--env {name}: the variable is not set here", hint=f"export {name}=...")
+    granted = {name: os.environ[name] for name in names}
+    return [replace(task, granted=granted) for task in tasks] if granted else list(tasks)
 
 
 def fill(text: str, variables: Mapping[str, str], place: str) -> str:
@@ -55,12 +69,12 @@ def whole(text: str, variables: Mapping[str, str], place: str) -> str:
 
 
 def needed(name: str, variables: Mapping[str, str], place: str) -> str:
-    """A variable that has no default; raises TaskInvalid with the flag to type where nothing fills it."""
+    """A variable that has no default; raises UsageError with the flag to type where nothing fills it."""
     if name in variables:
         return variables[name]
     if name in NAMED_BY_HARBOR:
         raise TaskInvalid(f"{place}: ${{{name}}} is Harbor's own and is not filled in here")
-    raise TaskInvalid(
+    raise UsageError(
         f"{place}: ${{{name}}} would be taken from this host, which needs --env {name}", hint=f"harness run --env {name}"
     )
 

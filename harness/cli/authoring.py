@@ -20,6 +20,7 @@ from harness.cli.attacks import attack_tasks
 from harness.cli.console import emit, say, show_table
 from harness.cli.tasks import Json, Names, selected
 from harness.errors import TaskInvalid
+from harness.granted import grant
 from harness.plan import parse_seeds
 from harness.registry import Task, tasks_root
 from harness.runtimes.base import Runtime
@@ -48,10 +49,13 @@ def verify_command(
     attacks: Annotated[
         bool, typer.Option("--attacks", help="Attack the tasks instead, in --runtime, else in the best.")
     ] = False,
+    env: Annotated[
+        list[str] | None, typer.Option("--env", help="NAME of a variable of this host that a foreign task may be given.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Prove tasks; exit 4 and say path, line and rule when one does not hold."""
-    tasks = selected(ctx, names)
+    tasks = grant(selected(ctx, names), env or ())
     tasks = _changed_first(tasks) if changed_first else tasks
     if mutations:
         _mutations(tasks, json=json)
