@@ -67,7 +67,7 @@ RetryOf = Annotated[
 HintName = Annotated[str, typer.Option("--hint", help="What a retry is told of the failure: none, correct or wrong.")]
 Env = Annotated[
     list[str] | None,
-    typer.Option("--env", help="NAME of a variable of this host that a foreign task may be given; repeatable."),
+    typer.Option("--env", help="NAME of a variable of this host that a foreign task may be given."),
 ]
 Out = Annotated[Path | None, typer.Option(help="Folder of the run; runs/<time>-<agent> unless given.")]
 Resume = Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")]

@@ -40,10 +40,14 @@ def upload_tests(containers: Containers, name: str, task: Task, *, merged: bool)
     containers.put(name, "/", pack(files, mode=0o755))
 
 
-def judge(containers: Containers, name: str, task: Task, workdir: str | None) -> Judgement:
-    """Run the tests and read the reward; raises VerifierFailure where they leave none."""
+def prepare(containers: Containers, name: str) -> None:
+    """Remove what lies where the reward goes, and let the tests be started."""
     containers.as_root(name, "rm", "-rf", "--", *REWARDS)
     containers.as_root(name, "chmod", "+x", f"{TESTS}/test.sh")
+
+
+def judge(containers: Containers, name: str, task: Task, workdir: str | None) -> Judgement:
+    """Run the tests and read the reward; raises VerifierFailure where they leave none."""
     verifier = task.file.verifier
     user = "" if verifier.user is None else str(verifier.user)
     script = ("bash", "-c", f"({TESTS}/test.sh)")

@@ -163,18 +163,20 @@ class ForeignPod:
             time.sleep(asked.start_interval_sec if early else asked.interval_sec)
 
     def _judge_shared(self) -> Judgement:
-        """Shared mode: in `main`, once nothing of the agent runs there any more."""
+        """Shared mode: in `main`, once nothing of the agent runs there any more.
+
+        Where the engine answers and `main` takes no tests any more, nobody but the agent broke it: it ran when the agent began.
+        """
         try:
             self._end_agent()
+            self._collect(of_main=True)
+            self._collect(of_main=False)
+            grading.upload_tests(self._containers, "main", self._task, merged=self._has_tests)
+            grading.prepare(self._containers, "main")
         except RuntimeFailure as failure:
-            if self._containers.is_running("main"):
-                raise
-            # it ran when the agent began, so nobody else broke it
-            return Judgement(b'{"reward": 0.0}\n', b"", f"main does not start again after the agent: {failure}\n".encode())
-        self._collect(of_main=True)
-        self._collect(of_main=False)
+            self._containers.is_running("main")
+            return Judgement(b'{"reward": 0.0}\n', b"", f"main takes no tests after the agent: {failure}\n".encode())
         self._networks.enter("verifier")
-        grading.upload_tests(self._containers, "main", self._task, merged=self._has_tests)
         return grading.judge(self._containers, "main", self._task, self._workdir)
 
     def _judge_apart(self, verifier: Verifier) -> Judgement:
@@ -197,6 +199,7 @@ class ForeignPod:
         if verifier.uploads_tests:
             grading.upload_tests(self._containers, VERIFIER, self._task, merged=True)
         grading.give(self._containers, VERIFIER, {**taken, **others})
+        grading.prepare(self._containers, VERIFIER)
         judged = grading.judge(self._containers, VERIFIER, self._task, settings.workdir)
         return Judgement(judged.reward, judged.verdict, "".join(f"{line}\n" for line in (*notes, *more)).encode() + judged.log)
 
