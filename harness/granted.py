@@ -94,27 +94,33 @@ def solution_environment(task: Task) -> dict[str, str]:
 
 def masked(data: bytes, granted: Mapping[str, str]) -> bytes:
     """Bytes with each granted value replaced by its name in brackets."""
-    for name, value in sorted(granted.items(), key=lambda item: -len(item[1])):
-        if len(value) >= MASKED_FROM:
-            data = data.replace(value.encode(), f"[{name}]".encode())
-    return data
+    pieces = iter((data,))
+    return b"".join(iter(masking(lambda: next(pieces, b""), granted), b""))
 
 
 def masking(receive: Callable[[], bytes], granted: Mapping[str, str]) -> Callable[[], bytes]:
     """A stream with granted values masked, also where one arrives in pieces."""
-    hold = max((len(value.encode()) for value in granted.values()), default=1) - 1
-    if not hold:
+    names = {value.encode(): name for name, value in granted.items() if len(value) >= MASKED_FROM}
+    if not names:
         return receive
+    longest_first = sorted(names, key=len, reverse=True)
+    secret = re.compile(b"|".join(map(re.escape, longest_first)))
     held = bytearray()
 
     def receive_masked() -> bytes:
-        while chunk := receive():
-            held[:] = masked(bytes(held) + chunk, granted)
-            if ready := bytes(held[:-hold]):
-                del held[: len(ready)]
-                return ready
-        rest = bytes(held)
-        held.clear()
-        return rest
+        ready = bytearray()
+        while not ready:
+            chunk = receive()
+            held.extend(chunk)
+            # a value that begins before `end` is here as a whole
+            end, done = len(held) - (len(longest_first[0]) - 1 if chunk else 0), 0
+            while (match := secret.search(held, done)) and match.start() < end:
+                ready += held[done : match.start()] + f"[{names[match[0]]}]".encode()
+                done = match.end()
+            ready += held[done : max(done, end)]
+            del held[: max(done, end)]
+            if not chunk:
+                break
+        return bytes(ready)
 
     return receive_masked
