@@ -237,7 +237,7 @@ class Metadata(Strict):
     """[metadata]: free for anybody under Harbor, so only `parley` and `parley-run` are ours to check."""
 
     parley: Parley | None = None
-    foreign: ForeignSettings = ForeignSettings()
+    foreign: ForeignSettings = Field(default=ForeignSettings(), alias="parley-run")
     other: dict[str, Any] = {}
 
     @model_validator(mode="before")
@@ -246,7 +246,7 @@ class Metadata(Strict):
         if not isinstance(data, dict):
             return data
         other = {name: value for name, value in data.items() if name not in ("parley", "parley-run")}
-        return {"parley": data.get("parley"), "foreign": data.get("parley-run", {}), "other": other}
+        return {"parley": data.get("parley"), "parley-run": data.get("parley-run", {}), "other": other}
 
 
 class TaskFile(Strict):
