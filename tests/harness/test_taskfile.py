@@ -57,7 +57,7 @@ OURS = '[metadata.parley]\nfamily = "{family}"\ndifficulty = "easy"\nbudgets = {
 @pytest.mark.parametrize(
     ("toml", "what"),
     [
-        ("[environment]\nmemory_mb = 999999999999", "2: environment.memory_mb: Input should be less than or equal to 262144, not 9"),
+        ("[environment]\nmemory_mb = 999999999999", "2: environment.memory_mb: Input should be less than or equal to 262144"),
         ("[environment]\nmemory_mb = 1", "2: environment.memory_mb: Input should be greater than or equal to 64, not 1"),
         ("[environment]\ncpus = 1e-10", "2: environment.cpus: Input should be greater than or equal to 0.01, not 1e-10"),
         ("[environment]\ncpus = nan", "2: environment.cpus: Input should be a finite number"),
@@ -83,7 +83,7 @@ OURS = '[metadata.parley]\nfamily = "{family}"\ndifficulty = "easy"\nbudgets = {
         (f"artifacts = {['/a'] * 65}".replace("'", '"'), "1: artifacts: Tuple should have at most 64 items"),
         ('schema_version = "9.9"', "1: schema_version: must be one of 1.0, 1.1, 1.2, 1.3, 1.4, the schemas of Harbor 0.25"),
         ('version = "0.1"', "1: schema_version: must be one of 1.0"),
-        ('[verifier]\nenvironment_mode = "shared"\n[verifier.environment]\ncpus = 1', "1: verifier: environment_mode = 'shared'"),
+        ('[verifier]\nenvironment_mode = "shared"\n[verifier.environment]\ncpus = 1', "1: verifier: environment_mode"),
         ('[environment]\nallowed_hosts = ["a.b"]', "1: environment: allowed_hosts needs network_mode = 'allowlist'"),
         ('[agent]\nnetwork_mode = "some"', "2: agent.network_mode: Input should be 'public', 'no-network' or"),
         (OURS.format(family="../../x", seconds=1), "2: metadata.parley.family: String should match pattern"),
