@@ -88,7 +88,8 @@ class Plan:
 
     def record(self, runtime: str, images: Mapping[str, str]) -> dict[str, Any]:
         """What run.json holds."""
-        environment = {"runtime": runtime, "images": dict(images), "versions": versions()}
+        granted = sorted({name for task in self.tasks for name in task.granted})
+        environment = {"runtime": runtime, "images": dict(images), "versions": versions(), "granted": granted}
         return {"run": self.run_id, "identity": self.identity(), "environment": environment}
 
 

@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -42,6 +42,8 @@ class Task:
     file: TaskFile
     admitted: bool = False
     """Whether a person vouched for its code (`harness.trust`); nothing that is read from a file sets it."""
+    granted: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """Variables of this host that a foreign task may be given, by name: those named with --env."""
 
     @property
     def task_id(self) -> str:
@@ -131,7 +133,8 @@ def read_task(folder: Path) -> Task:
     file = read_taskfile(toml)
     files_of(folder)
     for name in REQUIRED:
-        if not (folder / name).exists():
+        optional = name == "environment" and file.environment.docker_image is not None
+        if not optional and not (folder / name).exists():
             raise TaskInvalid(f"{toml}:1: the folder lacks {name}", hint=f"harness sync {folder.name}")
     if file.task is not None and file.metadata.parley is not None and file.task.name.rpartition("/")[2] != folder.name:
         raise TaskInvalid(f"{toml}:1: task.name ends in {file.task.name.rpartition('/')[2]!r}, the folder is {folder.name!r}")

@@ -1,7 +1,8 @@
 """task.toml as typed data: Harbor's sections as Harbor reads them, ours under [metadata.parley], unknown keys refused.
 
 1. Harbor ignores unknown keys; we do not: a typo in a budget would otherwise be a silent change of the benchmark.
-2. Every problem is `path:line: what`. The line is found by looking the key up in the text, section by section.
+2. Every number has bounds and every name a shape (harness.bounds), because a folder may come from anybody.
+3. Every problem is `path:line: what`. The line is found by looking the key up in the text, section by section.
 """
 
 from __future__ import annotations
@@ -11,8 +12,28 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tomli
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 
+from harness.bounds import (
+    Command,
+    ContainerPath,
+    Cost,
+    Cpus,
+    Environment,
+    FamilyName,
+    ImageName,
+    Line,
+    MemoryMb,
+    Pause,
+    RecordPath,
+    Seconds,
+    ServiceName,
+    StorageMb,
+    Text,
+    User,
+    megabytes,
+)
 from harness.contents import NotPlain, read_file
 from harness.errors import TaskInvalid
 from worlds.core.manifest import Budgets, Knob, Manifest, Option, Strict
@@ -22,17 +43,31 @@ SCHEMA_VERSION = "1.4"
 
 LONGEST_TOML, DEEPEST_TOML = 256 << 10, 32
 """Bytes of a task.toml, and levels of its tables and lists: far more than a task needs."""
+SCHEMA_VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4")
+"""The schemas that Harbor 0.25 knows; what a later one means is not known here."""
+
+NetworkMode = Literal["public", "no-network", "allowlist"]
+_VIRTUAL_SECONDS_MAX = 1e9
+_SHOWN = 60
 
 Difficulty = Literal["easy", "medium", "hard", "very_hard", "extreme"]
 
 
 class Artifact(Strict):
-    """A file that leaves a container: absolute source, and the service it is in."""
+    """A file or folder that leaves a container: where it lies, and the service it lies in (`main` unless named)."""
 
-    source: str
-    destination: str | None = None
-    service: str | None = None
-    exclude: tuple[str, ...] = ()
+    source: ContainerPath
+    destination: RecordPath | None = None
+    """Where Harbor keeps it on the host; a verifier always finds it at its source."""
+
+    service: ServiceName | None = None
+    exclude: tuple[Line, ...] = Field(default=(), max_length=64)
+
+    @model_validator(mode="after")
+    def _not_everything(self) -> Artifact:
+        if not self.source.strip("/"):
+            raise ValueError("the source of an artifact must be below /")
+        return self
 
     @model_validator(mode="before")
     @classmethod
@@ -43,121 +78,207 @@ class Artifact(Strict):
 class Author(Strict):
     """Who wrote a task."""
 
-    name: str
-    email: str | None = None
+    name: Line
+    email: Line | None = None
 
 
 class TaskSection(Strict):
     """[task]: name and description."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*$")
-    version: str = "1.0.0"
-    description: str = ""
-    authors: tuple[Author, ...] = ()
-    keywords: tuple[str, ...] = ()
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}/[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
+    version: str = Field(default="1.0.0", min_length=1, max_length=64)
+    description: Text = ""
+    authors: tuple[Author, ...] = Field(default=(), max_length=256)
+    keywords: tuple[Line, ...] = Field(default=(), max_length=256)
+
+    @model_validator(mode="after")
+    def _no_climbing(self) -> TaskSection:
+        if ".." in self.name:
+            raise ValueError(f"name must not contain '..': {self.name!r}")
+        return self
 
 
-class AgentSection(Strict):
+class PhaseNetwork(Strict):
+    """What a phase may reach."""
+
+    network_mode: NetworkMode | None = None
+    allowed_hosts: tuple[Line, ...] | None = Field(default=None, max_length=256)
+
+    @model_validator(mode="after")
+    def _hosts_only_of_a_list(self) -> PhaseNetwork:
+        if self.network_mode != "allowlist" and (
+            self.allowed_hosts or (self.network_mode is None and self.allowed_hosts == ())
+        ):
+            raise ValueError("allowed_hosts needs network_mode = 'allowlist'")
+        return self
+
+
+class AgentSection(PhaseNetwork):
     """[agent]: limits of the agent's phase under Harbor."""
 
-    timeout_sec: float | None = Field(default=None, gt=0)
-    user: str | int | None = None
-    network_mode: str | None = None
-    allowed_hosts: tuple[str, ...] = ()
+    timeout_sec: Seconds | None = None
+    user: User | None = None
 
 
-class VerifierSection(Strict):
+class Healthcheck(Strict):
+    """A command that has to succeed once before the agent starts."""
+
+    command: Command
+    interval_sec: Pause = 5.0
+    timeout_sec: Seconds = 30.0
+    start_period_sec: Pause = 0.0
+    start_interval_sec: Pause = 5.0
+    retries: int = Field(default=3, ge=1, le=10_000)
+
+
+class EnvironmentSection(PhaseNetwork):
+    """[environment], and [verifier.environment]: a container, its image and its limits."""
+
+    docker_image: ImageName | None = None
+    build_timeout_sec: Seconds = 600.0
+    os: Literal["linux", "windows"] = "linux"
+    cpus: Cpus | None = None
+    memory_mb: MemoryMb | None = None
+    storage_mb: StorageMb | None = None
+    workdir: ContainerPath | None = None
+    env: Environment = {}
+    healthcheck: Healthcheck | None = None
+    gpus: int | None = Field(default=None, ge=0, le=64)
+    gpu_types: tuple[Line, ...] | None = Field(default=None, max_length=64)
+    tpu: dict[str, Any] | None = None
+    skills_dir: ContainerPath | None = None
+    mcp_servers: tuple[dict[str, Any], ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_older_schemas(cls, data: Any) -> Any:
+        """`memory` and `storage` as strings, `allow_internet`, and any case of `os`, as Harbor reads them."""
+        if not isinstance(data, dict):
+            return data
+        data = dict(data)
+        for old, name in (("memory", "memory_mb"), ("storage", "storage_mb")):
+            if old in data:
+                size = megabytes(data.pop(old))
+                if data.setdefault(name, size) != size:
+                    raise ValueError(f"{old} says {size:g} MB and {name} says {data[name]}")
+        internet = data.pop("allow_internet", None)
+        if internet is not None and not {"network_mode", "allowed_hosts"} & data.keys():
+            data["network_mode"] = "public" if internet else "no-network"
+        return {**data, "os": data["os"].lower()} if isinstance(data.get("os"), str) else data
+
+
+class CollectHook(Strict):
+    """[[verifier.collect]]: a command in a service after the agent and before the artifacts are taken."""
+
+    command: Command
+    service: ServiceName = "main"
+    timeout_sec: Seconds = 60.0
+    user: User | None = None
+
+
+class VerifierSection(PhaseNetwork):
     """[verifier]: where and for how long the hidden tests run."""
 
-    timeout_sec: float = Field(default=600.0, gt=0)
-    environment_mode: Literal["shared", "separate"] = "shared"
-    user: str | int | None = None
-    env: dict[str, str] = {}
-    environment: dict[str, Any] | None = None
-    collect: tuple[dict[str, Any], ...] = ()
-    network_mode: str | None = None
-    allowed_hosts: tuple[str, ...] = ()
+    timeout_sec: Seconds = 600.0
+    environment_mode: Literal["shared", "separate"] | None = None
+    user: User | None = None
+    env: Environment = {}
+    environment: EnvironmentSection | None = None
+    collect: tuple[CollectHook, ...] = Field(default=(), max_length=64)
 
+    @property
+    def is_separate(self) -> bool:
+        """Whether the tests have a container of their own: said, or meant by describing one."""
+        return self.environment_mode == "separate" or self.environment is not None
 
-class EnvironmentSection(Strict):
-    """[environment]: the container of `main`."""
-
-    docker_image: str | None = None
-    build_timeout_sec: float = Field(default=600.0, gt=0)
-    os: str | None = None
-    cpus: float | None = Field(default=None, gt=0)
-    memory_mb: int | None = Field(default=None, gt=0)
-    storage_mb: int | None = Field(default=None, gt=0)
-    workdir: str | None = None
-    env: dict[str, str] = {}
-    healthcheck: dict[str, Any] | None = None
-    network_mode: str | None = None
-    allowed_hosts: tuple[str, ...] = ()
-    allow_internet: bool | None = None
-    memory: str | None = None
-    storage: str | None = None
-    gpus: int | None = None
-    gpu_types: tuple[str, ...] = ()
-    tpu: dict[str, Any] | None = None
-    skills_dir: str | None = None
-    mcp_servers: tuple[dict[str, Any], ...] = ()
+    @model_validator(mode="after")
+    def _one_mode(self) -> VerifierSection:
+        if self.environment_mode == "shared" and self.environment is not None:
+            raise ValueError("environment_mode = 'shared' contradicts [verifier.environment]")
+        return self
 
 
 class SolutionSection(Strict):
-    """[solution]: environment of the oracle under Harbor."""
+    """[solution]: environment of the oracle."""
 
-    env: dict[str, str] = {}
+    env: Environment = {}
 
 
 class Parley(Strict):
     """[metadata.parley]: what our harness and our worlds need to know of a task."""
 
-    family: str
+    family: FamilyName
     category: Literal["validity", "integrity", "both", "none"] | None = None
     quadrant: Literal["Q1", "Q2", "Q3", "Q4"] | None = None
-    pattern: str | None = None
+    pattern: Line | None = None
     difficulty: Difficulty
-    seats: int = Field(default=1, ge=1)
-    seeds: str = "0-9"
-    interfaces: tuple[Literal["shell", "tool", "seats"], ...] = ("shell", "tool")
+    seats: int = Field(default=1, ge=1, le=64)
+    seeds: str = Field(default="0-9", max_length=200)
+    interfaces: tuple[Literal["shell", "tool", "seats"], ...] = Field(default=("shell", "tool"), max_length=8)
     budgets: Budgets
-    costs: dict[str, float] = {"request": 1.0}
-    options: dict[str, Option] = {}
-    knobs: dict[str, Knob] = {}
+    costs: dict[Line, Cost] = Field(default={"request": 1.0}, max_length=256)
+    options: dict[Line, Option] = Field(default={}, max_length=256)
+    knobs: dict[Line, Knob] = Field(default={}, max_length=256)
 
     @model_validator(mode="after")
-    def _request_cost(self) -> Parley:
-        if "request" not in self.costs or min(self.costs.values()) < 0:
-            raise ValueError("costs must name request, and none may be negative")
+    def _bounds(self) -> Parley:
+        if "request" not in self.costs:
+            raise ValueError("costs must name request")
+        if self.budgets.virtual_seconds > _VIRTUAL_SECONDS_MAX:
+            raise ValueError(f"virtual_seconds must be at most {_VIRTUAL_SECONDS_MAX:g}, not {self.budgets.virtual_seconds:g}")
         return self
 
 
+class ForeignSettings(Strict):
+    """[metadata.parley-run]: what a foreign task asks of this harness and Harbor has no key for."""
+
+    new_privileges: bool = False
+    """Whether programs may gain privileges (sudo, su, file capabilities), as under Harbor they always may."""
+
+
 class Metadata(Strict):
-    """[metadata]: free for anybody under Harbor, so only `parley` is ours to check."""
+    """[metadata]: free for anybody under Harbor, so only `parley` and `parley-run` are ours to check."""
 
     parley: Parley | None = None
+    foreign: ForeignSettings = Field(default=ForeignSettings(), alias="parley-run")
     other: dict[str, Any] = {}
 
     @model_validator(mode="before")
     @classmethod
     def _keep_other(cls, data: Any) -> Any:
-        if isinstance(data, dict):
-            return {"parley": data.get("parley"), "other": {k: v for k, v in data.items() if k != "parley"}}
-        return data
+        if not isinstance(data, dict):
+            return data
+        other = {name: value for name, value in data.items() if name not in ("parley", "parley-run")}
+        return {"parley": data.get("parley"), "parley-run": data.get("parley-run", {}), "other": other}
 
 
 class TaskFile(Strict):
     """One task.toml."""
 
-    schema_version: str
-    source: str | None = None
-    artifacts: tuple[Artifact, ...] = ()
+    schema_version: str = SCHEMA_VERSION
+    source: Text | None = None
+    artifacts: tuple[Artifact, ...] = Field(default=(), max_length=64)
     task: TaskSection | None = None
     metadata: Metadata = Metadata()
     agent: AgentSection = AgentSection()
     verifier: VerifierSection = VerifierSection()
     environment: EnvironmentSection = EnvironmentSection()
     solution: SolutionSection = SolutionSection()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, data: Any) -> Any:
+        """`version`, as the first schema called it."""
+        if isinstance(data, dict) and "version" in data:
+            return {"schema_version": data["version"], **{name: value for name, value in data.items() if name != "version"}}
+        return data
+
+    @field_validator("schema_version")
+    @classmethod
+    def _known(cls, version: str) -> str:
+        if version not in SCHEMA_VERSIONS:
+            raise ValueError(f"must be one of {', '.join(SCHEMA_VERSIONS)}, the schemas of Harbor 0.25")
+        return version
 
     def manifest(self) -> Manifest | None:
         """The world's copy of this description; None for a foreign task."""
@@ -185,8 +306,16 @@ def read_taskfile(path: Path) -> TaskFile:
     except ValidationError as error:
         first = error.errors()[0]
         keys = tuple(str(part) for part in first["loc"])
-        what = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
-        raise TaskInvalid(f"{path}:{line_of(text, keys)}: {'.'.join(keys)}: {what}") from None
+        raise TaskInvalid(f"{path}:{line_of(text, keys)}: {'.'.join(keys)}: {_what(first)}") from None
+
+
+def _what(error: ErrorDetails) -> str:
+    """What is wrong with one value: the rule, and the value where the rule's own words do not have it."""
+    if error["type"] == "extra_forbidden":
+        return "unknown key"
+    if error["type"] == "value_error":
+        return error["msg"].removeprefix("Value error, ")
+    return error["msg"] if error["type"] == "missing" else f"{error['msg']}, not {repr(error['input'])[:_SHOWN]}"
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:

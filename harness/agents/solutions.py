@@ -22,6 +22,7 @@ import httpx
 from harness.agents.base import Agent, Budget, Report
 from harness.agents.played import scripted_trajectory
 from harness.errors import TaskInvalid, UsageError
+from harness.granted import solution_environment
 from harness.registry import Task, contents_of
 from harness.runtimes.base import Pod
 from harness.trust import require, runs_here
@@ -133,7 +134,7 @@ class SolutionAgent:
         where = IN_MAIN if task.parley else UNDER_HARBOR
         files = {f"{where}/{name}": file.data for name, file in contents_of(task.path, "solution").items()}
         pod.put({**files, f"{where}/instruction.md": pod.instruction.encode()})
-        command = ["python3", "-B", f"{where}/play.py", self.player] if task.parley else ["bash", f"{where}/solve.sh"]
+        command = ["python3", "-B", f"{where}/play.py", self.player] if task.parley else _solve(task, where)
         done = pod.run(command, timeout_s=budget.wall_s, virtual_time=False)
         report.log.append(done.output.decode("utf-8", "replace"))
         if done.code is None:
@@ -147,6 +148,17 @@ class SolutionAgent:
 def holds_seats(agent: Agent, task: Task, runtime: str) -> bool:
     """Whether an agent answers every seat's turns from `main`, so that the world must take them from there."""
     return task.is_seated and isinstance(agent, SolutionAgent) and agent.needs_main(task, runtime)
+
+
+def _solve(task: Task, where: str) -> list[str]:
+    """solve.sh of a foreign task, started as Harbor's oracle starts it."""
+    return [
+        "env",
+        *(f"{name}={value}" for name, value in solution_environment(task).items()),
+        "bash",
+        "-c",
+        f"({where}/solve.sh)",
+    ]
 
 
 def _load(task: Task) -> tuple[ModuleType, ModuleType | None]:

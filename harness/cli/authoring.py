@@ -22,6 +22,7 @@ from harness.cli.attacks import attack_tasks
 from harness.cli.console import emit, say, show_table
 from harness.cli.tasks import Json, Names, Trust, gated
 from harness.errors import TaskInvalid
+from harness.granted import grant
 from harness.plan import parse_seeds
 from harness.registry import Task, tasks_root
 from harness.runtimes.base import Runtime, SandboxedRuntime
@@ -51,12 +52,15 @@ def verify_command(
     attacks: Annotated[
         bool, typer.Option("--attacks", help="Attack the tasks instead, in --runtime, else in the best.")
     ] = False,
+    env: Annotated[
+        list[str] | None, typer.Option("--env", help="NAME of a variable of this host that a foreign task may be given.")
+    ] = None,
     trust: Trust = False,
     json: Json = False,
 ) -> None:
     """Prove tasks; exit 4 and say path, line and rule when one does not hold."""
     gate = gated(ctx, names, trust=trust)
-    tasks = _changed_first(gate.tasks) if changed_first else gate.tasks
+    tasks = grant(_changed_first(gate.tasks) if changed_first else gate.tasks, env or ())
     if mutations:
         gate.demand("harness verify --mutations")
         _mutations(tasks, json=json)

@@ -25,6 +25,7 @@ from harness.cli.report import show_tables
 from harness.cli.settings import Overrides, named, offers_handles, overrides
 from harness.cli.tasks import Json, Names, Trust, gated
 from harness.errors import BoundaryError, UsageError
+from harness.granted import grant
 from harness.plan import Plan, parse_seeds
 from harness.records import Result, RunFolder
 from harness.registry import Task
@@ -65,6 +66,10 @@ RetryOf = Annotated[
     Path | None, typer.Option(help="Play the failed episodes of this run again: its seeds and attempts, its options.")
 ]
 HintName = Annotated[str, typer.Option("--hint", help="What a retry is told of the failure: none, correct or wrong.")]
+Env = Annotated[
+    list[str] | None,
+    typer.Option("--env", help="NAME of a variable of this host that a foreign task may be given."),
+]
 Out = Annotated[Path | None, typer.Option(help="Folder of the run; runs/<time>-<agent> unless given.")]
 Resume = Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")]
 Report = Annotated[bool, typer.Option("--report", help="Print the tables of harness report when it is done.")]
@@ -99,6 +104,7 @@ def run_command(
     cost: CostBudget = None,
     out: Out = None,
     resume: Resume = None,
+    env: Env = None,
     trust: Trust = False,
     report: Report = False,
     yes: Yes = False,
@@ -115,7 +121,7 @@ def run_command(
     if model:
         llm = LlmConfig(model, interface, api_base, temperature, max_tokens, handed, protocol, seats)
     known = gated(ctx, names, trust=trust).tasks
-    tasks = retry.tasks(known) if retry else known
+    tasks = grant(retry.tasks(known) if retry else known, env or ())
     players = _players(agent, tasks, llm, script, combinations)
     folder = resume or out or Path("runs") / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{_slug(players)}"
     budget = Budget(wall, turns, tokens, cost)

@@ -172,7 +172,7 @@ def test_tests_without_a_reward_are_the_verifiers_failure(runtime: DockerRuntime
     """No reward file, or one without a number, is not the agent's zero."""
     for script, words in (
         ("echo lost\n", "left neither reward.json nor reward.txt: lost"),
-        ("echo x > /logs/verifier/reward.txt\n", "no finite"),
+        ("echo x > /logs/verifier/reward.txt\n", "must hold one number, not 'x'"),
     ):
         with pytest.raises(VerifierFailure, match=words):
             play(runtime, spec(task=_changed(counter, {"tests/test.sh": script})), "true")

@@ -153,6 +153,8 @@ class Engine:
             for chunk in chunks:
                 data += chunk
                 if len(data) > limit:
+                    # an archive that is open and unread keeps the engine from removing the container
+                    chunks.close()
                     raise RuntimeFailure(f"{path} takes more than {limit} bytes")
         return bytes(data)
 

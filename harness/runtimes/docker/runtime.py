@@ -22,7 +22,8 @@ from harness.registry import Task
 from harness.runtimes.base import ROOT, EpisodeSpec, Judgement, Pod, Probe
 from harness.runtimes.docker.confined import confined
 from harness.runtimes.docker.engine import Engine, regular_files
-from harness.runtimes.docker.foreign import ForeignPod, build_images, unsupported
+from harness.runtimes.docker.foreign.asked import build_images, unsupported
+from harness.runtimes.docker.foreign.pod import ForeignPod
 from harness.runtimes.docker.images import Images
 from harness.runtimes.docker.pod import LOG, VERIFIER, VERIFIER_MB, DockerPod, deadline_s, hardened, labels
 from harness.runtimes.docker.sweep import remove_episode, remove_run, sweep

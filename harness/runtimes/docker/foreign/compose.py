@@ -2,7 +2,9 @@
 
 Known of a service: build, image, environment, depends_on, healthcheck, init, stop_grace_period, command, entrypoint, user,
 working_dir. Anything else is TaskInvalid with `path:line: key ...`. `stop_grace_period` is read and has no effect, because a
-pod is killed, never stopped. `${NAME}`, `${NAME:-default}` and `$$` are filled in as Compose does.
+pod is killed, never stopped. Variables are filled in as harness.granted says.
+A build context is a folder at or below the compose file's own, and its Dockerfile lies in it: Compose would take any folder of
+this host, which a folder from elsewhere must not name.
 """
 
 from __future__ import annotations
@@ -15,7 +17,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
+from pydantic import TypeAdapter, ValidationError
+
+from harness.bounds import ContainerPath, ImageName, ServiceName, User
 from harness.errors import TaskInvalid
+from harness.granted import fill, needed
 
 Condition = Literal["service_started", "service_healthy", "service_completed_successfully"]
 CONDITIONS: tuple[Condition, ...] = ("service_started", "service_healthy", "service_completed_successfully")
@@ -23,8 +29,14 @@ SERVICE_KEYS = (
     "build", "command", "depends_on", "entrypoint", "environment", "healthcheck", "image", "init", "stop_grace_period", "user",
     "working_dir",
 )  # fmt: skip
-_VARIABLE = re.compile(r"\$(?:(\$)|\{(\w+)(?::?-([^}]*))?\}|(\w+))")
-_DURATION = re.compile(r"([0-9.]+)(us|ms|s|m|h)")
+SERVICES_MAX, RETRIES_MAX, SECONDS_MAX = 32, 10_000, 86_400
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s|m|h)")
+_SHAPES: dict[str, TypeAdapter[Any]] = {
+    "user": TypeAdapter(User),
+    "working_dir": TypeAdapter(ContainerPath),
+    "image": TypeAdapter(ImageName),
+}
+_NAME = TypeAdapter(ServiceName)
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -61,11 +73,6 @@ def read_compose(path: Path, variables: Mapping[str, str]) -> dict[str, Service]
     return _Reader(path, variables).services()
 
 
-def fill(text: str, variables: Mapping[str, str]) -> str:
-    """Compose's interpolation; a name without value or default is empty."""
-    return _VARIABLE.sub(lambda m: "$" if m[1] else variables.get(m[2] or m[4]) or m[3] or "", text)
-
-
 class _Reader:
     """Walks YAML nodes, which know their lines."""
 
@@ -73,48 +80,77 @@ class _Reader:
         self._path, self._variables, self._yaml = path, variables, import_module("yaml")
 
     def services(self) -> dict[str, Service]:
-        try:
-            root = self._yaml.compose(self._path.read_text(encoding="utf-8"), Loader=self._yaml.SafeLoader)
-        except (OSError, UnicodeDecodeError, self._yaml.YAMLError) as error:
-            mark = getattr(error, "problem_mark", None)
-            raise TaskInvalid(f"{self._path}:{mark.line + 1 if mark else 1}: cannot be read as YAML") from None
-        found: dict[str, Service] = {}
-        for key, node in self._items(root):
+        services: dict[str, Service] = {}
+        for key, node in self._items(self._root()):
             if key.value not in ("services", "version"):
                 self._refuse(key, "is not supported here")
             for name, body in self._items(node) if key.value == "services" else ():
-                found[name.value] = self._service(name, body)
-        return self._ordered(found)
+                self._shaped(name, _NAME, name.value)
+                services[name.value] = self._service(name, body)
+        if len(services) > SERVICES_MAX:
+            raise TaskInvalid(f"{self._path}:1: {len(services)} services are more than {SERVICES_MAX}")
+        return self._ordered(services)
+
+    def _root(self) -> Any:
+        """The file's nodes; aliases are refused, because a few lines of them stand for more than any memory holds."""
+        try:
+            text = self._path.read_text(encoding="utf-8")
+            for event in self._yaml.parse(text, Loader=self._yaml.SafeLoader):
+                if isinstance(event, self._yaml.AliasEvent):
+                    raise TaskInvalid(f"{self._place(event)}: alias *{event.anchor} is not supported here")
+            return self._yaml.compose(text, Loader=self._yaml.SafeLoader)
+        except (OSError, ValueError, RecursionError, self._yaml.YAMLError) as error:
+            mark = getattr(error, "problem_mark", None)
+            raise TaskInvalid(f"{self._path}:{mark.line + 1 if mark else 1}: cannot be read as YAML") from None
 
     def _service(self, name: Any, body: Any) -> Service:
         readers: dict[str, Callable[[Any], Any]] = {
             "build": self._build, "environment": self._environment, "depends_on": self._depends_on, "user": self._text,
             "healthcheck": self._healthcheck, "command": self._words, "entrypoint": self._words, "image": self._text,
+            "init": self._flag, "working_dir": self._text,
         }  # fmt: skip
         fields: dict[str, Any] = {}
         for key, node in self._items(body):
             if key.value not in SERVICE_KEYS:
                 self._refuse(key, f"of service {name.value} is not supported here; known: {', '.join(SERVICE_KEYS)}")
             fields[key.value] = readers.get(key.value, self._value)(node)
+            if key.value in _SHAPES:
+                self._shaped(key, _SHAPES[key.value], fields[key.value])
         fields.pop("stop_grace_period", None)
         return Service(name.value, **fields)
 
     def _build(self, node: Any) -> Build:
+        known: dict[str, Any] = {"context": ".", "dockerfile": "Dockerfile", "args": {}}
         if isinstance(node, self._yaml.ScalarNode):
-            return Build(self._path.parent / str(self._value(node)))
-        known: dict[str, Any] = {"context": ".", "dockerfile": "Dockerfile", "args": None}
-        for key, child in self._items(node):
-            if key.value not in known:
-                self._refuse(key, "of build is not supported here")
-            known[key.value] = self._environment(child) if key.value == "args" else self._value(child)
-        return Build(self._path.parent / str(known["context"]), str(known["dockerfile"]), known["args"] or {})
+            known["context"] = self._value(node)
+        else:
+            for key, child in self._items(node):
+                if key.value not in known:
+                    self._refuse(key, "of build is not supported here")
+                known[key.value] = self._environment(child) if key.value == "args" else self._value(child)
+        folder = self._path.parent
+        context = self._below(node, "context", folder, str(known["context"]))
+        self._below(node, "dockerfile", context, str(known["dockerfile"]))
+        return Build(context, str(known["dockerfile"]), known["args"])
+
+    def _below(self, node: Any, name: str, folder: Path, text: str) -> Path:
+        """A path at or below a folder, links followed."""
+        path = folder / text
+        if "\0" in text or not path.resolve().is_relative_to(folder.resolve()):
+            line = node.start_mark.line + 1
+            raise TaskInvalid(f"{self._path}:{line}: {name} {text!r} of build leaves {folder.name}/, which is refused here")
+        return path
 
     def _environment(self, node: Any) -> dict[str, str]:
-        value = self._value(node)
+        """Variables as a list or a mapping; one without a value is asked of the host, as Compose does."""
+        value, place = self._value(node), self._place(node)
         if isinstance(value, list):
             pairs = [str(item).partition("=") for item in value]
-            return {name: text if given else self._variables.get(name, "") for name, given, text in pairs}
-        return {str(name): "" if text is None else _scalar(text) for name, text in (value or {}).items()}
+            return {name: text if given else needed(name, self._variables, place) for name, given, text in pairs}
+        return {
+            str(name): needed(str(name), self._variables, place) if text is None else _scalar(text)
+            for name, text in (value or {}).items()
+        }
 
     def _depends_on(self, node: Any) -> dict[str, Condition]:
         if isinstance(node, self._yaml.SequenceNode):
@@ -137,6 +173,8 @@ class _Reader:
             if key.value in spans:
                 made[spans[key.value]] = int(self._seconds(key, str(value)) * 1e9)
             elif key.value == "retries":
+                if not str(value).isdecimal() or not 1 <= int(value) <= RETRIES_MAX:
+                    self._refuse(key, f"must be in 1..{RETRIES_MAX}, not {value!r}")
                 made["Retries"] = int(value)
             elif key.value == "test":
                 made["Test"] = [str(part) for part in value] if isinstance(value, list) else ["CMD-SHELL", str(value)]
@@ -144,9 +182,20 @@ class _Reader:
                 self._refuse(key, "of healthcheck is not supported here")
         return made
 
-    def _words(self, node: Any) -> tuple[str, ...]:
+    def _words(self, node: Any) -> tuple[str, ...] | None:
         value = self._value(node)
-        return tuple(str(part) for part in value) if isinstance(value, list) else tuple(shlex.split(str(value)))
+        if value is None:
+            return None
+        try:
+            return tuple(str(part) for part in value) if isinstance(value, list) else tuple(shlex.split(str(value)))
+        except ValueError:
+            raise TaskInvalid(f"{self._place(node)}: {str(value)[:60]!r} has a quote that does not close") from None
+
+    def _flag(self, node: Any) -> bool:
+        value = self._value(node)
+        if not isinstance(value, bool):
+            raise TaskInvalid(f"{self._place(node)}: must be true or false, not {str(value)[:60]!r}")
+        return value
 
     def _text(self, node: Any) -> str:
         return str(self._value(node))
@@ -154,41 +203,60 @@ class _Reader:
     def _seconds(self, key: Any, text: str) -> float:
         if not re.fullmatch(f"(?:{_DURATION.pattern})+", text):
             self._refuse(key, f"must be a duration such as 1m30s, not {text}")
-        return sum(float(number) * _SECONDS[unit] for number, unit in _DURATION.findall(text))
+        seconds = sum(float(number) * _SECONDS[unit] for number, unit in _DURATION.findall(text))
+        if seconds > SECONDS_MAX:
+            self._refuse(key, f"must be at most {SECONDS_MAX} s, not {text}")
+        return seconds
 
     def _value(self, node: Any) -> Any:
         """A node as plain data, strings filled in."""
         loader = self._yaml.SafeLoader("")
         try:
-            return self._filled(loader.construct_document(node))
+            return self._filled(loader.construct_document(node), self._place(node))
+        except (self._yaml.YAMLError, ValueError, RecursionError):
+            raise TaskInvalid(f"{self._place(node)}: is no plain data") from None
         finally:
             loader.dispose()
 
-    def _filled(self, value: Any) -> Any:
+    def _filled(self, value: Any, place: str) -> Any:
         if isinstance(value, str):
-            return fill(value, self._variables)
+            return fill(value, self._variables, place)
         if isinstance(value, list):
-            return [self._filled(item) for item in value]
-        return {name: self._filled(item) for name, item in value.items()} if isinstance(value, dict) else value
+            return [self._filled(item, place) for item in value]
+        return {name: self._filled(item, place) for name, item in value.items()} if isinstance(value, dict) else value
+
+    def _place(self, node: Any) -> str:
+        return f"{self._path}:{node.start_mark.line + 1}"
+
+    def _shaped(self, key: Any, shape: TypeAdapter[Any], value: Any) -> None:
+        try:
+            shape.validate_python(value)
+        except ValidationError as error:
+            raise TaskInvalid(f"{self._place(key)}: {key.value}: {error.errors()[0]['msg']}, not {str(value)[:60]!r}") from None
 
     def _items(self, node: Any) -> Iterator[tuple[Any, Any]]:
         if not isinstance(node, self._yaml.MappingNode):
             line = node.start_mark.line + 1 if node is not None else 1
             raise TaskInvalid(f"{self._path}:{line}: a mapping is expected here")
-        yield from node.value
+        seen: set[str] = set()
+        for key, value in node.value:
+            if not isinstance(key, self._yaml.ScalarNode) or key.value in seen:
+                raise TaskInvalid(f"{self._place(key)}: each key must be a word that stands once")
+            seen.add(key.value)
+            yield key, value
 
-    def _ordered(self, found: dict[str, Service]) -> dict[str, Service]:
+    def _ordered(self, services: dict[str, Service]) -> dict[str, Service]:
         """Services after those they depend on."""
         ordered: dict[str, Service] = {}
 
         def visit(name: str, above: tuple[str, ...]) -> None:
-            if name in above or name not in found:
+            if name in above or name not in services:
                 raise TaskInvalid(f"{self._path}:1: depends_on of {above[-1]} names {name}, which is no service below it")
-            for needed in found[name].depends_on:
-                visit(needed, (*above, name))
-            ordered.setdefault(name, found[name])
+            for below in services[name].depends_on:
+                visit(below, (*above, name))
+            ordered.setdefault(name, services[name])
 
-        for name in found:
+        for name in services:
             visit(name, ())
         return ordered
 

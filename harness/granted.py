@@ -1,0 +1,126 @@
+"""`${NAME}` in a foreign folder is filled from what was granted, never from this process's environment.
+
+What may be filled in: variables named with `harness run --env NAME`, and in a compose file also the task's own
+[environment.env], which Harbor exports to Compose. Anything else that is asked for is an error before anything starts.
+1. Compose files: `${NAME}`, `$NAME`, `${NAME:-default}`, `${NAME-default}`, `$$`; other forms are refused.
+2. Tables of task.toml, as Harbor reads them: a value that is `${NAME}` or `${NAME:-default}` as a whole; all else is literal.
+3. A granted value is masked in whatever leaves a pod, so that no record holds it as it stands.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from harness.errors import TaskInvalid, UsageError
+from harness.registry import Task
+from harness.taskfile import line_of
+
+NAMED_BY_HARBOR = frozenset({"MAIN_IMAGE_NAME", "CONTEXT_DIR", "PREBUILT_IMAGE_NAME", "CPUS", "MEMORY"})
+"""Variables that Harbor's own compose files use; a task that uses them itself is refused with these words."""
+
+MASKED_FROM = 4
+"""The shortest value that is masked: shorter ones, such as 1 or yes, stand everywhere."""
+
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_IN_TEXT = re.compile(
+    r"\$(?:(?P<dollar>\$)|\{(?P<name>[A-Za-z_]\w*)(?P<dash>:?-)?(?P<default>(?<=-)[^}$]*)?\}|(?P<bare>[A-Za-z_]\w*))"
+)
+_WHOLE = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)(?::-(?P<default>.*))?\}", re.DOTALL)
+
+
+def grant(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
+    """The tasks, with these variables of this process's environment granted to them; raises UsageError for one unset."""
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise UsageError("--env takes the name of a variable and nothing more", hint="harness run --env NAME")
+        if name not in os.environ:
+            raise UsageError(f"--env {name}: the variable is not set here", hint=f"export {name}=...")
+    granted = {name: os.environ[name] for name in names}
+    return [replace(task, granted=granted) for task in tasks] if granted else list(tasks)
+
+
+def fill(text: str, variables: Mapping[str, str], place: str) -> str:
+    """A text of a compose file with its variables filled in; raises TaskInvalid naming `place` (`path:line`)."""
+    if "$" in _IN_TEXT.sub("", text):
+        raise TaskInvalid(f"{place}: {text[:80]!r} has a $ that is neither $$ nor ${{NAME}} nor ${{NAME:-default}}")
+
+    def value(asked: re.Match[str]) -> str:
+        name = asked["name"] or asked["bare"]
+        if asked["dollar"]:
+            return "$"
+        if name in variables and (variables[name] or asked["dash"] != ":-"):
+            return variables[name]
+        return asked["default"] if asked["dash"] else needed(name, variables, place)
+
+    return _IN_TEXT.sub(value, text)
+
+
+def whole(text: str, variables: Mapping[str, str], place: str) -> str:
+    """A value of a table of task.toml with its variable filled in; raises TaskInvalid naming `place`."""
+    asked = _WHOLE.fullmatch(text)
+    if asked is None:
+        return text
+    if asked["name"] in variables or asked["default"] is None:
+        return needed(asked["name"], variables, place)
+    return asked["default"]
+
+
+def needed(name: str, variables: Mapping[str, str], place: str) -> str:
+    """A variable that has no default; raises UsageError with the flag to type where nothing fills it."""
+    if name in variables:
+        return variables[name]
+    if name in NAMED_BY_HARBOR:
+        raise TaskInvalid(f"{place}: ${{{name}}} is Harbor's own and is not filled in here")
+    raise UsageError(
+        f"{place}: ${{{name}}} would be taken from this host, which needs --env {name}", hint=f"harness run --env {name}"
+    )
+
+
+def filled(task: Task, table: Mapping[str, str], *keys: str) -> dict[str, str]:
+    """A table of task.toml with its variables filled in; raises TaskInvalid with the line of the first that nothing fills."""
+    path, dotted = task.path / "task.toml", ".".join(keys)
+    text = path.read_text(encoding="utf-8") if table else ""
+    places = {name: f"{path}:{line_of(text, (*keys, name))}: {dotted}.{name}" for name in table}
+    return {name: whole(value, task.granted, places[name]) for name, value in table.items()}
+
+
+def solution_environment(task: Task) -> dict[str, str]:
+    """What solve.sh is given, as Harbor's oracle gives it; raises TaskInvalid."""
+    return {"DEBIAN_FRONTEND": "noninteractive", **filled(task, task.file.solution.env, "solution", "env")}
+
+
+def masked(data: bytes, granted: Mapping[str, str]) -> bytes:
+    """Bytes with each granted value replaced by its name in brackets."""
+    pieces = iter((data,))
+    return b"".join(iter(masking(lambda: next(pieces, b""), granted), b""))
+
+
+def masking(receive: Callable[[], bytes], granted: Mapping[str, str]) -> Callable[[], bytes]:
+    """A stream with granted values masked, also where one arrives in pieces."""
+    names = {value.encode(): name for name, value in granted.items() if len(value) >= MASKED_FROM}
+    if not names:
+        return receive
+    longest_first = sorted(names, key=len, reverse=True)
+    secret = re.compile(b"|".join(map(re.escape, longest_first)))
+    held = bytearray()
+
+    def receive_masked() -> bytes:
+        ready = bytearray()
+        while not ready:
+            chunk = receive()
+            held.extend(chunk)
+            # a value that begins before `end` is here as a whole
+            end, done = len(held) - (len(longest_first[0]) - 1 if chunk else 0), 0
+            while (match := secret.search(held, done)) and match.start() < end:
+                ready += held[done : match.start()] + f"[{names[match[0]]}]".encode()
+                done = match.end()
+            ready += held[done : max(done, end)]
+            del held[: max(done, end)]
+            if not chunk:
+                break
+        return bytes(ready)
+
+    return receive_masked

@@ -1,0 +1,1 @@
+"""Foreign Harbor tasks (no [metadata.parley]) under Docker: what the folder asks, its networks, its pod, its verdict."""

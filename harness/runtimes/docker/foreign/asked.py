@@ -1,0 +1,190 @@
+"""What a foreign folder asks of one container engine, read from task.toml and environment/: services, phases, images.
+
+Whatever Harbor 0.25 can be asked for is used here or refused by name (docs/harbor.md has the table, key by key).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+
+from harness.errors import TaskInvalid
+from harness.granted import filled, solution_environment
+from harness.registry import Task
+from harness.runtimes.docker.foreign.compose import Build, Service, read_compose
+from harness.runtimes.docker.images import ROOM_LABEL, TASK_LABEL, Context, Images, folder_context, image_name
+from harness.taskfile import Artifact, EnvironmentSection
+
+VERIFIER, HELPER = "verifier", "helper"
+"""Images beside those of the services; a service of a task is called neither."""
+
+CONVENTION = "/logs/artifacts"
+"""What `main` leaves here reaches a separate verifier without being declared."""
+
+_GAINS = re.compile(r"\b(?:sudo|doas|setcap)\b|chmod\s+(?:-\S+\s+)*(?:[2467][0-7]{3}\b|[ugoa]*[+=][rwxX]*s)")
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """How the tests run: `image` is what builds them a container, or None for the one of `main`."""
+
+    settings: EnvironmentSection
+    environment: Mapping[str, str]
+    uploads_tests: bool
+
+
+def services_of(task: Task) -> dict[str, Service]:
+    """Every service of a task in the order they start, `main` with Harbor's defaults; raises TaskInvalid."""
+    folder, section = task.path / "environment", task.file.environment
+    file = folder / "docker-compose.yaml"
+    composed = read_compose(file, {**task.granted, **main_environment(task)}) if file.exists() else {}
+    main = composed.get("main", Service("main"))
+    if main.image is None and main.build is None:
+        main = replace(main, image=section.docker_image, build=None if section.docker_image else Build(folder))
+    return {**{name: service for name, service in composed.items() if name != "main"}, "main": main}
+
+
+def main_environment(task: Task) -> dict[str, str]:
+    """[environment.env], filled in; raises TaskInvalid."""
+    return filled(task, task.file.environment.env, "environment", "env")
+
+
+def tests_environment(task: Task) -> dict[str, str]:
+    """What test.sh is given beside its container's own environment; raises TaskInvalid."""
+    return filled(task, task.file.verifier.env, "verifier", "env")
+
+
+def verifier_of(task: Task) -> Verifier | None:
+    """The container of a separate verifier, by Harbor's order; None for a shared one; raises TaskInvalid."""
+    verifier, section = task.file.verifier, task.file.environment
+    if not verifier.is_separate:
+        return None
+    settings = verifier.environment or section
+    place = ("verifier", "environment", "env") if verifier.environment else ("environment", "env")
+    image = verifier.environment.docker_image if verifier.environment else None
+    own = image is not None or (task.path / "tests" / "Dockerfile").exists()
+    chosen = settings.model_copy(update={"docker_image": image if own else section.docker_image})
+    return Verifier(chosen, filled(task, settings.env, *place), uploads_tests=not own)
+
+
+def public_phases(task: Task) -> dict[str, bool]:
+    """Whether `main` has egress while it starts, while the agent plays, and while a shared verifier tests."""
+    file = task.file
+    base = file.environment.network_mode or "public"
+    modes = {"start": base, "agent": file.agent.network_mode or base}
+    if not file.verifier.is_separate:
+        modes["verifier"] = file.verifier.network_mode or base
+    return {phase: mode == "public" for phase, mode in modes.items()}
+
+
+def verifier_is_public(task: Task) -> bool:
+    """Whether a separate verifier has egress."""
+    verifier = task.file.verifier
+    own = verifier.environment or task.file.environment
+    return (verifier.network_mode or own.network_mode or "public") == "public"
+
+
+def artifacts_of(task: Task) -> list[Artifact]:
+    """What goes to a separate verifier, each source once, the conventional folder of `main` first."""
+    declared = [*task.file.artifacts]
+    if not any(a.source.rstrip("/") == CONVENTION and (a.service or "main") == "main" for a in declared):
+        declared.insert(0, Artifact(source=CONVENTION))
+    first: dict[str, Artifact] = {}
+    for artifact in declared:
+        first.setdefault(artifact.source.rstrip("/") or "/", artifact)
+    return list(first.values())
+
+
+def may_gain_privileges(task: Task) -> bool:
+    """Whether programs may: where task.toml says so, or a Dockerfile (main, tests) names sudo, setcap or a setuid bit."""
+    build = services_of(task)["main"].build
+    recipes = [build.context / build.dockerfile] if build else []
+    texts = [path.read_text("utf-8", "replace") for path in (*recipes, task.path / "tests" / "Dockerfile") if path.is_file()]
+    return task.file.metadata.foreign.new_privileges or any(map(_GAINS.search, texts))
+
+
+def unsupported(task: Task) -> str | None:
+    """What of Harbor a task needs that is not done here, or None; raises TaskInvalid for what is wrong with the folder."""
+    services = services_of(task)
+    main_environment(task), solution_environment(task), tests_environment(task), verifier_of(task)
+    for name in (artifact.service for artifact in task.file.artifacts):
+        if name is not None and name not in services:
+            raise TaskInvalid(f"{task.path}/task.toml:1: an artifact names service {name}; there are {', '.join(services)}")
+    for name in (hook.service for hook in task.file.verifier.collect):
+        if name not in services:
+            raise TaskInvalid(
+                f"{task.path}/task.toml:1: verifier.collect names service {name}; there are {', '.join(services)}"
+            )
+    for need in _beyond(task, services):
+        return f"{task.task_id} needs {need}, which this harness does not do"
+    return None
+
+
+def _beyond(task: Task, services: Mapping[str, Service]) -> Iterator[str]:
+    file, verifier = task.file, task.file.verifier
+    own = verifier.environment
+    containers = [file.environment, *([own] if own else [])]
+    modes = {file.agent.network_mode, verifier.network_mode, *(section.network_mode for section in containers)}
+    copied = verifier.is_separate and (verifier_of(task) or Verifier(file.environment, {}, False)).uploads_tests
+    needs = {
+        "an operating system other than linux": any(section.os != "linux" for section in containers),
+        "GPUs": any(section.gpus or section.gpu_types or section.tpu for section in containers),
+        "MCP servers or skills": any(section.mcp_servers or section.skills_dir for section in containers),
+        "a network allowlist": "allowlist" in modes,
+        "services beside the verifier": (task.path / "tests" / "docker-compose.yaml").exists()
+        or (copied and len(services) > 1),
+        "a healthcheck of the verifier": bool(own and own.healthcheck),
+        "artifacts in /tests, where they would be tests": any(f"{a.source}/".startswith("/tests/") for a in file.artifacts),
+        "artifacts with exclude": any(artifact.exclude for artifact in file.artifacts),
+        "a trajectory to go on from": (task.path / "trajectory.json").exists(),
+        ".harborignore": any(task.path.rglob(".harborignore")),
+        f"services of other names than {VERIFIER} and {HELPER}": bool({VERIFIER, HELPER} & services.keys()),
+    }
+    return (what for what, needed in needs.items() if needed)
+
+
+def build_images(task: Task, images: Images) -> dict[str, str]:
+    """The image of each service, of the verifier where it has its own, and of the helper, by name."""
+    tags = {name: service.image or _build(task, name, service.build, images) for name, service in services_of(task).items()}
+    if (verifier := verifier_of(task)) is not None:
+        recipe = task.path / "tests"
+        own = verifier.settings.docker_image or (
+            None if verifier.uploads_tests else _build(task, VERIFIER, Build(recipe), images)
+        )
+        tags[VERIFIER] = tags["main"] if verifier.uploads_tests else str(own)
+    for tag in tags.values():
+        images.need(tag)
+    return {**tags, HELPER: images.build_bases()["agent"]}
+
+
+def upload_of(task: Task) -> dict[str, bytes]:
+    """Files of environment/ by relative path that Harbor copies into the workdir: those beside a ready image, unbuilt."""
+    folder = task.path / "environment"
+    built = any((folder / name).exists() for name in ("Dockerfile", "docker-compose.yaml"))
+    if built or task.file.environment.docker_image is None or not folder.is_dir():
+        return {}
+    return {name: data for name, (data, _) in folder_context(folder).files.items()}
+
+
+def _build(task: Task, name: str, build: Build | None, images: Images) -> str:
+    if build is None or not (build.context / build.dockerfile).is_file():
+        where = build.context / build.dockerfile if build else task.path / "environment" / "Dockerfile"
+        raise TaskInvalid(f"{where}:1: the file is missing, and service {name} has no image")
+    context = _unignored(build.context, folder_context(Path(build.context), dockerfile=build.dockerfile))
+    below = [images.image_id(line.split()[1]) or "" for line in context.recipe if line.upper().startswith("FROM ")]
+    tag = image_name(task, name) + ":" + context.digest(json.dumps(dict(build.args), sort_keys=True), *below)
+    return images.build(context, tag, {TASK_LABEL: task.task_id, ROOM_LABEL: name}, build.args)
+
+
+def _unignored(folder: Path, context: Context) -> Context:
+    """A build context without what its .dockerignore leaves out, as a Docker client makes it."""
+    if ".dockerignore" not in context.files:
+        return context
+    patterns = context.files[".dockerignore"][0].decode("utf-8", "replace").splitlines()
+    wanted = [line.strip() for line in patterns if line.strip() and not line.startswith("#")]
+    kept = import_module("docker.utils.build").exclude_paths(str(folder), wanted, dockerfile=context.dockerfile)
+    return replace(context, files={name: file for name, file in context.files.items() if name in kept})

@@ -1,0 +1,90 @@
+"""Before a shared verifier starts, every process of the agent is dead; the container's own services live on.
+
+A root agent may have replaced sh, ps and kill, and two processes can start each other faster than anything kills them. So
+nothing of the container is used and nothing is chased:
+1. Before the agent's first command the processes that are there are written down, each with the moment it started.
+2. Afterwards the container is frozen. A helper, in a container of our own image that shares only its process namespace,
+   keeps what was written down and what those started themselves, and sends SIGKILL to all else. Orphans belong to process 1
+   and are nobody's child: one that was not written down dies.
+3. The container thaws, and what has a SIGKILL waiting dies before its next instruction.
+A process can rename itself, daemonize and change its session; it cannot change when it started, or its parent to one that is
+kept. A container without services of its own is started anew instead, which no process survives at all, and so is one
+that cannot be frozen. Both are in docs/decisions/0019-shared-verifier.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from harness.errors import RuntimeFailure
+from harness.runtimes.docker.engine import Engine
+
+LIST = "cat /proc/[0-9]*/stat"
+"""Prints the processes there are; run before the agent, so with the image's own cat."""
+
+_HELPER_S = 60
+_HELPER = """
+import json, os, signal, sys
+kept = {(pid, start) for pid, start in json.loads(sys.argv[1])}
+alive = {}
+for name in filter(str.isdecimal, os.listdir("/proc")):
+    try:
+        with open(f"/proc/{name}/stat", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        continue
+    if int(name) != os.getpid():
+        alive[int(name)] = (int(fields[1]), int(fields[19]))
+
+def stays(pid):
+    seen = set()
+    while pid in alive and pid not in seen:
+        seen.add(pid)
+        parent, start = alive[pid]
+        if (pid, start) in kept:
+            return True
+        if parent == 1:
+            return False
+        pid = parent
+    return False
+
+for pid in alive:
+    if not stays(pid):
+        os.kill(pid, signal.SIGKILL)
+"""
+
+
+def listed(stat: bytes) -> list[tuple[int, int]]:
+    """Each process of what `LIST` printed: its id, and when it started in clock ticks since boot (proc(5), field 22)."""
+    processes = []
+    for line in stat.decode("utf-8", "replace").splitlines():
+        head, _, rest = line.rpartition(")")
+        fields = rest.split()
+        if len(fields) > 19 and head.partition(" ")[0].isdecimal():
+            processes.append((int(head.partition(" ")[0]), int(fields[19])))
+    return processes
+
+
+def kill_others(engine: Engine, container: str, kept: list[tuple[int, int]], image: str, labels: Mapping[str, str]) -> None:
+    """Kill every process of a container but those `kept` and what they started; raises RuntimeFailure where that fails."""
+    with engine.doing("freezing a container") as api:
+        api.pause(container)
+    helper = ""
+    try:
+        host = {
+            "pid_mode": f"container:{container}", "network_mode": "none", "read_only": True, "cap_drop": ["ALL"],
+            "cap_add": ["KILL"], "security_opt": ["no-new-privileges"], "mem_limit": "128m", "pids_limit": 16,
+        }  # fmt: skip
+        command = ["python3", "-I", "-S", "-c", _HELPER, json.dumps(kept)]
+        helper = engine.create(image, command, host=host, user="0", entrypoint=[], labels=dict(labels))
+        engine.start(helper)
+        if (code := engine.wait(helper, _HELPER_S)) != 0:
+            raise RuntimeFailure(
+                f"the helper that ends the agent's processes ended with {code}: {engine.log_tail(helper)[-200:]!r}"
+            )
+    finally:
+        if helper:
+            engine.remove(helper)
+        with engine.doing("thawing a container") as api:
+            api.unpause(container)
