@@ -74,11 +74,12 @@ exit 0
 
 
 def sandboxed() -> set[int]:
-    """Every process of this host that lives in a room of ours: it sees a folder of an episode."""
-    mark, found = f" {folders_root()}/pod-", set()
+    """Every process of this host that lives in a room of ours: a folder of an episode is mounted in it."""
+    mark, found = f"{folders_root()}/pod-", set()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if mark in (folder / "mountinfo").read_text(encoding="utf-8", errors="replace"):
+            mounts = (folder / "mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+            if any(line.split()[3].startswith(mark) for line in mounts):
                 found.add(int(folder.name))
         except OSError:
             continue

@@ -19,12 +19,15 @@ from typing import Protocol
 from harness.errors import HarnessError, RuntimeFailure
 from harness.registry import Task
 from harness.runtimes.base import ROOT, EpisodeSpec, Judgement, Pod, Probe, Say
+from harness.runtimes.bubblewrap import cgroups
 from harness.runtimes.bubblewrap.environments import Environments
 from harness.runtimes.bubblewrap.folders import sweep_folders
 from harness.runtimes.bubblewrap.judge import Judging
 from harness.runtimes.bubblewrap.pod import BubblewrapPod
 from harness.runtimes.bubblewrap.probe import try_out
+from harness.runtimes.bubblewrap.rooms import memory_of
 from harness.runtimes.bubblewrap.view import is_root
+from harness.runtimes.bubblewrap.watcher import Watcher
 
 TEMPLATES: Mapping[str, tuple[str, str]] = {
     "environment/Dockerfile": (r"FROM parley/agent:1", ""),
@@ -48,6 +51,7 @@ class BubblewrapRuntime:
         self._lock = threading.Lock()
         self._live: defaultdict[str, set[_Killable]] = defaultdict(set)
         self._aborted: set[str] = set()
+        self._watcher = Watcher()
 
     def probe(self) -> Probe:
         """Whether a pod's worth of sandboxes works here; never raises."""
@@ -77,6 +81,10 @@ class BubblewrapRuntime:
         """Why sandboxes cannot run a task: it is foreign, or its Dockerfiles build something."""
         if task.parley is None:
             return f"{task.path}/task.toml:1: a foreign Harbor task needs Docker"
+        try:
+            memory_of(task)
+        except RuntimeFailure as failure:
+            return f"{task.path}/task.toml:1: {failure}"
         return next((why for name in TEMPLATES if (why := _differs(task.path / name, *TEMPLATES[name]))), None)
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
@@ -86,7 +94,7 @@ class BubblewrapRuntime:
     @contextmanager
     def open(self, spec: EpisodeSpec) -> Iterator[Pod]:
         """A pod, ready to answer."""
-        pod = BubblewrapPod(spec, self.environments)
+        pod = BubblewrapPod(spec, self.environments, self._watcher)
         try:
             with self._killable(spec.run_id, pod):
                 pod.start()
@@ -104,8 +112,8 @@ class BubblewrapRuntime:
             judging.close()
 
     def sweep(self) -> list[str]:
-        """Remove the folders that dead runs of this host left behind; their processes died with them."""
-        return sweep_folders()
+        """Remove the folders and control groups that dead runs of this host left behind; their processes died with them."""
+        return [*sweep_folders(), *cgroups.sweep()]
 
     def abort(self, run_id: str) -> None:
         """Kill everything of a run, from any thread; nothing of it starts any more."""

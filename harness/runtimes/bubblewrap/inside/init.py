@@ -1,12 +1,16 @@
 """PID 1 of every sandbox: starts what the host asks for, as the user and within the limits that the sandbox was given.
 
 The host holds the other end of a socket and sends one JSON message a process, with its open files attached:
-{"start": name, "argv", "env", "cwd", "vital"} or {"kill": name}. Back comes {"ended": name, "code": n}.
+{"start": name, "argv", "env", "cwd", "vital", "mounts"} or {"kill": name}. Back comes {"here": true} once, then
+{"ended": name, "code": n} for each.
 1. When the host's end closes, for whatever reason, PID 1 ends, and the kernel kills everything in its pid namespace.
 2. When a vital process ends, all others here are killed.
-3. Limits do not bind root, so a process drops to its own user id first and its limits are set just before.
-4. Nobody inside can kill PID 1. A sandbox that is full of processes is emptied before the next one starts.
-It imports nothing of ours: it runs with -I -S, in places where nothing of ours is.
+3. A room's PID 1 shuts itself in before it starts anything: its control groups, a keyring of its own, no capability for
+   whoever it starts, nothing that others of its user can look into, no file of the host, filtered system calls.
+4. Limits do not bind root, so a process drops to its own user id first and its limits are set just before. Where it is to
+   run, it goes as that user: an agent may close its own folders, and then runs in /.
+5. Nobody inside can kill PID 1. A sandbox that is full of processes is emptied before the next one starts.
+It imports nothing but what is in this folder: it runs with -I -S, in places where nothing else of ours is.
 """
 
 from __future__ import annotations
@@ -21,8 +25,16 @@ import sys
 from contextlib import suppress
 from typing import Any
 
+from . import kernel
+
 MESSAGE_LIMIT = 1 << 20
 FILES_LIMIT = 8
+FILTER_LIMIT = 1 << 15
+"""The kernel takes 4,096 instructions of 8 bytes."""
+
+ASIDE = 64
+"""From here on a child keeps its files for a moment, out of the way of the numbers that they get."""
+
 HEADROOM = 16
 """Processes and threads that must still fit before another command starts."""
 
@@ -37,6 +49,7 @@ class Init:
 
     def serve(self) -> None:
         """Obey and reap until the host is gone."""
+        self._say({"here": True})
         wake, wake_end = os.pipe()
         os.set_blocking(wake_end, False)
         signal.set_wakeup_fd(wake_end)
@@ -84,13 +97,14 @@ class Init:
         argv = message["argv"]
         try:
             os.setsid()
-            for number, file in enumerate(files):
-                os.dup2(file, number)
+            _take(files)
             for signum in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
                 signal.signal(signum, signal.SIG_DFL)
             os.umask(0o022)
-            os.chdir(message["cwd"])
+            for place, options in message["mounts"]:
+                kernel.mount_tmpfs(place, options)
             self._confine()
+            _enter(message["cwd"])
             os.execvpe(argv[0], argv, message["env"])  # noqa: S606 - a shell is what must not come between
         except BaseException as error:  # noqa: BLE001 - a child must never run on as a second PID 1
             os.write(2, f"{argv[0]}: {error}\n".encode())
@@ -103,8 +117,11 @@ class Init:
             most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
             resource.setrlimit(kind, (most, most))
         if self._config["oom"]:
+            # Nothing of PID 1 is left in this process but its memory, in which there is no secret, and files of its own.
+            kernel.set_dumpable(True)
             score = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
             os.write(score, str(self._config["oom"]).encode())
+            os.close(score)
         if (user := self._config["user"]) is not None:
             os.setgroups([])
             os.setresgid(user, user, user)
@@ -134,6 +151,23 @@ class Init:
         # The host asks for what it wants to know; where nobody reads, the rest may be lost.
         with suppress(OSError):
             self._control.send(json.dumps(message).encode(), socket.MSG_DONTWAIT)
+
+
+def _take(files: list[int]) -> None:
+    """Give files the numbers from 0 on, and close everything else: sockets of PID 1 are nobody else's."""
+    for number, file in enumerate(files):
+        os.dup2(file, ASIDE + number, inheritable=False)
+    for number in range(len(files)):
+        os.dup2(ASIDE + number, number)
+    os.closerange(len(files), ASIDE + FILES_LIMIT)
+
+
+def _enter(folder: str) -> None:
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        os.chdir("/")
+        os.write(2, f"{folder}: {error.strerror}; this command runs in /\n".encode())
 
 
 def _tasks() -> int:
@@ -168,16 +202,32 @@ def _kill_all() -> None:
         os.kill(-1, signal.SIGKILL)
 
 
+def shut_in(config: dict[str, Any]) -> None:
+    """Make this process what PID 1 of a room is; raises OSError where the kernel refuses a part of it."""
+    for group in config["groups"]:
+        os.write(group, b"0")
+        os.close(group)
+    if config["user"] is not None:
+        kernel.empty_bounding_set()
+    kernel.set_dumpable(False)
+    program = os.open(config["filter"], os.O_RDONLY)
+    kernel.filter_calls(os.read(program, FILTER_LIMIT))
+    os.close(program)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(nothing, number)
+    os.close(nothing)
+
+
 def main() -> None:
     """Serve the host until it is gone."""
-    config = json.loads(sys.argv[1])
+    config = json.loads(sys.argv[-1])
     control = socket.socket(fileno=config["control"])
     control.set_inheritable(False)
-    for path in config["own"]:
-        os.chown(path, config["user"], config["user"])
+    kernel.join_new_keyring()
+    if config["filter"]:
+        shut_in(config)
+    else:
+        kernel.empty_ambient_set()
     Init(control, config).serve()
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()
