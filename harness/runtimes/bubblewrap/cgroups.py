@@ -7,13 +7,16 @@
    to us and holds nobody else hands them down once we have moved into a child of it.
 3. A room's PID 1 joins by writing to files that the host opened for it, before it starts anything.
 4. A group is called after its owner, so a sweep can tell what a dead process left. One that is not empty cannot be removed.
+   Who is in it can read its name, so this host is in there as a hash.
 Version 1 runs in our tests; version 2 was tested against a copy of its files only.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -66,7 +69,7 @@ class Hierarchies:
 
     def make(self, memory_mb: int, processes: int) -> Group:
         """A new group with these limits on all that is in it; raises OSError where the kernel refuses."""
-        name = f"{PREFIX}{this_owner()}.{secrets.token_hex(4)}"
+        name = f"{PREFIX}{_hashed_owner()}.{secrets.token_hex(4)}"
         group = Group(tuple(parent / name for parent in self.parents))
         made: list[Path] = []
         try:
@@ -146,7 +149,7 @@ def _hand_down(group: Path) -> bool:
     """Make a group that was delegated to us hand down memory and pids, which it may where no process is left in it."""
     if not _words(group / "cgroup.controllers") >= CONTROLLERS or _words(group / "cgroup.procs") != {str(os.getpid())}:
         return False
-    leaf = group / f"{PREFIX}{this_owner()}.self"
+    leaf = group / f"{PREFIX}{_hashed_owner()}.self"
     try:
         leaf.mkdir(exist_ok=True)
         _write(leaf / "cgroup.procs", os.getpid())
@@ -187,8 +190,18 @@ def _write(path: Path, value: object) -> None:
     path.write_text(f"{value}\n", encoding="ascii")
 
 
+def _hashed_owner() -> str:
+    host, pid, started = this_owner().rsplit(":", 2)
+    return f"{_hash(host)}:{pid}:{started}"
+
+
+def _hash(host: str) -> str:
+    return hashlib.sha256(host.encode()).hexdigest()[:12]
+
+
 def _is_left(name: str) -> bool:
-    return name.startswith(PREFIX) and is_dead(name.removeprefix(PREFIX).rpartition(".")[0])
+    host, _, process = name.removeprefix(PREFIX).rpartition(".")[0].partition(":")
+    return name.startswith(PREFIX) and host == _hash(socket.gethostname()) and is_dead(f"{socket.gethostname()}:{process}")
 
 
 def _remove(folder: Path) -> None:

@@ -31,6 +31,7 @@ class Judging:
         limit = self._task.file.verifier.timeout_sec
         with self._folder.log("verifier.log") as said, null() as nothing, entrances(self._group) as groups:
             start = verifier_room(self._folder, self._room, self._task, self._control.far.fileno(), groups)
+            self._control.configure(**start.config)
             self._sandbox = Sandbox(start.argv, self._control, said, groups)
             try:
                 env = verifier_env(self._task.file.verifier.env)

@@ -78,6 +78,7 @@ class BubblewrapPod:
         """Start everything; return when the world has answered."""
         argv = [*shared(), "--", *pid1(sys.executable, INSIDE.parent, self._outer.far.fileno())]
         with self._folder.log("sandbox.log") as said, null() as nothing:
+            self._outer.configure()
             self._sandbox = Sandbox(argv, self._outer, said)
             self._asking(lambda: self._start_rooms(nothing, said))
         self._asking(self._bridge.wait_ready)
@@ -168,6 +169,7 @@ class BubblewrapPod:
             self._machine.watch()
 
     def _start_room(self, name: str, start: Start, control: Control, files: Sequence[int], groups: Sequence[int]) -> None:
+        control.configure(**start.config)
         self._outer.start(name, start.argv, [*files, control.far.fileno(), *groups], {}, mounts=start.mounts)
         control.far.close()
 

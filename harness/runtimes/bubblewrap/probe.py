@@ -34,8 +34,10 @@ def try_out(environments: Environments) -> None:
     try:
         room = environments.bare("agent", folder.part("no-packages"))
         with folder.log("sandbox.log") as said, folder.log("program.log") as log, null() as nothing:
+            outer.configure()
             sandbox = Sandbox([*shared(), "--", *pid1(sys.executable, INSIDE.parent, outer.far.fileno())], outer, said)
             start = main_room(folder, room, None, groups=0)
+            main.configure(**start.config)
             outer.start("main", start.argv, [nothing, nothing, said, main.far.fileno()], {}, mounts=start.mounts)
             main.far.close()
             main.start("program", ["python3", "-I", "-c", _PROGRAM], [nothing, log, said], BASE_ENV)

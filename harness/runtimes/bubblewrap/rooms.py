@@ -63,9 +63,10 @@ _PYTHON = "/usr/local/bin/python3"
 
 @dataclass(frozen=True)
 class Start:
-    """How a sandbox is started: the command, and the tmpfs that the outer one mounts before, by folder, with options."""
+    """How a sandbox is started: command, configuration, and tmpfs that the outer one mounts before (folder, options)."""
 
     argv: Sequence[str]
+    config: Mapping[str, object]
     mounts: Sequence[tuple[str, str]] = ()
 
 
@@ -85,8 +86,8 @@ def world_room(folder: Folder, room: Room, task: Task, groups: int) -> Start:
     places = ["--bind", str(state), "/state", "--bind", str(clock), "/run/parley", *mounted(scratch)]
     view = [*_base(folder, "world", room, user), *read_only((task.world_folder, "/srv/world")), *places]
     most = limits(memory_mb=WORLD_MB, processes=PROCESSES, file_mb=LOG_MB, files=WORLD_FILES)
-    inside = _pid1(CONTROL, _numbers(groups), user=user, limits=most)
-    return Start([*isolated("api", network=True), *_finished(view), *inside], _mounts(scratch, user))
+    config = {"user": user, "limits": most, "groups": _numbers(groups), "filter": FILTER}
+    return Start([*isolated("api", network=True), *_finished(view, CONTROL)], config, _mounts(scratch, user))
 
 
 def main_room(folder: Folder, room: Room, task: Task | None, groups: int) -> Start:
@@ -95,9 +96,9 @@ def main_room(folder: Folder, room: Room, task: Task | None, groups: int) -> Sta
     scratch = [(one, folder.part(f"main{one.place.replace('/', '-')}")) for one in MAIN_SCRATCH]
     view = [*_base(folder, "main", room, user), *read_only((folder.part("clock"), "/run/parley")), *mounted(scratch)]
     most = limits(memory_mb=memory_of(task), processes=PROCESSES, file_mb=PLACE_MB)
-    calls = FILTER if groups else COUNTING_FILTER
-    inside = _pid1(CONTROL, _numbers(groups), user=user, limits=most, oom=MOST_LIKELY_KILLED, filter=calls)
-    return Start([*isolated("main", network=True), *_finished(view), *inside], _mounts(scratch, user))
+    own = {"user": user, "limits": most, "oom": MOST_LIKELY_KILLED}
+    config = {**own, "groups": _numbers(groups), "filter": FILTER if groups else COUNTING_FILTER}
+    return Start([*isolated("main", network=True), *_finished(view, CONTROL)], config, _mounts(scratch, user))
 
 
 def verifier_room(folder: Folder, room: Room, task: Task, control: int, groups: Sequence[int]) -> Start:
@@ -107,8 +108,8 @@ def verifier_room(folder: Folder, room: Room, task: Task, control: int, groups: 
     places = [*read_only((folder.part("state"), "/state")), "--bind", str(verdict), "/logs/verifier"]
     view = [*_base(folder, "verifier", room, user), *read_only((task.path / "tests", "/tests")), *places]
     most = limits(memory_mb=VERIFIER_MB, processes=PROCESSES, file_mb=LOG_MB)
-    inside = _pid1(control, groups, user=user, limits=most)
-    return Start([*isolated("verifier", network=False), *_finished([*view, *unmounted(VERIFIER_SCRATCH)]), *inside])
+    config = {"user": user, "limits": most, "groups": list(groups), "filter": FILTER}
+    return Start([*isolated("verifier", network=False), *_finished([*view, *unmounted(VERIFIER_SCRATCH)], control)], config)
 
 
 def world_env(seed: int, key: str, options: str, token: str) -> dict[str, str]:
@@ -134,8 +135,8 @@ def _base(folder: Folder, name: str, room: Room, user: int | None) -> list[str]:
     return [*system(), *etc(own_etc), *devices(), *read_only(*parts)]
 
 
-def _finished(view: list[str]) -> list[str]:
-    return [*view, "--remount-ro", "/dev", "--remount-ro", "/", "--"]
+def _finished(view: list[str], control: int) -> list[str]:
+    return [*view, "--remount-ro", "/dev", "--remount-ro", "/", "--", *pid1(_PYTHON, ROOMS_INSIDE, control)]
 
 
 def _mounts(scratch: Sequence[tuple[Scratch, Path]], user: int | None) -> list[tuple[str, str]]:
@@ -145,7 +146,3 @@ def _mounts(scratch: Sequence[tuple[Scratch, Path]], user: int | None) -> list[t
 def _numbers(groups: int) -> list[int]:
     """What the files are numbered by which a room joins its groups: they come after the control socket."""
     return list(range(CONTROL + 1, CONTROL + 1 + groups))
-
-
-def _pid1(control: int, groups: Sequence[int], **config: object) -> list[str]:
-    return pid1(_PYTHON, ROOMS_INSIDE, control, **{"filter": FILTER, "groups": list(groups), **config})

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import select
 import socket
@@ -58,6 +58,15 @@ class Control:
         self._ended: dict[str, int] = {}
         self._listening = threading.Lock()
 
+    def configure(self, **config: Any) -> None:
+        """Say first of all what PID 1 is to be, of which it has no default.
+
+        `user` whom what it starts runs as (None: as itself), `limits`, `oom` score, `groups` to join (numbers of open files),
+        `filter` of system calls (none: it stays open, and may mount).
+        """
+        defaults: dict[str, Any] = {"user": None, "limits": {}, "oom": 0, "groups": [], "filter": None}
+        self._near.send(_written({**defaults, **config}))
+
     def start(
         self, name: str, argv: Sequence[str], files: Sequence[int], env: Mapping[str, str], cwd: str = "/", *,
         vital: bool = False, mounts: Sequence[tuple[str, str]] = (),
@@ -66,12 +75,19 @@ class Control:
 
         `mounts` are folders and options of tmpfs that it mounts before, which an outer sandbox may do.
         """
-        message = {"start": name, "argv": list(argv), "env": dict(env), "cwd": cwd, "vital": vital, "mounts": list(mounts)}
-        socket.send_fds(self._near, [json.dumps(message).encode()], list(files))
+        message = {
+            "start": name,
+            "argv": list(argv),
+            "env": dict(env),
+            "cwd": cwd,
+            "vital": vital,
+            "mounts": [list(one) for one in mounts],
+        }
+        socket.send_fds(self._near, [_written(message)], list(files))
 
     def kill(self, name: str) -> None:
         """Kill a sandbox that was started in this one; raises OSError when this one is gone."""
-        self._near.send(json.dumps({"kill": name}).encode())
+        self._near.send(_written({"kill": name}))
 
     def ended(self, name: str, timeout_s: float = 0.0) -> int | None:
         """The exit code of a process; None while it runs, or when its sandbox is gone."""
@@ -106,16 +122,12 @@ class Control:
                 self._note(data, ancillary)
 
     def _note(self, data: bytes, ancillary: Sequence[tuple[int, int, bytes]]) -> None:
-        try:
-            said = json.loads(data)
-            if "here" in said:
-                # The kernel writes in who sent it, by the number that the receiver knows it by.
-                self._process = self._process or CREDENTIALS.unpack(ancillary[0][2])[0]
-                return
-            self._ended[str(said["ended"])] = int(said["code"])
-        except (ValueError, KeyError, TypeError, IndexError, struct.error):
-            # Only an agent that took over its own PID 1 says anything else, and only its own commands are its own to spoil.
-            pass
+        if data == b"here":
+            # The kernel writes in who sent it, by the number that the receiver knows it by.
+            self._process = self._process or CREDENTIALS.unpack(ancillary[0][2])[0]
+            return
+        name, _, code = data.decode("ascii").partition(" ")
+        self._ended[name] = int(code)
 
 
 class Sandbox:
@@ -148,13 +160,14 @@ class Sandbox:
             self._process.wait()
 
 
-def pid1(python: str, place: str | Path, control: int, **config: Any) -> list[str]:
-    """The command line of a sandbox's PID 1; `place` is where the folder `inside` lies.
+def pid1(python: str, place: str | Path, control: int) -> list[str]:
+    """The command line of a sandbox's PID 1; `place` is where the folder `inside` lies, `control` the number of its socket."""
+    return [python, "-I", "-S", "-c", START, str(place), str(control)]
 
-    `user` to become (None stays), `limits`, `oom` score, `groups` to join (open files), `filter` (none: it stays open).
-    """
-    defaults: dict[str, Any] = {"user": None, "limits": {}, "oom": 0, "groups": [], "filter": None}
-    return [python, "-I", "-S", "-c", START, str(place), json.dumps({"control": control, **defaults, **config})]
+
+def _written(message: Mapping[str, Any]) -> bytes:
+    """A message as any Python 3 can read it without an import."""
+    return marshal.dumps(dict(message), 2)
 
 
 @contextmanager

@@ -29,6 +29,9 @@ SHOWN = ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "share")
 PARENTS = ("/usr", "/opt", "/run", "/srv", "/logs")
 """Folders in which others are mounted."""
 
+MASKED = tuple(f"/proc/{name}" for name in ("kcore", "keys", "key-users", "latency_stats", "sched_debug", "timer_list"))
+"""Files that Docker hides from its containers too."""
+
 ROOT_KEEPS = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_SETPCAP")
 """What PID 1 needs to start others as another user, without rights, and to make room. Whoever it starts has none of it."""
 
@@ -106,8 +109,9 @@ def system() -> list[str]:
 
 
 def devices() -> list[str]:
-    """/proc of its own pid namespace, and the harmless devices."""
-    return ["--proc", "/proc", "--dev", "/dev"]
+    """/proc of its own pid namespace without what it says of this host's kernel, and the harmless devices."""
+    masks = [part for path in MASKED if Path(path).exists() for part in ("--dev-bind", os.devnull, path)]
+    return ["--proc", "/proc", *masks, "--dev", "/dev"]
 
 
 def mounted(scratches: Sequence[tuple[Scratch, Path]]) -> list[str]:
