@@ -6,9 +6,10 @@ import os
 from collections.abc import Sequence
 
 from harness.errors import RuntimeFailure
+from harness.runtimes.bubblewrap.bounds import entrances, new_group
 from harness.runtimes.bubblewrap.environments import Room
 from harness.runtimes.bubblewrap.folders import Folder
-from harness.runtimes.bubblewrap.rooms import BASE_ENV, prover_room
+from harness.runtimes.bubblewrap.rooms import BASE_ENV, PROVER_MB, prover_room
 from harness.runtimes.bubblewrap.sandbox import Control, Sandbox
 
 
@@ -19,16 +20,18 @@ class Confined:
         self._room = room
         self._folder = Folder.make()
         self._control = Control()
+        self._group = new_group(PROVER_MB)
         self._sandbox: Sandbox | None = None
 
     def run(self, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
         """What it says on stdout; raises RuntimeFailure where it fails, says too much, or does not end in time."""
         (self._folder.path / "stdin").write_bytes(stdin)
-        argv = prover_room(self._folder, self._room, self._control.far.fileno())
         asked = os.open(self._folder.path / "stdin", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            with self._folder.log("stdout") as out, self._folder.log("stderr") as said:
-                self._sandbox = Sandbox(argv, self._control, said)
+            with self._folder.log("stdout") as out, self._folder.log("stderr") as said, entrances(self._group) as groups:
+                start = prover_room(self._folder, self._room, self._control.far.fileno(), groups)
+                self._control.configure(**start.config)
+                self._sandbox = Sandbox(start.argv, self._control, said, groups)
                 self._control.start("prover", command, [asked, out, said], {**BASE_ENV, "HOME": "/tmp"}, "/tmp")
                 code = self._control.ended("prover", limit_s)
         except OSError:
@@ -54,4 +57,6 @@ class Confined:
         if self._sandbox is not None:
             self._sandbox.close()
         self._control.close()
+        if self._group is not None:
+            self._group.remove()
         self._folder.remove()

@@ -28,8 +28,9 @@ from pathlib import Path
 from harness.errors import RuntimeFailure, boundary
 from harness.registry import files_of
 from harness.runtimes.base import ROOMS, ROOT, Say
+from harness.runtimes.bubblewrap import seccomp
 from harness.runtimes.bubblewrap.interpreter import compile_all, find_interpreters
-from harness.runtimes.bubblewrap.sandbox import INIT_FILE
+from harness.runtimes.bubblewrap.sandbox import COUNTING_FILTER, FILTER, INSIDE, ROOMS_INSIDE
 
 OURS: Mapping[str, Mapping[str, str]] = {
     "agent": {f"docker/agent/{name}": f"bin/{name}" for name in ("sleep", "virtual-time", "parley_run.py")},
@@ -116,17 +117,22 @@ class Environments:
         return self._build(f"packages-{room}-{digest}", fill)
 
     def _ours(self, room: str) -> Path:
-        files = {INIT_FILE.name: INIT_FILE}
+        filters = {FILTER: seccomp.program(), COUNTING_FILTER: seccomp.program(uncounted=False)}
+        made = {str(Path(place).relative_to(ROOMS_INSIDE)): code for place, code in filters.items()}
+        files = {f"inside/{path.name}": path for path in files_of(INSIDE)}
         for name, place in OURS[room].items():
             source = self._root / name
             found = [source] if source.is_file() else files_of(source)
             files |= {str(Path(place, path.relative_to(source))): path for path in found}
-        digest = _digest(part for name, path in files.items() for part in (name.encode(), path.read_bytes()))
+        contents = {**{name: path.read_bytes() for name, path in files.items()}, **made}
+        digest = _digest(part for name, content in contents.items() for part in (name.encode(), content))
 
         def fill(folder: Path) -> None:
             for name, path in files.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, folder / name)
+            for name, code in made.items():
+                (folder / name).write_bytes(code)
             compile_all(self.python, folder)
 
         return self._build(f"{room}-{self.python.name}-{digest}", fill)

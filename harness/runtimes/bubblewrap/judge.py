@@ -5,9 +5,10 @@ from __future__ import annotations
 from harness.errors import RuntimeFailure, VerifierFailure
 from harness.registry import Task
 from harness.runtimes.base import Judgement
+from harness.runtimes.bubblewrap.bounds import entrances, new_group
 from harness.runtimes.bubblewrap.environments import Room
 from harness.runtimes.bubblewrap.folders import Folder
-from harness.runtimes.bubblewrap.rooms import verifier_env, verifier_room
+from harness.runtimes.bubblewrap.rooms import VERIFIER_MB, verifier_env, verifier_room
 from harness.runtimes.bubblewrap.sandbox import Control, Sandbox, null
 
 VERDICT_LIMIT = 1 << 20
@@ -22,14 +23,16 @@ class Judging:
         (self._folder.part("state") / "events.jsonl").write_bytes(log)
         (self._folder.part("state") / "events.jsonl").chmod(0o644)
         self._control = Control()
+        self._group = new_group(VERIFIER_MB)
         self._sandbox: Sandbox | None = None
 
     def run(self) -> Judgement:
         """Run the hidden tests; raises VerifierFailure when they leave no verdict."""
         limit = self._task.file.verifier.timeout_sec
-        argv = verifier_room(self._folder, self._room, self._task, self._control.far.fileno())
-        with self._folder.log("verifier.log") as said, null() as nothing:
-            self._sandbox = Sandbox(argv, self._control, said)
+        with self._folder.log("verifier.log") as said, null() as nothing, entrances(self._group) as groups:
+            start = verifier_room(self._folder, self._room, self._task, self._control.far.fileno(), groups)
+            self._control.configure(**start.config)
+            self._sandbox = Sandbox(start.argv, self._control, said, groups)
             try:
                 env = verifier_env(self._task.file.verifier.env)
                 self._control.start("verifier", ["bash", "/tests/test.sh"], [nothing, said, said], env, "/workspace")
@@ -50,6 +53,8 @@ class Judging:
         if self._sandbox is not None:
             self._sandbox.close()
         self._control.close()
+        if self._group is not None:
+            self._group.remove()
         self._folder.remove()
 
     def _collect(self, why: str) -> Judgement:

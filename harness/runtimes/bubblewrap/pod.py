@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from typing import TypeVar
 
 from harness.errors import RuntimeFailure, WorldFailure
@@ -23,11 +24,23 @@ from harness.runtimes import commands
 from harness.runtimes.archives import pack
 from harness.runtimes.base import CommandResult, EpisodeSpec
 from harness.runtimes.bridge import Bridge
+from harness.runtimes.bubblewrap.bounds import Machine, entrances, new_group
 from harness.runtimes.bubblewrap.environments import Environments
 from harness.runtimes.bubblewrap.folders import Folder
-from harness.runtimes.bubblewrap.rooms import BASE_ENV, LOG_MB, agent_env, main_room, world_env, world_room
-from harness.runtimes.bubblewrap.sandbox import INIT_FILE, Control, Sandbox, null, pid1
+from harness.runtimes.bubblewrap.rooms import (
+    BASE_ENV,
+    LOG_MB,
+    WORLD_MB,
+    Start,
+    agent_env,
+    main_room,
+    memory_of,
+    world_env,
+    world_room,
+)
+from harness.runtimes.bubblewrap.sandbox import INSIDE, Control, Sandbox, null, pid1
 from harness.runtimes.bubblewrap.view import MEGABYTE, shared
+from harness.runtimes.bubblewrap.watcher import Watcher
 from worlds.core.referee import HOST_HEADER
 from worlds.core.wire import WireRequest, WireResponse, request
 
@@ -38,27 +51,34 @@ NOTICE_LIMIT_S = 0.2
 """How long after its last word a world may take to be dead."""
 
 CHUNK = 65_536
+COMPLAINT = 2048
+"""Bytes of what the runner says of itself that are kept."""
+
 T = TypeVar("T")
 
 
 class BubblewrapPod:
     """One open episode of a task of ours."""
 
-    def __init__(self, spec: EpisodeSpec, environments: Environments) -> None:
+    def __init__(self, spec: EpisodeSpec, environments: Environments, watcher: Watcher) -> None:
         self._spec, self._environments = spec, environments
+        memory = memory_of(spec.task)
         self._token = secrets.token_hex(16)
         self._folder = Folder.make()
         self._outer, self._world, self._main = Control(), Control(), Control()
         self._sandbox: Sandbox | None = None
         self._link, self._far_link = socket.socketpair()
         self._bridge = Bridge(self._link.sendall, lambda: self._link.recv(CHUNK))
+        self._world_group = new_group(WORLD_MB)
+        self._machine = Machine(memory, watcher, self._main.process, lambda: self._outer.kill("main"))
         self.instruction = ""
         self.has_main = spec.needs_main
 
     def start(self) -> None:
         """Start everything; return when the world has answered."""
-        argv = [*shared(), "--", *pid1((sys.executable,), str(INIT_FILE), self._outer.far.fileno())]
+        argv = [*shared(), "--", *pid1(sys.executable, INSIDE.parent, self._outer.far.fileno())]
         with self._folder.log("sandbox.log") as said, null() as nothing:
+            self._outer.configure()
             self._sandbox = Sandbox(argv, self._outer, said)
             self._asking(lambda: self._start_rooms(nothing, said))
         self._asking(self._bridge.wait_ready)
@@ -82,11 +102,12 @@ class BubblewrapPod:
             raise RuntimeFailure("this episode was opened without main", hint="EpisodeSpec(needs_main=True)")
         asked = commands.request(command, timeout_s=timeout_s, stdin=stdin, virtual_time=virtual_time)
         try:
-            answer = self._ask_runner(asked, timeout_s + commands.GRACE_S)
+            answer, said = self._ask_runner(asked, timeout_s + commands.GRACE_S)
         except TimeoutError:
-            return CommandResult(None, b"")
+            return CommandResult(None, self._machine.notice(self._main_is_gone))
         # A runner that left no answer was killed by the agent, like anything else of its own.
-        return commands.result(answer) or CommandResult(commands.KILLED, b"")
+        done = commands.result(answer) or CommandResult(commands.KILLED, b"")
+        return replace(done, output=said + done.output + self._machine.notice(self._main_is_gone))
 
     def put(self, files: Mapping[str, bytes]) -> None:
         """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent."""
@@ -124,11 +145,16 @@ class BubblewrapPod:
             _hang_up(end)
         for control in (self._outer, self._world, self._main):
             control.close()
+        self._machine.close()
+        if self._world_group is not None:
+            self._world_group.remove()
         self._folder.remove()
 
     def _start_rooms(self, nothing: int, said: int) -> None:
         spec, rooms = self._spec, self._environments
-        self._start_room("world", world_room(self._folder, rooms.room("world"), spec.task), self._world, nothing, said)
+        with entrances(self._world_group) as groups:
+            start = world_room(self._folder, rooms.room("world"), spec.task, len(groups))
+            self._start_room("world", start, self._world, [nothing, nothing, said], groups)
         env = world_env(spec, self._token)
         with self._folder.log("world.log") as log:
             serve = ["python3", "-m", "worlds.core.serve"]
@@ -137,28 +163,37 @@ class BubblewrapPod:
             self._world.start("bridge", ["python3", "-m", "worlds.core.bridge"], [far, far, log], BASE_ENV)
         self._far_link.close()
         if self.has_main:
-            self._start_room("main", main_room(self._folder, rooms.room("agent"), spec.task), self._main, nothing, said)
+            with entrances(self._machine.group) as groups:
+                start = main_room(self._folder, rooms.room("agent"), spec.task, len(groups))
+                self._start_room("main", start, self._main, [nothing, nothing, said], groups)
+            self._machine.watch()
 
-    def _start_room(self, name: str, argv: Sequence[str], control: Control, nothing: int, said: int) -> None:
-        self._outer.start(name, argv, [nothing, nothing, said, control.far.fileno()], {})
+    def _start_room(self, name: str, start: Start, control: Control, files: Sequence[int], groups: Sequence[int]) -> None:
+        control.configure(**start.config)
+        self._outer.start(name, start.argv, [*files, control.far.fileno(), *groups], {}, mounts=start.mounts)
         control.far.close()
 
-    def _ask_runner(self, asked: bytes, limit_s: float) -> bytes:
-        """One start of the runner in `main`; raises TimeoutError when it does not answer in time."""
+    def _ask_runner(self, asked: bytes, limit_s: float) -> tuple[bytes, bytes]:
+        """One start of the runner in `main`: its answer, and what it complained of; raises TimeoutError without one in time."""
         until = time.monotonic() + limit_s
-        near, far = socket.socketpair()
-        with closing(near), null() as nothing:
+        (near, far), (complaints, complain) = socket.socketpair(), socket.socketpair()
+        with closing(near), closing(complaints):
             try:
-                with closing(far):
+                with closing(far), closing(complain):
                     env = agent_env(self._spec.task.file.environment.env)
-                    self._main.start("command", commands.RUNNER, [far.fileno(), far.fileno(), nothing], env, "/workspace")
+                    files = [far.fileno(), far.fileno(), complain.fileno()]
+                    self._main.start("command", commands.RUNNER, files, env, "/workspace")
                 near.settimeout(limit_s)
                 near.sendall(asked)
-                return commands.read_answer(lambda: _receive(near, until))
+                answer = commands.read_answer(lambda: _receive(near, until))
             except TimeoutError:
                 raise
             except OSError:
-                return b""
+                answer = b""
+            return answer, _at_hand(complaints)
+
+    def _main_is_gone(self) -> bool:
+        return self._outer.ended("main", NOTICE_LIMIT_S) is not None
 
     def _kill(self, name: str) -> None:
         """Kill a room and wait until nothing of it is left; raises RuntimeFailure when that cannot be told."""
@@ -195,6 +230,14 @@ def _receive(link: socket.socket, until: float) -> bytes:
         raise TimeoutError
     link.settimeout(left)
     return link.recv(CHUNK)
+
+
+def _at_hand(link: socket.socket) -> bytes:
+    """What has been said so far, if it is not too long."""
+    try:
+        return link.recv(COMPLAINT, socket.MSG_DONTWAIT)
+    except OSError:
+        return b""
 
 
 def _hang_up(link: socket.socket) -> None:

@@ -13,7 +13,7 @@ from harness.errors import RuntimeFailure
 from harness.runtimes.bubblewrap.environments import Environments
 from harness.runtimes.bubblewrap.folders import Folder
 from harness.runtimes.bubblewrap.rooms import BASE_ENV, PROCESSES, main_room
-from harness.runtimes.bubblewrap.sandbox import INIT_FILE, Control, Sandbox, null, pid1
+from harness.runtimes.bubblewrap.sandbox import INSIDE, Control, Sandbox, null, pid1
 from harness.runtimes.bubblewrap.view import bwrap, shared
 
 LIMIT_S = 20.0
@@ -34,8 +34,11 @@ def try_out(environments: Environments) -> None:
     try:
         room = environments.bare("agent", folder.part("no-packages"))
         with folder.log("sandbox.log") as said, folder.log("program.log") as log, null() as nothing:
-            sandbox = Sandbox([*shared(), "--", *pid1((sys.executable,), str(INIT_FILE), outer.far.fileno())], outer, said)
-            outer.start("main", main_room(folder, room, None), [nothing, nothing, said, main.far.fileno()], {})
+            outer.configure()
+            sandbox = Sandbox([*shared(), "--", *pid1(sys.executable, INSIDE.parent, outer.far.fileno())], outer, said)
+            start = main_room(folder, room, None, groups=0)
+            main.configure(**start.config)
+            outer.start("main", start.argv, [nothing, nothing, said, main.far.fileno()], {}, mounts=start.mounts)
             main.far.close()
             main.start("program", ["python3", "-I", "-c", _PROGRAM], [nothing, log, said], BASE_ENV)
         main.ended("program", LIMIT_S)

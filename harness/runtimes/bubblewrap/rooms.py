@@ -9,19 +9,49 @@ No room sees another's files or processes, and none sees this project, its envir
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
+from harness.errors import RuntimeFailure
 from harness.registry import Task
 from harness.runtimes.base import EpisodeSpec, world_variables
 from harness.runtimes.bubblewrap.environments import Room
 from harness.runtimes.bubblewrap.folders import Folder
-from harness.runtimes.bubblewrap.sandbox import CONTROL, INIT_FILE, pid1
-from harness.runtimes.bubblewrap.view import devices, etc, fresh_user, isolated, limits, read_only, system, tmpfs, write_etc
+from harness.runtimes.bubblewrap.sandbox import CONTROL, COUNTING_FILTER, FILTER, ROOMS_INSIDE, pid1
+from harness.runtimes.bubblewrap.view import (
+    Scratch,
+    devices,
+    etc,
+    fresh_user,
+    isolated,
+    limits,
+    mounted,
+    read_only,
+    system,
+    unmounted,
+    write_etc,
+)
 
 WORLD_MB, MAIN_MB, VERIFIER_MB, PROVER_MB = 1024, 2048, 1024, 2048
+LEAST_MB = 32
+"""With less, not even the interpreter starts that runs an agent's commands."""
+
 PROCESSES = 256
+KEEPERS = 8
+"""Processes of a room that are ours: its PID 1 most of all."""
+
+WORLD_FILES = 4096
+"""Open files of a world: it lets go of connections at a number below this."""
+
 PLACE_MB = 256
 """Size of /workspace and of /tmp."""
+
+SHM = Scratch("/dev/shm", 64)
+MAIN_SCRATCH = (Scratch("/workspace", PLACE_MB, "0755", own=True), Scratch("/tmp", PLACE_MB), SHM)
+WORLD_SCRATCH = (Scratch("/tmp", 16), SHM)
+VERIFIER_SCRATCH = (Scratch("/workspace", 64), Scratch("/tmp", 64), SHM)
+PROVER_SCRATCH = (Scratch("/tmp", PLACE_MB), SHM)
 
 LOG_MB = 64
 PATH = "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"
@@ -31,57 +61,68 @@ BASE_ENV = {"PATH": PATH, "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
 MOST_LIKELY_KILLED = 1000
 """The kernel's oom_score_adj of an agent's processes: where memory runs out, they go first."""
 
-_PYTHON = ("/usr/local/bin/python3",)
+_PYTHON = "/usr/local/bin/python3"
 
 
-def world_room(folder: Folder, room: Room, task: Task) -> list[str]:
-    """The world's sandbox."""
+@dataclass(frozen=True)
+class Start:
+    """How a sandbox is started: command, configuration, and tmpfs that the outer one mounts before (folder, options)."""
+
+    argv: Sequence[str]
+    config: Mapping[str, object]
+    mounts: Sequence[tuple[str, str]] = ()
+
+
+def memory_of(task: Task | None) -> int:
+    """The megabytes of a task's `main`; raises RuntimeFailure where they are too few to start anything."""
+    memory = (task.file.environment.memory_mb if task else None) or MAIN_MB
+    if memory < LEAST_MB:
+        raise RuntimeFailure(f"memory_mb = {memory} is too little to start a command: a sandbox needs {LEAST_MB} MB")
+    return memory
+
+
+def world_room(folder: Folder, room: Room, task: Task, groups: int) -> Start:
+    """The world's sandbox, which joins so many control groups."""
     user = fresh_user()
     state, clock = folder.part("state", user, 0o700), folder.part("clock", user)
-    places = ["--bind", str(state), "/state", "--bind", str(clock), "/run/parley"]
-    view = [
-        *_base(folder, "world", room, user),
-        *read_only((folder.copy(task, "environment/api"), "/srv/world")),
-        *places,
-        *tmpfs("/tmp", 16),
-    ]
-    most = limits(memory_mb=WORLD_MB, processes=PROCESSES, file_mb=LOG_MB)
-    return [*isolated("api", network=True), *_finished(view), *_pid1(CONTROL, user=user, limits=most)]
+    scratch = [(one, folder.part(f"world{one.place.replace('/', '-')}")) for one in WORLD_SCRATCH]
+    places = ["--bind", str(state), "/state", "--bind", str(clock), "/run/parley", *mounted(scratch)]
+    rules = read_only((folder.copy(task, "environment/api"), "/srv/world"))
+    view = [*_base(folder, "world", room, user), *rules, *places]
+    most = limits(memory_mb=WORLD_MB, processes=PROCESSES, file_mb=LOG_MB, files=WORLD_FILES)
+    config = {"user": user, "limits": most, "groups": _numbers(groups), "calls": FILTER}
+    return Start([*isolated("api", network=True), *_finished(view, CONTROL)], config, _mounts(scratch, user))
 
 
-def main_room(folder: Folder, room: Room, task: Task | None) -> list[str]:
-    """The agent's sandbox."""
+def main_room(folder: Folder, room: Room, task: Task | None, groups: int) -> Start:
+    """The agent's sandbox, which joins so many control groups; raises RuntimeFailure where its memory is too little."""
     user = fresh_user()
-    memory = (task.file.environment.memory_mb if task else None) or MAIN_MB
-    view = [
-        *_base(folder, "main", room, user),
-        *read_only((folder.part("clock"), "/run/parley")),
-        *("--perms", "0755", *tmpfs("/workspace", PLACE_MB), "--perms", "1777", *tmpfs("/tmp", PLACE_MB)),
-    ]
-    most = limits(memory_mb=memory, processes=PROCESSES, file_mb=PLACE_MB)
-    own = ["/workspace"] if user is not None else []
-    inside = _pid1(CONTROL, user=user, limits=most, own=own, oom=MOST_LIKELY_KILLED)
-    return [*isolated("main", network=True), *_finished(view), *inside]
+    scratch = [(one, folder.part(f"main{one.place.replace('/', '-')}")) for one in MAIN_SCRATCH]
+    view = [*_base(folder, "main", room, user), *read_only((folder.part("clock"), "/run/parley")), *mounted(scratch)]
+    most = limits(memory_mb=memory_of(task), processes=PROCESSES, file_mb=PLACE_MB)
+    own = {"user": user, "limits": most, "oom": MOST_LIKELY_KILLED}
+    config = {**own, "groups": _numbers(groups), "calls": FILTER if groups else COUNTING_FILTER}
+    return Start([*isolated("main", network=True), *_finished(view, CONTROL)], config, _mounts(scratch, user))
 
 
-def verifier_room(folder: Folder, room: Room, task: Task, control: int) -> list[str]:
-    """The verifier's sandbox; this host starts it directly, on a control socket of this number."""
+def verifier_room(folder: Folder, room: Room, task: Task, control: int, groups: Sequence[int]) -> Start:
+    """The verifier's sandbox; this host starts it directly, with open files of these numbers."""
     user = fresh_user()
     verdict = folder.part("verdict", user, 0o700)
     places = [*read_only((folder.part("state"), "/state")), "--bind", str(verdict), "/logs/verifier"]
-    scratch = ["--perms", "1777", *tmpfs("/workspace", 64), "--perms", "1777", *tmpfs("/tmp", 64)]
-    view = [*_base(folder, "verifier", room, user), *read_only((folder.copy(task, "tests"), "/tests")), *places, *scratch]
+    view = [*_base(folder, "verifier", room, user), *read_only((folder.copy(task, "tests"), "/tests")), *places]
     most = limits(memory_mb=VERIFIER_MB, processes=PROCESSES, file_mb=LOG_MB)
-    return [*isolated("verifier", network=False), *_finished(view), *_pid1(control, user=user, limits=most)]
+    config = {"user": user, "limits": most, "groups": list(groups), "calls": FILTER}
+    return Start([*isolated("verifier", network=False), *_finished([*view, *unmounted(VERIFIER_SCRATCH)], control)], config)
 
 
-def prover_room(folder: Folder, room: Room, control: int) -> list[str]:
-    """The prover's sandbox; this host starts it directly, on a control socket of this number."""
+def prover_room(folder: Folder, room: Room, control: int, groups: Sequence[int]) -> Start:
+    """The prover's sandbox; this host starts it directly, with open files of these numbers."""
     user = fresh_user()
-    scratch = ["--perms", "1777", *tmpfs("/tmp", PLACE_MB)]
-    view = [*_base(folder, "prover", room, user), *scratch]
+    view = [*_base(folder, "prover", room, user), *unmounted(PROVER_SCRATCH)]
     most = limits(memory_mb=PROVER_MB, processes=PROCESSES, file_mb=LOG_MB)
-    return [*isolated("prover", network=False), *_finished(view), *_pid1(control, user=user, limits=most)]
+    config = {"user": user, "limits": most, "groups": list(groups), "calls": FILTER}
+    return Start([*isolated("prover", network=False), *_finished(view, control)], config)
 
 
 def world_env(spec: EpisodeSpec, token: str) -> dict[str, str]:
@@ -107,9 +148,14 @@ def _base(folder: Folder, name: str, room: Room, user: int | None) -> list[str]:
     return [*system(), *etc(own_etc), *devices(), *read_only(*parts)]
 
 
-def _finished(view: list[str]) -> list[str]:
-    return [*view, "--remount-ro", "/", "--"]
+def _finished(view: list[str], control: int) -> list[str]:
+    return [*view, "--remount-ro", "/dev", "--remount-ro", "/", "--", *pid1(_PYTHON, ROOMS_INSIDE, control)]
 
 
-def _pid1(control: int, **config: object) -> list[str]:
-    return pid1(_PYTHON, f"/opt/parley/{INIT_FILE.name}", control, **config)
+def _mounts(scratch: Sequence[tuple[Scratch, Path]], user: int | None) -> list[tuple[str, str]]:
+    return [(str(folder), one.options(user)) for one, folder in scratch]
+
+
+def _numbers(groups: int) -> list[int]:
+    """What the files are numbered by which a room joins its groups: they come after the control socket."""
+    return list(range(CONTROL + 1, CONTROL + 1 + groups))

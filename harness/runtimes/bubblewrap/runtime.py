@@ -19,13 +19,16 @@ from typing import Protocol
 from harness.errors import HarnessError, RuntimeFailure
 from harness.registry import Task
 from harness.runtimes.base import ROOT, EpisodeSpec, Judgement, Pod, Probe, Say
+from harness.runtimes.bubblewrap import bounds, cgroups
 from harness.runtimes.bubblewrap.confined import Confined
 from harness.runtimes.bubblewrap.environments import Environments
 from harness.runtimes.bubblewrap.folders import sweep_folders
 from harness.runtimes.bubblewrap.judge import Judging
 from harness.runtimes.bubblewrap.pod import BubblewrapPod
 from harness.runtimes.bubblewrap.probe import try_out
+from harness.runtimes.bubblewrap.rooms import memory_of
 from harness.runtimes.bubblewrap.view import is_root
+from harness.runtimes.bubblewrap.watcher import Watcher
 
 TEMPLATES: Mapping[str, tuple[str, str]] = {
     "environment/Dockerfile": (r"FROM parley/agent:1", ""),
@@ -49,6 +52,7 @@ class BubblewrapRuntime:
         self._lock = threading.Lock()
         self._live: defaultdict[str, set[_Killable]] = defaultdict(set)
         self._aborted: set[str] = set()
+        self._watcher = Watcher()
 
     def probe(self) -> Probe:
         """Whether a pod's worth of sandboxes works here; never raises."""
@@ -62,8 +66,10 @@ class BubblewrapRuntime:
 
     def limits(self) -> str:
         """What this runtime cannot do here, in one line."""
-        missing = ["memory and CPU of a whole pod are not limited (no control group), only those of each process"]
-        missing.append("system calls are not filtered")
+        missing = ["the CPU of a pod is not limited"]
+        if not bounds.has_groups():
+            counted = "a pod above its memory is ended within a tenth of a second or so, not at the byte"
+            missing.append(f"no control group can be made: {counted}, and its number of processes is its user's")
         if not is_root():
             missing.append("the agent and the world run under one user id, apart in namespaces only")
         if not list(Path("/usr/lib").glob("*/faketime/libfaketime.so.1")):
@@ -78,6 +84,10 @@ class BubblewrapRuntime:
         """Why sandboxes cannot run a task: it is foreign, or its Dockerfiles build something."""
         if task.parley is None:
             return f"{task.path}/task.toml:1: a foreign Harbor task needs Docker"
+        try:
+            memory_of(task)
+        except RuntimeFailure as failure:
+            return f"{task.path}/task.toml:1: {failure}"
         return next((why for name in TEMPLATES if (why := _differs(task.path / name, *TEMPLATES[name]))), None)
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
@@ -87,7 +97,7 @@ class BubblewrapRuntime:
     @contextmanager
     def open(self, spec: EpisodeSpec) -> Iterator[Pod]:
         """A pod, ready to answer."""
-        pod = BubblewrapPod(spec, self.environments)
+        pod = BubblewrapPod(spec, self.environments, self._watcher)
         try:
             with self._killable(spec.run_id, pod):
                 pod.start()
@@ -114,8 +124,8 @@ class BubblewrapRuntime:
             prover.close()
 
     def sweep(self) -> list[str]:
-        """Remove the folders that dead runs of this host left behind; their processes died with them."""
-        return sweep_folders()
+        """Remove the folders and control groups that dead runs of this host left behind; their processes died with them."""
+        return [*sweep_folders(), *cgroups.sweep()]
 
     def abort(self, run_id: str) -> None:
         """Kill everything of a run, from any thread; nothing of it starts any more."""

@@ -9,14 +9,15 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import select
 import socket
+import struct
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -24,13 +25,25 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RuntimeFailure
-from harness.runtimes.bubblewrap import init
+from harness.runtimes.bubblewrap.inside import kernel
 
-INIT_FILE = Path(init.__file__)
+INSIDE = Path(kernel.__file__).parent
+"""The folder of what runs as PID 1."""
+
+ROOMS_INSIDE = "/opt/parley"
+"""Where a room has that folder."""
+
+FILTER, COUNTING_FILTER = f"{ROOMS_INSIDE}/calls.bpf", f"{ROOMS_INSIDE}/calls-counted.bpf"
+"""Where a room has its filter of system calls, and the one for a pod whose memory is counted, not limited by a group."""
+
+START = "import sys; sys.path.append(sys.argv[1]); from inside.init import main; main()"
 CONTROL = 3
 """The number of the control socket in a sandbox that another one started."""
 
 MESSAGE_LIMIT = 4096
+CREDENTIALS = struct.Struct("iII")
+"""struct ucred: process, user, group (unix(7))."""
+
 CLOSE_LIMIT_S = 10.0
 
 
@@ -39,29 +52,51 @@ class Control:
 
     def __init__(self) -> None:
         self._near, self.far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._near.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self._process: int | None = None
         self._ended: dict[str, int] = {}
         self._listening = threading.Lock()
 
+    def configure(self, **config: Any) -> None:
+        """Say first of all what PID 1 is to be, of which it has no default.
+
+        `user` whom what it starts runs as (None: as itself), `limits`, `oom` score, `groups` to join (numbers of open files),
+        `calls`, the file of a filter of system calls (none: it stays open, and may mount).
+        """
+        defaults: dict[str, Any] = {"user": None, "limits": {}, "oom": 0, "groups": [], "calls": None}
+        self._near.send(_written({**defaults, **config}))
+
     def start(
-        self, name: str, argv: Sequence[str], files: Sequence[int], env: Mapping[str, str], cwd: str = "/", vital: bool = False
-    ) -> None:
-        """Start a process with `files` as its descriptors from 0; raises OSError when the sandbox is gone."""
-        message = {"start": name, "argv": list(argv), "env": dict(env), "cwd": cwd, "vital": vital}
-        socket.send_fds(self._near, [json.dumps(message).encode()], list(files))
+        self, name: str, argv: Sequence[str], files: Sequence[int], env: Mapping[str, str], cwd: str = "/", *,
+        vital: bool = False, mounts: Sequence[tuple[str, str]] = (),
+    ) -> None:  # fmt: skip
+        """Start a process with `files` as its descriptors from 0; raises OSError when the sandbox is gone.
+
+        `mounts` are folders and options of tmpfs that it mounts before, which an outer sandbox may do.
+        """
+        message = {
+            "start": name,
+            "argv": list(argv),
+            "env": dict(env),
+            "cwd": cwd,
+            "vital": vital,
+            "mounts": [list(one) for one in mounts],
+        }
+        socket.send_fds(self._near, [_written(message)], list(files))
 
     def kill(self, name: str) -> None:
         """Kill a sandbox that was started in this one; raises OSError when this one is gone."""
-        self._near.send(json.dumps({"kill": name}).encode())
+        self._near.send(_written({"kill": name}))
 
     def ended(self, name: str, timeout_s: float = 0.0) -> int | None:
         """The exit code of a process; None while it runs, or when its sandbox is gone."""
-        until = time.monotonic() + timeout_s
-        with self._listening, suppress(OSError, ValueError):
-            while name not in self._ended and select.select([self._near], [], [], max(0.0, until - time.monotonic()))[0]:
-                if not (data := self._near.recv(MESSAGE_LIMIT, socket.MSG_DONTWAIT)):
-                    break
-                self._note(data)
+        self._listen(lambda: name in self._ended, timeout_s)
         return self._ended.get(name)
+
+    def process(self) -> int | None:
+        """The sandbox's PID 1 by the number that it has on this host; None before it was there."""
+        self._listen(lambda: self._process is not None, 0.0)
+        return self._process
 
     def cut(self) -> None:
         """Hang up, which ends the sandbox, whoever else holds a copy of this socket; from any thread."""
@@ -74,22 +109,34 @@ class Control:
         self.far.close()
         self._near.close()
 
-    def _note(self, data: bytes) -> None:
-        try:
-            said = json.loads(data)
-            self._ended[str(said["ended"])] = int(said["code"])
-        except (ValueError, KeyError, TypeError):
-            # Only an agent that took over its own PID 1 says anything else, and only its own commands are its own to spoil.
-            pass
+    def _listen(self, enough: Callable[[], bool], timeout_s: float) -> None:
+        until = time.monotonic() + timeout_s
+        with self._listening, suppress(OSError, ValueError):
+            while not enough() and select.select([self._near], [], [], max(0.0, until - time.monotonic()))[0]:
+                data, ancillary, _, _ = self._near.recvmsg(
+                    MESSAGE_LIMIT, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_DONTWAIT
+                )
+                if not data:
+                    break
+                self._note(data, ancillary)
+
+    def _note(self, data: bytes, ancillary: Sequence[tuple[int, int, bytes]]) -> None:
+        if data == b"here":
+            # The kernel writes in who sent it, by the number that the receiver knows it by.
+            self._process = self._process or CREDENTIALS.unpack(ancillary[0][2])[0]
+            return
+        name, _, code = data.decode("ascii").partition(" ")
+        self._ended[name] = int(code)
 
 
 class Sandbox:
     """One bwrap process of this host."""
 
-    def __init__(self, argv: Sequence[str], control: Control, stderr: int) -> None:
-        """Start `argv`, which ends in the arguments of PID 1; raises RuntimeFailure where bwrap is missing."""
+    def __init__(self, argv: Sequence[str], control: Control, stderr: int, files: Sequence[int] = ()) -> None:
+        """Start `argv`, which ends in the arguments of PID 1 and may name `files`; raises RuntimeFailure without bwrap."""
         self.control = control
-        self._process = _spawner_of(os.getpid()).submit(_popen, [*argv], control.far.fileno(), stderr).result()
+        kept = [control.far.fileno(), *files]
+        self._process = _spawner_of(os.getpid()).submit(_popen, [*argv], kept, stderr).result()
         control.far.close()
 
     @property
@@ -112,10 +159,14 @@ class Sandbox:
             self._process.wait()
 
 
-def pid1(python: Sequence[str], init: str, control: int, **config: Any) -> list[str]:
-    """The command line of a sandbox's PID 1: `user` to become (None stays), `limits`, folders to `own`, `oom` score."""
-    defaults: dict[str, Any] = {"user": None, "limits": {}, "own": [], "oom": 0}
-    return [*python, "-I", "-S", init, json.dumps({"control": control, **defaults, **config})]
+def pid1(python: str, place: str | Path, control: int) -> list[str]:
+    """The command line of a sandbox's PID 1; `place` is where the folder `inside` lies, `control` the number of its socket."""
+    return [python, "-I", "-S", "-c", START, str(place), str(control)]
+
+
+def _written(message: Mapping[str, Any]) -> bytes:
+    """A message as any Python 3 can read it without an import."""
+    return marshal.dumps(dict(message), 2)
 
 
 @contextmanager
@@ -134,10 +185,10 @@ def _spawner_of(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"parley-spawner-{process}")
 
 
-def _popen(argv: Sequence[str], control: int, stderr: int) -> subprocess.Popen[bytes]:
+def _popen(argv: Sequence[str], files: Sequence[int], stderr: int) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, pass_fds=[control], env={},
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, pass_fds=files, env={},
             start_new_session=True,
         )  # fmt: skip
     except OSError as error:

@@ -3,7 +3,9 @@
 1. Shown are folders of /usr, one by one, and a small /etc made for the episode. Hidden are /usr/local, every folder of
    packages of this host's own Pythons, and wherever this project, its environment or the tasks lie below /usr.
 2. Nothing is writable but what is mounted so: the root and /dev are read-only in the end.
-3. As root, each sandbox gets user ids that nobody else has, so that its limit on processes is its own (the kernel counts
+3. Folders in memory are mounted by the outer sandbox, since bwrap gives them a size but no limit on files, and bound.
+   Nobody in a sandbox can mount more: it has no capability, and its filter refuses user namespaces.
+4. As root, each sandbox gets user ids that nobody else has, so that its limit on processes is its own (the kernel counts
    them by user). Anybody else gets a user namespace, in which the kernel counts anew.
 """
 
@@ -13,6 +15,8 @@ import os
 import secrets
 import shutil
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -25,13 +29,34 @@ SHOWN = ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "share")
 PARENTS = ("/usr", "/opt", "/run", "/srv", "/logs")
 """Folders in which others are mounted."""
 
-ROOT_KEEPS = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_CHOWN")
-"""What PID 1 needs to start others as another user, and to make room. Whoever it starts has none of it."""
+MASKED = tuple(f"/proc/{name}" for name in ("kcore", "keys", "key-users", "latency_stats", "sched_debug", "timer_list"))
+"""Files that Docker hides from its containers too."""
+
+ROOT_KEEPS = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_SETPCAP")
+"""What PID 1 needs to start others as another user, without rights, and to make room. Whoever it starts has none of it."""
 
 MEGABYTE = 1 << 20
+PAGE = 4096
 OWN_USER = 1000
 FIRST_USER, LAST_USER = 0x70000000, 0x7FFFFFFF
 """A range of user ids that no distribution gives to anybody."""
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A folder in memory: so many megabytes, and a file for each page of them."""
+
+    place: str
+    megabytes: int
+    mode: str = "1777"
+    own: bool = False
+    """Whether it belongs to whoever the room's programs run as."""
+
+    def options(self, user: int | None) -> str:
+        """How it is mounted (tmpfs(5))."""
+        owner = f",uid={user},gid={user}" if self.own and user is not None else ""
+        files = self.megabytes * MEGABYTE // PAGE
+        return f"size={self.megabytes}m,nr_inodes={files},mode={self.mode}{owner}"
 
 
 def is_root() -> bool:
@@ -56,7 +81,8 @@ def fresh_user() -> int | None:
 
 def shared() -> list[str]:
     """The outer sandbox of a pod: this host's files, but a network (loopback, up) and a pid namespace of its own."""
-    own = [] if is_root() else ["--unshare-user"]
+    # To mount what its rooms have in memory, which a user may in a namespace of his own.
+    own = [] if is_root() else ["--unshare-user", "--cap-add", "CAP_SYS_ADMIN"]
     alone = ["--unshare-net", "--unshare-pid", "--as-pid-1", "--die-with-parent"]
     return [bwrap(), *own, *alone, "--dev-bind", "/", "/", "--proc", "/proc"]
 
@@ -83,14 +109,23 @@ def system() -> list[str]:
 
 
 def devices() -> list[str]:
-    """/proc of its own pid namespace, and the harmless devices."""
-    shm = ["--perms", "1777", *tmpfs("/dev/shm", 64)]
-    return ["--proc", "/proc", "--dev", "/dev", *shm, "--remount-ro", "/dev"]
+    """/proc of its own pid namespace without what it says of this host's kernel, and the harmless devices."""
+    masks = [part for path in MASKED if Path(path).exists() for part in ("--dev-bind", os.devnull, path)]
+    return ["--proc", "/proc", *masks, "--dev", "/dev"]
 
 
-def tmpfs(place: str, megabytes: int) -> list[str]:
-    """A folder in memory that takes so much and no more."""
-    return ["--size", str(megabytes * MEGABYTE), "--tmpfs", place]
+def mounted(scratches: Sequence[tuple[Scratch, Path]]) -> list[str]:
+    """Folders in memory that the outer sandbox has mounted on folders of this host."""
+    return [part for scratch, folder in scratches for part in ("--bind", str(folder), scratch.place)]
+
+
+def unmounted(scratches: Sequence[Scratch]) -> list[str]:
+    """Folders in memory where there is no outer sandbox to mount them: with a size, and no limit on files."""
+    return [
+        part
+        for scratch in scratches
+        for part in ("--perms", scratch.mode, "--size", str(scratch.megabytes * MEGABYTE), "--tmpfs", scratch.place)
+    ]
 
 
 def read_only(*pairs: tuple[Path, str]) -> list[str]:
@@ -127,12 +162,12 @@ def etc(folder: Path) -> list[str]:
     return read_only((folder, "/etc"), *([(alternatives, str(alternatives))] if alternatives.is_dir() else []))
 
 
-def limits(*, memory_mb: int, processes: int, file_mb: int) -> dict[str, int]:
+def limits(*, memory_mb: int, processes: int, file_mb: int, files: int = 1024) -> dict[str, int]:
     """Resource limits of each process. Address space is four times memory: a thread reserves far more than it uses."""
     memory = memory_mb * MEGABYTE
     return {
         "DATA": memory, "AS": max(4 * memory, 4096 * MEGABYTE), "FSIZE": file_mb * MEGABYTE,
-        "NPROC": processes, "NOFILE": 1024, "CORE": 0,
+        "NPROC": processes, "NOFILE": files, "CORE": 0,
     }  # fmt: skip
 
 

@@ -1,0 +1,223 @@
+"""Control groups: what bounds the memory and the processes of a whole room, where this host lets us make them.
+
+1. Version 1 (cgroups(7)): a group in the memory and the pids hierarchy, each below the group that this process is in, so
+   that whatever bounds us bounds our rooms too. Root may make them.
+2. Version 2: one group, in the nearest group from our own upwards that hands memory and pids down to its children and may be
+   written to by us. Root finds one, and so does a user below systemd's user manager. A group of our own that was delegated
+   to us and holds nobody else hands them down once we have moved into a child of it.
+3. A room's PID 1 joins by writing to files that the host opened for it, before it starts anything. It has one thread, so in
+   version 1 it may join as a thread, which takes a tenth of a millisecond where a process takes ten: the kernel lets all
+   others of the machine finish what they fork before it moves a process.
+4. A group is called after its owner, so a sweep can tell what a dead process left. One that is not empty cannot be removed.
+   Who is in it can read its name, so this host is in there as a hash.
+Version 1 runs in our tests; version 2 was tested against a copy of its files only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from harness.runtimes.owner import is_dead, this_owner
+
+PREFIX = "parley."
+SELF = Path("/proc/self")
+CONTROLLERS = frozenset({"memory", "pids"})
+ENTRANCES = {1: "tasks", 2: "cgroup.procs"}
+"""The file by which one joins, by version."""
+
+REMOVAL_PAUSES_S = (0.0, 0.01, 0.05, 0.2, 0.5)
+"""Before each try to remove a group: its last process may be ending."""
+
+MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Group:
+    """One room's group: a folder in each hierarchy that it is limited in."""
+
+    folders: tuple[Path, ...]
+    entrance: str
+    """The file to write to."""
+
+    @property
+    def entrances(self) -> list[Path]:
+        """Files; whoever writes 0 to each of them is in the group from then on."""
+        return [folder / self.entrance for folder in self.folders]
+
+    def kills(self) -> int:
+        """How many processes the kernel has ended because the group was out of memory; 0 where it does not count them."""
+        for name in ("memory.oom_control", "memory.events"):
+            with suppress(OSError):
+                lines = [line.split() for line in (self.folders[0] / name).read_text(encoding="ascii").splitlines()]
+                return sum(int(line[1]) for line in lines if line[0] == "oom_kill")
+        return 0
+
+    def remove(self) -> None:
+        """Remove it, once it is empty; safe to call twice."""
+        for folder in self.folders:
+            _remove(folder)
+
+
+@dataclass(frozen=True)
+class Hierarchies:
+    """Where this process may make groups: the folders to make them in, memory first, and the version."""
+
+    parents: tuple[Path, ...]
+    version: int
+
+    def make(self, memory_mb: int, processes: int) -> Group:
+        """A new group with these limits on all that is in it; raises OSError where the kernel refuses."""
+        name = f"{PREFIX}{_hashed_owner()}.{secrets.token_hex(4)}"
+        group = Group(tuple(parent / name for parent in self.parents), ENTRANCES[self.version])
+        made: list[Path] = []
+        try:
+            for folder in group.folders:
+                folder.mkdir()
+                made.append(folder)
+            self._limit(group.folders, memory_mb * MEGABYTE, processes)
+        except OSError:
+            for folder in made:
+                _remove(folder)
+            raise
+        return group
+
+    def _limit(self, folders: tuple[Path, ...], memory: int, processes: int) -> None:
+        """Write the limits; where this host counts what is swapped out, nothing may be."""
+        if self.version == 1:
+            _write(folders[0] / "memory.limit_in_bytes", memory)
+            with suppress(OSError):
+                _write(folders[0] / "memory.memsw.limit_in_bytes", memory)
+        else:
+            _write(folders[0] / "memory.max", memory)
+            with suppress(OSError):
+                _write(folders[0] / "memory.swap.max", 0)
+        _write(folders[-1] / "pids.max", processes)
+
+
+@cache
+def hierarchies(process: Path = SELF) -> Hierarchies | None:
+    """Where groups can be made, decided by making one; None where nothing lets us. `process` is its folder in /proc."""
+    for find in (_version_1, _version_2):
+        try:
+            places = find(process)
+            if places is not None:
+                places.make(64, 1).remove()
+                return places
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def sweep() -> list[str]:
+    """Remove the groups that dead processes of this host left behind, and name them."""
+    roots = [point for kind, point, _, options in _mounts(SELF) if kind == "cgroup2" or CONTROLLERS & options]
+    left = [Path(at, name) for root in roots for at, names, _ in os.walk(root) for name in names if _is_left(name)]
+    for folder in left:
+        _remove(folder)
+    return sorted(str(folder) for folder in left if not folder.exists())
+
+
+def _version_1(process: Path) -> Hierarchies | None:
+    own = _own_groups(process)
+    parents: dict[str, Path] = {}
+    for kind, point, root, options in _mounts(process):
+        if kind == "cgroup":
+            parents |= {name: _below(point, root, own[name]) for name in CONTROLLERS & options & set(own)}
+    if set(parents) != CONTROLLERS:
+        return None
+    return Hierarchies(tuple(dict.fromkeys(parents[name] for name in sorted(CONTROLLERS))), 1)
+
+
+def _version_2(process: Path) -> Hierarchies | None:
+    own = _own_groups(process).get("")
+    mount = next(((point, root) for kind, point, root, _ in _mounts(process) if kind == "cgroup2"), None)
+    if own is None or mount is None:
+        return None
+    top = mount[0]
+    group = _below(top, mount[1], own)
+    for place in (group, *(parent for parent in group.parents if parent == top or top in parent.parents)):
+        if _words(place / "cgroup.subtree_control") >= CONTROLLERS:
+            return Hierarchies((place,), 2) if os.access(place / "cgroup.procs", os.W_OK) else None
+        if place == group and _hand_down(group):
+            return Hierarchies((group,), 2)
+    return None
+
+
+def _hand_down(group: Path) -> bool:
+    """Make a group that was delegated to us hand down memory and pids, which it may where no process is left in it."""
+    if not _words(group / "cgroup.controllers") >= CONTROLLERS or _words(group / "cgroup.procs") != {str(os.getpid())}:
+        return False
+    leaf = group / f"{PREFIX}{_hashed_owner()}.self"
+    try:
+        leaf.mkdir(exist_ok=True)
+        _write(leaf / "cgroup.procs", os.getpid())
+        _write(group / "cgroup.subtree_control", " ".join(f"+{name}" for name in sorted(CONTROLLERS)))
+    except OSError:
+        return False
+    return True
+
+
+def _own_groups(process: Path) -> Mapping[str, str]:
+    """The path of a process's group by controller; that of version 2 has no name (cgroups(7), /proc/[pid]/cgroup)."""
+    lines = (process / "cgroup").read_text(encoding="utf-8").splitlines()
+    return {name: path for _, names, path in (line.split(":", 2) for line in lines) for name in names.split(",")}
+
+
+def _mounts(process: Path) -> Iterator[tuple[str, Path, str, frozenset[str]]]:
+    """Each mount's kind, place, root and options (proc(5), /proc/[pid]/mountinfo)."""
+    for line in (process / "mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+        before, _, after = line.partition(" - ")
+        kind, *_, options = after.split()
+        fields = before.split()
+        yield kind, Path(fields[4]), fields[3], frozenset(options.split(","))
+
+
+def _below(point: Path, root: str, path: str) -> Path:
+    """Where a group lies that a process names by its path, on a mount that shows the tree from `root` on."""
+    return point / path.removeprefix(root.rstrip("/")).lstrip("/")
+
+
+def _words(path: Path) -> set[str]:
+    try:
+        return set(path.read_text(encoding="ascii").split())
+    except OSError:
+        return set()
+
+
+def _write(path: Path, value: object) -> None:
+    path.write_text(f"{value}\n", encoding="ascii")
+
+
+def _hashed_owner() -> str:
+    host, pid, started = this_owner().rsplit(":", 2)
+    return f"{_hash(host)}:{pid}:{started}"
+
+
+def _hash(host: str) -> str:
+    return hashlib.sha256(host.encode()).hexdigest()[:12]
+
+
+def _is_left(name: str) -> bool:
+    host, _, process = name.removeprefix(PREFIX).rpartition(".")[0].partition(":")
+    return name.startswith(PREFIX) and host == _hash(socket.gethostname()) and is_dead(f"{socket.gethostname()}:{process}")
+
+
+def _remove(folder: Path) -> None:
+    for pause in REMOVAL_PAUSES_S:
+        time.sleep(pause)
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            continue
+        return

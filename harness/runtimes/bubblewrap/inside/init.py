@@ -1,0 +1,252 @@
+"""PID 1 of every sandbox: starts what the host asks for, as the user and within the limits that the sandbox was given.
+
+The host holds the other end of a socket. Its first message is the configuration, then comes one a process, with its open
+files attached: {"start": name, "argv", "env", "cwd", "vital", "mounts"} or {"kill": name}, as marshal writes them, which
+needs no import. Back comes `here`, then `NAME CODE` for each that ended.
+1. When the host's end closes, for whatever reason, PID 1 ends, and the kernel kills everything in its pid namespace.
+2. When a vital process ends, all others here are killed.
+3. A room's PID 1 shuts itself in before it starts anything: its control groups, a keyring of its own, no capability for
+   whoever it starts, nothing that others of its user can look into, no file of the host, filtered system calls.
+4. Limits do not bind root, so a process drops to its own user id first and its limits are set just before. Where it is to
+   run, it goes as that user: an agent may close its own folders, and then runs in /.
+5. Nobody inside can kill PID 1. A sandbox that is full of processes is emptied before the next one starts.
+It imports nothing but what is in this folder: it runs with -I -S, in places where nothing else of ours is.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+from contextlib import suppress
+
+from . import kernel
+
+MESSAGE_LIMIT = 1 << 20
+FILES_LIMIT = 8
+FILTER_LIMIT = 1 << 15
+"""The kernel takes 4,096 instructions of 8 bytes."""
+
+ASIDE = 64
+"""From here on a child keeps its files for a moment, out of the way of the numbers that they get."""
+
+HEADROOM = 16
+"""Processes and threads that must still fit before another command starts."""
+
+
+class Config:
+    """What the host says of a sandbox, first of all. A plain class: whatever else is imported costs each episode four times."""
+
+    def __init__(self, user: int | None, limits: dict[str, int], oom: int, groups: list[int], calls: str | None) -> None:
+        """`calls` is the file of a filter, or None where they stay open; `groups` are open files; no `user` stays root."""
+        self.user, self.limits, self.oom, self.groups, self.calls = user, limits, oom, groups, calls
+
+
+class Order:
+    """One program to start."""
+
+    def __init__(
+        self, start: str, argv: list[str], env: dict[str, str], cwd: str, vital: bool, mounts: list[tuple[str, str]]
+    ) -> None:
+        """Its name here, its command line, environment and folder, and what to mount before."""
+        self.name, self.argv, self.env, self.cwd, self.vital, self.mounts = start, argv, env, cwd, vital, mounts
+
+
+class Init:
+    """The children of this sandbox by name, and the socket to the host."""
+
+    def __init__(self, control: socket.socket, config: Config) -> None:
+        self._control, self._config = control, config
+        self._names: dict[int, str] = {}
+        self._vital: set[str] = set()
+
+    def serve(self) -> None:
+        """Obey and reap until the host is gone."""
+        self._say("here")
+        wake, wake_end = os.pipe()
+        os.set_blocking(wake_end, False)
+        signal.set_wakeup_fd(wake_end)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        while True:
+            ready, _, _ = select.select([self._control.fileno(), wake], [], [])
+            if wake in ready:
+                os.read(wake, 4096)
+                self._reap()
+            if self._control.fileno() in ready and not self._obey():
+                return
+
+    def _obey(self) -> bool:
+        data, files, _, _ = socket.recv_fds(self._control, MESSAGE_LIMIT, FILES_LIMIT)
+        if not data:
+            return False
+        for file in files:
+            os.set_inheritable(file, False)
+        message = marshal.loads(data)  # noqa: S302 - the host alone can write to this socket
+        if "kill" in message:
+            self._kill(message["kill"])
+        else:
+            self._start(Order(**message), files)
+        for file in files:
+            os.close(file)
+        return True
+
+    def _start(self, order: Order, files: list[int]) -> None:
+        limit = self._config.limits.get("NPROC")
+        if limit and _tasks() > limit - HEADROOM:
+            _kill_all()
+        try:
+            pid = os.fork()
+        except OSError:
+            _kill_all()
+            pid = os.fork()
+        if pid == 0:
+            self._become(order, files)
+        self._names[pid] = order.name
+        if order.vital:
+            self._vital.add(order.name)
+
+    def _become(self, order: Order, files: list[int]) -> None:
+        """In the child: take the files, the limits and the user, then the program. Never returns."""
+        argv = order.argv
+        try:
+            os.setsid()
+            _take(files)
+            for signum in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
+                signal.signal(signum, signal.SIG_DFL)
+            os.umask(0o022)
+            for place, options in order.mounts:
+                kernel.mount_tmpfs(place, options)
+            self._confine()
+            _enter(order.cwd)
+            os.execvpe(argv[0], argv, order.env)  # noqa: S606 - a shell is what must not come between
+        except BaseException as error:  # noqa: BLE001 - a child must never run on as a second PID 1
+            os.write(2, f"{argv[0]}: {error}\n".encode())
+        os._exit(126)
+
+    def _confine(self) -> None:
+        for name, wanted in self._config.limits.items():
+            kind = getattr(resource, f"RLIMIT_{name}")
+            hard = resource.getrlimit(kind)[1]
+            most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(kind, (most, most))
+        if self._config.oom:
+            # Nothing of PID 1 is left in this process but its memory, in which there is no secret, and files of its own.
+            kernel.set_dumpable(True)
+            score = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
+            os.write(score, str(self._config.oom).encode())
+            os.close(score)
+        if (user := self._config.user) is not None:
+            os.setgroups([])
+            os.setresgid(user, user, user)
+            os.setresuid(user, user, user)
+
+    def _kill(self, name: str) -> None:
+        """Kill a sandbox that was started from here: its own PID 1, with which the kernel kills all the rest."""
+        for pid in [pid for pid, known in self._names.items() if known == name]:
+            for target in _children(pid) or [pid]:
+                os.kill(target, signal.SIGKILL)
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if (name := self._names.pop(pid, None)) is not None:
+                code = os.waitstatus_to_exitcode(status)
+                self._say(f"{name} {code if code >= 0 else 128 - code}")
+                if name in self._vital:
+                    _kill_all()
+
+    def _say(self, message: str) -> None:
+        # The host asks for what it wants to know; where nobody reads, the rest may be lost.
+        with suppress(OSError):
+            self._control.send(message.encode(), socket.MSG_DONTWAIT)
+
+
+def _take(files: list[int]) -> None:
+    """Give files the numbers from 0 on, and close everything else: sockets of PID 1 are nobody else's."""
+    for number, file in enumerate(files):
+        os.dup2(file, ASIDE + number, inheritable=False)
+    for number in range(len(files)):
+        os.dup2(ASIDE + number, number)
+    os.closerange(len(files), ASIDE + FILES_LIMIT)
+
+
+def _enter(folder: str) -> None:
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        os.chdir("/")
+        os.write(2, f"{folder}: {error.strerror}; this command runs in /\n".encode())
+
+
+def _tasks() -> int:
+    """Processes and threads in this pid namespace."""
+    return sum(len(_names(f"/proc/{pid}/task")) for pid in _names("/proc") if pid.isdecimal())
+
+
+def _children(parent: int) -> list[int]:
+    return [int(pid) for pid in _names("/proc") if pid.isdecimal() and _parent(pid) == parent]
+
+
+def _names(folder: str) -> list[str]:
+    """What is in a folder of /proc; nothing where its process has ended."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        return [entry.name for entry in entries]
+    return []
+
+
+def _parent(pid: str) -> int:
+    with suppress(OSError):
+        stat = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
+        try:
+            return int(os.read(stat, 1024).rpartition(b")")[2].split()[1])
+        finally:
+            os.close(stat)
+    return 0
+
+
+def _kill_all() -> None:
+    """Everything in this pid namespace but PID 1."""
+    with suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGKILL)
+
+
+def shut_in(config: Config, program: str) -> None:
+    """Make this process what PID 1 of a room is; raises OSError where the kernel refuses a part of it."""
+    for group in config.groups:
+        os.write(group, b"0")
+        os.close(group)
+    if config.user is not None:
+        kernel.empty_bounding_set()
+    kernel.set_dumpable(False)
+    code = os.open(program, os.O_RDONLY)
+    kernel.filter_calls(os.read(code, FILTER_LIMIT))
+    os.close(code)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(nothing, number)
+    os.close(nothing)
+
+
+def main() -> None:
+    """Serve the host until it is gone."""
+    control = socket.socket(fileno=int(sys.argv[-1]))
+    control.set_inheritable(False)
+    kernel.join_new_keyring()
+    if not (said := control.recv(MESSAGE_LIMIT)):
+        return
+    config = Config(**marshal.loads(said))  # noqa: S302 - the host alone can write to this socket
+    if config.calls is not None:
+        shut_in(config, config.calls)
+    else:
+        kernel.empty_ambient_set()
+    Init(control, config).serve()
+    os._exit(0)

@@ -1,0 +1,124 @@
+"""Which system calls a sandbox has: a seccomp filter, written as classic BPF without any library.
+
+What Docker's default profile keeps from a container without capabilities is kept from a sandbox too, as EPERM: keys, BPF,
+performance counters, io_uring, user namespaces, mounts, modules, clocks. Besides:
+1. clone3 hides its flags behind a pointer, where no filter can look: ENOSYS, and the C library falls back to clone.
+2. Sockets are of four families. Any other (AF_VSOCK reaches the machine that this one is a guest of) is EAFNOSUPPORT.
+3. A number beyond the calls this table was written for is ENOSYS, and so is every call of x86's x32 table.
+4. A call made the way of another architecture, whose numbers mean something else, ends its process.
+ptrace stays open as in Docker: PID 1 is out of its reach in another way, and everything else in reach is the agent's own.
+
+Sources: seccomp(2), <linux/filter.h>, moby's profiles/seccomp/default_linux.go, arch/x86/entry/syscalls/syscall_64.tbl and
+include/uapi/asm-generic/unistd.h of Linux 6.18.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Mapping, Sequence
+
+from harness.errors import RuntimeFailure
+
+Instruction = tuple[int, int, int, int]
+"""A struct sock_filter: code, how many to skip if true, and if false, and a number."""
+
+LOAD, IF_EQUAL, IF_GREATER, IF_ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
+NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
+"""Offsets in struct seccomp_data; of an argument the lower half, which is all that is looked at here."""
+
+ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+EPERM, ENOSYS, EAFNOSUPPORT = 1, 38, 97
+
+NEWEST_CALL = 469
+"""file_setattr of Linux 6.17. From 424 on, all architectures share their numbers."""
+
+NAMESPACES = 0x7E020080
+"""CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, NEWTIME."""
+
+SIGNAL_MASK = 0xFF
+"""What clone reads as a signal in its flags, where unshare has CLONE_NEWTIME."""
+
+FAMILIES = (1, 2, 10, 16)
+"""AF_UNIX, AF_INET, AF_INET6, AF_NETLINK (the C library asks it which addresses there are)."""
+
+PERSONALITIES = (0, 8, 0x20000, 0x20008, 0xFFFFFFFF)
+"""Those of Docker's profile."""
+
+CALLS: Mapping[str, tuple[int | None, int | None]] = {
+    "acct": (163, 89), "add_key": (248, 217), "bpf": (321, 280), "chroot": (161, 51), "clock_adjtime": (305, 266),
+    "clock_settime": (227, 112), "create_module": (174, None), "delete_module": (176, 106), "fanotify_init": (300, 262),
+    "finit_module": (313, 273), "fsconfig": (431, 431), "fsmount": (432, 432), "fsopen": (430, 430), "fspick": (433, 433),
+    "get_kernel_syms": (177, None), "get_mempolicy": (239, 236), "init_module": (175, 105), "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427), "io_uring_setup": (425, 425), "ioperm": (173, None), "iopl": (172, None),
+    "kcmp": (312, 272), "kexec_file_load": (320, 294), "kexec_load": (246, 104), "keyctl": (250, 219),
+    "lookup_dcookie": (212, 18), "mbind": (237, 235), "migrate_pages": (256, 238), "mount": (165, 40),
+    "mount_setattr": (442, 442), "move_mount": (429, 429), "move_pages": (279, 239),
+    "nfsservctl": (180, 42), "open_by_handle_at": (304, 265), "open_tree": (428, 428), "open_tree_attr": (467, 467),
+    "perf_event_open": (298, 241), "pivot_root": (155, 41), "query_module": (178, None), "quotactl": (179, 60),
+    "quotactl_fd": (443, 443), "reboot": (169, 142), "request_key": (249, 218), "set_mempolicy": (238, 237),
+    "set_mempolicy_home_node": (450, 450), "setdomainname": (171, 162), "sethostname": (170, 161), "setns": (308, 268),
+    "settimeofday": (164, 170), "swapoff": (168, 225), "swapon": (167, 224), "_sysctl": (156, None), "sysfs": (139, None),
+    "syslog": (103, 116), "umount2": (166, 39), "uselib": (134, None), "userfaultfd": (323, 282), "ustat": (136, None),
+    "vhangup": (153, 58),
+}  # fmt: skip
+"""Calls refused whatever their arguments, and their numbers on x86_64 and on aarch64."""
+
+SPECIAL: Mapping[str, tuple[int, int]] = {
+    "clone": (56, 220), "clone3": (435, 435), "personality": (135, 92), "socket": (41, 198), "socketpair": (53, 199),
+    "unshare": (272, 97),
+}  # fmt: skip
+"""Calls that are looked at more closely."""
+
+UNCOUNTED: Mapping[str, tuple[int, int]] = {"memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194)}
+"""Calls for memory that belongs to no process and no folder: only a control group counts it."""
+
+MACHINES: Mapping[str, tuple[int, int]] = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+"""The column of the tables above, and the name of the architecture in <linux/audit.h>, by machine."""
+
+
+def program(machine: str | None = None, *, uncounted: bool = True) -> bytes:
+    """The filter for a machine (by default this one), as the kernel takes it; raises RuntimeFailure for an unknown one.
+
+    `uncounted` says whether the calls of UNCOUNTED are left open.
+    """
+    machine = machine or os.uname().machine
+    if machine not in MACHINES:
+        known = " and ".join(MACHINES)
+        raise RuntimeFailure(f"sandboxes have a filter of system calls for {known}, not {machine}", hint="harness doctor")
+    column, architecture = MACHINES[machine]
+    special = {name: numbers[column] for name, numbers in SPECIAL.items()}
+    code: list[Instruction] = [
+        (LOAD, 0, 0, ARCHITECTURE), (IF_EQUAL, 1, 0, architecture), _return(KILL),
+        (LOAD, 0, 0, NUMBER), (IF_GREATER, 0, 1, NEWEST_CALL), _return(ERRNO | ENOSYS),
+        *_on(special["clone3"], [_return(ERRNO | ENOSYS)]),
+        *_on(special["clone"], _unless_any_bit(NAMESPACES & ~SIGNAL_MASK)),
+        *_on(special["unshare"], _unless_any_bit(NAMESPACES)),
+        *_on(special["socket"], _only(FAMILIES, EAFNOSUPPORT)),
+        *_on(special["socketpair"], _only(FAMILIES, EAFNOSUPPORT)),
+        *_on(special["personality"], _only(PERSONALITIES, EPERM)),
+    ]  # fmt: skip
+    refused = dict.fromkeys([n[column] for n in CALLS.values()], EPERM)
+    refused |= {} if uncounted else dict.fromkeys([n[column] for n in UNCOUNTED.values()], ENOSYS)
+    for number, errno in refused.items():
+        code += _on(number, [_return(ERRNO | errno)]) if number is not None else []
+    return b"".join(struct.pack("=HBBI", *one) for one in [*code, _return(ALLOW)])
+
+
+def _return(what: int) -> Instruction:
+    return (RETURN, 0, 0, what)
+
+
+def _on(number: int, body: Sequence[Instruction]) -> list[Instruction]:
+    """What to do for one call; `body` ends in a return."""
+    return [(IF_EQUAL, 0, len(body), number), *body]
+
+
+def _unless_any_bit(bits: int) -> list[Instruction]:
+    return [(LOAD, 0, 0, FIRST_ARGUMENT), (IF_ANY_BIT, 0, 1, bits), _return(ERRNO | EPERM), _return(ALLOW)]
+
+
+def _only(values: Sequence[int], errno: int) -> list[Instruction]:
+    """Allow a first argument that is one of these."""
+    tests = [(IF_EQUAL, len(values) - place, 0, value) for place, value in enumerate(values)]
+    return [(LOAD, 0, 0, FIRST_ARGUMENT), *tests, _return(ERRNO | errno), _return(ALLOW)]
