@@ -93,9 +93,9 @@ class Target:
         """An episode in which nothing is done."""
         return self._episode(NopAgent(), seed, self.task)
 
-    def oracle(self, seed: int = 0) -> Outcome:
-        """An episode in which the folder's own solution is played."""
-        return self._episode(SolutionAgent(), seed, self.task)
+    def oracle(self, seed: int = 0, *, task: Task | None = None) -> Outcome:
+        """An episode in which the folder's own solution is played; `task` is a changed copy of the folder."""
+        return self._episode(SolutionAgent(), seed, task or self.task)
 
     def idle_reward(self, seed: int = 0) -> float:
         """What doing nothing earns; raises RuntimeFailure where that cannot be told, which the floor attack reports."""
