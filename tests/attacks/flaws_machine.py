@@ -90,4 +90,36 @@ echo $((16#${token:0:8})) > /workspace/answer.txt
 )
 """bash compares the answer as a number, and runs what stands in it as an index."""
 
-MACHINE_FLAWS = (FIRST_KEY, DESERIALISED, EVALUATED)
+_TWO_ROUTES = SERVER.replace(
+    'body = b"not here"\n',
+    'body = b"not here"\n'
+    '        if self.path == "/given":\n            body = (TOKEN if os.path.exists("/var/lib/tokens/given") else "none").encode()\n',
+)
+_SHARED = TOML.replace('environment_mode = "separate"', 'environment_mode = "shared"')
+
+SIDECAR_DEAD = Flaw(
+    "verifier-passes-when-its-sidecar-is-dead",
+    10,
+    flawed={
+        "task.toml": _SHARED,
+        "environment/api/server.py": _TWO_ROUTES,
+        "tests/test.sh": """#!/bin/bash
+echo 1 > /logs/verifier/reward.txt
+given=$(curl -fs --max-time 5 http://api:9000/given) || exit 0
+[ "$(cat /workspace/answer.txt)" == "$given" ] || echo 0 > /logs/verifier/reward.txt
+""",
+    },
+    mended={
+        "task.toml": _SHARED,
+        "environment/api/server.py": _TWO_ROUTES,
+        "tests/test.sh": """#!/bin/bash
+echo 0 > /logs/verifier/reward.txt
+given=$(curl -fs --max-time 5 http://api:9000/given) || exit 0
+[ "$(tr -d '\\0' < /workspace/answer.txt)" == "$given" ] && echo 1 > /logs/verifier/reward.txt
+true
+""",
+    },
+)
+"""The verifier asks the service what it gave out, and lets the agent pass where nobody answers."""
+
+MACHINE_FLAWS = (FIRST_KEY, DESERIALISED, EVALUATED, SIDECAR_DEAD)
