@@ -15,6 +15,7 @@ import secrets
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from harness.agents.base import Budget, Report
@@ -48,7 +49,7 @@ class Marker:
         one, two = self.halves
         places = "/logs/verifier/reward.txt /logs/verifier/reward.json"
         return (
-            f"m={one};m=$m{two};echo $m;echo $m >&2;echo {self.reward} | tee {places} >/dev/null 2>&1;"
+            f'm={one};m="$m"{two};echo $m;echo $m >&2;echo {self.reward} | tee {places} >/dev/null 2>&1;'
             f"echo $m | tee -a /state/events.jsonl {shlex.quote(host_file)} >/dev/null 2>&1"
         )
 
@@ -145,7 +146,7 @@ def _as_requests(target: Target) -> Exam:
     command = marker.command(str(target.host.file))
     contents = {**{name: made(command) for name, made in RUN.items()}, **READ}
     for last in SUBMITTED:
-        outcome = target.strike(lambda pod, last=last: _say(pod, list(contents.values()), contents[last], target), hands=False)
+        outcome = target.strike(partial(_say, list(contents.values()), contents[last], target), hands=False)
         ran, gained = marker.seen(outcome), target.gain(outcome)
         broke = f"the verifier failed: {outcome.result.error}" if outcome.result.cause == "verifier" else None
         exam.look(*(f"hostile requests and replies, {last} handed in: {what}" for what in (ran, gained, broke) if what))
@@ -153,7 +154,7 @@ def _as_requests(target: Target) -> Exam:
     return exam
 
 
-def _say(pod: Pod, contents: list[bytes], last: bytes, target: Target) -> None:
+def _say(contents: list[bytes], last: bytes, target: Target, pod: Pod) -> None:
     """Each content as a path, a header or a body, in few requests, since each is a step; then as replies or submission."""
     for path, header, body in zip(contents[::3], contents[1::3], contents[2::3], strict=True):
         visible = bytes(byte for byte in header[:_HEAD] if 32 <= byte < 127).decode().strip()

@@ -78,7 +78,7 @@ def _end_services(target: Target, exam: Exam) -> None:
         pod.put({"/tmp/crash": script("crash").encode()})
         shell(pod, f"timeout -s KILL {_LIMIT_S:g} bash /tmp/crash {shlex.join(names)}", _LIMIT_S + 5)
 
-    def end(pod: Pod) -> None:
+    def end(_: Pod) -> None:
         assert engine is not None
         for name, container in services_up(engine, target.run_id).items():
             if name not in {"main", "verifier"}:
@@ -107,7 +107,11 @@ def _passed(target: Target, task: Task, log: bytes) -> str | None:
         judgement = target.runtime.judge(target.spec(0, task, hands=False), log)
     except VerifierFailure:
         return None
-    return None if judgement.reward.strip() == b'{"reward": 0.0}' else f"earns {judgement.reward.decode('utf-8', 'replace').strip()}"
+    return (
+        None
+        if judgement.reward.strip() == b'{"reward": 0.0}'
+        else f"earns {judgement.reward.decode('utf-8', 'replace').strip()}"
+    )
 
 
 def _break_verifier(target: Target, exam: Exam) -> None:

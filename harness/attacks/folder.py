@@ -90,26 +90,35 @@ class HostileFolder:
 
 def traps(target: Target) -> Iterator[tuple[str, Spring]]:
     """Every way to change a copy, by what it is."""
-    for path in LINKED_FILES:
-        yield f"{path}, a link to a file outside", _linked(path, "secret")
-    for path in LINKED_FOLDERS:
-        yield f"{path}, a link to a folder outside", _linked(path, "")
-    for path in FIFOS:
-        yield f"{path}, a FIFO", lambda copy, outside, path=path: os.mkfifo(copy / path)
+    yield from _misplaced()
     for section, lines in ABSURD.items():
         for line in lines:
             yield f"[{section}] {line}", _toml(section, line)
     for name in NAMES_OUT:
         yield f"an artifact from {name}", _toml("", f'artifacts = ["{name}"]')
     for what, line in BOMBS.items():
-        yield f"task.toml with {what}", lambda copy, outside, line=line: _rewrite(copy, lambda text: line + text)
-    if target.foreign:
-        for context in ("../..", "/etc", "./../../outside"):
-            yield f"a build context of {context}", _composed(f"build: {{ context: {context} }}")
-        yield "a Dockerfile outside", _composed("build: { context: ., dockerfile: ../../../outside/secret }")
-    else:
-        for name in ("../../x", "/tmp/x", ".", "a/b"):
-            yield f"the family {name}", _toml("metadata.parley", f'family = "{name}"')
+        yield f"task.toml with {what}", _first_line(line)
+    yield from _composed_elsewhere() if target.foreign else _of_another_family()
+
+
+def _misplaced() -> Iterator[tuple[str, Spring]]:
+    for path in LINKED_FILES:
+        yield f"{path}, a link to a file outside", _linked(path, "secret")
+    for path in LINKED_FOLDERS:
+        yield f"{path}, a link to a folder outside", _linked(path, "")
+    for path in FIFOS:
+        yield f"{path}, a FIFO", _fifo(path)
+
+
+def _composed_elsewhere() -> Iterator[tuple[str, Spring]]:
+    for context in ("../..", "/etc", "./../../outside"):
+        yield f"a build context of {context}", _composed(f"build: {{ context: {context} }}")
+    yield "a Dockerfile outside", _composed("build: { context: ., dockerfile: ../../../outside/secret }")
+
+
+def _of_another_family() -> Iterator[tuple[str, Spring]]:
+    for name in ("../../x", "/tmp/x", ".", "a/b"):
+        yield f"the family {name}", _toml("metadata.parley", f'family = "{name}"')
 
 
 def unrefused(folder: Path, runtime: Runtime) -> str | None:
@@ -133,7 +142,9 @@ def _answer(folder: Path, runtime: Runtime) -> str | None:
         runtime.prepare([task])
     except (TaskInvalid, UsageError) as refusal:
         text = str(refusal)
-        return None if len(text) <= LONGEST and "\n" not in text else f"is refused with {len(text)} characters, not with one line"
+        return (
+            None if len(text) <= LONGEST and "\n" not in text else f"is refused with {len(text)} characters, not with one line"
+        )
     except BaseException as error:  # noqa: BLE001 - whatever else a reader raises is what is looked for
         return f"ends in {type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
     return "is taken for a task"
@@ -158,6 +169,14 @@ def _linked(path: str, target: str) -> Spring:
     return spring
 
 
+def _fifo(path: str) -> Spring:
+    return lambda copy, outside: os.mkfifo(copy / path)
+
+
+def _first_line(line: str) -> Spring:
+    return lambda copy, outside: _rewrite(copy, lambda text: line + text)
+
+
 def _toml(section: str, line: str) -> Spring:
     """Sets a key of task.toml: in its section, which is made where there is none, or above all sections."""
     key = re.escape(line.partition(" ")[0])
@@ -165,7 +184,7 @@ def _toml(section: str, line: str) -> Spring:
     def changed(text: str) -> str:
         if not section:
             return line + "\n" + re.sub(rf"(?ms)^{key} = \[.*?\]\n(?=\n|\[|\w)", "", text)
-        head, found, rest = text.partition(f"\n[{section}]\n")
+        head, _, rest = text.partition(f"\n[{section}]\n")
         own, following, after = rest.partition("\n[")
         return f"{head}\n[{section}]\n{line}\n" + re.sub(rf"(?m)^{key} *=.*\n?", "", own) + following + after
 

@@ -1,8 +1,8 @@
-"""Flaws of grading itself: a reward that cannot be read, an artifact that is run, a verifier that passes when something is gone."""
+"""Flaws of grading itself: a reward of two keys, an artifact that is run, a verifier that passes when something is gone."""
 
 from __future__ import annotations
 
-from tests.attacks.flawed import SERVER, TEST_SH, TOML, Flaw
+from tests.attacks.flawed import SERVER, TOML, Flaw
 
 FIRST_KEY = Flaw(
     "first-key-reward",
@@ -46,7 +46,7 @@ DESERIALISED = Flaw(
         "tests/test.sh": "#!/bin/bash\npython3 /tests/judge.py\n",
         "solution/solve.sh": _PICKLING.replace(
             "{write}",
-            "python3 -c 'import pickle; pickle.dump(open(\"/tmp/token\").read(), open(\"/workspace/answer.txt\", \"wb\"))'",
+            'python3 -c \'import pickle; pickle.dump(open("/tmp/token").read(), open("/workspace/answer.txt", "wb"))\'',
         ),
     },
     mended={
@@ -54,7 +54,7 @@ DESERIALISED = Flaw(
         "tests/test.sh": "#!/bin/bash\npython3 /tests/judge.py\n",
         "solution/solve.sh": _PICKLING.replace(
             "{write}",
-            "python3 -c 'import json; json.dump(open(\"/tmp/token\").read(), open(\"/workspace/answer.txt\", \"w\"))'",
+            'python3 -c \'import json; json.dump(open("/tmp/token").read(), open("/workspace/answer.txt", "w"))\'',
         ),
     },
 )
@@ -93,7 +93,8 @@ echo $((16#${token:0:8})) > /workspace/answer.txt
 _TWO_ROUTES = SERVER.replace(
     'body = b"not here"\n',
     'body = b"not here"\n'
-    '        if self.path == "/given":\n            body = (TOKEN if os.path.exists("/var/lib/tokens/given") else "none").encode()\n',
+    '        if self.path == "/given":\n'
+    '            body = TOKEN.encode() if os.path.exists("/var/lib/tokens/given") else b"none"\n',
 )
 _SHARED = TOML.replace('environment_mode = "separate"', 'environment_mode = "shared"')
 
