@@ -74,10 +74,12 @@ class Target:
     def strike(self, act: Act, *, seed: int = 0, hands: bool = True, task: Task | None = None) -> Outcome:
         """One episode of an attack, graded; `hands` gives it a shell, `task` is a changed copy of the folder.
 
-        An episode that the runtime spoiled is played once more: engines fail now and then, attacks that work do so twice.
+        An episode that the runtime spoiled, or whose world never opened, is played once more: engines and starts fail now and
+        then, attacks that work do so twice.
         """
         outcome = self._episode(Striker(act, hands), seed, task or self.task)
-        return outcome if outcome.result.cause != "runtime" else self._episode(Striker(act, hands), seed, task or self.task)
+        spoiled = outcome.result.status != "graded" and outcome.result.cause in {"runtime", "world"}
+        return self._episode(Striker(act, hands), seed, task or self.task) if spoiled else outcome
 
     def run(self, script: str, *, seed: int = 0, files: Mapping[str, str] | None = None, limit_s: float = 60.0) -> Outcome:
         """One episode in which a bash script runs in `main`, beside `files` by absolute path."""
