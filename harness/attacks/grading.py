@@ -20,17 +20,20 @@ YEAR_DAYS = 365
 LIBRARIES = "/usr/lib"
 """Where libfaketime's own package puts it, in a folder of the machine's kind."""
 
-_FILE = "/tmp/before-the-tests"
+SCRATCH = "/tmp"
+"""A folder of the verifier's machine in which the script is written down."""
+
 _ONLY_TESTS = "case $0 in */test.sh)\n{script}\n;; esac\n"
-_CLOCK = """printenv CLOCK_LIBRARY | base64 -d > /tmp/clock.so
-export LD_PRELOAD=/tmp/clock.so FAKETIME=+{days}d
+_CLOCK = """printenv CLOCK_LIBRARY | base64 -d > {scratch}/clock.so
+export LD_PRELOAD={scratch}/clock.so FAKETIME=+{days}d
 echo "the tests begin on $(date +%F)" >&2"""
 
 
 def before_tests(task: Task, script: str, variables: Mapping[str, str] | None = None) -> Task:
     """The task with a verifier that sources a bash script first; nothing else of it changes."""
     content = base64.b64encode(_ONLY_TESTS.replace("{script}", script).encode()).decode()
-    env = {"BASH_ENV": f"$(base64 -d > {_FILE} <<< {content}; echo {_FILE})", **(variables or {})}
+    file = f"{SCRATCH}/before-the-tests"
+    env = {"BASH_ENV": f"$(base64 -d > {file} <<< {content}; echo {file})", **(variables or {})}
     return with_verifier(task, env={**task.file.verifier.env, **env})
 
 
@@ -48,7 +51,8 @@ def a_year_later(task: Task) -> Task:
     if library is None:
         raise RuntimeFailure("this host has no libfaketime to turn a verifier's clock with", hint="apt-get install libfaketime")
     content = base64.b64encode(library.read_bytes()).decode()
-    return before_tests(task, _CLOCK.replace("{days}", str(YEAR_DAYS)), {"CLOCK_LIBRARY": content})
+    script = _CLOCK.format(scratch=SCRATCH, days=YEAR_DAYS)
+    return before_tests(task, script, {"CLOCK_LIBRARY": content})
 
 
 def begun_on(output: bytes) -> date | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.attacks import grading
 from harness.attacks.crash import BROKEN
 from harness.attacks.grading import YEAR_DAYS, a_year_later, before_tests, begun_on
 from harness.registry import Task, read_task
@@ -17,8 +18,9 @@ TESTS = "cat /dev/null && grep -q root /etc/passwd && echo passed; date +%F\n"
 
 
 @pytest.fixture
-def task(root: Path) -> Task:
-    """One of ours."""
+def task(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
+    """One of ours, with a place of this test's own for scripts."""
+    monkeypatch.setattr(grading, "SCRATCH", str(tmp_path))
     return read_task(root / "tasks/contract/presigned-url-download")
 
 
