@@ -62,11 +62,11 @@ class Siege(Record):
 
     def summary(self) -> Iterator[tuple[str, ...]]:
         """One line an attack, over all folders: number, name, ids, things examined, and counts of outcomes."""
-        for number in sorted({row.attack for row in self.rows}):
-            rows = [row for row in self.rows if row.attack == number]
+        for number, name in sorted({(row.attack, row.name) for row in self.rows}):
+            rows = [row for row in self.rows if (row.attack, row.name) == (number, name)]
             ids = " ".join((*rows[0].benchjack, *rows[0].abc, *rows[0].openenv))
             examined = sum(row.examined for row in rows)
-            yield str(number), rows[0].name, ids, str(len(rows)), str(examined), _counts(rows)
+            yield str(number), name, ids, str(len(rows)), str(examined), _counts(rows)
 
 
 def _counts(rows: Sequence[Row]) -> str:

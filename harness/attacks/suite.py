@@ -13,16 +13,25 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from harness.attacks.base import Attack, Reason
+from harness.attacks.content import HostileContent
+from harness.attacks.crash import VerifiersCrash
 from harness.attacks.floor import FloorAndCeiling
+from harness.attacks.folder import HostileFolder
 from harness.attacks.host import Host, watched
 from harness.attacks.planted import PlantedReward
+from harness.attacks.privileges import Privileges
 from harness.attacks.report import Row, Siege
+from harness.attacks.resources import UsedUp
 from harness.attacks.target import Target
+from harness.attacks.untrusted import CodeBeforeTrust
 from harness.errors import HarnessError
 from harness.registry import Task
 from harness.runtimes.base import Runtime
 
-ATTACKS: tuple[Attack, ...] = (PlantedReward(), FloorAndCeiling())
+ATTACKS: tuple[Attack, ...] = (
+    PlantedReward(), HostileContent(), VerifiersCrash(), Privileges(), FloorAndCeiling(), UsedUp(), HostileFolder(),
+    CodeBeforeTrust(),
+)  # fmt: skip
 """Every attack, by number."""
 
 STAMPED = (

@@ -74,10 +74,12 @@ class Target:
     def strike(self, act: Act, *, seed: int = 0, hands: bool = True, task: Task | None = None) -> Outcome:
         """One episode of an attack, graded; `hands` gives it a shell, `task` is a changed copy of the folder.
 
-        An episode that the runtime spoiled is played once more: engines fail now and then, attacks that work do so twice.
+        An episode that the runtime spoiled, or whose world never opened, is played once more: engines and starts fail now and
+        then, attacks that work do so twice.
         """
         outcome = self._episode(Striker(act, hands), seed, task or self.task)
-        return outcome if outcome.result.cause != "runtime" else self._episode(Striker(act, hands), seed, task or self.task)
+        spoiled = outcome.result.status != "graded" and outcome.result.cause in {"runtime", "world"}
+        return self._episode(Striker(act, hands), seed, task or self.task) if spoiled else outcome
 
     def run(self, script: str, *, seed: int = 0, files: Mapping[str, str] | None = None, limit_s: float = 60.0) -> Outcome:
         """One episode in which a bash script runs in `main`, beside `files` by absolute path."""
@@ -93,9 +95,9 @@ class Target:
         """An episode in which nothing is done."""
         return self._episode(NopAgent(), seed, self.task)
 
-    def oracle(self, seed: int = 0) -> Outcome:
-        """An episode in which the folder's own solution is played."""
-        return self._episode(SolutionAgent(), seed, self.task)
+    def oracle(self, seed: int = 0, *, task: Task | None = None) -> Outcome:
+        """An episode in which the folder's own solution is played; `task` is a changed copy of the folder."""
+        return self._episode(SolutionAgent(), seed, task or self.task)
 
     def idle_reward(self, seed: int = 0) -> float:
         """What doing nothing earns; raises RuntimeFailure where that cannot be told, which the floor attack reports."""

@@ -47,9 +47,10 @@ def test_http_storm_leaves_the_world_standing(episode: Play, attacker: Any, log_
 
 def test_slow_connections_cost_their_owner_only(episode: Play, attacker: Any) -> None:
     """An agent that holds all the connections a world can have shuts itself out; host, log and verdict are not held up."""
-    start = (
-        "setsid python3 /tmp/slow.py > /dev/null 2>&1 & until test -s /tmp/slow; do /usr/bin/sleep 0.05; done; cat /tmp/slow"
-    )
+    start = """
+    setsid python3 /tmp/slow.py > /dev/null 2>&1 &
+    until test -s /tmp/slow.held; do /usr/bin/sleep 0.05; done; cat /tmp/slow.held
+    """
     asked: list[int] = []
 
     def ask(pod: Any) -> None:
@@ -68,23 +69,12 @@ def test_slow_connections_cost_their_owner_only(episode: Play, attacker: Any) ->
 
 def test_full_disks_are_its_own(episode: Play, attacker: Any) -> None:
     """Every place it can write to has a size; when all are full, commands still run and the world still answers."""
-    fill = r"""
-    for place in /workspace /tmp /dev/shm; do
-        for n in $(seq 20); do head -c 100M /dev/zero > $place/big$n; done 2> /dev/null
-        du -sm $place | cut -f1
-    done
-    python3 - << 'EOP'
-import os
-for place in ("/workspace", "/tmp", "/dev/shm"):
-    try:
-        os.truncate(place + "/big1", 0)
-        for n in range(100_000):
-            os.symlink("x", f"{place}/n{n}")
-    except OSError:
-        pass
-EOP
-    """
-    agent = attacker(["df --output=size -m / > /dev/null", fill, "curl -s http://api:8080/clock; echo x > /tmp/x"], limit_s=100)
+    fill = "bash /tmp/fill /workspace /tmp /dev/shm; bash /tmp/names 100000 /workspace /tmp /dev/shm > /dev/null"
+    agent = attacker(
+        ["df --output=size -m / > /dev/null", fill, "curl -s http://api:8080/clock; echo x > /tmp/x"],
+        files={f"/tmp/{name}": script(name) for name in ("fill", "names")},
+        limit_s=100,
+    )
 
     outcome = episode(agent)
 
@@ -97,21 +87,11 @@ EOP
 
 def test_fork_bomb_ends_with_its_pod(episode: Play, attacker: Any, log_of: Events) -> None:
     """A bomb whose every process has a session of its own is bounded, the episode counts, and the world answers throughout."""
-    bomb = """
-import os, select, signal
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-open("/tmp/on", "w").close()
-while True:
-    try:
-        os.fork() or os.setsid()
-    except OSError:
-        select.select([], [], [], 0.1)
-"""
-    start = "(setsid python3 /tmp/bomb.py > /dev/null 2>&1 &); until test -e /tmp/on; do :; done; echo started"
+    start = "(setsid bash /tmp/bomb > /dev/null 2>&1 &); until test -p /tmp/never; do :; done; echo started"
     asked: list[int] = []
     agent = attacker(
         [start, "echo again"],
-        files={"/tmp/bomb.py": bomb},
+        files={"/tmp/bomb": script("bomb")},
         then=lambda pod: asked.append(pod.call(request("GET", "/task")).status),
     )
 

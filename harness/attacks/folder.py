@@ -1,0 +1,201 @@
+"""Attack 17: the folder itself is hostile. Every trap is a changed copy of it, which must be refused before anything starts.
+
+A copy is read, its digest is made, and the runtime is asked whether it refuses it and to prepare it: what `harness run` does
+before the first episode. It must end in TaskInvalid or UsageError with one line. No episode is played. Reading is done on a
+thread of its own, since what hangs must not hang the suite.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from harness.attacks.base import Exam, Flaw, Reason, Scope
+from harness.attacks.target import Target
+from harness.errors import TaskInvalid, UsageError
+from harness.registry import read_task
+from harness.runtimes.base import Runtime
+from harness.runtimes.docker.images import folder_context
+
+READING_S = 60.0
+"""Real seconds after which a copy that is still being read counts as one that never ends."""
+
+LONGEST = 1000
+"""Characters that a refusal may take."""
+
+NESTED, DIGITS = 100_000, 5000
+"""Levels of a nested value, and digits of a number: more than Python's readers take."""
+
+LINKED_FILES = ("instruction.md", "environment/extra", "tests/extra", "solution/extra")
+LINKED_FOLDERS = ("environment/api", "environment/extra", "tests", "solution")
+FIFOS = ("environment/extra", "tests/extra")
+
+ABSURD = {
+    "environment": ("memory_mb = 999999999999", "memory_mb = -1", "cpus = 1e-10", "cpus = 1e300", "build_timeout_sec = 1e300"),
+    "agent": ("timeout_sec = 1e300", "timeout_sec = nan"),
+    "verifier": ("timeout_sec = 1e300", "timeout_sec = inf"),
+}
+"""Resources that no machine has, or that mean no limit, by section."""
+
+NAMES_OUT = ("../x", "x", "/a/../../x", "/")
+"""What no path in a container may be."""
+
+BOMBS: Mapping[str, str] = {
+    "nested arrays": f"bomb = {'[' * NESTED}{']' * NESTED}\n",
+    "nested tables": f"bomb = {'{a = ' * NESTED}1{'}' * NESTED}\n",
+    "a key of many parts": f"{'.'.join(['a'] * NESTED)} = 1\n",
+    "a number of many digits": f"bomb = {'9' * DIGITS}\n",
+}
+"""First lines of a task.toml that break its readers."""
+
+Spring = Callable[[Path, Path], object]
+"""Turns a copy of a folder into a trap; the second path is a folder outside it, with a secret file."""
+
+
+class HostileFolder:
+    """Links, names, numbers and texts that a harness must refuse."""
+
+    number: ClassVar[int] = 17
+    name: ClassVar[str] = "the folder itself"
+    scope: ClassVar[Scope] = "folder"
+    flaw: ClassVar[Flaw] = Flaw(benchjack=("V8",), abc=("T.10",))
+
+    def inapplicable(self, target: Target) -> Reason | None:
+        """It always applies."""
+        return None
+
+    def strike(self, target: Target) -> Exam:
+        """Have every trap read."""
+        exam = Exam()
+        with tempfile.TemporaryDirectory(prefix="parley-attack-") as name:
+            outside = Path(name) / "outside"
+            outside.mkdir()
+            (outside / "secret").write_text(secrets.token_hex(16), encoding="utf-8")
+            for number, (what, spring) in enumerate(traps(target)):
+                copy = Path(name) / str(number) / target.task.path.name
+                shutil.copytree(target.task.path, copy, symlinks=True)
+                spring(copy, outside)
+                problem = unrefused(copy, target.runtime)
+                leaks = problem is not None and _leaks(copy, (outside / "secret").read_bytes())
+                exam.look(f"{what}: {problem}{', and a file outside gets into an image' if leaks else ''}" if problem else None)
+        return exam
+
+
+def traps(target: Target) -> Iterator[tuple[str, Spring]]:
+    """Every way to change a copy, by what it is."""
+    yield from _misplaced()
+    for section, lines in ABSURD.items():
+        for line in lines:
+            yield f"[{section}] {line}", _toml(section, line)
+    for name in NAMES_OUT:
+        yield f"an artifact from {name}", _toml("", f'artifacts = ["{name}"]')
+    for what, line in BOMBS.items():
+        yield f"task.toml with {what}", _first_line(line)
+    yield from _composed_elsewhere() if target.foreign else _of_another_family()
+
+
+def _misplaced() -> Iterator[tuple[str, Spring]]:
+    for path in LINKED_FILES:
+        yield f"{path}, a link to a file outside", _linked(path, "secret")
+    for path in LINKED_FOLDERS:
+        yield f"{path}, a link to a folder outside", _linked(path, "")
+    for path in FIFOS:
+        yield f"{path}, a FIFO", _fifo(path)
+
+
+def _composed_elsewhere() -> Iterator[tuple[str, Spring]]:
+    for context in ("../..", "/etc", "./../../outside"):
+        yield f"a build context of {context}", _composed(f"build: {{ context: {context} }}")
+    yield "a Dockerfile outside", _composed("build: { context: ., dockerfile: ../../../outside/secret }")
+
+
+def _of_another_family() -> Iterator[tuple[str, Spring]]:
+    for name in ("../../x", "/tmp/x", ".", "a/b"):
+        yield f"the family {name}", _toml("metadata.parley", f'family = "{name}"')
+
+
+def unrefused(folder: Path, runtime: Runtime) -> str | None:
+    """How a copy got through, or failed to be refused properly; None where it was refused in one line."""
+    ended: list[str | None] = ["is still being read after a minute"]
+
+    def read() -> None:
+        ended[0] = _answer(folder, runtime)
+
+    thread = threading.Thread(target=read, daemon=True, name="attack-folder")
+    thread.start()
+    thread.join(READING_S)
+    return ended[0]
+
+
+def _answer(folder: Path, runtime: Runtime) -> str | None:
+    try:
+        task = read_task(folder)
+        if not task.digest or runtime.refuses(task) is not None:
+            return None
+        runtime.prepare([task])
+    except (TaskInvalid, UsageError) as refusal:
+        text = str(refusal)
+        return (
+            None if len(text) <= LONGEST and "\n" not in text else f"is refused with {len(text)} characters, not with one line"
+        )
+    except BaseException as error:  # noqa: BLE001 - whatever else a reader raises is what is looked for
+        return f"ends in {type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
+    return "is taken for a task"
+
+
+def _leaks(copy: Path, secret: bytes) -> bool:
+    try:
+        return any(secret in data for data, _ in folder_context(copy).files.values())
+    except (OSError, ValueError, TaskInvalid):
+        return False
+
+
+def _linked(path: str, target: str) -> Spring:
+    def spring(copy: Path, outside: Path) -> None:
+        place = copy / path
+        if place.is_dir():
+            shutil.rmtree(place)
+        place.unlink(missing_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(outside / target)
+
+    return spring
+
+
+def _fifo(path: str) -> Spring:
+    return lambda copy, outside: os.mkfifo(copy / path)
+
+
+def _first_line(line: str) -> Spring:
+    return lambda copy, outside: _rewrite(copy, lambda text: line + text)
+
+
+def _toml(section: str, line: str) -> Spring:
+    """Sets a key of task.toml: in its section, which is made where there is none, or above all sections."""
+    key = re.escape(line.partition(" ")[0])
+
+    def changed(text: str) -> str:
+        if not section:
+            return line + "\n" + re.sub(rf"(?ms)^{key} = \[.*?\]\n(?=\n|\[|\w)", "", text)
+        head, _, rest = text.partition(f"\n[{section}]\n")
+        own, following, after = rest.partition("\n[")
+        return f"{head}\n[{section}]\n{line}\n" + re.sub(rf"(?m)^{key} *=.*\n?", "", own) + following + after
+
+    return lambda copy, outside: _rewrite(copy, changed)
+
+
+def _composed(line: str) -> Spring:
+    text = f"services:\n  main: {{}}\n  other:\n    {line}\n"
+    return lambda copy, outside: (copy / "environment/docker-compose.yaml").write_text(text, encoding="utf-8")
+
+
+def _rewrite(copy: Path, change: Callable[[str], str]) -> None:
+    path = copy / "task.toml"
+    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
