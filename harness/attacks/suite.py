@@ -14,15 +14,30 @@ from pathlib import Path
 
 from harness.attacks.base import Attack, Reason
 from harness.attacks.floor import FloorAndCeiling
+from harness.attacks.honeypot import Honeypot
+from harness.attacks.hooks import RunnerHooks
 from harness.attacks.host import Host, watched
+from harness.attacks.late import LateDaemon
+from harness.attacks.links import Links
 from harness.attacks.planted import PlantedReward
 from harness.attacks.report import Row, Siege
+from harness.attacks.seats import Seats
 from harness.attacks.target import Target
+from harness.attacks.trojans import Trojans
 from harness.errors import HarnessError
 from harness.registry import Task
 from harness.runtimes.base import Runtime
 
-ATTACKS: tuple[Attack, ...] = (PlantedReward(), FloorAndCeiling())
+ATTACKS: tuple[Attack, ...] = (
+    PlantedReward(),
+    LateDaemon(),
+    Trojans(),
+    RunnerHooks(),
+    Links(),
+    FloorAndCeiling(),
+    Honeypot(),
+    Seats(),
+)
 """Every attack, by number."""
 
 STAMPED = (
@@ -61,7 +76,12 @@ def besiege(
 
 
 def machine_digest(task: Task) -> str:
-    """What makes a folder's machines: its stamped files, and what task.toml says of environment, agent and verifier."""
+    """What makes a folder's machines: its stamped files, and what task.toml says of environment, agent and verifier.
+
+    The verifier of a foreign folder may be any of its files, so its machine is its own.
+    """
+    if task.parley is None:
+        return task.digest
     total = hashlib.sha256()
     for name in STAMPED:
         path = task.path / Path(name)

@@ -71,13 +71,16 @@ class Target:
         """Whether this is a Harbor task without a world of ours."""
         return self.task.parley is None
 
-    def strike(self, act: Act, *, seed: int = 0, hands: bool = True, task: Task | None = None) -> Outcome:
+    def strike(self, act: Act, *, seed: int = 0, hands: bool = True, task: Task | None = None, **more: Any) -> Outcome:
         """One episode of an attack, graded; `hands` gives it a shell, `task` is a changed copy of the folder.
 
-        An episode that the runtime spoiled is played once more: engines fail now and then, attacks that work do so twice.
+        `more` sets fields of the EpisodeSpec. An episode that the runtime spoiled is played once more: engines fail now and
+        then, attacks that work do so twice.
         """
-        outcome = self._episode(Striker(act, hands), seed, task or self.task)
-        return outcome if outcome.result.cause != "runtime" else self._episode(Striker(act, hands), seed, task or self.task)
+        outcome = self._episode(Striker(act, hands), seed, task or self.task, **more)
+        if outcome.result.cause != "runtime":
+            return outcome
+        return self._episode(Striker(act, hands), seed, task or self.task, **more)
 
     def run(self, script: str, *, seed: int = 0, files: Mapping[str, str] | None = None, limit_s: float = 60.0) -> Outcome:
         """One episode in which a bash script runs in `main`, beside `files` by absolute path."""
@@ -132,12 +135,13 @@ class Target:
         """Whether the verifier runs where the agent ran."""
         return self.foreign and self.task.file.verifier.environment_mode == "shared"
 
-    def spec(self, seed: int, task: Task, *, hands: bool) -> EpisodeSpec:
-        """What opens an episode of this target."""
-        return EpisodeSpec(self.run_id, f"{task.task_id}-{next(self._numbers)}", task, seed, needs_main=hands)
+    def spec(self, seed: int, task: Task, *, hands: bool, **more: Any) -> EpisodeSpec:
+        """What opens an episode of this target; seats are played as under Harbor unless `more` says otherwise."""
+        fields = {"needs_main": hands, "open_turns": task.is_seated, **more}
+        return EpisodeSpec(self.run_id, f"{task.task_id}-{next(self._numbers)}", task, seed, **fields)
 
-    def _episode(self, agent: Agent, seed: int, task: Task) -> Outcome:
-        spec = self.spec(seed, task, hands=agent.needs_main(task, self.runtime.name))
+    def _episode(self, agent: Agent, seed: int, task: Task, **more: Any) -> Outcome:
+        spec = self.spec(seed, task, hands=agent.needs_main(task, self.runtime.name), **more)
         key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
         return run_episode(spec, key, self.runtime, agent, Budget(wall_s=WALL_S))
 

@@ -10,6 +10,7 @@ Failures are RuntimeFailure, WorldFailure or VerifierFailure, so that an episode
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -48,6 +49,18 @@ class EpisodeSpec:
     needs_main: bool = False
     note: str = ""
     """What the harness adds to the instruction: a coaching note on a retry."""
+
+    open_turns: bool = False
+    """Whether a game takes its turns from `main`, as under Harbor: one script there holds every seat."""
+
+    host_token: str | None = None
+    """What opens host-only routes; None lets the runtime draw it, which is right for all but attacks on the seats."""
+
+
+def world_variables(spec: EpisodeSpec, token: str) -> dict[str, str]:
+    """The variables by which a world's process knows which episode it is (worlds.core.serve)."""
+    said = {"SEED": str(spec.seed), "KEY": spec.key, "OPTIONS": json.dumps(dict(spec.overrides)), "HOST_TOKEN": token}
+    return {f"PARLEY_{name}": value for name, value in {**said, **({"OPEN_TURNS": "1"} if spec.open_turns else {})}.items()}
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from worlds.core.errors import WorldError
 from worlds.core.events import EventLog
@@ -47,12 +48,14 @@ def open_world(
     overrides: Mapping[str, OptionValue] | None = None,
     host_token: str | None = None,
     sink: Callable[[bytes], object] | None = None,
+    open_turns: bool = False,
 ) -> World:
     """A new episode of the task whose environment/api folder is `folder`; its key is the published one unless given."""
-    extra = {"key": key} if key else {}
+    extra: dict[str, Any] = {"key": key} if key else {}
     setup = Setup(
-        read_manifest(folder / "world.json"), seed, overrides=overrides or {}, host_token=host_token, folder=folder, **extra
-    )
+        read_manifest(folder / "world.json"), seed, overrides=overrides or {}, host_token=host_token, folder=folder,
+        open_turns=open_turns, **extra,
+    )  # fmt: skip
     return load_world(folder)(setup, EventLog(sink))
 
 

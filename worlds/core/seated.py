@@ -4,7 +4,7 @@
 2. `GET /session`, `GET /turns` and `POST /turns/{id}` are the whole protocol. They cost nothing and are no steps: time moves
    by the rules of the game.
 3. Under our harness they are the host's, who plays each seat apart; a seat's own token opens that seat and no other. Where
-   there is no host (under Harbor) they are open, and one agent holds every seat.
+   there is no host (under Harbor), or the host says so, they are open, and one agent holds every seat.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ def seat_token(host_token: str, seat: int) -> str:
 
 
 def seats_open_to(world: SeatedWorld, call: Call, *, is_host: bool) -> range | None:
-    """The seats that a caller may hold: all for the host or where there is none, one for its token, else None."""
+    """The seats that a caller may hold: all for the host, or where there is none or turns are open; one for its token."""
     everybody = range(len(world.seats))
     token, shown = world.setup.host_token, call.header(SEAT_HEADER)
-    if is_host or token is None:
+    if is_host or token is None or world.setup.open_turns:
         return everybody
     if shown is not None:
         for seat in everybody:

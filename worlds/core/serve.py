@@ -1,7 +1,8 @@
 """The world container's process: one episode, its log on /state, its clock in a file, HTTP on port 8080.
 
 Started as `python3 -m worlds.core.serve` in the folder that holds server.py. The environment says which episode:
-PARLEY_SEED, PARLEY_KEY, PARLEY_OPTIONS (JSON object), PARLEY_HOST_TOKEN, PARLEY_STATE, PARLEY_CLOCK_FILE.
+PARLEY_SEED, PARLEY_KEY, PARLEY_OPTIONS (JSON object), PARLEY_HOST_TOKEN, PARLEY_STATE, PARLEY_CLOCK_FILE; with
+PARLEY_OPEN_TURNS=1 a game takes its turns from anybody, though there is a host.
 The server adds no header of its own (no Date, no Server), so responses are the same bytes in every runtime.
 """
 
@@ -31,7 +32,10 @@ def open_from_environment(folder: Path, environ: MutableMapping[str, str] = os.e
     log = os.open(state / "events.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
     overrides = json.loads(environ.get("PARLEY_OPTIONS") or "{}")
     token = environ.pop("PARLEY_HOST_TOKEN", None) or None
-    world = open_world(folder, seed=seed, key=key, overrides=overrides, host_token=token, sink=lambda line: os.write(log, line))
+    world = open_world(
+        folder, seed=seed, key=key, overrides=overrides, host_token=token, sink=lambda line: os.write(log, line),
+        open_turns=environ.get("PARLEY_OPEN_TURNS") == "1",
+    )  # fmt: skip
     clock_file = Path(environ.get("PARLEY_CLOCK_FILE", "/run/parley/clock"))
     if clock_file.parent.is_dir() and os.access(clock_file.parent, os.W_OK):
         world.clock.listen(lambda clock: write_clock(clock, clock_file))

@@ -47,6 +47,8 @@ class Setup:
     overrides: Mapping[str, OptionValue] = field(default_factory=dict)
     host_token: str | None = None
     folder: Path = Path()
+    open_turns: bool = False
+    """Whether a game takes turns from anybody, though there is a host."""
 
 
 class World:

@@ -46,7 +46,7 @@ class BubblewrapPod:
 
     def __init__(self, spec: EpisodeSpec, environments: Environments) -> None:
         self._spec, self._environments = spec, environments
-        self._token = secrets.token_hex(16)
+        self._token = spec.host_token or secrets.token_hex(16)
         self._folder = Folder.make()
         self._outer, self._world, self._main = Control(), Control(), Control()
         self._sandbox: Sandbox | None = None
@@ -129,7 +129,7 @@ class BubblewrapPod:
     def _start_rooms(self, nothing: int, said: int) -> None:
         spec, rooms = self._spec, self._environments
         self._start_room("world", world_room(self._folder, rooms.room("world"), spec.task), self._world, nothing, said)
-        env = world_env(spec.seed, spec.key, json.dumps(dict(spec.overrides)), self._token)
+        env = world_env(spec, self._token)
         with self._folder.log("world.log") as log:
             serve = ["python3", "-m", "worlds.core.serve"]
             self._world.start("serve", serve, [nothing, log, log], env, "/srv/world", vital=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.registry import Task
+from harness.runtimes.base import EpisodeSpec, world_variables
 from harness.runtimes.bubblewrap.environments import Room
 from harness.runtimes.bubblewrap.folders import Folder
 from harness.runtimes.bubblewrap.sandbox import CONTROL, INIT_FILE, pid1
@@ -68,9 +69,9 @@ def verifier_room(folder: Folder, room: Room, task: Task, control: int) -> list[
     return [*isolated("verifier", network=False), *_finished(view), *_pid1(control, user=user, limits=most)]
 
 
-def world_env(seed: int, key: str, options: str, token: str) -> dict[str, str]:
+def world_env(spec: EpisodeSpec, token: str) -> dict[str, str]:
     """The environment that says which episode a world is."""
-    return {**BASE_ENV, "PARLEY_SEED": str(seed), "PARLEY_KEY": key, "PARLEY_OPTIONS": options, "PARLEY_HOST_TOKEN": token}
+    return {**BASE_ENV, **world_variables(spec, token)}
 
 
 def agent_env(more: Mapping[str, str]) -> dict[str, str]:

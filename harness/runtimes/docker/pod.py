@@ -21,7 +21,7 @@ from harness.errors import RuntimeFailure, WorldFailure
 from harness.registry import Task
 from harness.runtimes import commands
 from harness.runtimes.archives import pack
-from harness.runtimes.base import CommandResult, EpisodeSpec
+from harness.runtimes.base import CommandResult, EpisodeSpec, world_variables
 from harness.runtimes.bridge import Bridge
 from harness.runtimes.docker.engine import Engine, Exec
 from harness.runtimes.owner import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, this_owner
@@ -81,7 +81,7 @@ class DockerPod:
         self._engine, self._spec, self._images, self._pool, self._cpus = engine, spec, images, pool, cpus
         self._check = check
         self._deadline = str(deadline_s(spec.task, wall_s))
-        self._token = secrets.token_hex(16)
+        self._token = spec.host_token or secrets.token_hex(16)
         self._world = self._main = self._clock = ""
         self._bridge_exec: Exec | None = None
         self._bridge: Bridge | None = None
@@ -172,12 +172,7 @@ class DockerPod:
         return gone
 
     def _create_world(self) -> str:
-        environment = {
-            "PARLEY_SEED": str(self._spec.seed),
-            "PARLEY_KEY": self._spec.key,
-            "PARLEY_OPTIONS": json.dumps(dict(self._spec.overrides)),
-            "PARLEY_HOST_TOKEN": self._token,
-        }
+        environment = world_variables(self._spec, self._token)
         mounts = [f"{self._clock}:{CLOCK}"] if self._clock else []
         alone = {"network_mode": "none", "extra_hosts": {"api": "127.0.0.1"}, "read_only": True, "binds": mounts}
         return self._engine.create(
