@@ -1,10 +1,9 @@
-"""Attack 14: a variant of the task that nobody can solve, played by the folder's own solution; a pass means that the verifier
-passes whatever happens.
+"""Attack 14: a variant that nobody can solve, where a pass of the folder's own solution says that anything passes.
 
-1. Tests that pytest runs get one more, which contradicts whatever was handed in. It notes that it ran, so that a verifier which
-   runs chosen tests only is not accused of ignoring it.
-2. Elsewhere everything that the solution made is taken away before the verifier looks: what is handed in, what changed in the
-   agent's machine, and the services that could be asked.
+1. Tests that pytest runs get one more, which contradicts whatever was handed in. It notes that it ran, so that a verifier
+   which runs chosen tests only is not accused of ignoring it.
+2. Elsewhere everything that the solution made is taken away before the verifier looks: what is handed in, what changed in
+   the agent's machine, and the services that could be asked.
 """
 
 from __future__ import annotations

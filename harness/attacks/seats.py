@@ -129,7 +129,8 @@ class _Table:
         accepted = self._send(self._mine, "POST", target, text).get("accepted")
         now = self._host.open()
         still = turn["id"] in {other["id"] for other in now}
-        self._exam.look(f"a reply of {len(text)} characters was refused, and its turn is gone" if not accepted and not still else None)
+        lost = not accepted and not still
+        self._exam.look(f"a reply of {len(text)} characters was refused, and its turn is gone" if lost else None)
         if still:
             now = self._host.forfeit(turn["id"], "malformed")
         self._try(f"seat {self.SEAT} once more", self._mine, "POST", target, "a second answer")
@@ -157,10 +158,11 @@ class _Table:
 
     def _strangers(self) -> Iterator[Mapping[str, str]]:
         """Headers of those who hold no token of this game."""
-        guesses = ("", "0", "0" * 32, seat_token("", self.SEAT), seat_token("guess", self.SEAT), self._mine[SEAT_HEADER].upper())
+        mine = self._mine[SEAT_HEADER]
+        guesses = ("", "0", "0" * 32, seat_token("", self.SEAT), seat_token("guess", self.SEAT), mine.upper())
         yield {}
         yield from ({SEAT_HEADER: guess} for guess in guesses)
-        yield from ({HOST_HEADER: guess} for guess in ("", "guess", self._mine[SEAT_HEADER]))
+        yield from ({HOST_HEADER: guess} for guess in ("", "guess", mine))
 
     @staticmethod
     def _targets(turn: Turn) -> Iterator[tuple[str, str]]:

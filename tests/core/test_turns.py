@@ -194,6 +194,18 @@ def test_without_a_host_everybody_may_play(auction: Sit) -> None:
     assert turns(world, {}) == ["2-0-1"]
 
 
+def test_open_turns_are_everybodys_though_there_is_a_host(auction: Sit) -> None:
+    """A world that is told to leave its turns open lets anybody answer and forfeit, and keeps the host's own routes shut."""
+    world = auction(open_turns=True)
+    post(world, "1-0-1", "1", {})
+    world(request("POST", "/turns/1-1-1?no_reply=budget"))
+    post(world, "1-2-1", "3", {})
+
+    assert turns(world, {}) == ["2-2-1"]
+    assert [event.no_reply for event in world.events if isinstance(event, Turned)] == [None, "budget", None]
+    assert world(request("GET", "/instruction")).status == 404
+
+
 def test_stop_keeps_what_was_answered(auction: Sit) -> None:
     """A game that is stopped logs the answers that waited for others, then the stop; nothing is open any more."""
     world = auction()
