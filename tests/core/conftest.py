@@ -60,7 +60,8 @@ def auction(tmp_path: Path) -> Sit:
     (tmp_path / "instruction.md.j2").write_text("Bid.\n", encoding="utf-8")
     manifest = Manifest(task_id="auction", family="contract", budgets=Budgets(steps=9, virtual_seconds=100))
 
-    def opened(host_token: str | None = "host") -> InProcess:
-        return InProcess(AuctionWorld(Setup(manifest, host_token=host_token, folder=tmp_path), EventLog()))
+    def opened(host_token: str | None = "host", *, open_turns: bool = False) -> InProcess:
+        setup = Setup(manifest, host_token=host_token, folder=tmp_path, open_turns=open_turns)
+        return InProcess(AuctionWorld(setup, EventLog()))
 
     return opened
