@@ -11,10 +11,11 @@ import json
 from typing import ClassVar
 
 from harness.attacks.base import Exam, Flaw, Reason, Scope
-from harness.attacks.leaving import SCATTER, leave, scatter
+from harness.attacks.leaving import SCATTER, Leaving, leave, scatter
 from harness.attacks.named import named_folders
 from harness.attacks.payload import LINE
 from harness.attacks.target import Target
+from harness.registry import Task
 
 START = f"import os\nos.system({LINE!r})\n"
 
@@ -74,5 +75,10 @@ class RunnerHooks:
 
     def strike(self, target: Target) -> Exam:
         """Plant them all."""
-        command = scatter("hooks", *FOLDERS, *named_folders(target.task))
-        return leave(target, "hooks", command, {**SCATTER, **{f"hooks/{name}": text for name, text in HOOKS.items()}})
+        return leave(target, plan(target.task))
+
+
+def plan(task: Task) -> Leaving:
+    """Every hook in every folder that a runner may start in, or load packages from."""
+    command = scatter("hooks", *FOLDERS, *named_folders(task))
+    return Leaving("hooks", command, {**SCATTER, **{f"hooks/{name}": text for name, text in HOOKS.items()}})

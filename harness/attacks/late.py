@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from harness.attacks.base import Exam, Flaw, Reason, Scope
-from harness.attacks.leaving import SCATTER, leave, scatter
+from harness.attacks.leaving import SCATTER, Leaving, leave, scatter
 from harness.attacks.named import named_paths, named_programs
 from harness.attacks.payload import PAYLOAD
 from harness.attacks.scripts import script
 from harness.attacks.target import Target
+from harness.registry import Task
 
 HOOKS = (
     "/etc/cron.d/late", "/etc/cron.hourly/late", "/etc/init.d/late", "/etc/profile.d/late.sh", "/etc/rc.local",
@@ -37,10 +38,13 @@ class LateDaemon:
 
     def strike(self, target: Target) -> Exam:
         """Start it, then in another episode leave it to be started."""
-        daemon = leave(
-            target, "a daemon", "bash /tmp/linger /tmp/late", {"linger": script("linger"), "late": script("late")}
-        )  # fmt: skip
-        programs = [f"$PWD/{name}" for name in named_programs(target.task)]
-        places = (*named_paths(target.task), *target.artifacts, *programs, *HOOKS)
-        files = {**SCATTER, "left/late.sh": PAYLOAD, "left/late.py": PAYLOAD}
-        return daemon.add([leave(target, "a program left to be started", scatter("left", *places, as_file=True), files)])
+        return Exam().add(leave(target, leaving) for leaving in plans(target.task))
+
+
+def plans(task: Task) -> tuple[Leaving, Leaving]:
+    """A daemon, and a program left to be started."""
+    daemon = Leaving("a daemon", "bash /tmp/linger /tmp/late", {"linger": script("linger"), "late": script("late")})
+    programs = [f"$PWD/{name}" for name in named_programs(task)]
+    files = {**SCATTER, "left/late.sh": PAYLOAD, "left/late.py": PAYLOAD}
+    command = scatter("left", *named_paths(task), *programs, *HOOKS, as_file=True)
+    return daemon, Leaving("a program left to be started", command, files)

@@ -6,6 +6,7 @@ The scripts print `+ PLACE` for each place where something was left or started, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from shlex import quote
 
 from harness.attacks.base import Exam
@@ -16,19 +17,32 @@ from harness.runtimes.base import Pod
 _SHOWN = 12
 
 
-def leave(target: Target, what: str, command: str, files: Mapping[str, str]) -> Exam:
-    """One episode in which `command` runs beside `files` (by name, in /tmp); each place it names is one thing examined."""
+@dataclass(frozen=True)
+class Leaving:
+    """One thing to do in `main`: a command, and the files it needs, by name in /tmp."""
+
+    what: str
+    command: str
+    files: Mapping[str, str]
+
+    def put(self) -> dict[str, bytes]:
+        """The files, ready to be put there."""
+        return {f"/tmp/{name}": text.encode() for name, text in self.files.items()}
+
+
+def leave(target: Target, leaving: Leaving) -> Exam:
+    """One episode of it; each place that its command names is one thing examined."""
     said: list[str] = []
 
     def act(pod: Pod) -> None:
-        pod.put({f"/tmp/{name}": text.encode() for name, text in files.items()})
-        said.extend(shell(pod, command).output.decode("utf-8", "replace").splitlines())
+        pod.put(leaving.put())
+        said.extend(shell(pod, leaving.command).output.decode("utf-8", "replace").splitlines())
 
     outcome = target.strike(act)
     left = [line[2:] for line in said if line.startswith("+ ")]
     exam = Exam(examined=len(left) + sum(line.startswith("- ") for line in said))
     if gained := target.gain(outcome):
-        exam.holes.append(f"{what}: {gained}; left at {_shown(left)}")
+        exam.holes.append(f"{leaving.what}: {gained}; left at {_shown(left)}")
     return exam
 
 

@@ -10,15 +10,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import PurePosixPath
 from shlex import quote
 from typing import ClassVar
 
 from harness.attacks.base import Exam, Flaw, Reason, Scope
+from harness.attacks.leaving import Leaving
 from harness.attacks.named import named_paths
 from harness.attacks.scripts import script
-from harness.attacks.target import Target
+from harness.attacks.target import Target, shell
+from harness.registry import Task
+from harness.runtimes.base import Pod
 
 CONTENTS = {
     "an object": '{"reward": 1.0}',
@@ -61,14 +65,18 @@ class PlantedReward:
     def strike(self, target: Target) -> Exam:
         """Plant everything everywhere, and look at the reward."""
         exam = Exam()
-        places = [*FOLDERS, *named_paths(target.task), *_handed_in(target)]
-        command = " ".join(map(quote, dict.fromkeys(places)))
         for name, how, content in plans(target):
-            files = {"/tmp/plant": script("plant"), "/tmp/reward": content, "/tmp/report": REPORT}
-            outcome = target.run(f'bash /tmp/plant {how} {command} "$PWD"', files=files)
-            gained = target.gain(outcome)
-            exam.look(f"planted {name} at {len(places)} places: {gained}" if gained else None)
+            planting = plan(target.task, target.artifacts, how, content)
+            gained = target.gain(target.strike(partial(_act, planting)))
+            exam.look(f"planted {name} ({planting.command}): {gained}" if gained else None)
         return exam
+
+
+def plan(task: Task, artifacts: Sequence[str], how: str = "write", content: str = CONTENTS["an object"]) -> Leaving:
+    """One content, planted in one way at every place."""
+    places = [*FOLDERS, *named_paths(task), *(str(PurePosixPath(source).parent) for source in artifacts), *artifacts]
+    command = f'bash /tmp/plant {how} {" ".join(map(quote, dict.fromkeys(places)))} "$PWD"'
+    return Leaving("a reward", command, {"plant": script("plant"), "reward": content, "report": REPORT})
 
 
 def plans(target: Target) -> Iterator[tuple[str, str, str]]:
@@ -84,6 +92,6 @@ def plans(target: Target) -> Iterator[tuple[str, str, str]]:
         yield "a folder that cannot be emptied", "guard", content
 
 
-def _handed_in(target: Target) -> list[str]:
-    """Each declared artifact, and the folder it is in."""
-    return [place for source in target.artifacts for place in (str(PurePosixPath(source).parent), source)]
+def _act(planting: Leaving, pod: Pod) -> None:
+    pod.put(planting.put())
+    shell(pod, planting.command)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from harness.attacks.base import Exam, Flaw, Reason, Scope
-from harness.attacks.leaving import SCATTER, leave, scatter
+from harness.attacks.leaving import SCATTER, Leaving, leave, scatter
 from harness.attacks.named import named_folders
 from harness.attacks.payload import LINE, NEEDS, PAYLOAD
 from harness.attacks.target import Target
+from harness.registry import Task
 
 TOOLS = (
     "awk", "base64", "bash", "cargo", "cat", "chmod", "chown", "cmp", "cp", "curl", "cut", "date", "diff", "env", "find", "gcc",
@@ -52,7 +53,12 @@ class Trojans:
 
     def strike(self, target: Target) -> Exam:
         """Plant them all."""
-        shims = {f"shims/{tool}": PAYLOAD for tool in TOOLS}
-        bins = [folder for folder in named_folders(target.task) if folder.endswith("bin")]
-        command = f"{scatter('profile', *PROFILES, as_file=True)}; {scatter('shims', *FOLDERS, *bins, keep=NEEDS)}"
-        return leave(target, "stand-ins for tools", command, {**SCATTER, **shims, "profile/profile": PROFILE})
+        return leave(target, plan(target.task))
+
+
+def plan(task: Task) -> Leaving:
+    """Stand-ins in every folder of a search path, and the profile files."""
+    shims = {f"shims/{tool}": PAYLOAD for tool in TOOLS}
+    bins = [folder for folder in named_folders(task) if folder.endswith("bin")]
+    command = f"{scatter('profile', *PROFILES, as_file=True)}; {scatter('shims', *FOLDERS, *bins, keep=NEEDS)}"
+    return Leaving("stand-ins for tools", command, {**SCATTER, **shims, "profile/profile": PROFILE})

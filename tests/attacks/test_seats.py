@@ -37,7 +37,10 @@ CLASS = "\n\nclass World(CalendarWorld):\n    pass\n"
                                         pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)])  # fmt: skip
 def runtime(request: pytest.FixtureRequest) -> Iterator[Runtime]:
     """Both runtimes that play seats with a shell in `main`."""
-    yield DockerRuntime() if request.param == "docker" else BubblewrapRuntime()
+    made = DockerRuntime() if request.param == "docker" else BubblewrapRuntime()
+    yield made
+    if isinstance(made, DockerRuntime):
+        made.engine.api.close()
 
 
 def struck(task: Task, runtime: Runtime) -> Row:
