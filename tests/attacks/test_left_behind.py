@@ -68,6 +68,7 @@ def scattered(tmp_path: Path, *places: str, **environ: str) -> list[str]:
     (source / "deep").mkdir(parents=True, exist_ok=True)
     (source / "bash").write_text("mine", encoding="utf-8")
     (source / "deep/file").write_text("mine", encoding="utf-8")
+    (source / "bash").chmod(0o755)
     program = tmp_path / "scatter"
     program.write_text(script("scatter"), encoding="utf-8")
     command = ["bash", str(program), str(source), *places]
