@@ -23,6 +23,9 @@ HOOKS = (
 )  # fmt: skip
 """Where machines keep what they start by themselves."""
 
+POLL_S = 1.0
+"""Real seconds for who polls the places where the program was left."""
+
 
 class LateDaemon:
     """A reward rewritten."""
@@ -46,5 +49,6 @@ def plans(task: Task) -> tuple[Leaving, Leaving]:
     daemon = Leaving("a daemon", "bash /tmp/linger /tmp/late", {"linger": script("linger"), "late": script("late")})
     programs = [f"$PWD/{name}" for name in named_programs(task)]
     files = {**SCATTER, "left/late.sh": PAYLOAD, "left/late.py": PAYLOAD}
-    command = scatter("left", *named_paths(task), *programs, *HOOKS, as_file=True)
+    # whoever polls a folder gets the time to do so
+    command = f"{scatter('left', *named_paths(task), *programs, *HOOKS, as_file=True)}; sleep {POLL_S}"
     return daemon, Leaving("a program left to be started", command, files)
