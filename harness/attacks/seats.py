@@ -19,6 +19,7 @@ from harness.agents.turns import Turn, TurnClient
 from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.scripts import script
 from harness.attacks.target import Target, shell
+from harness.errors import RuntimeFailure
 from harness.runtimes.base import Pod
 from worlds.core.errors import WireError
 from worlds.core.events import Turned, read_log
@@ -75,6 +76,8 @@ def _held_by_one(target: Target) -> Exam:
     outcome = target.strike(act)
     gained = target.gain(outcome)
     told: Mapping[str, Any] = json.loads(said[-1].splitlines()[-1])
+    if not told["answered"]:
+        raise RuntimeFailure("a shell in main was shown no turn, so nobody held the seats")
     exam = Exam(examined=told["answered"], holes=[f"every seat in one hand: {wrong}" for wrong in told["wrong"]])
     exam.look(
         f"every seat in one hand: {gained}" if gained else None,
