@@ -133,7 +133,8 @@ class Target:
     @property
     def shares_verifier(self) -> bool:
         """Whether the verifier runs where the agent ran."""
-        return self.foreign and self.task.file.verifier.environment_mode == "shared"
+        verifier = self.task.file.verifier
+        return self.foreign and verifier.environment_mode != "separate" and verifier.environment is None
 
     def spec(self, seed: int, task: Task, *, hands: bool, **more: Any) -> EpisodeSpec:
         """What opens an episode of this target; seats are played as under Harbor unless `more` says otherwise."""
