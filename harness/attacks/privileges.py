@@ -129,7 +129,7 @@ class Privileges:
 def kind_of(target: Target) -> Kind:
     """Whose machine it is, and whether it may reach outside."""
     environment = target.task.file.environment
-    offline = environment.network_mode not in (None, "public") or environment.allow_internet is False
+    offline = environment.network_mode not in (None, "public")
     if not target.foreign:
         return "docker" if target.runtime.name == "docker" else "bubblewrap"
     return "foreign offline" if offline else "foreign"

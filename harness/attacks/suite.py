@@ -17,20 +17,26 @@ from harness.attacks.content import HostileContent
 from harness.attacks.crash import VerifiersCrash
 from harness.attacks.floor import FloorAndCeiling
 from harness.attacks.folder import HostileFolder
+from harness.attacks.honeypot import Honeypot
+from harness.attacks.hooks import RunnerHooks
 from harness.attacks.host import Host, watched
+from harness.attacks.late import LateDaemon
+from harness.attacks.links import Links
 from harness.attacks.planted import PlantedReward
 from harness.attacks.privileges import Privileges
 from harness.attacks.report import Row, Siege
 from harness.attacks.resources import UsedUp
+from harness.attacks.seats import Seats
 from harness.attacks.target import Target
+from harness.attacks.trojans import Trojans
 from harness.attacks.untrusted import CodeBeforeTrust
 from harness.errors import HarnessError
 from harness.registry import Task
 from harness.runtimes.base import Runtime
 
 ATTACKS: tuple[Attack, ...] = (
-    PlantedReward(), HostileContent(), VerifiersCrash(), Privileges(), FloorAndCeiling(), UsedUp(), HostileFolder(),
-    CodeBeforeTrust(),
+    PlantedReward(), LateDaemon(), Trojans(), RunnerHooks(), Links(), HostileContent(), VerifiersCrash(), Privileges(),
+    FloorAndCeiling(), Honeypot(), UsedUp(), Seats(), HostileFolder(), CodeBeforeTrust(),
 )  # fmt: skip
 """Every attack, by number."""
 
@@ -70,7 +76,12 @@ def besiege(
 
 
 def machine_digest(task: Task) -> str:
-    """What makes a folder's machines: its stamped files, and what task.toml says of environment, agent and verifier."""
+    """What makes a folder's machines: its stamped files, and what task.toml says of environment, agent and verifier.
+
+    The verifier of a foreign folder may be any of its files, so its machine is its own.
+    """
+    if task.parley is None:
+        return task.digest
     total = hashlib.sha256()
     for name in STAMPED:
         path = task.path / Path(name)

@@ -11,13 +11,13 @@ from __future__ import annotations
 import itertools
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from harness.agents.base import Agent, Budget, Report
 from harness.agents.scripted import NopAgent
-from harness.agents.solutions import SolutionAgent, holds_seats
+from harness.agents.solutions import SolutionAgent
 from harness.attacks.host import Host
 from harness.episode import Outcome, run_episode
 from harness.errors import RuntimeFailure
@@ -71,15 +71,15 @@ class Target:
         """Whether this is a Harbor task without a world of ours."""
         return self.task.parley is None
 
-    def strike(self, act: Act, *, seed: int = 0, hands: bool = True, task: Task | None = None) -> Outcome:
+    def strike(self, act: Act, *, seed: int = 0, hands: bool = True, task: Task | None = None, **more: Any) -> Outcome:
         """One episode of an attack, graded; `hands` gives it a shell, `task` is a changed copy of the folder.
 
-        An episode that the runtime spoiled, or whose world never opened, is played once more: engines and starts fail now and
-        then, attacks that work do so twice.
+        `more` sets fields of the EpisodeSpec. An episode that the runtime spoiled, or whose world never opened, is played once
+        more: engines and starts fail now and then, attacks that work do so twice.
         """
-        outcome = self._episode(Striker(act, hands), seed, task or self.task)
+        outcome = self._episode(Striker(act, hands), seed, task or self.task, **more)
         spoiled = outcome.result.status != "graded" and outcome.result.cause in {"runtime", "world"}
-        return self._episode(Striker(act, hands), seed, task or self.task) if spoiled else outcome
+        return self._episode(Striker(act, hands), seed, task or self.task, **more) if spoiled else outcome
 
     def run(self, script: str, *, seed: int = 0, files: Mapping[str, str] | None = None, limit_s: float = 60.0) -> Outcome:
         """One episode in which a bash script runs in `main`, beside `files` by absolute path."""
@@ -132,15 +132,16 @@ class Target:
     @property
     def shares_verifier(self) -> bool:
         """Whether the verifier runs where the agent ran."""
-        return self.foreign and self.task.file.verifier.environment_mode == "shared"
+        verifier = self.task.file.verifier
+        return self.foreign and verifier.environment_mode != "separate" and verifier.environment is None
 
-    def spec(self, seed: int, task: Task, *, hands: bool) -> EpisodeSpec:
-        """What opens an episode of this target."""
-        return EpisodeSpec(self.run_id, f"{task.task_id}-{next(self._numbers)}", task, seed, needs_main=hands)
+    def spec(self, seed: int, task: Task, *, hands: bool, **more: Any) -> EpisodeSpec:
+        """What opens an episode of this target; seats are played as under Harbor unless `more` says otherwise."""
+        fields = {"needs_main": hands, "open_turns": task.is_seated, **more}
+        return EpisodeSpec(self.run_id, f"{task.task_id}-{next(self._numbers)}", task, seed, **fields)
 
-    def _episode(self, agent: Agent, seed: int, task: Task) -> Outcome:
-        open_turns = holds_seats(agent, task, self.runtime.name)
-        spec = replace(self.spec(seed, task, hands=agent.needs_main(task, self.runtime.name)), open_turns=open_turns)
+    def _episode(self, agent: Agent, seed: int, task: Task, **more: Any) -> Outcome:
+        spec = self.spec(seed, task, hands=agent.needs_main(task, self.runtime.name), **more)
         key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
         return run_episode(spec, key, self.runtime, agent, Budget(wall_s=WALL_S))
 

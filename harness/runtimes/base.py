@@ -53,6 +53,9 @@ class EpisodeSpec:
     open_turns: bool = False
     """Whether a game takes its turns from `main`, as under Harbor: one script there holds every seat."""
 
+    host_token: str | None = None
+    """What opens host-only routes; None lets the runtime draw it, which is right for all but attacks on the seats."""
+
 
 def world_variables(spec: EpisodeSpec, token: str) -> dict[str, str]:
     """The variables by which a world's process knows which episode it is (worlds.core.serve)."""

@@ -29,9 +29,11 @@ class InProcessPod:
 
     def __init__(self, spec: EpisodeSpec) -> None:
         require(spec.task)
-        self._token = secrets.token_hex(16)
+        self._token = spec.host_token or secrets.token_hex(16)
         folder = spec.task.world_folder
-        world = open_world(folder, seed=spec.seed, key=spec.key, overrides=spec.overrides, host_token=self._token)
+        world = open_world(
+            folder, seed=spec.seed, key=spec.key, overrides=spec.overrides, host_token=self._token, open_turns=spec.open_turns
+        )
         self._world = InProcess(world)
         self.instruction = world.instruction
 

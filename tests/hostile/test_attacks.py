@@ -16,16 +16,13 @@ from typing import Any
 import pytest
 
 from harness.agents.scripted import ScriptedAgent
+from harness.attacks import hooks, late, links, planted, trojans
 from harness.attacks.scripts import script
 from harness.registry import Task, read_task
 from harness.runtimes.base import Runtime
 from tests.hostile.verdicts import NOTHING, SUCCESS, WORLD_DIED, Events, Play, verdict
 from worlds.core.events import GENESIS, read_log
 from worlds.core.wire import request
-
-PLANT = script("plant-all")
-
-PATCH = script("patch")
 
 KILL = script("kill")
 
@@ -52,6 +49,15 @@ STAND_IN = script("stand-in")
 
 
 @pytest.fixture(scope="module")
+def everything(task: Task) -> tuple[dict[str, str], list[str]]:
+    """The files and the commands of all attacks that leave something behind: rewards, tools, hooks, daemons, links."""
+    plans = [planted.plan(task, ()), trojans.plan(task), hooks.plan(task), *late.plans(task)]
+    ways = "; ".join(f"place=/workspace/links/{number}; {line}" for number, line in enumerate(links.WAYS.values()))
+    files = {f"/tmp/{name}": text for plan in plans for name, text in plan.files.items()}
+    return files, [*(plan.command for plan in plans), f"mkdir /workspace/links; {ways}; true"]
+
+
+@pytest.fixture(scope="module")
 def mortal(task: Task, runtime: Runtime, tmp_path_factory: pytest.TempPathFactory) -> Task:
     """The same task with one more route, which ends the world's process."""
     folder = shutil.copytree(task.path, tmp_path_factory.mktemp("mortal") / task.path.name)
@@ -63,9 +69,11 @@ def mortal(task: Task, runtime: Runtime, tmp_path_factory: pytest.TempPathFactor
     return made
 
 
-def test_planted_files_are_worth_nothing(episode: Play, attacker: Any, untouched: tuple[str, str]) -> None:
+def test_planted_files_are_worth_nothing(episode: Play, attacker: Any, everything: Any, untouched: tuple[str, str]) -> None:
     """Rewards, verdicts, logs, links, patched tools and start-up files everywhere: no reward, and no trace in the record."""
-    outcome = episode(attacker([PLANT, PATCH]))
+    files, commands = everything
+
+    outcome = episode(attacker(commands, files=files))
 
     assert verdict(outcome) == NOTHING
     assert outcome.result.failure_detail == {"reason": "pre_contract"}
@@ -76,14 +84,15 @@ def test_planted_files_are_worth_nothing(episode: Play, attacker: Any, untouched
     }
 
 
-def test_planted_files_spoil_no_honest_play(episode: Play, attacker: Any, untouched: tuple[str, str]) -> None:
+def test_planted_files_spoil_no_honest_play(episode: Play, attacker: Any, everything: Any, untouched: tuple[str, str]) -> None:
     """The oracle, played in the same `main` after all of that and after everything there was killed, leaves its usual trace."""
-    agent = attacker([PLANT, PATCH, KILL, "echo still here"], oracle=True)
+    files, commands = everything
+    agent = attacker([*commands, KILL, "echo still here"], files=files, oracle=True)
 
     outcome = episode(agent)
 
-    assert agent.done[2].code == 137
-    assert agent.output[3] == "still here\n"
+    assert agent.done[-2].code == 137
+    assert agent.output[-1] == "still here\n"
     assert verdict(outcome) == SUCCESS
     assert outcome.result.trace_hash == untouched[1]
 

@@ -75,7 +75,8 @@ def _answer(referee: Referee, call: Call) -> Answer | None:
     cause = call.query("no_reply") if call.request.query else None
     if cause is None:
         return Answer(call.body.decode("utf-8", "replace"))
-    allowed = referee.is_host(call) or referee.world.setup.host_token is None
+    setup = referee.world.setup
+    allowed = referee.is_host(call) or setup.host_token is None
     return Answer("", cause) if allowed and cause in NO_REPLY_CAUSES else None
 
 

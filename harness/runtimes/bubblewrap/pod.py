@@ -63,7 +63,7 @@ class BubblewrapPod:
     def __init__(self, spec: EpisodeSpec, environments: Environments, watcher: Watcher) -> None:
         self._spec, self._environments = spec, environments
         memory = memory_of(spec.task)
-        self._token = secrets.token_hex(16)
+        self._token = spec.host_token or secrets.token_hex(16)
         self._folder = Folder.make()
         self._outer, self._world, self._main = Control(), Control(), Control()
         self._sandbox: Sandbox | None = None

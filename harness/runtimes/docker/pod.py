@@ -81,7 +81,7 @@ class DockerPod:
         self._engine, self._spec, self._images, self._pool, self._cpus = engine, spec, images, pool, cpus
         self._check = check
         self._deadline = str(deadline_s(spec.task, wall_s))
-        self._token = secrets.token_hex(16)
+        self._token = spec.host_token or secrets.token_hex(16)
         self._world = self._main = self._clock = ""
         self._bridge_exec: Exec | None = None
         self._bridge: Bridge | None = None

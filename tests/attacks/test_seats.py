@@ -1,0 +1,77 @@
+"""Attack 16 on a game of ours, and on copies of it whose seats are open to everybody or take an answer twice."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.attacks.report import Row
+from harness.attacks.seats import Seats
+from harness.attacks.suite import besiege
+from harness.registry import Task, read_task
+from harness.runtimes.base import Runtime
+from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
+from harness.runtimes.docker.runtime import DockerRuntime
+
+WORLD = "import worlds.core.desk as desk\nimport worlds.core.turns as turns\nfrom worlds.calendar.world import CalendarWorld\n"
+
+OPEN_TO_ALL = "desk.seats_open_to = lambda world, call, is_host: range(len(world.seats))\n"
+
+TAKES_TWICE = """
+given = turns.TurnTable.answer
+turns.TurnTable.answer = lambda table, turn, answer: given(table, turn, answer) or True
+turns.TurnTable.seat_of = lambda table, turn: 1
+"""
+
+KNOWS_NO_SEATS = """
+desk.seats_open_to = lambda world, call, is_host: range(len(world.seats)) if is_host or call.header("X-Parley-Seat") else None
+"""
+
+CLASS = "\n\nclass World(CalendarWorld):\n    pass\n"
+
+
+@pytest.fixture(scope="module", params=[pytest.param("docker", marks=pytest.mark.docker),
+                                        pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)])  # fmt: skip
+def runtime(request: pytest.FixtureRequest) -> Iterator[Runtime]:
+    """Both runtimes that play seats with a shell in `main`."""
+    made = DockerRuntime() if request.param == "docker" else BubblewrapRuntime()
+    yield made
+    if isinstance(made, DockerRuntime):
+        made.engine.api.close()
+
+
+def struck(task: Task, runtime: Runtime) -> Row:
+    """What attack 16 says of a folder."""
+    (row,) = besiege([task], runtime, attacks=[Seats()]).rows
+    return row
+
+
+def test_seats_of_a_game_hold(runtime: Runtime, root: Path) -> None:
+    """Hundreds of things are examined, and none is a hole."""
+    row = struck(read_task(root / "tasks/calendar/uniform-01"), runtime)
+
+    assert (row.outcome, row.holes, row.reason) == ("held", (), None)
+    assert row.examined > 100
+
+
+@pytest.mark.parametrize(
+    ("flaw", "told"),
+    [
+        (OPEN_TO_ALL, "a stranger with no token: GET /turns shows turns of seats"),
+        (KNOWS_NO_SEATS, "a stranger with {'X-Parley-Seat': '0'}: POST /turns/1-4-1 was taken"),
+        (TAKES_TWICE, "every seat in one hand: a turn that was never open, 0-0-1, took an answer"),
+    ],
+    ids=["open to all", "any token opens every seat", "an answer is taken twice"],
+)
+def test_open_seats_are_found(runtime: Runtime, root: Path, tmp_path: Path, flaw: str, told: str) -> None:
+    """A world that lets in who has no token, or has another seat's, is told with the request that went through."""
+    folder = shutil.copytree(root / "tasks/calendar/uniform-01", tmp_path / "uniform-01")
+    (folder / "environment/api/server.py").write_text(WORLD + flaw + CLASS, encoding="utf-8")
+
+    row = struck(read_task(folder), runtime)
+
+    assert row.outcome == "broken"
+    assert any(hole.startswith(told) for hole in row.holes), row.holes[:5]
