@@ -12,17 +12,23 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from harness.attacks.answers import AnswersInReach
 from harness.attacks.base import Attack, Reason
+from harness.attacks.dummies import DummyArtifact
 from harness.attacks.floor import FloorAndCeiling
 from harness.attacks.host import Host, watched
 from harness.attacks.planted import PlantedReward
+from harness.attacks.replays import PlantedAnswer
 from harness.attacks.report import Row, Siege
+from harness.attacks.routes import MachineRoutes
 from harness.attacks.target import Target
 from harness.errors import HarnessError
 from harness.registry import Task
 from harness.runtimes.base import Runtime
 
-ATTACKS: tuple[Attack, ...] = (PlantedReward(), FloorAndCeiling())
+ATTACKS: tuple[Attack, ...] = (
+    PlantedReward(), AnswersInReach(), DummyArtifact(), PlantedAnswer(), MachineRoutes(), FloorAndCeiling(),
+)  # fmt: skip
 """Every attack, by number."""
 
 STAMPED = (
