@@ -9,7 +9,6 @@ Routes that the solution uses or the instruction names may tell what they tell.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
@@ -20,7 +19,7 @@ from harness.attacks.hidden import Hidden, hidden_of, tells
 from harness.attacks.layers import added_files, image_of, settings_of
 from harness.attacks.recording import Recording, record_work
 from harness.attacks.scripts import script, shell
-from harness.attacks.services import Asked, get, open_ports, paths_of
+from harness.attacks.services import Asked, get, named_in, open_ports, paths_of
 from harness.attacks.stray import affordable
 from harness.attacks.target import Act, Target
 from harness.registry import files_of
@@ -87,7 +86,7 @@ class AnswersInReach:
 
         def act(pod: Pod) -> None:
             seen.append(_looked(pod))
-            paths = [path for path in paths_of(target.task) if not _named(path, text)]
+            paths = [path for path in paths_of(target.task) if not named_in(path, text)]
             answers.extend(get(pod, open_ports(pod, target.task), paths))
             made.append(record_work(target.task, pod, Budget(wall_s=120)))
 
@@ -153,9 +152,4 @@ def _solution_text(target: Target) -> str:
 def _meant(path: str, instruction: str, recording: Recording) -> bool:
     """Whether a route may tell what it tells."""
     used = {one.request.path.decode("ascii", "replace") for one in recording.exchanges}
-    return path in used or _named(path, instruction)
-
-
-def _named(path: str, text: str) -> bool:
-    """Whether a text names this very path."""
-    return path != "/" and re.search(rf"{re.escape(path)}(?![\w/.-]*\w)", text) is not None
+    return path in used or named_in(path, instruction)

@@ -70,9 +70,7 @@ class PlantedAnswer:
         again = target.gain(target.strike(lambda pod: _plant_and_resend(pod, kept, recording.exchanges)))
         carried = carried_over(target.instruction, recording)
         exam.look(
-            f"planted {names} and sent what was sent before: {again}; {carried} is the same again"
-            if carried and again
-            else None
+            f"planted {names} and sent what was sent before: {again}; {carried} is right again" if carried and again else None
         )
         if again and not carried:
             exam.notes.append(f"{STATIC}: what was sent before is right again, and nothing that a service said is part of it")

@@ -2,8 +2,9 @@
 
 State, clock, admin and schema; methods that are none of the task's; paths that leave the served folder, plain and encoded;
 guessed tokens of the host and of seats. Of a world of ours whatever is not meant to be there must be a stray request (404,
-405). A foreign service may answer what it likes, so there an answer is a hole where it holds a file of the service's machine
-or of the folder's hidden rooms, and a note where it is a schema or a state. Nobody may be paid for asking.
+405), but for what the instruction names. A foreign service may answer what it likes, so there an answer is a hole where it
+holds a file of the service's machine or of the folder's hidden rooms, and a note where it is a schema or a state. Nobody may
+be paid for asking.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import ClassVar, NamedTuple
 
 from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.hidden import Hidden, hidden_of
-from harness.attacks.services import COMMON_PATHS, Asked, get, open_ports, services_beside
+from harness.attacks.services import COMMON_PATHS, Asked, get, named_in, open_ports, services_beside
 from harness.attacks.stray import affordable
 from harness.attacks.target import Act, Target
 from harness.runtimes.base import Pod
@@ -72,7 +73,8 @@ class MachineRoutes:
         if target.foreign:
             self._ask_services(target, exam)
             return exam
-        for batch in islice(affordable(target.task, probes()[:MOST_PROBES]), MOST_EPISODES):
+        meant = [probe for probe in probes() if not named_in(probe.request.target.decode(), target.instruction)]
+        for batch in islice(affordable(target.task, meant[:MOST_PROBES]), MOST_EPISODES):
             answers: list[tuple[Probe, WireResponse]] = []
             outcome = target.strike(_calling(batch, answers), hands=False)
             for probe, answer in answers:
@@ -88,7 +90,7 @@ class MachineRoutes:
         outcome = target.strike(lambda pod: answers.extend(get(pod, open_ports(pod, target.task), (*COMMON_PATHS, *climbs))))
         for one in answers:
             exam.look(_leaked(one, hidden))
-            if one.answer[9:12] == b"200" and one.target in COMMON_PATHS[1:]:
+            if one.answer[9:12] == b"200" and one.target in COMMON_PATHS[1:] and not named_in(one.target, target.instruction):
                 exam.notes.append(f"{one} is answered")
         gained = target.gain(outcome)
         exam.look(f"after {len(answers)} requests for routes of the machine: {gained}" if gained else None)

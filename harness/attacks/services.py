@@ -72,6 +72,11 @@ def paths_of(task: Task) -> list[str]:
     return list(dict.fromkeys((*COMMON_PATHS, *sorted(path for path in named if len(path) < 200))))
 
 
+def named_in(path: str, text: str) -> bool:
+    """Whether a text names this very path."""
+    return path != "/" and re.search(rf"{re.escape(path)}(?![\w/.-]*\w)", text) is not None
+
+
 def open_ports(pod: Pod, task: Task) -> list[tuple[str, int]]:
     """What listens beside `main`, and in it, as a host and a port for `main`."""
     pod.put({"/tmp/parley-ports": script("ports").encode()})
