@@ -78,12 +78,11 @@ def solution_files(task: Task) -> dict[str, bytes]:
     return {f"{where}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in files_of(folder)}
 
 
-def record_work(task: Task, pod: Pod, budget: Budget, before: str = "true") -> Recording:
-    """Run a foreign folder's solution in `main`, after the bash script `before`."""
+def record_work(task: Task, pod: Pod, budget: Budget) -> Recording:
+    """Run a foreign folder's solution in `main`; `${NAME}` in [solution.env] is passed on as it is written."""
     programs = {f"/tmp/parley-{name}": script(name).encode() for name in ("proxy", "collect", "record-work", "ports")}
     pod.put(programs)
     listening = frozenset(int(port) for port in _LISTENING.findall(shell(pod, "bash /tmp/parley-ports --").output))
-    shell(pod, before, budget.wall_s)
     pod.put(solution_files(task))
     given = " ".join(f"{name}={shlex.quote(value)}" for name, value in task.file.solution.env.items())
     sources = " ".join(shlex.quote(one.source) for one in task.file.artifacts if (one.service or "main") == "main")
