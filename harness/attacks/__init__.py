@@ -5,5 +5,10 @@
     report      one row an attack, as data
     suite       which attacks there are, which of them a folder gets, and how they are run
     host        what of this host no attack may change
-The other modules hold the attacks, one class each; `scripts/` holds what they run in `main`.
+    recording   the folder's own solution, played while all it says and makes is written down; `exchange` reads it out
+    hidden      what of a folder no agent may come across, and a quick search for it
+    layers      what a folder's own Dockerfile adds to the image of `main`
+    services    the services beside `main` of a foreign folder: ports, paths, raw requests
+    stray       how many requests a world takes before its budgets close it
+The other modules hold the attacks, one class each; in-main/ holds what they run in `main`.
 """

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from harness.attacks.answers import AnswersInReach
 from harness.attacks.base import Attack, Reason
 from harness.attacks.content import HostileContent
 from harness.attacks.crash import VerifiersCrash
+from harness.attacks.dummies import DummyArtifact
 from harness.attacks.floor import FloorAndCeiling
 from harness.attacks.folder import HostileFolder
 from harness.attacks.honeypot import Honeypot
@@ -24,8 +26,10 @@ from harness.attacks.late import LateDaemon
 from harness.attacks.links import Links
 from harness.attacks.planted import PlantedReward
 from harness.attacks.privileges import Privileges
+from harness.attacks.replays import PlantedAnswer
 from harness.attacks.report import Row, Siege
 from harness.attacks.resources import UsedUp
+from harness.attacks.routes import MachineRoutes
 from harness.attacks.seats import Seats
 from harness.attacks.target import Target
 from harness.attacks.trojans import Trojans
@@ -35,8 +39,9 @@ from harness.registry import Task
 from harness.runtimes.base import Runtime
 
 ATTACKS: tuple[Attack, ...] = (
-    PlantedReward(), LateDaemon(), Trojans(), RunnerHooks(), Links(), HostileContent(), VerifiersCrash(), Privileges(),
-    FloorAndCeiling(), Honeypot(), UsedUp(), Seats(), HostileFolder(), CodeBeforeTrust(),
+    PlantedReward(), LateDaemon(), Trojans(), RunnerHooks(), AnswersInReach(), DummyArtifact(), PlantedAnswer(), Links(),
+    HostileContent(), VerifiersCrash(), Privileges(), MachineRoutes(), FloorAndCeiling(), Honeypot(), UsedUp(), Seats(),
+    HostileFolder(), CodeBeforeTrust(),
 )  # fmt: skip
 """Every attack, by number."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,11 +19,15 @@ from harness.agents.base import Agent, Budget, Report
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
 from harness.attacks.host import Host
+from harness.attacks.recording import Recorder, Recording
+from harness.attacks.scripts import shell
 from harness.episode import Outcome, run_episode
 from harness.errors import RuntimeFailure
 from harness.records import Key
 from harness.registry import Task
-from harness.runtimes.base import CommandResult, EpisodeSpec, Pod, Runtime
+from harness.runtimes.base import EpisodeSpec, Pod, Runtime
+
+__all__ = ["WALL_S", "Act", "Striker", "Target", "shell"]
 
 WALL_S = 300.0
 """Real seconds an attack's episode may take."""
@@ -65,6 +69,7 @@ class Target:
     run_id: str = field(default_factory=lambda: f"attacks-{secrets.token_hex(4)}")
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
     _idle: dict[int, float] = field(default_factory=dict)
+    _recordings: dict[int, Recording] = field(default_factory=dict)
 
     @property
     def foreign(self) -> bool:
@@ -91,6 +96,13 @@ class Target:
 
         return self.strike(act, seed=seed)
 
+    def observe(self, act: Act, *, seed: int = 0, hands: bool = True) -> Outcome:
+        """One episode in which an attack only looks; raises RuntimeFailure where it was kept from that."""
+        outcome = self.strike(act, seed=seed, hands=hands)
+        if outcome.result.cause in {"runtime", "cancelled"}:
+            raise RuntimeFailure(f"an episode could not be played: {outcome.result.error}")
+        return outcome
+
     def nop(self, seed: int = 0) -> Outcome:
         """An episode in which nothing is done."""
         return self._episode(NopAgent(), seed, self.task)
@@ -98,6 +110,16 @@ class Target:
     def oracle(self, seed: int = 0, *, task: Task | None = None) -> Outcome:
         """An episode in which the folder's own solution is played; `task` is a changed copy of the folder."""
         return self._episode(SolutionAgent(), seed, task or self.task)
+
+    def recording(self, seed: int = 0) -> Recording:
+        """What the folder's own solution says and makes, played once for each seed; raises RuntimeFailure where it fails."""
+        if seed not in self._recordings:
+            recorder = Recorder()
+            result = self._episode(recorder, seed, self.task).result
+            if recorder.recording is None or result.reward is None:
+                raise RuntimeFailure(f"the solution could not be recorded: {result.error}")
+            self._recordings[seed] = replace(recorder.recording, reward=result.reward)
+        return self._recordings[seed]
 
     def idle_reward(self, seed: int = 0) -> float:
         """What doing nothing earns; raises RuntimeFailure where that cannot be told, which the floor attack reports."""
@@ -125,6 +147,11 @@ class Target:
         return f"its episode was not graded, because of the {result.cause}: {result.error}"
 
     @cached_property
+    def instruction(self) -> str:
+        """What instruction.md says."""
+        return (self.task.path / "instruction.md").read_text(encoding="utf-8", errors="replace")
+
+    @cached_property
     def artifacts(self) -> list[str]:
         """The files that leave `main` for the verifier, as task.toml declares them."""
         return [artifact.source for artifact in self.task.file.artifacts if (artifact.service or "main") == "main"]
@@ -144,8 +171,3 @@ class Target:
         spec = self.spec(seed, task, hands=agent.needs_main(task, self.runtime.name), **more)
         key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
         return run_episode(spec, key, self.runtime, agent, Budget(wall_s=WALL_S))
-
-
-def shell(pod: Pod, script: str, limit_s: float = 60.0) -> CommandResult:
-    """Run a bash script in `main`, in real time."""
-    return pod.run(["bash", "-c", script], timeout_s=limit_s, virtual_time=False)
