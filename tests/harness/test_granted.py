@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,3 +111,28 @@ def test_a_value_is_masked_however_it_arrives() -> None:
     assert expected == masked(text, given)
     assert expected == b"".join(iter(stream, b""))
     assert masking(lambda: b"x", {})() == b"x"
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (
+            (),
+            "task.toml:2: environment.env.K: ${PARLEY_TEST_KEY} would be taken from this host, which needs --env",
+        ),
+        (("--env", "PARLEY_TEST_OTHER"), "--env PARLEY_TEST_OTHER: the variable is not set here"),
+        (("--env", "PARLEY_TEST_KEY=x"), "--env takes the name of a variable and nothing more"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "verify"])
+def test_the_command_line_says_what_to_type(
+    add: Callable[[str], Task], command: str, flags: tuple[str, ...], words: str
+) -> None:
+    """Before anything starts, with exit code 2, although the variable is set."""
+    task = add('[environment]\nenv = { K = "${PARLEY_TEST_KEY}" }\n')
+    arguments = [sys.executable, "-m", "harness", command, str(task.path), "--runtime", "docker", *flags]
+    environment = {**os.environ, "PARLEY_TEST_KEY": "hush"}
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment, cwd=task.path)
+
+    assert (done.returncode, "hush" in done.stderr) == (2, False)
+    assert words in done.stderr
