@@ -22,6 +22,7 @@ from harness.runtimes.inprocess import InProcessRuntime
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Call, Messages, Reply, Script
 from worlds.core.events import Turned, read_log
+from worlds.core.wire import MAX_BODY_BYTES
 
 ROOT = Path(__file__).parents[2]
 LONG = "x" * 1_100_000
@@ -130,6 +131,16 @@ def test_model_whose_call_breaks_its_reader(tmp_path: Path, task: Task) -> None:
     assert {turn.no_reply for turn in turns if turn.seat == SHOUTER} >= {"malformed"}
 
 
+@pytest.mark.parametrize(
+    ("reply", "too_long"),
+    [
+        ("x" * MAX_BODY_BYTES, False),
+        ("x" * (MAX_BODY_BYTES + 1), True),
+        ("\u00e9" * (MAX_BODY_BYTES // 2), False),
+        ("\u00e9" * (MAX_BODY_BYTES // 2 + 1), True),
+    ],
+    ids=["a body full", "one byte more", "two bytes a letter", "one letter more"],
+)
 def test_limit_is_the_worlds(reply: str, *, too_long: bool) -> None:
     """To the byte."""
     assert is_too_long(reply) is too_long

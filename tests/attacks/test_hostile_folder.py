@@ -68,32 +68,45 @@ def test_an_absurd_number_is_all_that_changed(section: str, line: str, copy: Pat
     assert after == before
 
 
-def test_another_family_and_artifact_are_read_as_written(copy: Path) -> None:
-    """The names stand where the harness looks for them."""
-    sprung(copy, "the family ../../x")
-    data = tomli.loads((sprung(copy, "an artifact from ../x") / "task.toml").read_text(encoding="utf-8"))
+def test_another_family_is_written(copy: Path) -> None:
+    """The name stands where the harness looks for it."""
+    data = tomli.loads((sprung(copy, "the family ../../x") / "task.toml").read_text(encoding="utf-8"))
 
     assert data["metadata"]["parley"]["family"] == "../../x"
+
+
+def test_another_artifact_is_written(copy: Path) -> None:
+    """The path stands where the harness looks for it."""
+    data = tomli.loads((sprung(copy, "an artifact from ../x") / "task.toml").read_text(encoding="utf-8"))
+
     assert data["artifacts"] == ["../x"]
+
+
+class Careless(InProcessRuntime):
+    """A runtime that refuses nothing, so that what is taken for a task shows."""
+
+    def refuses(self, task: Task) -> str | None:
+        """Nothing."""
+        return None
 
 
 def test_what_is_taken_for_a_task_is_told(copy: Path) -> None:
     """An honest copy is not refused; one that is no TOML is, in one line."""
-    assert unrefused(copy, InProcessRuntime()) == "is taken for a task"
+    assert unrefused(copy, Careless()) == "is taken for a task"
     (copy / "task.toml").write_text("{", encoding="utf-8")
-    assert unrefused(copy, InProcessRuntime()) is None
+    assert unrefused(copy, Careless()) is None
 
 
 def test_whoever_reads_for_ever_or_raises_is_told(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a runtime that hangs nor one that breaks takes the suite with it."""
     let_go = threading.Event()
 
-    class Hanging(InProcessRuntime):
+    class Hanging(Careless):
         def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
             let_go.wait()
             return {}
 
-    class Broken(InProcessRuntime):
+    class Broken(Careless):
         def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
             raise RecursionError("too deep")
 

@@ -37,9 +37,24 @@ PLAYED: dict[str, Line] = {
     "resorted": ("presigned-url-download", "-k", "2", "--agent", "violation:resorted_link"),
     "acked": ("webhook-hmac-verify", "-k", "2", "--agent", "violation:acked_twice"),
 }
-RUNS: list[Line] = [("run", *words, "--runtime", "inprocess", "--out", f"RUNS/{name}") for name, words in PLAYED.items()]
+RUNS: list[Line] = [
+    ("run", *words, "--runtime", "inprocess", "--trust", "--out", f"RUNS/{name}") for name, words in PLAYED.items()
+]
 RETRIES: list[Line] = [
-    ("run", "--retry-of", "RUNS/nop", "--hint", hint, "--agent", agent, "--runtime", "inprocess", "--out", f"AGAIN/{hint}")
+    (
+        "run",
+        "--retry-of",
+        "RUNS/nop",
+        "--hint",
+        hint,
+        "--agent",
+        agent,
+        "--runtime",
+        "inprocess",
+        "--trust",
+        "--out",
+        f"AGAIN/{hint}",
+    )
     for hint, agent in (("none", "nop"), ("wrong", "nop"), ("correct", "nop"))
 ]
 REPORT: Line = ("report", "RUNS", "--no-published")
