@@ -112,14 +112,14 @@ def _judged(cases: Sequence[tuple[Task, bytes]]) -> list[Judgement]:
         folder = Path(name)
         listing = [_stage(folder, number, task, log) for number, (task, log) in enumerate(cases)]
         (folder / "episodes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in listing), encoding="utf-8")
-        transcript = _run_session(cases[0][0].path / "tests", folder / "episodes.jsonl") if cases else _Transcript()
+        transcript = _run_session(cases[0][0].path.resolve() / "tests", folder / "episodes.jsonl") if cases else _Transcript()
         return [_collect(Path(row["out"]), transcript.of(row["id"])) for row in listing]
 
 
 def _stage(folder: Path, number: int, task: Task, log: bytes) -> dict[str, str]:
     path = folder / f"{number}.jsonl"
     path.write_bytes(log)
-    return {"id": str(number), "log": str(path), "out": str(folder / str(number)), "tests": str(task.path / "tests")}
+    return {"id": str(number), "log": str(path), "out": str(folder / str(number)), "tests": str(task.path.resolve() / "tests")}
 
 
 def _run_session(tests: Path, listing: Path) -> _Transcript:

@@ -10,6 +10,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from harness.attacks.answers import AnswersInReach
@@ -118,6 +119,7 @@ def _orders(tasks: Sequence[Task], attacks: Sequence[Attack]) -> Iterator[tuple[
 
 
 def _assault(task: Task, runtime: Runtime, host: Host, attacks: Sequence[tuple[Attack, int]]) -> Iterator[Row]:
+    task = replace(task, path=task.path.resolve())
     target = Target(task, runtime, host)
     why = _unbuildable(task, runtime)
     for attack, shared_by in attacks:

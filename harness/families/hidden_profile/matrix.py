@@ -21,9 +21,12 @@ def matrix(task: Task) -> list[Table]:
     try:
         scenario = read_scenario(task.world_folder / "scenario.json")
         certificate = json.loads((task.path / "tests" / "oracle.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{task.task_id} has no matrix: {error}", hint=f"harness sync {task.task_id}") from None
-    proved = {row["fact"]: row for row in certificate["table"]}
+        proved = {row["fact"]: row for row in certificate["table"]}
+        grade, certified = certificate["grade"], certificate["certified"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        # a certificate is written by `harness sync`, and by anybody else
+        why = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UsageError(f"{task.task_id} has no matrix: {why}", hint=f"harness sync {task.task_id}") from None
     columns = (
         Column("fact", "Fact"),
         *(Column(f"seat{seat}", str(seat)) for seat in scenario.seats),
@@ -33,7 +36,7 @@ def matrix(task: Task) -> list[Table]:
         Column("text", "Text"),
     )
     rows = tuple(_row(scenario, fact, proved.get(fact.id, {})) for fact in scenario.facts)
-    notes = (f"grade {certificate['grade']}, certified: {certificate['certified']}; columns 1 to {scenario.agents} are seats",)
+    notes = (f"grade {grade}, certified: {certified}; columns 1 to {scenario.agents} are seats",)
     return [Table("matrix", f"{scenario.title} ({scenario.domain})", columns, rows, notes)]
 
 

@@ -155,6 +155,8 @@ def _differs(dockerfile: Path, first: str, others: str) -> str | None:
         lines = dockerfile.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         return f"{dockerfile}:1: {error.strerror}; bubblewrap runs only tasks made from the template"
+    except UnicodeDecodeError:
+        return f"{dockerfile}:1: it is not UTF-8; bubblewrap runs only tasks made from the template"
     stripped = [(number, line.strip()) for number, line in enumerate(lines, 1)]
     written = [(number, line) for number, line in stripped if line and not line.startswith("#")]
     for place, (number, line) in enumerate(written):

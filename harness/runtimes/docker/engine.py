@@ -27,6 +27,8 @@ CONNECTIONS = 64
 _CALL_LIMIT_S = 120
 _CHUNK = 65_536
 _GONE_TRIES, _GONE_PAUSE_S = 100, 0.05
+_REMOVE_TRIES = 4
+"""The engine itself waits some ten seconds in each for a killed container to end."""
 
 
 class Engine:
@@ -79,13 +81,18 @@ class Engine:
     def remove(self, container: str) -> bool:
         """Kill and remove a container with its anonymous volumes, and return once it is gone; fine if it is gone."""
         with self.doing("removing a container") as api:
-            try:
-                api.remove_container(container, v=True, force=True)
-            except self._refused as error:
-                if error.status_code not in (404, 409):
-                    raise
-                # 409: somebody else is removing it right now, and what it uses is free only when it is gone.
-                self._await_gone(container)
+            for tries_left in reversed(range(_REMOVE_TRIES)):
+                try:
+                    api.remove_container(container, v=True, force=True)
+                except self._refused as error:
+                    if error.status_code == 500 and tries_left:
+                        # the kernel may take longer to let go of what an agent left than the engine waits for
+                        continue
+                    if error.status_code not in (404, 409):
+                        raise
+                    # 409: somebody else is removing it right now, and what it uses is free only when it is gone.
+                    self._await_gone(container)
+                break
         return True
 
     def _await_gone(self, container: str) -> None:

@@ -36,7 +36,9 @@ WORLD_MB, VERIFIER_MB, MAIN_MB = 1024, 1024, 2048
 PIDS = 256
 _LOGGED = {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}}
 _UNLOGGED = {"Type": "none", "Config": {}}
-_TMPFS = "exec,nosuid,nodev,size=256m"
+_TMPFS = "exec,nosuid,nodev,size=256m,nr_inodes=65536"
+"""As many files as there are pages: empty ones take memory that the size does not count."""
+
 # A container at its limit of processes refuses an exec now and then; that is Docker's word, not the command's.
 _EXEC_TRIES, _EXEC_PAUSE_S = 3, 0.3
 _SETTLE_TRIES, _SETTLE_PAUSE_S = 20, 0.05
