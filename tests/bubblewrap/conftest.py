@@ -5,7 +5,9 @@ The task's verifier is a shell script, so these tests say something about the ru
 
 from __future__ import annotations
 
+import os
 import secrets
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -13,64 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.registry import Task, read_task
-from harness.runtimes.base import EpisodeSpec
+from harness.registry import Task
+from harness.runtimes.base import ROOMS, EpisodeSpec
 from harness.runtimes.bubblewrap.folders import folders_root
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
+from tests.bubblewrap.players import USER, Player, write_task
 
 Specs = Callable[..., EpisodeSpec]
-
-TASK = """
-schema_version = "1.4"
-[task]
-name = "parley/echo"
-[metadata.parley]
-family = "contract"
-difficulty = "easy"
-budgets = { steps = 50, virtual_seconds = 5000 }
-options = { greeting = { default = "hello", values = ["hello", "bye"], doc = "what GET /hello says" } }
-[environment]
-memory_mb = 512
-[verifier]
-timeout_sec = 10
-"""
-
-SERVER = """
-import os, signal
-from worlds.core.calls import Reply, Violation, get
-from worlds.core.world import World
-
-
-class Echo(World):
-    def prepare(self):
-        self.token = self.chance("token").hex(12)
-
-    def facts(self):
-        return {"token": self.token}
-
-    @get("/hello")
-    def hello(self, call):
-        return {"says": self.options["greeting"], "token": self.token}
-
-    @get("/die")
-    def die(self, call):
-        print("last words", flush=True)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    def judge_submission(self, call):
-        if call.body.decode() != self.token:
-            raise Violation("WRONG_VALUE", "the token is not the one given")
-        return Reply({"done": True}, kind="goal")
-"""
-
-TEST_SH = """
-cd /logs/verifier
-reward=0.0
-grep -q '"kind":"goal"' /state/events.jsonl && reward=1.0
-echo "{\\"reward\\": $reward}" | tee reward.json
-(ls /; tail -n +3 /proc/net/dev | cut -d: -f1; touch /state/x /tests/x) > verdict.json 2> /dev/null
-exit 0
-"""
 
 
 def sandboxed() -> set[int]:
@@ -92,28 +43,6 @@ def in_time(condition: Callable[[], bool], seconds: float = 10) -> bool:
     while not condition() and time.monotonic() < until:
         time.sleep(0.02)
     return condition()
-
-
-def write_task(parent: Path, **changed: str) -> Task:
-    """The small task, with other contents for some of its files."""
-    files = {
-        "task.toml": TASK,
-        "instruction.md": "seed 0",
-        "environment/Dockerfile": "# main\nFROM parley/agent:1\n",
-        "environment/api/Dockerfile": "FROM parley/world:1\nCOPY . /srv/world/\n",
-        "environment/api/server.py": SERVER,
-        "environment/api/instruction.md.j2": "Submit {{ token }}.\n",
-        "tests/Dockerfile": "FROM parley/verifier:1\nRUN mkdir -p /state /workspace\nCOPY . /tests/\n",
-        "tests/test.sh": TEST_SH,
-    }
-    for name, text in {**files, **changed}.items():
-        path = parent / "echo" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    made = read_task(parent / "echo")
-    if (manifest := made.file.manifest()) is not None:
-        (made.world_folder / "world.json").write_text(manifest.to_json(), encoding="utf-8")
-    return made
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -169,3 +98,32 @@ def spec(task: Task) -> Iterator[Specs]:
 
     assert in_time(lambda: sandboxed() <= before, 1)
     assert set(folders_root().iterdir()) <= folders
+
+
+@pytest.fixture(scope="session")
+def public(runtime: BubblewrapRuntime) -> Iterator[Path]:
+    """A folder that every user of this host may read, with the sandboxes' environments and a home for an ordinary user."""
+    folder = Path(tempfile.mkdtemp(prefix="parley-public-", dir="/tmp"))
+    folder.chmod(0o755)
+    cache = runtime.environments.python.parent
+    wanted = {Path(part).name for room in ROOMS for part in runtime.prepare([])[room].split("+")}
+    for name in wanted:
+        shutil.copytree(cache / name, folder / "sandbox" / name, symlinks=True)
+    (folder / "sandbox").chmod(0o777)
+    (folder / "home").mkdir(mode=0o700)
+    if os.geteuid() == 0:
+        os.chown(folder / "home", USER, USER)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(params=["here", "counted", "user"])
+def play(request: pytest.FixtureRequest, runtime: BubblewrapRuntime, public: Path) -> Player:
+    """Runs scripts in a pod: of this process, of one whose memory is counted, and of an ordinary user (counted too)."""
+    return Player(request.param, runtime, public)
+
+
+@pytest.fixture(params=["counted", "user"])
+def play_counted(request: pytest.FixtureRequest, runtime: BubblewrapRuntime, public: Path) -> Player:
+    """Runs scripts in a pod that no control group bounds."""
+    return Player(request.param, runtime, public)

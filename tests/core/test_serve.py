@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -28,10 +30,11 @@ from worlds.core.testing import InProcess, client, world_in_process
 from worlds.core.wire import MAX_BODY_BYTES, Transport, WireRequest
 
 SERVE = """
-import sys
+import resource, sys
 from pathlib import Path
 from worlds.core.serve import open_from_environment, serve
-serve(open_from_environment(Path.cwd()), port=int(sys.argv[1]))
+resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024))
+serve(open_from_environment(Path.cwd()), port=int(sys.argv[1]), local=Path(sys.argv[2]))
 """
 
 
@@ -40,6 +43,7 @@ class Served:
 
     def __init__(self, port: int, state: Path) -> None:
         self.send = Connection(("127.0.0.1", port))
+        self.bridge = Connection(("127.0.0.1", 1), state / "bridge")
         self.port, self.state = port, state
 
     def log(self) -> bytes:
@@ -58,12 +62,13 @@ def served(folder: Path, state: Path) -> Iterator[Served]:
         "PARLEY_CLOCK_FILE": str(state / "clock"),
         "PARLEY_HOST_TOKEN": "a-host-token",
     }
-    process = subprocess.Popen([sys.executable, "-c", SERVE, str(port)], cwd=folder, env=env)
+    process = subprocess.Popen([sys.executable, "-c", SERVE, str(port), str(state / "bridge")], cwd=folder, env=env)
     try:
         made = Served(port, state)
         wait_until_up(made.send)
         yield made
         made.send.close()
+        made.bridge.close()
     finally:
         process.kill()
         process.wait()
@@ -152,6 +157,47 @@ def test_oracle_over_a_socket(presigned: Task, tmp_path: Path) -> None:
 
     assert near.log.dump() == far.log()
     assert (f"{near.world.clock.now.timestamp():.3f}\n", "goal") == (clock, kind(far.log()))
+
+
+@contextmanager
+def many_files() -> Iterator[None]:
+    """This process may open as many files as it can."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+HALVES = [b"", b"GET /task HTTP/1.1\r\nHost: a\r\nX: ", b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx"]
+
+
+@pytest.mark.parametrize("said", HALVES, ids=["silent", "half a head", "half a body"])
+def test_a_crowd_of_half_open_connections_locks_nobody_out(presigned: Task, tmp_path: Path, said: bytes) -> None:
+    """With more connections than a world has files, each silent or half-way, a new one is answered, and so is the bridge."""
+    with served(presigned.world_folder, tmp_path) as far, many_files(), ExitStack() as stack:
+        asked = WireRequest("GET", b"/clock")
+        expected = far.bridge(asked)
+        for _ in range(1500):
+            link = stack.enter_context(socket.create_connection(("127.0.0.1", far.port), timeout=10))
+            link.sendall(said)
+        fresh = stack.enter_context(closing(Connection(("127.0.0.1", far.port))))
+
+        assert [fresh(asked).status, far.send(asked).status, far.bridge(asked).status] == [200] * 3
+        assert expected.status == 200
+
+
+def test_a_connection_in_use_outlives_idle_ones(presigned: Task, tmp_path: Path) -> None:
+    """Whoever gets an answer now and then keeps its connection, however many others come."""
+    with served(presigned.world_folder, tmp_path) as far, many_files(), ExitStack() as stack:
+        used = stack.enter_context(closing(HTTPConnection("127.0.0.1", far.port, timeout=10)))
+        used.connect()
+        used.auto_open = 0
+        for number in range(1500):
+            stack.enter_context(socket.create_connection(("127.0.0.1", far.port), timeout=10))
+            if number % 100 == 0:
+                used.request("GET", "/clock")
+                with used.getresponse() as answer:
+                    assert (answer.status, answer.read()[:1]) == (200, b"{")
 
 
 def kind(log: bytes) -> str:

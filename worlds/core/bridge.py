@@ -1,11 +1,12 @@
-"""The bridge: one process beside the world that turns JSON lines on stdin into raw HTTP on 127.0.0.1:8080, and back.
+"""The bridge: one process beside the world that turns JSON lines on stdin into raw HTTP to the world, and back.
 
 The host starts it once per episode (`python3 -m worlds.core.bridge`) in the world's container, where no agent can forge
 its replies, and keeps it open.
 1. In: `{"id": n, ...wire.to_json(request)}`. Out: `{"id": n, ...wire.response_to_json(response)}` or `{"id": n, "error": why}`.
-2. The target's bytes go on the wire as they came: no URL object ever sees them.
-3. Several requests run at once, each worker on its own kept-alive connection; replies come in the order they are ready.
-4. The first line out is `{"ready": true}`, once the world answers GET /healthz, or `{"error": why}`. It ends when stdin ends.
+2. It connects at a path in the world's /tmp, where no agent can crowd it out; at 127.0.0.1:8080 where there is none.
+3. The target's bytes go on the wire as they came: no URL object ever sees them.
+4. Several requests run at once, each worker on its own kept-alive connection; replies come in the order they are ready.
+5. The first line out is `{"ready": true}`, once the world answers GET /healthz, or `{"error": why}`. It ends when stdin ends.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import select
 import socket
 import sys
 import threading
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
@@ -24,6 +26,9 @@ import h11
 from worlds.core.wire import WireRequest, WireResponse, from_json, response_to_json
 
 ADDRESS = ("127.0.0.1", 8080)
+LOCAL = Path("/tmp/parley-bridge")
+"""Where a world listens for its bridge alone."""
+
 HOST = b"api:8080"
 MAX_WORKERS = 64
 READY_TRIES = 3000
@@ -35,8 +40,9 @@ _RESPONSE_HEAD = 1 << 20
 class Connection:
     """One kept-alive connection to the world, opened when first needed."""
 
-    def __init__(self, address: tuple[str, int] = ADDRESS) -> None:
-        self._address = address
+    def __init__(self, address: tuple[str, int] = ADDRESS, local: Path | None = None) -> None:
+        """`local` is a path to connect at instead, if something is there."""
+        self._address, self._local = address, local
         self._socket: socket.socket | None = None
         self._http = h11.Connection(h11.CLIENT)
 
@@ -65,10 +71,19 @@ class Connection:
         if self._socket is not None and select.select([self._socket], [], [], 0)[0]:
             self.close()
         if self._socket is None:
-            self._socket = socket.create_connection(self._address, timeout=ANSWER_LIMIT_S)
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._socket = self._opened()
             self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_RESPONSE_HEAD)
         return self._socket
+
+    def _opened(self) -> socket.socket:
+        if self._local is not None and self._local.is_socket():
+            link = socket.socket(socket.AF_UNIX)
+            link.settimeout(ANSWER_LIMIT_S)
+            link.connect(str(self._local))
+            return link
+        link = socket.create_connection(self._address, timeout=ANSWER_LIMIT_S)
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return link
 
     def _exchange(self, link: socket.socket, request: WireRequest) -> WireResponse:
         headers = [(k.encode("latin-1"), v.encode("latin-1")) for k, v in request.headers]
@@ -123,7 +138,7 @@ class Desk:
                 os._exit(1)
 
     def _work(self) -> None:
-        connection = Connection()
+        connection = Connection(local=LOCAL)
         while True:
             said = answer(connection, self._lines.get())
             # Idle before it speaks: the next line of a caller that waits for this reply finds this worker, and its connection.
@@ -145,7 +160,7 @@ def answer(connection: Connection, line: bytes) -> dict[str, Any]:
 
 def await_world() -> dict[str, Any]:
     """Ask GET /healthz until it answers 200; counts tries, since a world reads no clock."""
-    connection, pause, why = Connection(), threading.Event(), ""
+    connection, pause, why = Connection(local=LOCAL), threading.Event(), ""
     for _ in range(READY_TRIES):
         try:
             status = connection(WireRequest("GET", b"/healthz")).status

@@ -3,25 +3,36 @@
 Started as `python3 -m worlds.core.serve` in the folder that holds server.py. The environment says which episode:
 PARLEY_SEED, PARLEY_KEY, PARLEY_OPTIONS (JSON object), PARLEY_HOST_TOKEN, PARLEY_STATE, PARLEY_CLOCK_FILE.
 The server adds no header of its own (no Date, no Server), so responses are the same bytes in every runtime.
+It listens in two places: the port, which whoever shares its network may crowd, and a path in its own /tmp for the bridge.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
+import socket
 from collections.abc import MutableMapping
 from pathlib import Path
 
 import uvicorn
 
 from worlds.core.app import create_app
+from worlds.core.bridge import LOCAL
 from worlds.core.clock import VirtualClock
+from worlds.core.connections import bounded
 from worlds.core.loading import open_world, setup_variables
 from worlds.core.world import World
 
 PORT = 8080
 MAX_HEAD = 65_536
 """h11's limit on request line plus headers; above `wire.MAX_HEAD_BYTES`, so our own transports never meet it."""
+
+BACKLOG = 128
+"""Connections that wait to be accepted. They are accepted all at once, so that many files must still be free."""
+
+FILES = 4096
+"""Open files that a world asks for, where it may have so many."""
 
 
 def open_from_environment(folder: Path, environ: MutableMapping[str, str] = os.environ) -> World:
@@ -52,16 +63,36 @@ def write_clock(clock: VirtualClock, path: Path) -> None:
 
 def main() -> None:
     """Serve one episode until killed."""
-    serve(open_from_environment(Path.cwd()))
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    files = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    serve(open_from_environment(Path.cwd()), local=LOCAL)
 
 
-def serve(world: World, port: int = PORT) -> None:
-    """Answer on `port` until killed."""
-    uvicorn.run(
-        create_app(world), host="0.0.0.0", port=port, http="h11", ws="none", lifespan="off", loop="asyncio", access_log=False,
+def serve(world: World, port: int = PORT, local: Path | None = None) -> None:
+    """Answer on `port`, and at the path `local`, until killed."""
+    config = uvicorn.Config(
+        create_app(world), http=bounded(), ws="none", lifespan="off", loop="asyncio", access_log=False, backlog=BACKLOG,
         log_level="warning", date_header=False, server_header=False, h11_max_incomplete_event_size=MAX_HEAD,
         timeout_keep_alive=600,
     )  # fmt: skip
+    # The path first: whoever sees the port open finds it there.
+    near = _listen_at(local) if local else None
+    far = socket.create_server(("0.0.0.0", port), backlog=BACKLOG)
+    uvicorn.Server(config).run(sockets=[near, far] if near else [far])
+
+
+def _listen_at(path: Path) -> socket.socket | None:
+    """A socket at a path that only this user may connect to; None where nothing may be made there."""
+    listening = socket.socket(socket.AF_UNIX)
+    try:
+        listening.bind(str(path))
+        path.chmod(0o600)
+    except OSError:
+        listening.close()
+        return None
+    listening.listen(BACKLOG)
+    return listening
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from typing import Protocol
 from harness.errors import HarnessError, RuntimeFailure
 from harness.registry import Task
 from harness.runtimes.base import ROOT, EpisodeSpec, Judgement, Pod, Probe, Say
-from harness.runtimes.bubblewrap import cgroups
+from harness.runtimes.bubblewrap import bounds, cgroups
 from harness.runtimes.bubblewrap.environments import Environments
 from harness.runtimes.bubblewrap.folders import sweep_folders
 from harness.runtimes.bubblewrap.judge import Judging
@@ -65,8 +65,10 @@ class BubblewrapRuntime:
 
     def limits(self) -> str:
         """What this runtime cannot do here, in one line."""
-        missing = ["memory and CPU of a whole pod are not limited (no control group), only those of each process"]
-        missing.append("system calls are not filtered")
+        missing = ["the CPU of a pod is not limited"]
+        if bounds.hierarchies() is None:
+            counted = "a pod above its memory is ended within a tenth of a second or so, not at the byte"
+            missing.append(f"no control group can be made: {counted}, and its number of processes is its user's")
         if not is_root():
             missing.append("the agent and the world run under one user id, apart in namespaces only")
         if not list(Path("/usr/lib").glob("*/faketime/libfaketime.so.1")):
