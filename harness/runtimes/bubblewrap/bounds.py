@@ -20,6 +20,11 @@ GONE = b"this machine ran out of memory and is gone\n"
 KILLED_INSIDE = b"this machine ran out of memory: a process of it was ended\n"
 
 
+def has_groups() -> bool:
+    """Whether rooms are bounded by control groups here."""
+    return hierarchies() is not None
+
+
 def new_group(memory_mb: int) -> Group | None:
     """A control group for one room; None where this host has none for us. Raises RuntimeFailure where it is refused."""
     places = hierarchies()

@@ -66,7 +66,7 @@ class BubblewrapRuntime:
     def limits(self) -> str:
         """What this runtime cannot do here, in one line."""
         missing = ["the CPU of a pod is not limited"]
-        if bounds.hierarchies() is None:
+        if not bounds.has_groups():
             counted = "a pod above its memory is ended within a tenth of a second or so, not at the byte"
             missing.append(f"no control group can be made: {counted}, and its number of processes is its user's")
         if not is_root():
