@@ -133,7 +133,7 @@ print(asyncio.run(wait()))
 """
     played = play(
         f"python3 - << 'EOP'\n{threads}\nEOP",
-        "git init -q x && cd x && echo a > a && git add a && git -c user.name=a -c user.email=a@b commit -qm a; git log | tail -1",
+        "git init -q x; cd x; echo a > a; git add a; git -c user.name=a -c user.email=a@b commit -qm a; git log | tail -1",
         "curl -s http://api:8080/hello | head -c 8; echo a | cat | (read x; echo $x); bash -lc 'ulimit -n'",
     )
 

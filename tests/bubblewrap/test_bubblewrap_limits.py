@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +15,11 @@ from harness.errors import RuntimeFailure
 from harness.registry import Task
 from harness.runtimes.base import EpisodeSpec
 from harness.runtimes.bubblewrap.bounds import GONE, KILLED_INSIDE
+from harness.runtimes.bubblewrap.folders import Folder
+from harness.runtimes.bubblewrap.rooms import BASE_ENV, main_room
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
+from harness.runtimes.bubblewrap.sandbox import INSIDE, Control, Sandbox, null, pid1
+from harness.runtimes.bubblewrap.view import shared
 from harness.runtimes.bubblewrap.watcher import Watched, Watcher
 from tests.bubblewrap.players import Player
 
@@ -47,6 +54,12 @@ for place in ("/workspace", "/tmp", "/dev/shm"):
     for number in range(made):
         os.unlink(str(number))
 """
+
+SESSION_KEYRING = """
+import ctypes, os
+print(ctypes.CDLL(None).syscall({"x86_64": 250, "aarch64": 219}[os.uname().machine], 0, -3, 0))
+"""
+"""Prints the number of the session keyring (KEYCTL_GET_KEYRING_ID)."""
 
 SLOW = """
 import socket, time
@@ -141,15 +154,32 @@ def test_an_agent_may_shut_its_own_folders(play: Player) -> None:
     assert played.answered == 200
 
 
-def test_each_sandbox_has_a_keyring_of_its_own(
-    runtime: BubblewrapRuntime, spec: Specs, processes: Callable[[], set[int]]
-) -> None:
-    """The kernel knows one session keyring for each PID 1 of a room; none of them is this process's."""
-    rings = {line.split()[0] for line in _keyrings()}
-    with runtime.open(spec(needs_main=True)):
-        inside = {line.split()[0] for line in _keyrings()} - rings
-
-    assert len(inside) >= 3
+def test_each_sandbox_has_a_keyring_of_its_own(runtime: BubblewrapRuntime) -> None:
+    """A pod's outer sandbox and its rooms have three different session keyrings, and none is this process's."""
+    folder, outer, rooms = Folder.make(), Control(), [Control(), Control()]
+    python = [*pid1(sys.executable, INSIDE.parent, outer.far.fileno())]
+    try:
+        with folder.log("said") as said, null() as nothing:
+            outer.configure()
+            sandbox = Sandbox([*shared(), "--", *python], outer, said)
+            outer.start("ask", [sys.executable, "-c", SESSION_KEYRING], [nothing, said, said], {})
+            for number, room in enumerate(rooms):
+                start = main_room(folder, runtime.environments.room("agent"), None, groups=0)
+                # Without its filter, or nobody in there could ask.
+                room.configure(**{**start.config, "filter": None, "limits": {}})
+                files = [nothing, nothing, said, room.far.fileno()]
+                outer.start(f"room{number}", start.argv, files, {}, mounts=start.mounts)
+                room.start("ask", ["python3", "-c", SESSION_KEYRING], [nothing, said, said], BASE_ENV)
+                assert room.ended("ask", 20) == 0
+                shutil.rmtree(folder.path / "etc-main")
+        assert outer.ended("ask", 20) == 0
+        sandbox.close()
+        own = subprocess.run([sys.executable, "-c", SESSION_KEYRING], capture_output=True, check=True).stdout.decode()
+        assert len({*folder.tail("said").split(), *own.split()}) == 4
+    finally:
+        for control in (outer, *rooms):
+            control.close()
+        folder.remove()
 
 
 def test_too_little_memory_has_a_reason(
@@ -205,8 +235,3 @@ def test_the_watcher_ends_with_its_last_room() -> None:
         if thread.name == "parley-watcher":
             thread.join(10)
     assert "parley-watcher" not in [thread.name for thread in threading.enumerate()]
-
-
-def _keyrings() -> list[str]:
-    lines = Path("/proc/keys").read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if " keyring " in line and "_ses" in line]

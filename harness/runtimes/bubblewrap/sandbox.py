@@ -3,8 +3,7 @@
 1. A message may be sent before anybody listens: starting a whole pod is a few sends and no round trip.
 2. bwrap dies with the thread that started it (PR_SET_PDEATHSIG follows the thread, not the process), and episodes run in
    threads that come and go. One thread, as old as the first sandbox and as long-lived as this process, starts them all.
-3. That thread gives each of them a session keyring of its own, and so does every PID 1: keys are inherited otherwise.
-4. Closing the socket is what kills: PID 1 ends, the kernel kills its pid namespace, bwrap ends last. This also happens
+3. Closing the socket is what kills: PID 1 ends, the kernel kills its pid namespace, bwrap ends last. This also happens
    when this process is killed.
 """
 
@@ -188,7 +187,6 @@ def _spawner_of(process: int) -> ThreadPoolExecutor:
 
 def _popen(argv: Sequence[str], files: Sequence[int], stderr: int) -> subprocess.Popen[bytes]:
     try:
-        kernel.join_new_keyring()
         return subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, pass_fds=files, env={},
             start_new_session=True,
