@@ -166,7 +166,7 @@ def test_each_sandbox_has_a_keyring_of_its_own(runtime: BubblewrapRuntime) -> No
             for number, room in enumerate(rooms):
                 start = main_room(folder, runtime.environments.room("agent"), None, groups=0)
                 # Without its filter, or nobody in there could ask.
-                room.configure(**{**start.config, "filter": None, "limits": {}})
+                room.configure(**{**start.config, "calls": None, "limits": {}})
                 files = [nothing, nothing, said, room.far.fileno()]
                 outer.start(f"room{number}", start.argv, files, {}, mounts=start.mounts)
                 room.start("ask", ["python3", "-c", SESSION_KEYRING], [nothing, said, said], BASE_ENV)

@@ -86,7 +86,7 @@ def world_room(folder: Folder, room: Room, task: Task, groups: int) -> Start:
     places = ["--bind", str(state), "/state", "--bind", str(clock), "/run/parley", *mounted(scratch)]
     view = [*_base(folder, "world", room, user), *read_only((task.world_folder, "/srv/world")), *places]
     most = limits(memory_mb=WORLD_MB, processes=PROCESSES, file_mb=LOG_MB, files=WORLD_FILES)
-    config = {"user": user, "limits": most, "groups": _numbers(groups), "filter": FILTER}
+    config = {"user": user, "limits": most, "groups": _numbers(groups), "calls": FILTER}
     return Start([*isolated("api", network=True), *_finished(view, CONTROL)], config, _mounts(scratch, user))
 
 
@@ -97,7 +97,7 @@ def main_room(folder: Folder, room: Room, task: Task | None, groups: int) -> Sta
     view = [*_base(folder, "main", room, user), *read_only((folder.part("clock"), "/run/parley")), *mounted(scratch)]
     most = limits(memory_mb=memory_of(task), processes=PROCESSES, file_mb=PLACE_MB)
     own = {"user": user, "limits": most, "oom": MOST_LIKELY_KILLED}
-    config = {**own, "groups": _numbers(groups), "filter": FILTER if groups else COUNTING_FILTER}
+    config = {**own, "groups": _numbers(groups), "calls": FILTER if groups else COUNTING_FILTER}
     return Start([*isolated("main", network=True), *_finished(view, CONTROL)], config, _mounts(scratch, user))
 
 
@@ -108,7 +108,7 @@ def verifier_room(folder: Folder, room: Room, task: Task, control: int, groups: 
     places = [*read_only((folder.part("state"), "/state")), "--bind", str(verdict), "/logs/verifier"]
     view = [*_base(folder, "verifier", room, user), *read_only((task.path / "tests", "/tests")), *places]
     most = limits(memory_mb=VERIFIER_MB, processes=PROCESSES, file_mb=LOG_MB)
-    config = {"user": user, "limits": most, "groups": list(groups), "filter": FILTER}
+    config = {"user": user, "limits": most, "groups": list(groups), "calls": FILTER}
     return Start([*isolated("verifier", network=False), *_finished([*view, *unmounted(VERIFIER_SCRATCH)], control)], config)
 
 

@@ -61,9 +61,9 @@ class Control:
         """Say first of all what PID 1 is to be, of which it has no default.
 
         `user` whom what it starts runs as (None: as itself), `limits`, `oom` score, `groups` to join (numbers of open files),
-        `filter` of system calls (none: it stays open, and may mount).
+        `calls`, the file of a filter of system calls (none: it stays open, and may mount).
         """
-        defaults: dict[str, Any] = {"user": None, "limits": {}, "oom": 0, "groups": [], "filter": None}
+        defaults: dict[str, Any] = {"user": None, "limits": {}, "oom": 0, "groups": [], "calls": None}
         self._near.send(_written({**defaults, **config}))
 
     def start(

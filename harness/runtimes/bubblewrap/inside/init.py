@@ -23,7 +23,6 @@ import signal
 import socket
 import sys
 from contextlib import suppress
-from typing import Any
 
 from . import kernel
 
@@ -39,10 +38,28 @@ HEADROOM = 16
 """Processes and threads that must still fit before another command starts."""
 
 
+class Config:
+    """What the host says of a sandbox, first of all. A plain class: whatever else is imported costs each episode four times."""
+
+    def __init__(self, user: int | None, limits: dict[str, int], oom: int, groups: list[int], calls: str | None) -> None:
+        """`calls` is the file of a filter, or None where they stay open; `groups` are open files; `user` is None where nobody changes."""
+        self.user, self.limits, self.oom, self.groups, self.calls = user, limits, oom, groups, calls
+
+
+class Order:
+    """One program to start."""
+
+    def __init__(
+        self, start: str, argv: list[str], env: dict[str, str], cwd: str, vital: bool, mounts: list[tuple[str, str]]
+    ) -> None:
+        """Its name here, its command line, environment and folder, and what to mount before."""
+        self.name, self.argv, self.env, self.cwd, self.vital, self.mounts = start, argv, env, cwd, vital, mounts
+
+
 class Init:
     """The children of this sandbox by name, and the socket to the host."""
 
-    def __init__(self, control: socket.socket, config: dict[str, Any]) -> None:
+    def __init__(self, control: socket.socket, config: Config) -> None:
         self._control, self._config = control, config
         self._names: dict[int, str] = {}
         self._vital: set[str] = set()
@@ -72,13 +89,13 @@ class Init:
         if "kill" in message:
             self._kill(message["kill"])
         else:
-            self._start(message, files)
+            self._start(Order(**message), files)
         for file in files:
             os.close(file)
         return True
 
-    def _start(self, message: dict[str, Any], files: list[int]) -> None:
-        limit = self._config["limits"].get("NPROC")
+    def _start(self, order: Order, files: list[int]) -> None:
+        limit = self._config.limits.get("NPROC")
         if limit and _tasks() > limit - HEADROOM:
             _kill_all()
         try:
@@ -87,42 +104,42 @@ class Init:
             _kill_all()
             pid = os.fork()
         if pid == 0:
-            self._become(message, files)
-        self._names[pid] = message["start"]
-        if message["vital"]:
-            self._vital.add(message["start"])
+            self._become(order, files)
+        self._names[pid] = order.name
+        if order.vital:
+            self._vital.add(order.name)
 
-    def _become(self, message: dict[str, Any], files: list[int]) -> None:
+    def _become(self, order: Order, files: list[int]) -> None:
         """In the child: take the files, the limits and the user, then the program. Never returns."""
-        argv = message["argv"]
+        argv = order.argv
         try:
             os.setsid()
             _take(files)
             for signum in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
                 signal.signal(signum, signal.SIG_DFL)
             os.umask(0o022)
-            for place, options in message["mounts"]:
+            for place, options in order.mounts:
                 kernel.mount_tmpfs(place, options)
             self._confine()
-            _enter(message["cwd"])
-            os.execvpe(argv[0], argv, message["env"])  # noqa: S606 - a shell is what must not come between
+            _enter(order.cwd)
+            os.execvpe(argv[0], argv, order.env)  # noqa: S606 - a shell is what must not come between
         except BaseException as error:  # noqa: BLE001 - a child must never run on as a second PID 1
             os.write(2, f"{argv[0]}: {error}\n".encode())
         os._exit(126)
 
     def _confine(self) -> None:
-        for name, wanted in self._config["limits"].items():
+        for name, wanted in self._config.limits.items():
             kind = getattr(resource, f"RLIMIT_{name}")
             hard = resource.getrlimit(kind)[1]
             most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
             resource.setrlimit(kind, (most, most))
-        if self._config["oom"]:
+        if self._config.oom:
             # Nothing of PID 1 is left in this process but its memory, in which there is no secret, and files of its own.
             kernel.set_dumpable(True)
             score = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
-            os.write(score, str(self._config["oom"]).encode())
+            os.write(score, str(self._config.oom).encode())
             os.close(score)
-        if (user := self._config["user"]) is not None:
+        if (user := self._config.user) is not None:
             os.setgroups([])
             os.setresgid(user, user, user)
             os.setresuid(user, user, user)
@@ -202,17 +219,17 @@ def _kill_all() -> None:
         os.kill(-1, signal.SIGKILL)
 
 
-def shut_in(config: dict[str, Any]) -> None:
+def shut_in(config: Config, program: str) -> None:
     """Make this process what PID 1 of a room is; raises OSError where the kernel refuses a part of it."""
-    for group in config["groups"]:
+    for group in config.groups:
         os.write(group, b"0")
         os.close(group)
-    if config["user"] is not None:
+    if config.user is not None:
         kernel.empty_bounding_set()
     kernel.set_dumpable(False)
-    program = os.open(config["filter"], os.O_RDONLY)
-    kernel.filter_calls(os.read(program, FILTER_LIMIT))
-    os.close(program)
+    code = os.open(program, os.O_RDONLY)
+    kernel.filter_calls(os.read(code, FILTER_LIMIT))
+    os.close(code)
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(nothing, number)
@@ -226,9 +243,9 @@ def main() -> None:
     kernel.join_new_keyring()
     if not (said := control.recv(MESSAGE_LIMIT)):
         return
-    config = marshal.loads(said)  # noqa: S302 - the host alone can write to this socket
-    if config["filter"]:
-        shut_in(config)
+    config = Config(**marshal.loads(said))  # noqa: S302 - the host alone can write to this socket
+    if config.calls is not None:
+        shut_in(config, config.calls)
     else:
         kernel.empty_ambient_set()
     Init(control, config).serve()
