@@ -5,7 +5,9 @@
 2. Version 2: one group, in the nearest group from our own upwards that hands memory and pids down to its children and may be
    written to by us. Root finds one, and so does a user below systemd's user manager. A group of our own that was delegated
    to us and holds nobody else hands them down once we have moved into a child of it.
-3. A room's PID 1 joins by writing to files that the host opened for it, before it starts anything.
+3. A room's PID 1 joins by writing to files that the host opened for it, before it starts anything. It has one thread, so in
+   version 1 it may join as a thread, which takes a tenth of a millisecond where a process takes ten: the kernel lets all
+   others of the machine finish what they fork before it moves a process.
 4. A group is called after its owner, so a sweep can tell what a dead process left. One that is not empty cannot be removed.
    Who is in it can read its name, so this host is in there as a hash.
 Version 1 runs in our tests; version 2 was tested against a copy of its files only.
@@ -29,6 +31,9 @@ from harness.runtimes.owner import is_dead, this_owner
 PREFIX = "parley."
 SELF = Path("/proc/self")
 CONTROLLERS = frozenset({"memory", "pids"})
+ENTRANCES = {1: "tasks", 2: "cgroup.procs"}
+"""The file by which one joins, by version."""
+
 REMOVAL_PAUSES_S = (0.0, 0.01, 0.05, 0.2, 0.5)
 """Before each try to remove a group: its last process may be ending."""
 
@@ -40,11 +45,13 @@ class Group:
     """One room's group: a folder in each hierarchy that it is limited in."""
 
     folders: tuple[Path, ...]
+    entrance: str
+    """The file to write to."""
 
     @property
     def entrances(self) -> list[Path]:
         """Files; whoever writes 0 to each of them is in the group from then on."""
-        return [folder / "cgroup.procs" for folder in self.folders]
+        return [folder / self.entrance for folder in self.folders]
 
     def kills(self) -> int:
         """How many processes the kernel has ended because the group was out of memory; 0 where it does not count them."""
@@ -70,7 +77,7 @@ class Hierarchies:
     def make(self, memory_mb: int, processes: int) -> Group:
         """A new group with these limits on all that is in it; raises OSError where the kernel refuses."""
         name = f"{PREFIX}{_hashed_owner()}.{secrets.token_hex(4)}"
-        group = Group(tuple(parent / name for parent in self.parents))
+        group = Group(tuple(parent / name for parent in self.parents), ENTRANCES[self.version])
         made: list[Path] = []
         try:
             for folder in group.folders:

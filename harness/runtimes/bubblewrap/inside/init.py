@@ -42,7 +42,7 @@ class Config:
     """What the host says of a sandbox, first of all. A plain class: whatever else is imported costs each episode four times."""
 
     def __init__(self, user: int | None, limits: dict[str, int], oom: int, groups: list[int], calls: str | None) -> None:
-        """`calls` is the file of a filter, or None where they stay open; `groups` are open files; `user` is None where nobody changes."""
+        """`calls` is the file of a filter, or None where they stay open; `groups` are open files; no `user` stays root."""
         self.user, self.limits, self.oom, self.groups, self.calls = user, limits, oom, groups, calls
 
 
