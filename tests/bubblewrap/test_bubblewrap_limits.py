@@ -13,12 +13,12 @@ import pytest
 
 from harness.errors import RuntimeFailure
 from harness.registry import Task
-from harness.runtimes.base import EpisodeSpec
+from harness.runtimes.base import ROOT, EpisodeSpec
 from harness.runtimes.bubblewrap.bounds import GONE, KILLED_INSIDE
 from harness.runtimes.bubblewrap.folders import Folder
 from harness.runtimes.bubblewrap.rooms import BASE_ENV, main_room
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
-from harness.runtimes.bubblewrap.sandbox import INSIDE, Control, Sandbox, null, pid1
+from harness.runtimes.bubblewrap.sandbox import Control, Sandbox, null, pid1
 from harness.runtimes.bubblewrap.view import shared
 from harness.runtimes.bubblewrap.watcher import Watched, Watcher
 from tests.bubblewrap.players import Player
@@ -157,7 +157,7 @@ def test_an_agent_may_shut_its_own_folders(play: Player) -> None:
 def test_each_sandbox_has_a_keyring_of_its_own(runtime: BubblewrapRuntime) -> None:
     """A pod's outer sandbox and its rooms have three different session keyrings, and none is this process's."""
     folder, outer, rooms = Folder.make(), Control(), [Control(), Control()]
-    python = [*pid1(sys.executable, INSIDE.parent, outer.far.fileno())]
+    python = [*pid1(sys.executable, ROOT, outer.far.fileno())]
     try:
         with folder.log("said") as said, null() as nothing:
             outer.configure()

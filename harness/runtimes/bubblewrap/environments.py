@@ -118,7 +118,9 @@ class Environments:
     def _ours(self, room: str) -> Path:
         filters = {FILTER: seccomp.program(), COUNTING_FILTER: seccomp.program(uncounted=False)}
         made = {str(Path(place).relative_to(ROOMS_INSIDE)): code for place, code in filters.items()}
-        files = {f"inside/{path.name}": path for path in files_of(INSIDE)}
+        # The packages that it is in, of which it needs the names only.
+        packages = [Path(*INSIDE.relative_to(ROOT).parts[:depth], "__init__.py") for depth in range(1, 4)]
+        files = {str(path.relative_to(ROOT)): path for path in (*files_of(INSIDE), *(ROOT / path for path in packages))}
         for name, place in OURS[room].items():
             source = self._root / name
             found = [source] if source.is_file() else files_of(source)

@@ -22,7 +22,7 @@ from typing import TypeVar
 from harness.errors import RuntimeFailure, WorldFailure
 from harness.runtimes import commands
 from harness.runtimes.archives import pack
-from harness.runtimes.base import CommandResult, EpisodeSpec
+from harness.runtimes.base import ROOT, CommandResult, EpisodeSpec
 from harness.runtimes.bridge import Bridge
 from harness.runtimes.bubblewrap.bounds import Machine, entrances, new_group
 from harness.runtimes.bubblewrap.environments import Environments
@@ -38,7 +38,7 @@ from harness.runtimes.bubblewrap.rooms import (
     world_env,
     world_room,
 )
-from harness.runtimes.bubblewrap.sandbox import INSIDE, Control, Sandbox, null, pid1
+from harness.runtimes.bubblewrap.sandbox import Control, Sandbox, null, pid1
 from harness.runtimes.bubblewrap.view import MEGABYTE, shared
 from harness.runtimes.bubblewrap.watcher import Watcher
 from worlds.core.referee import HOST_HEADER
@@ -76,7 +76,7 @@ class BubblewrapPod:
 
     def start(self) -> None:
         """Start everything; return when the world has answered."""
-        argv = [*shared(), "--", *pid1(sys.executable, INSIDE.parent, self._outer.far.fileno())]
+        argv = [*shared(), "--", *pid1(sys.executable, ROOT, self._outer.far.fileno())]
         with self._folder.log("sandbox.log") as said, null() as nothing:
             self._outer.configure()
             self._sandbox = Sandbox(argv, self._outer, said)

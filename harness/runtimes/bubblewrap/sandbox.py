@@ -25,18 +25,18 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RuntimeFailure
-from harness.runtimes.bubblewrap.inside import kernel
+from harness.runtimes.bubblewrap.inside import init
 
-INSIDE = Path(kernel.__file__).parent
+INSIDE = Path(init.__file__).parent
 """The folder of what runs as PID 1."""
 
 ROOMS_INSIDE = "/opt/parley"
-"""Where a room has that folder."""
+"""Where a room has that folder, below the packages that it is in."""
 
 FILTER, COUNTING_FILTER = f"{ROOMS_INSIDE}/calls.bpf", f"{ROOMS_INSIDE}/calls-counted.bpf"
 """Where a room has its filter of system calls, and the one for a pod whose memory is counted, not limited by a group."""
 
-START = "import sys; sys.path.append(sys.argv[1]); from inside.init import main; main()"
+START = f"import sys; sys.path.append(sys.argv[1]); from {init.__name__} import main; main()"
 CONTROL = 3
 """The number of the control socket in a sandbox that another one started."""
 
@@ -160,7 +160,7 @@ class Sandbox:
 
 
 def pid1(python: str, place: str | Path, control: int) -> list[str]:
-    """The command line of a sandbox's PID 1; `place` is where the folder `inside` lies, `control` the number of its socket."""
+    """The command line of a sandbox's PID 1; `place` is where our packages lie, `control` the number of its socket."""
     return [python, "-I", "-S", "-c", START, str(place), str(control)]
 
 

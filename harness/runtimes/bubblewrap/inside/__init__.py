@@ -1,1 +1,1 @@
-"""What runs as PID 1 of a sandbox: plain Python without packages, seen there as /opt/parley/inside."""
+"""What runs as PID 1 of a sandbox: plain Python without packages, seen there below /opt/parley by the same name."""

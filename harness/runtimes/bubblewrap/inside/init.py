@@ -24,7 +24,7 @@ import socket
 import sys
 from contextlib import suppress
 
-from . import kernel
+from harness.runtimes.bubblewrap.inside import kernel
 
 MESSAGE_LIMIT = 1 << 20
 FILES_LIMIT = 8
