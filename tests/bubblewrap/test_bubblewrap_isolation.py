@@ -20,6 +20,7 @@ from harness.runtimes.base import OUTPUT_CAP, CommandResult, EpisodeSpec, Pod
 from harness.runtimes.bubblewrap.cgroups import hierarchies
 from harness.runtimes.bubblewrap.folders import Folder, folders_root
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
+from worlds.core.bridge import LOCAL
 from worlds.core.events import read_log
 from worlds.core.wire import request
 
@@ -118,6 +119,9 @@ def test_world_cannot_be_reached_but_by_http(runtime: BubblewrapRuntime, spec: S
         assert shell(pod, ask).output == b"404 "
         for address in ("", "127.0.0.1"):
             assert b"in use" in pod.run(["python3", "-c", take.format(address)], timeout_s=9).output
+        # Its name stands in /proc/net/unix, but the folder that it lies in is the world's own.
+        bridge = f"import socket; socket.socket(socket.AF_UNIX).connect('{LOCAL}')"
+        assert b"No such file" in pod.run(["python3", "-c", bridge], timeout_s=9).output
         shell(pod, "for pid in {1..300}; do kill -9 $pid; done")
         assert pod.call(request("GET", "/hello")).status == 200
 

@@ -15,6 +15,7 @@ from typing import Any
 from harness.episode import Outcome
 from harness.registry import Task
 from harness.runtimes.base import Pod, Runtime
+from worlds.core.bridge import LOCAL
 from worlds.core.loading import open_world
 from worlds.core.wire import request
 
@@ -84,7 +85,7 @@ table = [line.split() for name in ("tcp", "tcp6") for line in open(f"/proc/net/{
 listening = sorted({int(row[1].rpartition(":")[2], 16) for row in table if row[3] == "0A"})
 print(json.dumps({
     "hits": hits, "readable": readable, "imported": imported, "listening": listening,
-    "sockets": [line for line in open("/proc/net/unix").read().splitlines()[1:] if len(line.split()) > 7],
+    "sockets": [line for line in open("/proc/net/unix").read().splitlines()[1:] if line.split()[7:] not in ([], asked["bridge"])],
     "environment": sorted(name for name in os.environ if re.search("KEY|TOKEN|SECRET|SEED|HOST", name) and name != "HOSTNAME"),
 }))
 """
@@ -221,7 +222,7 @@ def test_hunt_finds_what_is_there(runtime: Runtime, task: Task, open_pod: Callab
 
     with open_pod() as pod:
         pod.run(["bash", "-c", plant], timeout_s=20, virtual_time=False)
-        asked = {"secrets": [planted], "code": CODE, "names": NAMES, "sources": [], "modules": ["json"]}
+        asked = {"secrets": [planted], "code": CODE, "names": NAMES, "sources": [], "modules": ["json"], "bridge": []}
         found = hunt(pod, HUNT, {**asked, "tops": ["/workspace", "/tmp"]})
 
     kinds = ("/workspace/a/b/.hidden: ", "/tmp/events.jsonl", "/environ: ", "/cmdline: ")
@@ -233,7 +234,15 @@ def test_nothing_of_the_other_rooms_is_in_main(runtime: Runtime, task: Task, roo
     """No source, log, test, solution, token or unserved secret stands in any file, process or environment that it can read."""
     with open_pod(seed=3) as pod:
         wanted = [pod._token, *unserved(task, 3)]
-        asked = {"secrets": wanted, "code": CODE, "names": NAMES, "sources": sources(root), "modules": MODULES, "tops": ["/"]}
+        asked = {
+            "secrets": wanted,
+            "code": CODE,
+            "names": NAMES,
+            "sources": sources(root),
+            "modules": MODULES,
+            "tops": ["/"],
+            "bridge": [str(LOCAL)],
+        }
         found = hunt(pod, HUNT, asked)
         served = pod.call(request("GET", "/task")).body.decode().replace("&amp;", "&")
 
