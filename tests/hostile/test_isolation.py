@@ -85,8 +85,7 @@ table = [line.split() for name in ("tcp", "tcp6") for line in open(f"/proc/net/{
 listening = sorted({int(row[1].rpartition(":")[2], 16) for row in table if row[3] == "0A"})
 print(json.dumps({
     "hits": hits, "readable": readable, "imported": imported, "listening": listening,
-    "sockets": [line for line in open("/proc/net/unix").read().splitlines()[1:]
-                if line.split()[7:] not in ([], asked["bridge"])],
+    "sockets": [s for s in open("/proc/net/unix").read().splitlines()[1:] if s.split()[7:] not in ([], asked["bridge"])],
     "environment": sorted(name for name in os.environ if re.search("KEY|TOKEN|SECRET|SEED|HOST", name) and name != "HOSTNAME"),
 }))
 """

@@ -82,7 +82,11 @@ def serve(world: World, port: int = PORT, local: Path | None = None) -> None:
     )  # fmt: skip
     # The path first: whoever sees the port open finds it there.
     near = _listen_at(local) if local else None
-    far = socket.create_server(("0.0.0.0", port), backlog=BACKLOG)
+    # The protocol by its number: asyncio sends at once only where it reads TCP there, else an answer takes 40 ms more.
+    far = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    far.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    far.bind(("0.0.0.0", port))
+    far.listen(BACKLOG)
     uvicorn.Server(config).run(sockets=[near, far] if near else [far])
 
 
