@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import io
 import sys
 import threading
-from collections.abc import Callable, Mapping
+import tokenize
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,6 +37,8 @@ IN_MAIN, UNDER_HARBOR = "/tmp/solution", "/solution"
 """Where a solution lies in `main`: ours has a read-only root, a foreign task expects Harbor's place."""
 
 _ERROR_CAP = 300
+_SPACE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+_OPEN, _CLOSE = set("([{"), set(")]}")
 
 _importing = threading.Lock()
 _modules: dict[Path, tuple[ModuleType, ModuleType | None]] = {}
@@ -59,18 +64,43 @@ def mutated(task: Task) -> Mapping[str, str]:
 
 
 def violation_names(task: Task) -> list[str]:
-    """The names in solution/violations.py as its text shows them: nothing of a task runs here before a runtime was chosen."""
-    path = task.path / "solution" / "violations.py"
+    """The names in solution/violations.py as its text shows them: nothing of a task runs here before a runtime was chosen.
+
+    The text is cut into tokens and no tree is made of it: nested deeply enough, a tree takes more stack than there is.
+    """
     try:
-        # CPython 3.11 raises SystemError where two threads make syntax trees at once
-        with _importing:
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
-        # the last two are what CPython's parser says of text that is nested too deeply
+        text = (task.path / "solution" / "violations.py").read_text(encoding="utf-8")
+        return list(_keys(tokenize.generate_tokens(io.StringIO(text).readline)))
+    except (OSError, ValueError, SyntaxError, tokenize.TokenError):
         return []
-    tables = [n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "VIOLATIONS"]
-    keys = [key for table in tables if isinstance(table, ast.Dict) for key in table.keys]
-    return [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+
+
+def _keys(tokens: Iterable[tokenize.TokenInfo]) -> Iterator[str]:
+    """The strings that are keys of a table `VIOLATIONS = {...}` at the top of a module."""
+    before, depth, within = ["", ""], 0, False
+    key = ""
+    for token in tokens:
+        if token.type in _SPACE:
+            continue
+        if token.string in _OPEN:
+            depth += 1
+            within = within or (depth == 1 and before == ["VIOLATIONS", "="] and token.string == "{")
+        elif token.string in _CLOSE:
+            depth -= 1
+            within = within and depth > 0
+        elif within and depth == 1 and token.string == ":" and key:
+            yield key
+        stands_first = within and depth == 1 and before[1] in {"{", ","}
+        key = _text_of(token.string) if stands_first and token.type == tokenize.STRING else ""
+        before = [before[1], token.string]
+
+
+def _text_of(literal: str) -> str:
+    """The text that a string's token stands for; nothing where it is bytes, or formatted."""
+    with suppress(ValueError, SyntaxError):
+        value = ast.literal_eval(literal)
+        return value if isinstance(value, str) else ""
+    return ""
 
 
 class SolutionAgent:

@@ -13,7 +13,7 @@ import pytest
 
 from harness import trust
 from harness.agents.base import Budget, Report
-from harness.agents.solutions import SolutionAgent, players
+from harness.agents.solutions import SolutionAgent, players, violation_names
 from harness.authoring.lint import lint_task
 from harness.authoring.mutations import matrix
 from harness.authoring.plays import play
@@ -207,3 +207,12 @@ def test_sync_writes_through_no_link(other: Task, tmp_path: Path) -> None:
 
     assert target.read_text() == "precious"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["precious", "solution-play.py", "tasks", "tests"]
+
+
+def test_names_are_read_from_a_text_that_no_parser_takes(other: Task) -> None:
+    """The names of wrong clients are found by tokens: a text nested too deeply for a syntax tree hides none of them."""
+    path = other.path / "solution" / "violations.py"
+    text = 'X = f"{1}", [{"no": 1}, {"VIOLATIONS": {"no": 2}}]\nVIOLATIONS = {\n "late": ("A", {"inner": 1}), "early": 2}\n'
+    path.write_text(f"{text}Y = {'-' * 100_000}1\n", encoding="utf-8")
+
+    assert violation_names(other) == ["late", "early"]
