@@ -5,8 +5,9 @@ The real agent plays by a model of the local server; what its pod's commands giv
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,16 @@ def graded(folder: Path, task: Task, url: str, answer: bytes = b"", **how: Any) 
     assert (written.status, written.reward, written.cause in {None, "agent"}) == ("graded", 0.0, True), written.error
     json.loads((Path(written.path) / "trajectory.json").read_bytes(), parse_constant=pytest.fail)
     return written
+
+
+@pytest.fixture(autouse=True)
+def _loop() -> Iterator[None]:
+    """An event loop for this thread: LiteLLM asks for one where it plays in the main thread, and would leave it open."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 @pytest.fixture(scope="module")
