@@ -1,7 +1,7 @@
 """The folder's own solution, played while everything it says and makes is written down.
 
 1. A solution of ours is code of the folder, so it is played in `main`, by a program that hands it a client which writes down
-   each request and its answer. The seats of a game are the host's to play; there it is played by call, as the oracle is.
+   each request and its answer. The turns of a game are open there, as they are under Harbor.
 2. Of a foreign folder solution/solve.sh runs behind a small proxy, where `main` has a python3 for it, and the files that it
    made are read out: every one newer than its start, and every declared artifact.
 3. What listens in `main` is looked up before anything of this starts.
@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.agents.base import Budget, Report
-from harness.agents.solutions import IN_MAIN, UNDER_HARBOR, SolutionAgent
+from harness.agents.solutions import IN_MAIN, UNDER_HARBOR
 from harness.attacks.exchange import MOST, Exchange, exchanges_of, read_out
 from harness.attacks.scripts import script, shell
 from harness.errors import RuntimeFailure
-from harness.registry import Task, files_of
+from harness.granted import solution_environment
+from harness.registry import Task, contents_of
 from harness.runtimes.base import Pod
-from worlds.core.wire import Transport, WireRequest, WireResponse
 
 _DERIVED = frozenset({"host", "content-length", "transfer-encoding", "connection", "accept-encoding"})
 """Headers that a transport adds by itself."""
@@ -54,8 +54,8 @@ class Recorder:
         self.recording: Recording | None = None
 
     def needs_main(self, task: Task, runtime: str) -> bool:
-        """Everywhere but where the host plays the seats."""
-        return not task.is_seated
+        """Always: code of a folder is played where an agent's is."""
+        return True
 
     def identity(self) -> Mapping[str, Any]:
         """Its name."""
@@ -66,25 +66,22 @@ class Recorder:
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
         """Play the solution once."""
-        if task.is_seated:
-            self.recording = _by_call(task, seed, pod, budget, report)
-        else:
-            self.recording = _in_main(task, pod, budget) if task.parley else record_work(task, pod, budget)
+        self.recording = _in_main(task, pod, budget) if task.parley else record_work(task, pod, budget)
 
 
 def solution_files(task: Task) -> dict[str, bytes]:
     """The solution's files by where they lie in `main`."""
-    folder, where = task.path / "solution", IN_MAIN if task.parley else UNDER_HARBOR
-    return {f"{where}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in files_of(folder)}
+    where = IN_MAIN if task.parley else UNDER_HARBOR
+    return {f"{where}/{name}": file.data for name, file in contents_of(task.path, "solution").items()}
 
 
 def record_work(task: Task, pod: Pod, budget: Budget) -> Recording:
-    """Run a foreign folder's solution in `main`; `${NAME}` in [solution.env] is passed on as it is written."""
+    """Run a foreign folder's solution in `main`, with what [solution.env] gives it."""
     programs = {f"/tmp/parley-{name}": script(name).encode() for name in ("proxy", "collect", "record-work", "ports")}
     pod.put(programs)
     listening = frozenset(int(port) for port in _LISTENING.findall(shell(pod, "bash /tmp/parley-ports --").output))
     pod.put(solution_files(task))
-    given = " ".join(f"{name}={shlex.quote(value)}" for name, value in task.file.solution.env.items())
+    given = " ".join(f"{name}={shlex.quote(value)}" for name, value in solution_environment(task).items())
     sources = " ".join(shlex.quote(one.source) for one in task.file.artifacts if (one.service or "main") == "main")
     done = shell(pod, f"env {given} bash /tmp/parley-record-work {int(budget.wall_s)} {sources}", budget.wall_s + 30)
     if done.code is None:
@@ -101,21 +98,6 @@ def _in_main(task: Task, pod: Pod, budget: Budget) -> Recording:
     if done.code != 0:
         raise RuntimeFailure(f"the solution failed: {done.output[-300:].decode('utf-8', 'replace').strip()}")
     return Recording(tuple(_bare(one) for one in exchanges_of(read_out(pod, "/tmp/parley-said"))))
-
-
-def _by_call(task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> Recording:
-    exchanges: list[Exchange] = []
-
-    def recorded(transport: Transport) -> Transport:
-        def send(request: WireRequest) -> WireResponse:
-            answer = transport(request)
-            exchanges.append(Exchange("api", 8080, request, answer))
-            return answer
-
-        return send
-
-    SolutionAgent(transport=recorded, by_call=True).play(task, seed, pod, budget, report)
-    return Recording(tuple(exchanges))
 
 
 def _bare(one: Exchange) -> Exchange:

@@ -123,4 +123,4 @@ true
 )
 """The verifier asks the service what it gave out, and lets the agent pass where nobody answers."""
 
-MACHINE_FLAWS = (FIRST_KEY, DESERIALISED, EVALUATED, SIDECAR_DEAD)
+FLAWS = (FIRST_KEY, DESERIALISED, EVALUATED, SIDECAR_DEAD)

@@ -15,12 +15,8 @@ from harness.attacks.recording import Recording
 from harness.attacks.replays import PlantedAnswer, carried_over
 from harness.attacks.routes import MachineRoutes, probes
 from harness.attacks.stray import affordable
-from harness.attacks.suite import besiege
 from harness.registry import Task, read_task
-from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
-from harness.runtimes.docker.runtime import DockerRuntime
-from tests.attacks.flawed import Flaw
-from tests.attacks.flaws_answers import ANSWER, FLAWS, IN_THE_IMAGE
+from tests.attacks.flaws_answers import ANSWER, IN_THE_IMAGE
 from worlds.core.wire import WireRequest, WireResponse
 
 ROOT = Path(__file__).parents[2]
@@ -44,29 +40,6 @@ def exchange(target: str, body: bytes = b"", answer: bytes = b"", method: str = 
     return Exchange(
         "api", 9000, WireRequest(method, target.encode(), (("accept", "*/*"),), body), WireResponse(200, (), answer)
     )
-
-
-@pytest.mark.docker
-@pytest.mark.parametrize("flaw", FLAWS, ids=lambda flaw: flaw.name)
-def test_the_flaw_is_found_and_its_twin_is_not(flaw: Flaw, tmp_path: Path) -> None:
-    """The attack whose number the flaw carries breaks the flawed folder, with evidence, and holds on the mended one."""
-    attack = [one for one in ATTACKS if one.number == flaw.attack]
-    flawed, twin = flaw.folder(tmp_path), flaw.twin(tmp_path)
-
-    rows = {row.task_id: row for row in besiege([flawed, twin], DockerRuntime(), attacks=attack).rows}
-
-    assert (rows[flawed.task_id].outcome, rows[twin.task_id].outcome) == ("broken", "held"), rows
-    assert rows[flawed.task_id].holes
-    assert rows[twin.task_id].examined >= 1
-
-
-@pytest.mark.bubblewrap
-def test_a_contract_of_ours_holds(contract: Task) -> None:
-    """No answer lies in reach, no dummy and no replay is paid, and no route of the machine is open."""
-    siege = besiege([contract], BubblewrapRuntime(), attacks=ATTACKS)
-
-    assert [(row.attack, row.outcome, row.holes, row.reason) for row in siege.rows if row.outcome != "held"] == []
-    assert min(row.examined for row in siege.rows) >= 2
 
 
 def test_the_answer_is_found_wherever_it_stands(cipher: Task) -> None:

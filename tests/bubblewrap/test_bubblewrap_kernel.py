@@ -146,14 +146,15 @@ def test_first_process_is_out_of_reach(play: Player) -> None:
     """It cannot be traced, read or written, its files cannot be seen or taken, and its capabilities are nobody's to gain."""
     played = play(
         f"python3 - << 'EOP'\n{LOOK}\nEOP",
-        "grep -h CapBnd /proc/self/status; cat /proc/keys; grep -h NoNewPrivs /proc/1/status",
+        "grep -h ^Cap /proc/self/status; cat /proc/keys; grep -h NoNewPrivs /proc/1/status",
     )
 
     seen = json.loads(played.output[0])
     own = seen.pop("own")
     assert (seen.pop("traced"), seen.pop("taken"), own) == (-1, -1, 1)
     assert set(seen.values()) == {"Permission denied"}
-    assert played.output[1].split() == ["CapBnd:", "0" * 16, "NoNewPrivs:", "1"]
+    sets = [word for name in ("Inh", "Prm", "Eff", "Bnd", "Amb") for word in (f"Cap{name}:", "0" * 16)]
+    assert played.output[1].split() == [*sets, "NoNewPrivs:", "1"]
 
 
 def test_first_process_holds_no_file_of_this_host(

@@ -143,6 +143,7 @@ class Init:
             os.setgroups([])
             os.setresgid(user, user, user)
             os.setresuid(user, user, user)
+            kernel.drop_capabilities()
 
     def _kill(self, name: str) -> None:
         """Kill a sandbox that was started from here: its own PID 1, with which the kernel kills all the rest."""

@@ -17,6 +17,9 @@ KEYCTL = {"x86_64": 250, "aarch64": 219}
 """The number of keyctl by machine."""
 
 MS_NOSUID, MS_NODEV = 2, 4
+CAPABILITY_VERSION = 0x20080522
+"""_LINUX_CAPABILITY_VERSION_3: two sets of 32 bits each."""
+
 CAPABILITIES = 64
 """More than any kernel has."""
 
@@ -58,6 +61,13 @@ def empty_bounding_set() -> None:
 def empty_ambient_set() -> None:
     """No program started from here on inherits a capability."""
     _prctl("PR_CAP_AMBIENT", PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+
+
+def drop_capabilities() -> None:
+    """No capability of any kind is left to this process and what it runs: effective, permitted, inheritable (capset(2))."""
+    header, none = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
+    if _libc.capset(header, none) < 0:
+        raise _refused("capset")
 
 
 def filter_calls(code: bytes) -> None:

@@ -1,0 +1,53 @@
+"""Each attack finds the flaw that carries its number, and nothing where the flaw is mended: seventeen small foreign folders.
+
+That every attack, and not only its own, finds nothing in any twin takes a quarter of an hour, so it is part of the proof.
+What the attacks say of our own folders is `harness verify --attacks`, a step of CI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.attacks.suite import ATTACKS, besiege
+from harness.runtimes.docker.runtime import DockerRuntime
+from tests.attacks import flaws_answers, flaws_files, flaws_machine
+from tests.attacks.flawed import Flaw
+
+pytestmark = pytest.mark.docker
+FLAWS = (*flaws_files.FLAWS, *flaws_answers.FLAWS, *flaws_machine.FLAWS)
+SOUND = Flaw("sound", 0, {})
+
+
+@pytest.fixture(scope="module")
+def docker() -> Iterator[DockerRuntime]:
+    """What runs foreign folders."""
+    made = DockerRuntime()
+    yield made
+    made.engine.api.close()
+
+
+@pytest.mark.parametrize("flaw", FLAWS, ids=lambda flaw: flaw.name)
+def test_a_flaw_is_found_and_its_twin_holds(docker: DockerRuntime, flaw: Flaw, tmp_path: Path) -> None:
+    """The attack breaks the flawed folder, with evidence, and holds on the twin, having examined something there."""
+    attack = [one for one in ATTACKS if one.number == flaw.attack]
+    flawed, twin = flaw.folder(tmp_path), flaw.twin(tmp_path)
+
+    rows = {row.task_id: row for row in besiege([flawed, twin], docker, attacks=attack).rows}
+
+    assert (rows[flawed.task_id].outcome, rows[flawed.task_id].reason) == ("broken", None)
+    assert rows[flawed.task_id].holes
+    assert (rows[twin.task_id].outcome, rows[twin.task_id].holes, rows[twin.task_id].reason) == ("held", (), None)
+    assert rows[twin.task_id].examined >= 1
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("flaw", [SOUND, *FLAWS], ids=lambda flaw: flaw.name)
+def test_no_attack_succeeds_where_nothing_is_wrong(docker: DockerRuntime, flaw: Flaw, tmp_path: Path) -> None:
+    """Every attack on the folder that the flaws are changes of, and on each mended twin, holds or does not apply."""
+    siege = besiege([flaw.twin(tmp_path)], docker)
+
+    assert [(row.attack, row.outcome, row.holes, row.reason) for row in siege.rows if not row.passes] == []
+    assert siege.ok
