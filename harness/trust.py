@@ -50,7 +50,7 @@ def require(task: Task) -> None:
 
 
 def require_folder(folder: Path, *, admitted: bool) -> None:
-    """The same for a folder that may not be a whole task yet."""
+    """What `require` does, for a folder that may not be a whole task yet."""
     if not (admitted or is_ours(folder)):
         raise UsageError(
             f"{folder} is not one of this harness's own tasks, so its code does not run in this process", hint=HINT

@@ -68,14 +68,14 @@ def dummies(target: Target) -> Iterator[Dummy]:
     for content in ("", "{}") if target.task.is_seated else ("", "{}", "[]"):
         yield Dummy(repr(content), content.encode())
     yield Dummy("the instruction", target.instruction.encode())
-    found = test_literals(target)
-    if len(found) > 1:
-        joined = "\n".join(found[:MOST_JOINED])
+    options = test_literals(target)
+    if len(options) > 1:
+        joined = "\n".join(options[:MOST_JOINED])
         yield Dummy(
-            f"{len(found)} literals of the tests at once", joined.encode(), all(one in target.instruction for one in found)
+            f"{len(options)} literals of the tests at once", joined.encode(), all(one in target.instruction for one in options)
         )
     # each turn of a game is answered, and one who answers all of them with the right option has played it
-    for one in found[: 0 if target.task.is_seated else MOST_LITERALS]:
+    for one in options[: 0 if target.task.is_seated else MOST_LITERALS]:
         yield Dummy(f"{one!r} of the tests", one.encode(), telling=False)
 
 
@@ -83,8 +83,8 @@ def test_literals(target: Target) -> list[str]:
     """The literals of the tests, the longest first."""
     tests = files_of(target.task.path / "tests")
     texts = [(path.suffix, path.read_text(encoding="utf-8", errors="replace")) for path in tests if path.name != "Dockerfile"]
-    found = {one.strip() for suffix, text in texts for one in literals(suffix, text) if len(one.strip()) in _LENGTHS}
-    return sorted(found, key=lambda one: (-len(one), one))
+    stripped = {one.strip() for suffix, text in texts for one in literals(suffix, text) if len(one.strip()) in _LENGTHS}
+    return sorted(stripped, key=lambda one: (-len(one), one))
 
 
 def _paths(target: Target) -> list[str]:

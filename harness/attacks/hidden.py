@@ -95,8 +95,11 @@ def values(suffix: str, data: bytes) -> Iterator[bytes]:
     except UnicodeDecodeError:
         yield data
         return
-    found = literals(suffix, text)
-    yield from (value for value in map(str.encode, found) if len(value) >= SHINGLE and tells(value) and not _address(value))
+    yield from (
+        value
+        for value in map(str.encode, literals(suffix, text))
+        if len(value) >= SHINGLE and tells(value) and not _address(value)
+    )
 
 
 def literals(suffix: str, text: str) -> Iterator[str]:

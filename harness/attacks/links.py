@@ -111,6 +111,6 @@ def _act(script: str, pod: Pod) -> None:
 
 
 def _hurried(task: Task) -> Task:
-    """The same folder with less time for its verifier."""
+    """The folder with less time for its verifier."""
     verifier = task.file.verifier.model_copy(update={"timeout_sec": min(task.file.verifier.timeout_sec, LIMIT_S)})
     return replace(task, file=task.file.model_copy(update={"verifier": verifier}))

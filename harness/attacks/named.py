@@ -24,8 +24,8 @@ _SYSTEM = ("/bin", "/boot", "/dev", "/lib", "/lib64", "/proc", "/run", "/sbin", 
 
 def named_paths(task: Task) -> list[str]:
     """Absolute paths outside the system's own folders, in order of their names."""
-    found = {match.rstrip("/") for text in _texts(task) for match in _PATH.findall(text)}
-    return sorted(path for path in found if path and not _is_system(path))[:MOST]
+    paths = {match.rstrip("/") for text in _texts(task) for match in _PATH.findall(text)}
+    return sorted(path for path in paths if path and not _is_system(path))[:MOST]
 
 
 def named_folders(task: Task) -> list[str]:

@@ -162,8 +162,8 @@ def _look_for_keys(other: Pod, mark: str, facts: Mapping[str, str], exam: Exam) 
     seen = shell(other, f"python3 /tmp/calls look {mark} 2> /dev/null").output.decode("utf-8", "replace").split()
     exam.look("a key of one episode is seen in another" if seen[-1:] not in ([], ["0"]) else None)
     libc = ctypes.CDLL(None, use_errno=True)
-    found = libc.syscall(_KEYCTL, _SEARCH, _SESSION, b"user", b"parley-attack-" + mark.encode(), 0)
-    exam.look("a key of an episode is in the session keyring of this host" if found >= 0 else None)
+    key = libc.syscall(_KEYCTL, _SEARCH, _SESSION, b"user", b"parley-attack-" + mark.encode(), 0)
+    exam.look("a key of an episode is in the session keyring of this host" if key >= 0 else None)
 
 
 def _call_each_other(one: Pod, other: Pod, target: Target, exam: Exam) -> None:

@@ -99,7 +99,7 @@ def _carried(folder: Path) -> tuple[Carried, ...]:
 
 
 def plain(value: Any) -> Any:
-    """The same without letters that a terminal would obey, or that turn text around."""
+    """A value without the letters that a terminal would obey, or that turn text around."""
     if isinstance(value, str):
         return "".join(c if c in "\n\t" or unicodedata.category(c)[0] != "C" else "\ufffd" for c in value)
     if isinstance(value, list):

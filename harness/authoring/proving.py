@@ -73,10 +73,10 @@ def replay(scope: Scope) -> Traces:
 
 def settled(scope: Scope, claimed: Claimed, replayed: Traces) -> Proved:
     """Both halves together: every check, and what each client earned and left."""
-    found = (*claimed.checks, *_determinism(scope, claimed.traces, replayed))
+    checks = (*claimed.checks, *_determinism(scope, claimed.traces, replayed))
     labels = {NOP: "OTHER", **{n: label for n, (label, _) in players(scope.task).items()}} if claimed.traces else {}
     clients = (ProvedClient(player=p, seed=s, label=labels[p], trace_hash=trace) for (p, s), trace in claimed.traces.items())
-    return Proved(task_id=scope.task.task_id, checks=found, clients=tuple(clients), seconds=claimed.seconds)
+    return Proved(task_id=scope.task.task_id, checks=checks, clients=tuple(clients), seconds=claimed.seconds)
 
 
 def _settings(task: Task) -> list[Play]:

@@ -201,7 +201,7 @@ def test_a_prover_that_does_not_answer(
 
 
 def test_sync_renders_in_the_sandbox(sandbox: SandboxedRuntime, tmp_path: Path) -> None:
-    """The same bytes as here: nothing is left to write in a copy of ours, and what was lost comes back."""
+    """It writes the bytes that are written here: nothing is left to write in a copy of ours, and what was lost comes back."""
     task = outside(tmp_path)
     (task.path / "instruction.md").unlink()
     apart_from_here = sync(task.path, lambda folder: instructed_apart(sandbox, folder))

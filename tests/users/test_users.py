@@ -29,7 +29,7 @@ def writable_by_others(*places: Path) -> list[str]:
 
 
 def together(users: dict[User, int], runtime: str) -> None:
-    """The same tasks by all users at once, each under its umask, succeed and leave nothing that others can write."""
+    """Tasks played by all users at once, each under its umask, succeed and leave nothing that others can write."""
     running = {
         user: user.start("run", *NAMES, "--runtime", runtime, "--out", user.home / f"runs/{umask:03o}", umask=umask)
         for user, umask in users.items()

@@ -89,8 +89,8 @@ def _processes(root: str) -> list[str]:
 
 def _pages(place: str) -> int:
     with suppress(OSError):
-        found = os.statvfs(place)
-        return (found.f_blocks - found.f_bfree) * found.f_frsize
+        space = os.statvfs(place)
+        return (space.f_blocks - space.f_bfree) * space.f_frsize
     return 0
 
 
