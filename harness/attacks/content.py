@@ -47,9 +47,11 @@ class Marker:
     def command(self, host_file: str) -> str:
         """A shell command that shows itself in the output, in the log, in the reward and on this host."""
         one, two = self.halves
-        places = "/logs/verifier/reward.txt /logs/verifier/reward.json"
+        # JSON of a JSON text is a word that bash takes as well
+        document = json.dumps(json.dumps({"reward": self.reward}))
+        rewards = f"echo {self.reward} >/logs/verifier/reward.txt;echo {document} >/logs/verifier/reward.json"
         return (
-            f'm={one};m="$m"{two};echo $m;echo $m >&2;echo {self.reward} | tee {places} >/dev/null 2>&1;'
+            f'm={one};m="$m"{two};echo $m;echo $m >&2;{{ {rewards}; }} 2>/dev/null;'
             f"echo $m | tee -a /state/events.jsonl {shlex.quote(host_file)} >/dev/null 2>&1"
         )
 

@@ -27,7 +27,8 @@ turns.TurnTable.seat_of = lambda table, turn: 1
 """
 
 KNOWS_NO_SEATS = """
-desk.seats_open_to = lambda world, call, is_host: range(len(world.seats)) if is_host or call.header("X-Parley-Seat") else None
+known = lambda world, call: world.setup.open_turns or call.header("X-Parley-Seat")
+desk.seats_open_to = lambda world, call, is_host: range(len(world.seats)) if is_host or known(world, call) else None
 """
 
 CLASS = "\n\nclass World(CalendarWorld):\n    pass\n"

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
@@ -182,12 +182,10 @@ def test_each_sandbox_has_a_keyring_of_its_own(runtime: BubblewrapRuntime) -> No
         folder.remove()
 
 
-def test_too_little_memory_has_a_reason(
-    runtime: BubblewrapRuntime, task: Task, written: Callable[..., Task], spec: Specs, tmp_path: Path
-) -> None:
+def test_too_little_memory_has_a_reason(runtime: BubblewrapRuntime, task: Task, spec: Specs) -> None:
     """A machine that cannot start a single command is refused with the number, before anything runs."""
-    text = (task.path / "task.toml").read_text(encoding="utf-8").replace("memory_mb = 512", "memory_mb = 1")
-    tiny = written(tmp_path, **{"task.toml": text})
+    environment = task.file.environment.model_copy(update={"memory_mb": 1})
+    tiny = replace(task, file=task.file.model_copy(update={"environment": environment}))
 
     assert (runtime.refuses(tiny) or "").endswith("memory_mb = 1 is too little to start a command: a sandbox needs 32 MB")
     with pytest.raises(RuntimeFailure, match="memory_mb = 1 is too little"), runtime.open(spec(task=tiny, needs_main=True)):
@@ -195,8 +193,8 @@ def test_too_little_memory_has_a_reason(
 
 
 def test_the_least_memory_is_enough(play: Player) -> None:
-    """With the least that is accepted, commands run."""
-    assert play("echo fine", memory_mb=32).output == ["fine\n"]
+    """With the least that a task.toml may ask for, commands run."""
+    assert play("echo fine", memory_mb=64).output == ["fine\n"]
 
 
 def test_a_crowd_of_connections_makes_no_world_deaf(play: Player) -> None:

@@ -47,6 +47,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     leave = shutil.ignore_patterns("__pycache__")
     for name in (*SHARED, *(f"tasks/{task}" for task in TASKS)):
         shutil.copytree(ROOT / name, place / name, ignore=leave)
+    shutil.copy(ROOT / "pyproject.toml", place)
     subprocess.run(["chmod", "-R", "u=rwX,go=rX", place], check=True)
     yield place
     shutil.rmtree(place)
