@@ -27,12 +27,12 @@ from typing import Any
 
 import docker
 
-from harness.agents.base import Budget
+from harness.agent import Budget
 from harness.agents.solutions import SolutionAgent
-from harness.episode import run_episode
+from harness.play.episode import run_episode
+from harness.pod import EpisodeSpec, Runtime
 from harness.records import Key
 from harness.registry import Task, files_of, read_task
-from harness.runtimes.base import EpisodeSpec, Runtime
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.runtime import DockerRuntime
 from worlds.core.loading import open_world
@@ -111,7 +111,7 @@ def floor(task: Task, images: dict[str, str]) -> Episode:
             api.start(main)
             api.put_archive(main, "/tmp", archive(solution))
             run(main, ["python3", "-c", READY])
-            code, output = run(main, ["python3", "/tmp/solution/play.py", "solve"])
+            code, output = run(main, ["bash", "/tmp/solution/solve.sh"])
             if code:
                 raise RuntimeError(output.decode())
             api.kill(main)

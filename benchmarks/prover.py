@@ -48,7 +48,7 @@ def contenders(scenario: Scenario) -> dict[str, Callable[[], Any]]:
         "table": lambda: tabulate(scenario),
         "prove by table": lambda: prove(scenario),
         "prove by solver": lambda: prove(scenario, Solver(scenario)),
-        "certificate": lambda: certify(scenario),
+        "certificate": lambda: certify(scenario).document(),
         "eight mutants by table": lambda: [prove(mutant.scenario) for mutant in mutants(scenario)],
         "both witnesses": lambda: disagreements(scenario),
         "wide, by table": lambda: prove(large),

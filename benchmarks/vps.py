@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     task = scenario()
-    certificate = json.loads(json.dumps(certify(task)))
+    certificate = json.loads(json.dumps(certify(task).document()))
     with tempfile.TemporaryDirectory() as folder:
         found = {name: measured(log_of(Path(folder), task, name), certificate, given.rounds) for name in PROTOCOLS}
     if given.json:

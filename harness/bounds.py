@@ -10,7 +10,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, FiniteFloat
 
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,63})?")
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"
@@ -54,12 +54,12 @@ def megabytes(text: object) -> float:
     return float(int(float(size[1]) * _MB[size[2]]))
 
 
-Seconds = Annotated[float, Field(ge=1e-3, le=86_400)]
-Pause = Annotated[float, Field(ge=0, le=86_400)]
-Cpus = Annotated[float, Field(ge=0.01, le=256)]
+Seconds = Annotated[FiniteFloat, Field(ge=1e-3, le=86_400)]
+Pause = Annotated[FiniteFloat, Field(ge=0, le=86_400)]
+Cpus = Annotated[FiniteFloat, Field(ge=0.01, le=256)]
 MemoryMb = Annotated[int, Field(ge=64, le=262_144)]
 StorageMb = Annotated[int, Field(ge=1, le=16_777_216)]
-Cost = Annotated[float, Field(ge=0, le=1e9)]
+Cost = Annotated[FiniteFloat, Field(ge=0, le=1e9)]
 Text = Annotated[str, Field(max_length=10_000)]
 Line = Annotated[str, Field(max_length=400)]
 Command = Annotated[str, Field(min_length=1, max_length=32_768, pattern=r"^[^\x00]*$")]

@@ -1,17 +1,26 @@
 """What the command line reports: each error knows its exit code and, where there is one, the next command to type.
 
 ParleyError (worlds.core.errors)
-└── HarnessError             exit 2
-    ├── UsageError           exit 2   a wrong flag, option, model or plan
-    ├── UnknownTask          exit 2   no such task; names the nearest
-    ├── GateFailed           exit 1   the work was done and the gate said no
-    ├── TaskInvalid          exit 4   a task folder that breaks the format
-    ├── BoundaryError        exit 3   something outside the task failed, attributed to where it did
-    │   ├── ProviderFailure           the model provider
-    │   ├── RuntimeFailure            containers, sandboxes, images
-    │   ├── WorldFailure              the world's own process or rules
-    │   └── VerifierFailure           the verifier
-    └── Cancelled            exit 130 the user interrupted
+├── HarnessError             exit 2
+│   ├── UsageError           exit 2   a wrong flag, option, model or plan
+│   ├── UnknownTask          exit 2   no such task; names the nearest
+│   ├── GateFailed           exit 1   the work was done and the gate said no
+│   ├── TaskInvalid          exit 4   a task folder that breaks the format
+│   ├── BoundaryError        exit 3   something outside the task failed, attributed to where it did
+│   │   ├── ProviderFailure           the model provider
+│   │   │   └── Unreachable           nobody has ever answered there: ends the run, not the episode alone
+│   │   ├── RuntimeFailure            containers, sandboxes, images
+│   │   │   └── WorkerEnded           a process of ours was killed, or died (harness.processes)
+│   │   ├── WorldFailure              the world's own process or rules
+│   │   └── VerifierFailure           the verifier
+│   └── Cancelled            exit 130 the user interrupted
+└── (harness.agents.llm.provider)     one model call; its caller decides what follows, and none reaches the command line
+    ├── Transient                     worth another try
+    │   └── Unconnected               no connection was made; worth one where somebody has answered before
+    ├── Refused                       no try would help
+    │   └── ParameterRefused          but for one without this parameter
+    ├── ContextFull                   the conversation outgrew the model
+    └── UnreadableCall                a reply that nobody can read
 
 `boundary()` is the one place where foreign exceptions become one of these.
 """
@@ -69,6 +78,10 @@ class ProviderFailure(BoundaryError):
     """The model provider failed, or could not be asked."""
 
     cause = "provider"
+
+
+class Unreachable(ProviderFailure):
+    """Nobody has ever answered where a model should be; no episode can be played, so the run ends."""
 
 
 class RuntimeFailure(BoundaryError):

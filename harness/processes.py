@@ -1,11 +1,12 @@
-"""A process that does one job after another, and may be killed at any instant.
+"""A worker process that does one job after another, and may be killed at any moment.
 
-Python's pools share their queues: a worker killed in the middle of a sentence leaves them torn, and the program waits for the
-rest of it when it ends. Here each process has a pipe of its own, so its end is heard at once, wherever it comes.
-1. It starts afresh (spawned), with no copy of whatever threads and locks its parent has. Where its parent has but one thread
-   it may start as a copy (forked), with everything imported already, which takes milliseconds instead of most of a second.
-2. It is deaf to interrupts from its first instant on: they are its parent's to hear. It ends with its parent.
-3. A job makes much garbage and is over in seconds, so it is collected between jobs, once there is enough of it.
+The workers of Python's own pools share their queues: a worker that is killed while it writes a message leaves half of it in a
+queue, and the program waits for the other half when it ends. Here each worker has a pipe of its own, so its parent notices at
+once when it ends, whatever it was doing.
+1. A worker starts afresh (spawned), without a copy of its parent's threads and locks. Where its parent has only one thread it
+   may start as a copy (forked), with everything imported already, which takes milliseconds instead of most of a second.
+2. A worker ignores interrupts from the moment it starts: its parent handles them. It ends when its parent ends.
+3. A job makes much garbage and is over in seconds, so garbage is collected between jobs, and only once there is enough of it.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ class WorkerEnded(RuntimeFailure):
     """The process of a worker has ended: it was killed, or died by itself."""
 
 
-PILE = 300_000
-"""Objects of which a process makes garbage before it is collected: some hundred megabytes."""
+GARBAGE_LIMIT = 300_000
+"""How many new objects may pile up before garbage is collected between two jobs: some hundred megabytes."""
 
 _ours: WeakSet[Connection] = WeakSet()
-"""This process's ends of all pipes: a copy of it must let go of them, or nobody would hear when it ends."""
+"""This process's ends of all pipes. A copy of this process must close them, or workers would not notice when it ends."""
 
 
 def can_copy() -> bool:
@@ -44,7 +45,7 @@ def can_copy() -> bool:
 
 
 class Worker:
-    """One process; `copied` where it is to start as a copy, for which `can_copy` must hold."""
+    """One worker process; `copied` if it is to start as a copy of this one, for which `can_copy` must hold."""
 
     def __init__(self, *, copied: bool = False) -> None:
         self._pipe, theirs = multiprocessing.Pipe()
@@ -52,13 +53,13 @@ class Worker:
         start = multiprocessing.get_context("fork").Process if copied else multiprocessing.get_context("spawn").Process
         self._process = start(target=_serve_as_copy if copied else _serve, args=(theirs,), daemon=True)
         if not copied:
-            # a process that starts afresh starts the tracker too, which would end the silence
+            # starting a spawned process starts the resource tracker too, and that would unblock the signals
             resource_tracker.ensure_running()
-        with _deaf(signal.SIGINT, *((signal.SIGTERM,) if copied else ())):
+        with _blocking(signal.SIGINT, *((signal.SIGTERM,) if copied else ())):
             self._process.start()
         theirs.close()
         self._asking = threading.Lock()
-        """Two threads that ask the system for the end of one process at once would get one answer between them."""
+        """If two threads asked the system at once whether a process has ended, only one of them would get the answer."""
 
     @property
     def alive(self) -> bool:
@@ -82,7 +83,7 @@ class Worker:
         return value
 
     def kill(self) -> None:
-        """End it, whatever it is doing; who waits for it hears that at once."""
+        """End it, whatever it is doing; a thread that waits for its answer gets WorkerEnded at once."""
         self._process.kill()
         self._join()
 
@@ -96,8 +97,8 @@ class Worker:
             self._process.join()
 
 
-def tidily(act: Callable[..., Any], *given: Any) -> Any:
-    """What a job returns; its garbage is collected after it, if there is much."""
+def collected_after(act: Callable[..., Any], *given: Any) -> Any:
+    """What a job returns; garbage is not collected while it runs, but after it, if there is much."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -105,13 +106,13 @@ def tidily(act: Callable[..., Any], *given: Any) -> Any:
     finally:
         if was_enabled:
             gc.enable()
-        if gc.get_count()[0] > PILE:
+        if gc.get_count()[0] > GARBAGE_LIMIT:
             gc.collect()
 
 
 @contextmanager
-def _deaf(*signals: signal.Signals) -> Iterator[None]:
-    """Whatever starts meanwhile never hears these: a process inherits what the thread that starts it has blocked."""
+def _blocking(*signals: signal.Signals) -> Iterator[None]:
+    """Block these signals for a process that starts meanwhile: it inherits what the thread that starts it has blocked."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
@@ -120,13 +121,13 @@ def _deaf(*signals: signal.Signals) -> Iterator[None]:
 
 
 def orphaned() -> bool:
-    """Whether this is such a process and its parent has died: whatever it does now, somebody else may be doing again."""
+    """Whether this is a worker whose parent has died: another process may already be repeating the work it is doing."""
     parent = multiprocessing.parent_process()
     return parent is not None and os.getppid() != parent.pid
 
 
 def _serve_as_copy(pipe: Connection) -> None:
-    # how its parent ends is no way for it to end
+    # the parent's handler of SIGTERM was copied too, and is not meant for a worker
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     for end in _ours:
@@ -136,7 +137,7 @@ def _serve_as_copy(pipe: Connection) -> None:
 
 def _serve(pipe: Connection) -> None:
     gc.disable()
-    # what is there by now is nobody's garbage, and is not looked through for any
+    # objects that exist by now are in use, so no collection needs to look at them
     gc.freeze()
     while True:
         try:
@@ -144,14 +145,14 @@ def _serve(pipe: Connection) -> None:
         except EOFError:
             return
         try:
-            answer = (True, tidily(act, *given))
+            answer = (True, collected_after(act, *given))
         except Exception as error:  # noqa: BLE001 - it is raised again where the job came from
             answer = (False, _told(error))
         try:
             pipe.send(answer)
         except (BrokenPipeError, ConnectionResetError):
             return
-        except Exception as error:  # noqa: BLE001 - an answer that no pipe can carry is an answer too
+        except Exception as error:  # noqa: BLE001 - the parent is told that the answer cannot be sent
             pipe.send((False, RuntimeFailure(f"the answer cannot be sent: {error}")))
 
 

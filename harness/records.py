@@ -29,11 +29,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from harness.contents import read_file
-from harness.errors import Cause, UsageError
+from harness.errors import Cause, HarnessError, UsageError
 from harness.writing import make_folder, write_file, writing
+from worlds.core.models import Strict
 
 LONGEST_RECORD = 64 << 20
 """Bytes of a result.json or run.json that are read."""
@@ -44,13 +45,7 @@ Number = Annotated[int, Field(ge=0, lt=1 << 53)]
 """What an episode's path is made of."""
 
 
-class Record(BaseModel):
-    """Wire data: frozen, unknown keys refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
-
-
-class Key(Record):
+class Key(Strict):
     """Which episode of a run."""
 
     task_id: TaskId
@@ -64,7 +59,7 @@ class Key(Record):
         return f"{self.family}/{self.task_id}/s{self.seed}-a{self.attempt}"
 
 
-class Tokens(Record):
+class Tokens(Strict):
     """Tokens of one episode, as billed; `estimated` when any were counted locally."""
 
     calls: int = 0
@@ -75,7 +70,7 @@ class Tokens(Record):
     estimated: bool = False
 
 
-class Timings(Record):
+class Timings(Strict):
     """Real seconds of each phase; `total` is what a user waits for."""
 
     open: float = 0.0
@@ -85,10 +80,34 @@ class Timings(Record):
     total: float = 0.0
 
 
+class SeatResult(Strict):
+    """One seat of a game: who held it, and what that cost."""
+
+    seat: int
+    """From 0."""
+
+    kind: Literal["policy", "model", "human", "replay"]
+    name: str
+    """The policy, or the model as LiteLLM names it."""
+
+    model: str | None = None
+    """Set where a model held the seat."""
+
+    tokens: Tokens = Tokens()
+    cost_usd: float | None = None
+    """None where no model was called, or one without a price."""
+
+    latency_s: float = 0.0
+    """Real seconds that the answers of its model took together, without those in which the provider kept it waiting."""
+
+    effective: dict[str, Any] = {}
+    """The parameters that its model was really sent."""
+
+
 HintMode = Literal["none", "correct", "wrong"]
 
 
-class Hint(Record):
+class Hint(Strict):
     """What a retry was told of the first attempt: nothing, its label, or another one."""
 
     mode: HintMode
@@ -102,7 +121,7 @@ class Hint(Record):
     """The run of the first attempt."""
 
 
-class Result(Record):
+class Result(Strict):
     """One episode: what was played, what it was worth, and what it cost."""
 
     run: str
@@ -150,6 +169,9 @@ class Result(Record):
 
     parameters: dict[str, Any] = Field(default_factory=lambda: {"requested": {}, "effective": {}})
     prompt_digest: str | None = None
+    seats: tuple[SeatResult, ...] = ()
+    """Of a game: one row a seat. The tokens and the cost above are those of all seats together."""
+
     timings: Timings = Timings()
     images: dict[str, str] = {}
     path: str = ""
@@ -200,15 +222,18 @@ class RunFolder:
         except (OSError, ValueError):
             return None
 
-    def results(self) -> Iterator[Result]:
-        """Every finished episode, by path; raises UsageError naming the file that is no result."""
+    def results(self, damaged: list[HarnessError] | None = None) -> Iterator[Result]:
+        """Every finished episode, by path; raises UsageError naming the file that is no result, or puts it into `damaged`."""
         for path in sorted(self.path.glob("episodes/*/*/s*-a*/result.json")):
             try:
                 yield Result.model_validate_json(self._read(path.relative_to(self.path).as_posix()))
             except (OSError, ValidationError) as error:
                 what = first_problem(error) if isinstance(error, ValidationError) else error.strerror
                 hint = f"the run's command again, with --resume {self.path}"
-                raise UsageError(f"{path} is no result of this version: {what}", hint=hint) from None
+                refusal = UsageError(f"{path} is no result of this version: {what}", hint=hint)
+                if damaged is None:
+                    raise refusal from None
+                damaged.append(refusal)
 
     def write(self, key: Key, files: Mapping[str, bytes]) -> Path:
         """Write an episode's folder at once; an earlier ungraded one moves to attempts/, a graded one raises UsageError."""
@@ -302,11 +327,6 @@ def _lock(door: int, path: Path) -> None:
         fcntl.flock(door, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise UsageError(f"another process is playing this run: {path}", hint="harness run --out NEW_FOLDER") from None
-
-
-def as_recorded(document: Any) -> Any:
-    """A document as it comes back from the file it is written to."""
-    return json.loads(json.dumps(document, default=str))
 
 
 def _abandoned(owner: str) -> bool:

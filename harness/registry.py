@@ -17,13 +17,14 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from harness.contents import IGNORED, Content, NotPlain, names_in, read_file, read_folder
 from harness.errors import TaskInvalid, UnknownTask, UsageError
 from harness.taskfile import Parley, TaskFile, read_taskfile
+from worlds.core.levels import FIRST
 
 FOREIGN = "foreign"
 """The family of a task that has no [metadata.parley]."""
@@ -69,6 +70,14 @@ class Task:
     def world_folder(self) -> Path:
         """The folder of the world's files."""
         return self.path / "environment" / "api"
+
+    def at(self, level: int) -> Task:
+        """The task as a level has it: its defaults, budgets and costs are that level's; raises ManifestError for no level."""
+        ours = self.parley
+        if ours is None or level == FIRST:
+            return self
+        metadata = self.file.metadata.model_copy(update={"parley": ours.at(level)})
+        return replace(self, file=self.file.model_copy(update={"metadata": metadata}))
 
     @cached_property
     def digest(self) -> str:
@@ -133,7 +142,7 @@ def read_task(folder: Path) -> Task:
     file = read_taskfile(toml)
     files_of(folder)
     for name in REQUIRED:
-        optional = name == "environment" and file.environment.docker_image is not None
+        optional = name == "environment" and file.environment.docker_image is not None and file.metadata.parley is None
         if not optional and not (folder / name).exists():
             raise TaskInvalid(f"{toml}:1: the folder lacks {name}", hint=f"harness sync {folder.name}")
     if file.task is not None and file.metadata.parley is not None and file.task.name.rpartition("/")[2] != folder.name:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,7 +37,8 @@ from harness.bounds import (
 )
 from harness.contents import NotPlain, read_file
 from harness.errors import TaskInvalid
-from worlds.core.manifest import Budgets, Knob, Manifest, Option, Strict
+from worlds.core.manifest import Described, Knob, Manifest, Option, OptionValue
+from worlds.core.models import Strict
 
 SCHEMA_VERSION = "1.4"
 """The Harbor schema our folders are written in."""
@@ -204,7 +206,19 @@ class SolutionSection(Strict):
     env: Environment = {}
 
 
-class Parley(Strict):
+class StatedOption(Option):
+    """An option as an author declares it: with a line for people."""
+
+    doc: str = Field(min_length=1)
+
+
+class StatedKnob(Knob):
+    """A knob as an author declares it."""
+
+    doc: str = Field(min_length=1)
+
+
+class Parley(Described):
     """[metadata.parley]: what our harness and our worlds need to know of a task."""
 
     family: FamilyName
@@ -215,10 +229,10 @@ class Parley(Strict):
     seats: int = Field(default=1, ge=1, le=64)
     seeds: str = Field(default="0-9", max_length=200)
     interfaces: tuple[Literal["shell", "tool", "seats"], ...] = Field(default=("shell", "tool"), max_length=8)
-    budgets: Budgets
-    costs: dict[Line, Cost] = Field(default={"request": 1.0}, max_length=256)
-    options: dict[Line, Option] = Field(default={}, max_length=256)
-    knobs: dict[Line, Knob] = Field(default={}, max_length=256)
+    costs: Mapping[Line, Cost] = Field(max_length=256)
+    options: Mapping[Line, StatedOption] = Field(default={}, max_length=256)
+    defaults: Mapping[Line, OptionValue] = Field(default={}, max_length=256)
+    knobs: Mapping[Line, StatedKnob] = Field(default={}, max_length=256)
 
     @model_validator(mode="after")
     def _bounds(self) -> Parley:
@@ -286,8 +300,7 @@ class TaskFile(Strict):
         if ours is None or self.task is None:
             return None
         task_id = self.task.name.rpartition("/")[2]
-        shared = {name: getattr(ours, name) for name in ("family", "category", "budgets", "costs", "options", "knobs")}
-        return Manifest(task_id=task_id, **shared)
+        return Manifest(task_id=task_id, **{name: getattr(ours, name) for name in Described.model_fields})
 
 
 def read_taskfile(path: Path) -> TaskFile:
@@ -304,9 +317,23 @@ def read_taskfile(path: Path) -> TaskFile:
     try:
         return TaskFile.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        keys = tuple(str(part) for part in first["loc"])
-        raise TaskInvalid(f"{path}:{line_of(text, keys)}: {'.'.join(keys)}: {_what(first)}") from None
+        # a key that nobody knows is most often the one that is said to be missing
+        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+        keys = tuple(str(part) for part in first["loc"] if part != "[key]")
+        absent = [one["loc"] for one in error.errors() if one["type"] == "missing" != first["type"]]
+        meant = "".join(f"; {keys[-1]} may be meant for {loc[-1]}" for loc in absent if loc[:-1] == first["loc"][:-1])
+        inner, what = _placed(first)
+        keys += inner
+        raise TaskInvalid(f"{path}:{line_of(text, keys)}: {'.'.join(keys)}: {what}{meant}") from None
+
+
+def _placed(error: ErrorDetails) -> tuple[tuple[str, ...], str]:
+    """The key that a message about several begins with (`levels.2.knobs.x: ...`), and the rest of it."""
+    what, given = _what(error), error["input"]
+    named = re.match(r"([\w-]+(?:\.[\w-]+)*): ", what)
+    if named and isinstance(given, dict) and (inner := tuple(named[1].split(".")))[0] in given:
+        return inner, what[named.end() :]
+    return (), what
 
 
 def _what(error: ErrorDetails) -> str:
@@ -323,8 +350,8 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
     try:
         data = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
-        found = re.search(r"line (\d+)", str(error))
-        raise TaskInvalid(f"{path}:{found[1] if found else 1}: not TOML: {error}") from None
+        match = re.search(r"line (\d+)", str(error))
+        raise TaskInvalid(f"{path}:{match[1] if match else 1}: not TOML: {error}") from None
     except (ValueError, RecursionError) as error:
         # a number of thousands of digits, tables nested hundreds deep
         raise TaskInvalid(f"{path}:1: not TOML: {error}") from None
@@ -342,17 +369,26 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
 
 
 def line_of(text: str, keys: tuple[str, ...]) -> int:
-    """The line a dotted key is most likely written on, from 1; its section's line where the key is not written."""
-    wanted, section, best, depth = [k for k in keys if not k.isdigit()], [], 1, 0
+    """The line a dotted key is most likely written on, from 1; its section's line where the key is not written.
+
+    A number among the keys is a table's name where one is called so, else the place in a list, which is written nowhere.
+    """
+    named, numberless = _sought(text, list(keys)), _sought(text, [key for key in keys if not key.isdigit()])
+    return (numberless if numberless[1] and not named[1] else named)[0]
+
+
+def _sought(text: str, wanted: list[str]) -> tuple[int, bool]:
+    """The line of a key, or else of its section; and whether it is the key's own."""
+    section, best, depth = [], 1, 0
     for number, line in enumerate(text.splitlines(), start=1):
         if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
             section = [part.strip().strip("\"'") for part in header[1].split(".")]
             if wanted and section[: len(wanted)] == wanted:
-                return number
+                return number, True
             if wanted[: len(section)] == section and len(section) > depth:
                 best, depth = number, len(section)
         elif key := re.match(r"\s*([\w\"'.-]+)\s*=", line):
             written = section + [part.strip("\"'") for part in key[1].split(".")]
             if wanted[: len(written)] == written:
-                return number
-    return best
+                return number, True
+    return best, False

@@ -58,7 +58,7 @@ def require_folder(folder: Path, *, admitted: bool) -> None:
 
 
 @dataclass(frozen=True)
-class Gate:
+class TrustGate:
     """The tasks of one command, those that `--trust` admitted marked as such."""
 
     tasks: tuple[Task, ...]
@@ -85,9 +85,9 @@ class Gate:
         return lines
 
 
-def gate(tasks: Iterable[Task], *, trust: bool) -> Gate:
+def gate(tasks: Iterable[Task], *, trust: bool) -> TrustGate:
     """What a command line may do with its tasks; `trust` is its flag, and comes from nowhere else."""
-    return Gate(tuple(admitted(task) if trust else task for task in tasks))
+    return TrustGate(tuple(admitted(task) if trust else task for task in tasks))
 
 
 def _named(tasks: Sequence[Task]) -> str:

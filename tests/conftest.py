@@ -1,6 +1,7 @@
 """What several rooms of the suite share: a small world with one route of each kind, the tasks, and a command line.
 
-`bench()` opens the small world in process. `harness(...)` runs the real command in a process of its own.
+`bench()` opens the small world in process. `harness(...)` runs the real command in a process of its own, a copy of one that has
+imported everything (tests/forked.py).
 Property tests draw other cases each time, but the same in CI, where red must mean that a change broke something.
 """
 
@@ -8,20 +9,21 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from harness.registry import Task, read_task
+from tests.forked import WaitingHarness
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol, put
 from worlds.core.events import EventLog
 from worlds.core.manifest import Budgets, Knob, Manifest, Option
 from worlds.core.testing import InProcess
-from worlds.core.world import Setup, World
+from worlds.core.world import World, WorldSetup
 
 ROOT = Path(__file__).parents[1]
 settings.register_profile(
@@ -31,6 +33,16 @@ settings.load_profile("parley")
 HOST_TOKEN = "a-host-token"
 Bench = Callable[..., InProcess]
 Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What talks to a model comes first: one of two processes gets it all, and only that one spends four seconds on LiteLLM."""
+    items.sort(key=lambda item: not _plays_a_model(item))
+
+
+def _plays_a_model(item: pytest.Item) -> bool:
+    assert isinstance(item, pytest.Function)
+    return "recorded" in item.fixturenames or not {"OpenAIServer", "LlmAgent", "LlmConfig"}.isdisjoint(vars(item.module))
 
 
 class BenchWorld(World):
@@ -110,7 +122,7 @@ class BenchWorld(World):
         return "put"
 
 
-def bench_manifest(steps: int, virtual_seconds: float) -> Manifest:
+def bench_manifest(steps: int, virtual_seconds: float, levels: Mapping[int, Any]) -> Manifest:
     """The small world's description."""
     return Manifest(
         task_id="bench",
@@ -120,21 +132,13 @@ def bench_manifest(steps: int, virtual_seconds: float) -> Manifest:
         costs={"request": 1.0, "slow": 2.5},
         options={"mode": Option(default="a", values=("a", "b"), doc="a choice")},
         knobs={"ttl": Knob(default=5, min=1, max=9, doc="a life")},
+        levels=levels,
     )
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Docker is one to all its tests, as are a host's folders to bubblewrap: each of the two is tested in one process."""
-    for item in items:
-        for name in ("docker", "bubblewrap"):
-            if item.get_closest_marker(name):
-                item.add_marker(pytest.mark.xdist_group(name))
 
 
 @pytest.fixture(scope="session")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    """What opens the small world in process, with another seed, budget, option, sink or class where asked."""
+    """What opens the small world in process, with another seed, budget, option, sink, class or levels where asked."""
     folder = tmp_path_factory.mktemp("bench")
     (folder / "instruction.md.j2").write_text("# Bench\n\nThe secret is {{ secret }}.\n", encoding="utf-8")
 
@@ -146,9 +150,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         overrides: Mapping[str, Any] | None = None,
         sink: Callable[[bytes], object] | None = None,
         cls: type[World] = BenchWorld,
+        levels: Mapping[int, Any] = MappingProxyType({}),
     ) -> InProcess:
-        manifest = bench_manifest(steps, virtual_seconds)
-        setup = Setup(manifest, seed, overrides=overrides or {}, host_token=HOST_TOKEN, folder=folder)
+        manifest = bench_manifest(steps, virtual_seconds, levels)
+        setup = WorldSetup(manifest, seed, overrides=overrides or {}, host_token=HOST_TOKEN, folder=folder)
         return InProcess(cls(setup, EventLog(sink)))
 
     return opened
@@ -179,12 +184,14 @@ def rate_limit() -> Task:
 
 
 @pytest.fixture(scope="session")
-def harness() -> Command:
+def harness(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
     """Runs the command line in a process of its own."""
+    environ = {k: v for k, v in os.environ.items() if not k.startswith("PARLEY_")}
+    waiting = WaitingHarness(ROOT, environ, tmp_path_factory.mktemp("harness"))
 
     def run(*arguments: str | Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         environ = {k: v for k, v in os.environ.items() if not k.startswith("PARLEY_")} | dict(env or {})
-        command = [sys.executable, "-m", "harness", *map(str, arguments)]
-        return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120, check=False)
+        return waiting.run([*map(str, arguments)], environ)
 
-    return run
+    yield run
+    waiting.close()

@@ -10,7 +10,6 @@ Fixtures: `episode` (typed events, chain verified), `verdict` (the family's asse
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,8 +21,9 @@ import pytest
 from pydantic_core import from_json
 
 from validators.episode import Episode
-from validators.verdict import Check, Verdict, write_outcome
+from validators.verdict import UNEXPLAINED, UNEXPLAINED_SEVERITY, Check, Verdict, write_outcome
 from worlds.core.events import GENESIS
+from worlds.core.parts import part
 
 LOG = Path("/state/events.jsonl")
 OUT = Path("/logs/verifier")
@@ -64,8 +64,11 @@ class Case:
     def verdict(self) -> Verdict:
         """The family's own assessment, made once."""
         if self._verdict is None:
-            family = importlib.import_module(f"validators.{self.episode().opened.family.replace('-', '_')}")
-            assess: Callable[[Episode, dict[str, Any] | None], Verdict] = family.assess
+            family = self.episode().opened.family
+            judging = part("validators", family, "verdict")
+            if judging is None:
+                raise LookupError(f"the family {family!r} has no verdict")
+            assess: Callable[[Episode, dict[str, Any] | None], Verdict] = judging.assess
             self._verdict = assess(self.episode(), self.certificate)
         return self._verdict
 
@@ -84,8 +87,8 @@ class Case:
         failed = {
             "success": False,
             "reward": 0.0,
-            "failure_label": "OTHER",
-            "severity": -0.3,
+            "failure_label": UNEXPLAINED,
+            "severity": UNEXPLAINED_SEVERITY,
             "failure_detail": {"reason": why},
         }
         return assessed.model_copy(update={"checks": checks, **failed})
@@ -93,7 +96,7 @@ class Case:
 
 def _nothing(why: str, checks: tuple[Check, ...]) -> Verdict:
     return Verdict(
-        task_id="", family="", seed=0, success=False, reward=0.0, failure_label="OTHER", severity=-0.3,
+        task_id="", family="", seed=0, success=False, reward=0.0, failure_label=UNEXPLAINED, severity=UNEXPLAINED_SEVERITY,
         failure_detail={"reason": "unreadable", "why": why}, steps=0, virtual_time_elapsed=0.0,
         trace_hash=GENESIS, checks=checks,
     )  # fmt: skip

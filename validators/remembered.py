@@ -1,4 +1,4 @@
-"""What was rebuilt from a log is rebuilt once: the tests of a task ask for the same games in turn."""
+"""A game is rebuilt from its log once, though every test of a task asks for it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _KEPT = 128
 
 
 def remembered(rebuild: Callable[[Episode], T]) -> Callable[[Episode], T]:
-    """The same for each of the last logs, by trace hash, which says all of a log whose chain was checked."""
+    """`rebuild`, which keeps what it made of the last logs by trace hash; that hash stands for all that is in a log."""
     recent: OrderedDict[str, T] = OrderedDict()
 
     @wraps(rebuild)
-    def found(episode: Episode) -> T:
+    def rebuilt_once(episode: Episode) -> T:
         if episode.trace_hash not in recent:
             recent[episode.trace_hash] = rebuild(episode)
             if len(recent) > _KEPT:
@@ -26,4 +26,4 @@ def remembered(rebuild: Callable[[Episode], T]) -> Callable[[Episode], T]:
         recent.move_to_end(episode.trace_hash)
         return recent[episode.trace_hash]
 
-    return found
+    return rebuilt_once

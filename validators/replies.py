@@ -15,11 +15,16 @@ DEEPEST = 64
 """Levels of nesting beyond which no reply is read."""
 
 
+_THOUGHT = re.compile(r"\A\s*<(think|thinking)>.*?</\1>\s*", re.DOTALL)
 _FENCE = re.compile(r"```[\w-]*[^\S\n]*\n(.*?)```", re.DOTALL)
 
 
 def plainly(reply: str) -> tuple[dict[str, Any] | list[Any] | None, str]:
-    """The object or list that a reply is, or that its first fence holds, and which: `strict`, `fenced`, or nothing of both."""
+    """The object or list that a reply is, or that its first fence holds, and which: `strict`, `fenced`, or nothing of both.
+
+    What stands in think tags before it is no part of a reply.
+    """
+    reply = _THOUGHT.sub("", reply)
     if (value := _loaded(reply)) is not None:
         return value, "strict"
     if (fence := _FENCE.search(reply)) and (value := _loaded(fence[1])) is not None:

@@ -26,10 +26,10 @@ class Unanswered(Exception):
 class Tape:
     """Turns and notes in order, and the lies found so far."""
 
-    def __init__(self, events: Sequence[Event]) -> None:
+    def __init__(self, events: Sequence[Event], *, measured: bool = False) -> None:
+        """`measured` says whether turns that only measure are a part of the game."""
         self._stopped = bool(events) and isinstance(events[-1], Stopped)
-        # turns that only measure are no part of the game
-        self._events = [e for e in events if isinstance(e, Noted) or (isinstance(e, Turned) and not e.ephemeral)]
+        self._events = [e for e in events if isinstance(e, Noted) or (isinstance(e, Turned) and (measured or not e.ephemeral))]
         self._at = 0
         self._barrier = 0
         self.lies: list[str] = []
@@ -67,7 +67,7 @@ class Tape:
         return event
 
     def exactly(self, what: str, seat: int | None, expected: Mapping[str, Any]) -> Noted:
-        """The same, with these data; every other value in it is a lie."""
+        """The next event, which must be such a note with these data: every other value is a lie. Raises Lost."""
         note = self.note(what, seat)
         if same(note.data, expected):
             return note
@@ -91,9 +91,9 @@ class Tape:
 
     def turn(self, seat: int, phase: str, number: int) -> Turned:
         """The next event, which must be this seat's first answer; raises Unanswered at the end of the log, or Lost."""
-        found = self.asked(seat, phase, number)
-        if found is not None:
-            return found
+        turn = self.asked(seat, phase, number)
+        if turn is not None:
+            return turn
         if self.over:
             raise Unanswered
         event = self._events[self._at]

@@ -11,16 +11,15 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from worlds.core.models import Strict
+
+UNEXPLAINED, UNEXPLAINED_SEVERITY = "OTHER", -0.3
+"""Label and severity of a failure that no rule names: what ContractBench's Table 2 calls OTHER, for all families."""
 
 
-class Frozen(BaseModel):
-    """Wire data: frozen, unknown keys refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Broken(Frozen):
+class Broken(Strict):
     """One violation, in the order it happened; `vt` in virtual ms."""
 
     seq: int
@@ -31,7 +30,7 @@ class Broken(Frozen):
     detail: dict[str, Any] = {}
 
 
-class Check(Frozen):
+class Check(Strict):
     """One test of the hidden validator."""
 
     name: str
@@ -39,7 +38,7 @@ class Check(Frozen):
     message: str = ""
 
 
-class Verdict(Frozen):
+class Verdict(Strict):
     """The judgement of one episode."""
 
     task_id: str
@@ -59,6 +58,8 @@ class Verdict(Frozen):
 
     trace_hash: str
     metrics: dict[str, Any] = {}
+    """The family's measures as JSON: its `worlds.<family>.rules.measures.Measures`; none where nothing could be measured."""
+
     checks: tuple[Check, ...] = ()
 
 

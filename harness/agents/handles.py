@@ -19,11 +19,10 @@ from html.parser import HTMLParser
 from typing import Any
 
 from worlds.core.errors import WireError
-from worlds.core.wire import MAX_BODY_BYTES, Transport, WireRequest, WireResponse
+from worlds.core.wire import API_URL, MAX_BODY_BYTES, Transport, WireRequest, WireResponse
 
 NAME = r"[A-Za-z0-9_]{1,40}"
 PREFIX = "@HANDLE:"
-_BASE_URL = "http://api:8080"
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 """An index into a list, RFC 6901 section 4."""
 
@@ -62,16 +61,16 @@ class HandleStore:
         target = self._replaced(request.target.decode("latin-1"))
         if request.target.startswith(b"/" + PREFIX.encode()):
             # a whole URL or target was stored; the slash only made the handle look like one
-            target = target.removeprefix("/").removeprefix(_BASE_URL)
+            target = target.removeprefix("/").removeprefix(API_URL)
         headers = tuple((name, self._replaced(value)) for name, value in request.headers)
         body = self._replaced(request.body.decode("latin-1"))
         return request._replace(target=target.encode("latin-1"), headers=headers, body=body.encode("latin-1"))
 
     def _replaced(self, text: str) -> str:
-        def value(found: re.Match[str]) -> str:
-            if found[1] not in self.values:
-                raise WireError(f"no value is stored under the handle {found[0]}")
-            return self.values[found[1]].decode("latin-1")
+        def value(match: re.Match[str]) -> str:
+            if match[1] not in self.values:
+                raise WireError(f"no value is stored under the handle {match[0]}")
+            return self.values[match[1]].decode("latin-1")
 
         size = sum(len(self.values.get(name, b"")) for name in _HANDLE.findall(text))
         if size > MAX_BODY_BYTES:
@@ -142,8 +141,8 @@ resource.setrlimit(resource.RLIMIT_CPU, ({_SEARCH_CPU_S}, {_SEARCH_CPU_S}))
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 pattern, text = json.load(sys.stdin)
 try:
-    found = re.search(pattern, text)
-    print(json.dumps({{"found": found and found[1]}}))
+    match = re.search(pattern, text)
+    print(json.dumps({{"found": match and match[1]}}))
 except (re.error, IndexError, OverflowError, RecursionError) as error:
     print(json.dumps({{"error": str(error)}}))
 """
@@ -162,6 +161,6 @@ class _Links(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note id and href; the parser has unescaped both."""
-        found = dict(attrs)
-        if found.get("id") and found.get("href"):
-            self.hrefs[str(found["id"])] = str(found["href"])
+        attributes = dict(attrs)
+        if attributes.get("id") and attributes.get("href"):
+            self.hrefs[str(attributes["id"])] = str(attributes["href"])

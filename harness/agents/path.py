@@ -1,43 +1,46 @@
-"""The path between an agent and its world, with toggles: mutations, value handles, mitigations.
+"""The path between an agent and its world, on which options change what is sent and what comes back.
 
-Seen from the agent: `mutate` does to its bytes what production paths do; then, with `handles`, names become the values they
-stand for; then, with `mitigate=backoff`, waits that were asked for are waited out; then comes the world, which by
-`mitigate=ttl` adds X-Expires-In to answers that issue something. All are world options, so that they stand in the first event,
-in the frozen plan and in every record. What runs in `main` speaks to the world directly and has no such path.
+`mutate`, `handles` and `mitigate` are options of the world, so they are recorded in the first event, in the run's plan and in
+every result. What they do is defined by the world's family, in `harness.families.<family>.path`; a family without this module
+has no such options. A program in `main` speaks to the world directly, so these options cannot reach it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness import families
-from harness.agents.backoff import BackOff
-from harness.agents.handles import HandleStore, resolving
+from harness.agents.handles import HandleStore
 from harness.errors import UsageError
-from harness.runtimes.base import CommandResult, Pod
+from harness.modules import family_part, family_part_or_none
+from harness.pod import CommandResult, Pod
 from worlds.core.manifest import OptionValue
 from worlds.core.wire import Transport, WireRequest, WireResponse
 
-MITIGATIONS = ("backoff", "ttl")
+OPTIONS = ("mutate", "handles", "mitigate")
 
 
 def is_bent(options: Mapping[str, OptionValue]) -> bool:
-    """Whether these options put anything between agent and world that the harness has to do."""
+    """Whether these options ask the harness to do anything on the path between agent and world."""
     handles = str(options.get("handles", False)).lower() == "true"
-    return bool(options.get("mutate") or handles or "backoff" in _mitigations(options))
+    return bool(options.get("mutate") or handles or "backoff" in str(options.get("mitigate")).split("+"))
+
+
+def lacks_path(family: str) -> bool:
+    """Whether a family has no path module, and so none of these options."""
+    return family_part_or_none(family, "path") is None
 
 
 def check_path(family: str, options: Mapping[str, OptionValue]) -> None:
-    """Raise UsageError for a mutation or mitigation that does not exist."""
-    if text := options.get("mutate"):
-        families.part(family, "path").check(str(text))
-    for name in _mitigations(options):
-        if name not in MITIGATIONS:
-            raise UsageError(f"mitigate must be {' or '.join(MITIGATIONS)}, joined by +, not {name!r}")
+    """Raise UsageError for an option of the path that the family does not have, or a value that it does not know."""
+    asked = [name for name in OPTIONS if name in options]
+    if asked and lacks_path(family):
+        raise UsageError(f"the family {family!r} has no option {asked[0]!r}", hint="harness show TASK, which lists what it has")
+    if asked:
+        family_part(family, "path").check(options)
 
 
 class RoutedPod:
-    """A pod whose requests take the path that the options describe; `note` is added to what the agent reads."""
+    """A pod whose requests take the path that the options describe."""
 
     has_main = False
 
@@ -52,14 +55,8 @@ class RoutedPod:
         self._send = self._path(transport)
 
     def _path(self, send: Transport) -> Transport:
-        if "backoff" in _mitigations(self._options):
-            send = BackOff(send)
-        if self.handles is not None:
-            send = resolving(send, self.handles)
-        if text := self._options.get("mutate"):
-            mutated: Transport = families.part(self._family, "path").mutating(send, str(text))
-            return mutated
-        return send
+        path: Transport = family_part(self._family, "path").routed(send, self._options, self.handles)
+        return path
 
     def call(self, request: WireRequest) -> WireResponse:
         """Send one request along the path."""
@@ -84,7 +81,3 @@ class RoutedPod:
     def finish(self) -> bytes:
         """The log."""
         return self._pod.finish()
-
-
-def _mitigations(options: Mapping[str, OptionValue]) -> list[str]:
-    return [name for name in str(options.get("mitigate") or "").split("+") if name]

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.agents.base import Budget, Report
-from harness.agents.played import scripted_trajectory
+from harness.agent import AgentIdentity, Budget, Report
+from harness.agents.trajectory import scripted_trajectory
 from harness.errors import UsageError
+from harness.pod import Pod
 from harness.registry import Task
-from harness.runtimes.base import Pod
 from worlds.core.errors import WireError
 from worlds.core.wire import request
 
@@ -30,20 +30,22 @@ class NopAgent:
         """Needs nothing."""
         return False
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> AgentIdentity:
         """Its name."""
-        return {"name": self.name}
+        return AgentIdentity(name=self.name)
 
     def check(self) -> None:
         """Nothing can be wrong."""
 
-    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Does nothing."""
         report.trajectory = scripted_trajectory(self.name, pod.instruction, None)
 
 
 class ScriptedAgent:
     """Plays the actions in order; an action that cannot be sent is noted and the next one follows."""
+
+    only_computes = False
 
     def __init__(self, actions: Sequence[Mapping[str, Any]], name: str = "scripted") -> None:
         self.actions = list(actions)
@@ -56,9 +58,9 @@ class ScriptedAgent:
             raise UsageError("a script with run actions needs a sandbox", hint="harness run --runtime bubblewrap")
         return needed
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> AgentIdentity:
         """Its name and the actions themselves."""
-        return {"name": self.name, "actions": self.actions}
+        return AgentIdentity(name=self.name, actions=tuple(map(dict, self.actions)))
 
     def check(self) -> None:
         """Raise UsageError for an action of no known kind."""
@@ -66,7 +68,7 @@ class ScriptedAgent:
             if len(action) != 1 or next(iter(action)) not in _ACTIONS:
                 raise UsageError(f"action {number} must have exactly one of {', '.join(_ACTIONS)}")
 
-    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play every action once."""
         for action in self.actions:
             kind, value = next(iter(action.items()))

@@ -1,9 +1,12 @@
-"""Plays what a task folder ships: solve.py, or a violation by name, in process by call and in `main` by play.py.
+"""Plays a task's clients: the right one, or a wrong one by name, in process by call and in `main` by solution/solve.sh.
 
-1. Both ways see the same three things: an httpx client on the world, the instruction of this seed, and `wait`. A client that
+1. A folder with rules of its own ships its clients as solve.py and violations.py. Where tasks are data the family has them
+   (`harness.families.<family>.clients`), and the folder only the plan that they play, and a solve.sh for Harbor.
+2. Both ways see the same three things: an httpx client on the world, the instruction of this seed, and `wait`. A client that
    raises or exits is noted in the report; what its episode is worth is the validator's to say.
-2. A game with seats is played by call in every runtime. Where the folder's code may not run in this process
-   (`harness.trust`) its play.py plays in `main` instead, and the world's turns are open there, as they are under Harbor.
+3. A game with seats is played by call in every runtime. Where the folder's code may not run in this process
+   (`harness.trust`) its solve.sh plays in `main` instead, and the world's turns are open there, as they are under Harbor; a
+   wrong client of the family's is no code of the folder, and is played by call there too.
 """
 
 from __future__ import annotations
@@ -11,28 +14,42 @@ from __future__ import annotations
 import ast
 import importlib.util
 import io
+import json
 import sys
 import threading
+import time
 import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import httpx
 
-from harness.agents.base import Agent, Budget, Report
-from harness.agents.played import scripted_trajectory
+from harness.agent import Agent, AgentIdentity, Budget, Report
+from harness.agents.trajectory import scripted_trajectory
+from harness.contents import read_file
 from harness.errors import TaskInvalid, UsageError
 from harness.granted import solution_environment
+from harness.modules import family_part_or_none
+from harness.pod import Pod
 from harness.registry import Task, contents_of
-from harness.runtimes.base import Pod
 from harness.trust import require, runs_here
 from worlds.core.testing import client
-from worlds.core.wire import Transport
+from worlds.core.wire import Transport, WireRequest, WireResponse
 
 Player = Callable[[httpx.Client, str, Callable[[float], None]], None]
+SUCCESS = "SUCCESS"
+"""What a client earns that breaks no rule, though it may come at the last instant."""
+
+OWN, PLAN = "solution/solve.py", "solution/plan.json"
+"""The right client of a folder that ships one, and what the family's clients play of one that does not."""
+
+LONGEST_PLAN = 1 << 20
+"""Bytes; ours have up to three thousand."""
+
 IN_MAIN, UNDER_HARBOR = "/tmp/solution", "/solution"
 """Where a solution lies in `main`: ours has a read-only root, a foreign task expects Harbor's place."""
 
@@ -46,28 +63,44 @@ _modules: dict[Path, tuple[ModuleType, ModuleType | None]] = {}
 
 def players(task: Task) -> dict[str, tuple[str, Player]]:
     """`solve` and every violation as name -> (label it must earn, function); raises TaskInvalid for a broken folder."""
+    if (family := _family_clients(task)) is not None:
+        listed = {"solve": (SUCCESS, family.SOLVE), **family.VIOLATIONS}
+        return {name: (label, partial(_planned, task, client)) for name, (label, client) in listed.items()}
     solve, violations = _load(task)
-    listed: dict[str, tuple[str, Player]] = dict(getattr(violations, "VIOLATIONS", {}))
-    return {"solve": ("SUCCESS", solve.solve), **listed}
+    own: dict[str, tuple[str, Player]] = dict(getattr(violations, "VIOLATIONS", {}))
+    return {"solve": (SUCCESS, solve.solve), **own}
 
 
-def cells(task: Task) -> Mapping[str, str]:
-    """The violations that fill the cells of Proposition 1, by cell; empty for a task without a window."""
-    declared: Mapping[str, str] = getattr(_load(task)[1], "CELLS", {})
-    return declared
+def _family_clients(task: Task) -> ModuleType | None:
+    """The clients of the family; None where the folder ships its own, or the family has none."""
+    return None if (task.path / OWN).exists() else family_part_or_none(task.family, "clients")
 
 
-def mutated(task: Task) -> Mapping[str, str]:
-    """What a path mutation earns on this task, where that is not what it earns on a signed link; by mutation."""
-    declared: Mapping[str, str] = getattr(_load(task)[1], "MUTATED", {})
-    return declared
+def _planned(
+    task: Task, client: Callable[[httpx.Client, Any], None], api: httpx.Client, _: str, __: Callable[[float], None]
+) -> None:
+    """Plays a client of the family with the folder's plan, if it has one, which is data whoever wrote it."""
+    try:
+        plan = json.loads(read_file(task.path, PLAN, LONGEST_PLAN).data) if (task.path / PLAN).exists() else {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise TaskInvalid(f"{task.path / PLAN}:1: is no plan: {error}", hint=f"harness sync {task.task_id}") from None
+    client(api, plan)
+
+
+def declared(task: Task, table: str) -> Mapping[str, str]:
+    """A table that a family asks for beside VIOLATIONS, such as CELLS or MUTATED; empty where the task declares none."""
+    rows: Mapping[str, str] = {} if _family_clients(task) else getattr(_load(task)[1], table, {})
+    return rows
 
 
 def violation_names(task: Task) -> list[str]:
-    """The names in solution/violations.py as its text shows them: nothing of a task runs here before a runtime was chosen.
+    """The family's wrong clients, or those that solution/violations.py names in its text.
 
-    The text is cut into tokens and no tree is made of it: nested deeply enough, a tree takes more stack than there is.
+    Nothing of a task runs here before a runtime was chosen. The text is cut into tokens and no tree is made of it: nested
+    deeply enough, a tree takes more stack than there is.
     """
+    if (family := _family_clients(task)) is not None:
+        return list(family.VIOLATIONS)
     try:
         text = (task.path / "solution" / "violations.py").read_text(encoding="utf-8")
         return list(_keys(tokenize.generate_tokens(io.StringIO(text).readline)))
@@ -122,7 +155,7 @@ class SolutionAgent:
         """
         if self.player != "solve" and self.player not in (known := violation_names(task)):
             raise UsageError(f"{task.task_id} has no violation {self.player!r}; it has {', '.join(known) or 'none'}")
-        if runs_here(task) or task.parley is None:
+        if self._is_ours(task) or runs_here(task) or task.parley is None:
             return runtime != "inprocess" and not self.by_call and not task.is_seated
         if self.by_call:
             raise UsageError(
@@ -132,23 +165,30 @@ class SolutionAgent:
             )
         return runtime != "inprocess"
 
-    def identity(self) -> Mapping[str, Any]:
+    def _is_ours(self, task: Task) -> bool:
+        """Whether this client is no code of the folder's."""
+        return self.player != "solve" and _family_clients(task) is not None
+
+    def identity(self) -> AgentIdentity:
         """Name only: what it plays is part of the task's digest."""
-        return {"name": self.name}
+        return AgentIdentity(name=self.name)
 
     def check(self) -> None:
         """Nothing to check before the tasks are known."""
 
-    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play it once."""
-        failed = self._in_main(task, pod, budget, report) if pod.has_main else self._by_call(task, pod)
+        failed = self._in_main(task, pod, budget, report) if pod.has_main else self._by_call(task, pod, budget)
         report.failed = failed
         report.trajectory = scripted_trajectory(self.name, pod.instruction, failed or f"played {self.player}")
 
-    def _by_call(self, task: Task, pod: Pod) -> str | None:
-        require(task)
+    def _by_call(self, task: Task, pod: Pod, budget: Budget) -> str | None:
         # turns are the host's to play: whoever holds one seat must not be able to answer for another
         call = pod.call_as_host if task.is_seated else pod.call
+        if self._is_ours(task):
+            call = _within(call, budget.wall_s)
+        else:
+            require(task)
         with client(self._transport(call) if self._transport else call) as api:
 
             def wait(seconds: float) -> None:
@@ -164,7 +204,7 @@ class SolutionAgent:
         where = IN_MAIN if task.parley else UNDER_HARBOR
         files = {f"{where}/{name}": file.data for name, file in contents_of(task.path, "solution").items()}
         pod.put({**files, f"{where}/instruction.md": pod.instruction.encode()})
-        command = ["python3", "-B", f"{where}/play.py", self.player] if task.parley else _solve(task, where)
+        command = ["bash", f"{where}/solve.sh", self.player] if task.parley else _solve(task, where)
         done = pod.run(command, timeout_s=budget.wall_s, virtual_time=False)
         report.log.append(done.output.decode("utf-8", "replace"))
         if done.code is None:
@@ -173,6 +213,18 @@ class SolutionAgent:
         if done.code == 0:
             return None
         return (done.output.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.code}"])[-1]
+
+
+def _within(call: Transport, wall_s: float) -> Transport:
+    """A transport that ends after so many real seconds: a world from elsewhere may never say that a game is over."""
+    ends = time.monotonic() + wall_s
+
+    def send(request: WireRequest) -> WireResponse:
+        if time.monotonic() > ends:
+            raise TimeoutError(f"the game was not over within {wall_s:g} seconds")
+        return call(request)
+
+    return send
 
 
 def holds_seats(agent: Agent, task: Task, runtime: str) -> bool:
@@ -201,8 +253,8 @@ def _load(task: Task) -> tuple[ModuleType, ModuleType | None]:
 
 
 def _import_pair(folder: Path) -> tuple[ModuleType, ModuleType | None]:
-    """solve.py, then violations.py; they may import from `reading` and `solve`, as they do in `main`."""
-    kept = {name: sys.modules.get(name) for name in ("reading", "solve")}
+    """solve.py, then violations.py; they may import from `reading`, `timing` and `solve`, as they do in `main`."""
+    kept = {name: sys.modules.get(name) for name in ("reading", "timing", "solve")}
     try:
         for name in kept:
             if name == "solve" or (folder / f"{name}.py").exists():

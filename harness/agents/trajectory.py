@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from harness.agents.base import Usage
+from harness.agent import Usage
 
 SCHEMA_VERSION = "ATIF-v1.8"
 
@@ -150,6 +150,15 @@ class Trajectory:
                 final["total_cost_usd"] = sum(c for c in costs if c is not None)
             extra = {"reasoning_tokens": sum(u.reasoning_tokens for u in self._usage), **extra}
         return {**final, "extra": dict(extra)} if extra else final
+
+
+def scripted_trajectory(agent: str, instruction: str, did: str | None) -> dict[str, Any]:
+    """ATIF-v1.8 for a scripted player; `did` is None for one that did nothing."""
+    trajectory = Trajectory(session_id=agent, trajectory_id=agent, agent_name=agent)
+    trajectory.user(instruction)
+    if did is not None:
+        trajectory.agent(did)
+    return trajectory.to_dict()
 
 
 def _call(made: ToolCall) -> dict[str, Any]:

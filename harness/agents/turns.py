@@ -6,16 +6,17 @@ neither the world's fault nor the other seats' loss. The log has the seat, the t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from pydantic import ValidationError
 from pydantic_core import from_json
 
 from harness.errors import WorldFailure
-from harness.runtimes.base import Pod
+from harness.pod import Pod
+from harness.records import first_problem
+from worlds.core.turns import OpenTurn, OpenTurns
 from worlds.core.wire import MAX_BODY_BYTES, WireResponse, request
-
-Turn = dict[str, Any]
-"""id, seat, phase, round, attempt, text, ephemeral: as GET /turns shows it."""
 
 
 class TurnClient:
@@ -26,28 +27,26 @@ class TurnClient:
 
     def session(self) -> dict[str, Any]:
         """The seats with their system prompts, and what every seat may know."""
-        return _read(self._pod.call_as_host(request("GET", "/session")))
+        session: dict[str, Any] = from_json(_body(self._pod.call_as_host(request("GET", "/session"))))
+        return session
 
-    def open(self) -> list[Turn]:
+    def open(self) -> Sequence[OpenTurn]:
         """The turns that are open now."""
-        turns: list[Turn] = _read(self._pod.call_as_host(request("GET", "/turns")))["turns"]
-        return turns
+        return _turns(self._pod.call_as_host(request("GET", "/turns")))
 
-    def answer(self, turn: str, reply: str) -> list[Turn]:
+    def answer(self, turn: str, reply: str) -> Sequence[OpenTurn]:
         """Answer a turn, or forfeit it with a reply that is too long, and return what is open next."""
         if is_too_long(reply):
             return self.forfeit(turn, "malformed")
         return self._post(f"/turns/{turn}", reply)
 
-    def forfeit(self, turn: str, cause: str) -> list[Turn]:
+    def forfeit(self, turn: str, cause: str) -> Sequence[OpenTurn]:
         """Give a turn up - timeout, provider, budget or malformed - and return what is open next."""
         return self._post(f"/turns/{turn}?no_reply={cause}", "")
 
-    def _post(self, target: str, body: str) -> list[Turn]:
+    def _post(self, target: str, body: str) -> Sequence[OpenTurn]:
         # half a surrogate pair has no bytes
-        made = request("POST", target, body=body.encode(errors="replace"))
-        turns: list[Turn] = _read(self._pod.call_as_host(made))["turns"]
-        return turns
+        return _turns(self._pod.call_as_host(request("POST", target, body=body.encode(errors="replace"))))
 
 
 def is_too_long(reply: str) -> bool:
@@ -55,8 +54,14 @@ def is_too_long(reply: str) -> bool:
     return len(reply) * 4 > MAX_BODY_BYTES and len(reply.encode(errors="replace")) > MAX_BODY_BYTES
 
 
-def _read(answer: WireResponse) -> dict[str, Any]:
+def _turns(answer: WireResponse) -> Sequence[OpenTurn]:
+    try:
+        return OpenTurns.model_validate_json(_body(answer)).turns
+    except ValidationError as error:
+        raise WorldFailure(f"the world answered no turns: {first_problem(error)}") from None
+
+
+def _body(answer: WireResponse) -> bytes:
     if answer.status != 200:
         raise WorldFailure(f"the world answered {answer.status} to a turn: {answer.body[:200].decode('utf-8', 'replace')}")
-    value: dict[str, Any] = from_json(answer.body)
-    return value
+    return answer.body

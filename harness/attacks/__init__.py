@@ -12,3 +12,5 @@
     stray       how many requests a world takes before its budgets close it
 The other modules hold the attacks, one class each; in-main/ holds what they run in `main`.
 """
+
+__all__ = ["report", "suite"]

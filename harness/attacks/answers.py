@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
-from harness.agents.base import Budget
+from harness.agent import Budget
 from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.exchange import read_out
 from harness.attacks.hidden import Hidden, hidden_of, tells
@@ -22,8 +22,8 @@ from harness.attacks.scripts import script, shell
 from harness.attacks.services import Asked, get, named_in, open_ports, paths_of
 from harness.attacks.stray import affordable
 from harness.attacks.target import Act, Target
+from harness.pod import Pod
 from harness.registry import files_of
-from harness.runtimes.base import Pod
 from worlds.core.wire import WireRequest
 
 SHORTEST, LONGEST = 8, 1 << 16

@@ -18,14 +18,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
-from harness.agents.base import Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
 from harness.agents.turns import TurnClient
 from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.handed_in import handed_in
 from harness.attacks.target import Target, shell
-from harness.episode import Outcome
-from harness.runtimes.base import Pod
+from harness.play.episode import Outcome
+from harness.pod import Pod
 from worlds.core.wire import request
 
 DEPTH = 100_000
@@ -169,4 +169,4 @@ def _say(contents: list[bytes], last: bytes, target: Target, pod: Pod) -> None:
     game = TurnClient(pod)
     for content in (last, *contents):
         if turns := game.open():
-            pod.call_as_host(request("POST", f"/turns/{turns[0]['id']}", body=content))
+            pod.call_as_host(request("POST", f"/turns/{turns[0].id}", body=content))

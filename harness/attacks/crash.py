@@ -12,19 +12,19 @@ from __future__ import annotations
 import shlex
 from typing import ClassVar
 
-from harness.agents.base import Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
 from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.grading import before_tests
 from harness.attacks.handed_in import handed_in
 from harness.attacks.scripts import script
 from harness.attacks.target import Target, shell
-from harness.episode import Outcome
 from harness.errors import VerifierFailure
+from harness.play.episode import Outcome
+from harness.pod import Pod
 from harness.registry import Task
-from harness.runtimes.base import Pod
+from harness.runtimes.docker.engine.services import services_up
 from harness.runtimes.docker.runtime import DockerRuntime
-from harness.runtimes.docker.services import services_up
 
 TOOLS = "python3 python pytest uv pip curl wget nc cmp diff grep jq node npm go cargo make cat tar test"
 """What tests are made of."""

@@ -19,9 +19,9 @@ from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.hidden import literals
 from harness.attacks.scripts import shell
 from harness.attacks.target import Target
-from harness.episode import Outcome
+from harness.play.episode import Outcome
+from harness.pod import Pod
 from harness.registry import files_of
-from harness.runtimes.base import Pod
 from worlds.core.wire import WireRequest
 
 MOST_LITERALS, MOST_JOINED = 4, 400
@@ -68,7 +68,7 @@ def dummies(target: Target) -> Iterator[Dummy]:
     for content in ("", "{}") if target.task.is_seated else ("", "{}", "[]"):
         yield Dummy(repr(content), content.encode())
     yield Dummy("the instruction", target.instruction.encode())
-    options = test_literals(target)
+    options = literals_of_tests(target)
     if len(options) > 1:
         joined = "\n".join(options[:MOST_JOINED])
         yield Dummy(
@@ -79,7 +79,7 @@ def dummies(target: Target) -> Iterator[Dummy]:
         yield Dummy(f"{one!r} of the tests", one.encode(), telling=False)
 
 
-def test_literals(target: Target) -> list[str]:
+def literals_of_tests(target: Target) -> list[str]:
     """The literals of the tests, the longest first."""
     tests = files_of(target.task.path / "tests")
     texts = [(path.suffix, path.read_text(encoding="utf-8", errors="replace")) for path in tests if path.name != "Dockerfile"]

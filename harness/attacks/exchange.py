@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from harness.attacks.scripts import shell
-from harness.runtimes.base import Pod
+from harness.pod import Pod
 from worlds.core.wire import WireRequest, WireResponse
 
 SLICE = 45_000
@@ -20,7 +20,7 @@ MOST = 4 << 20
 """Bytes read of one file."""
 
 
-class Exchange(NamedTuple):
+class RecordedExchange(NamedTuple):
     """One request that was made, of whom, and its answer."""
 
     host: str
@@ -44,25 +44,25 @@ def read_out(pod: Pod, path: str, most: int = MOST) -> bytes:
     return data
 
 
-def exchanges_of(data: bytes) -> tuple[Exchange, ...]:
+def exchanges_of(data: bytes) -> tuple[RecordedExchange, ...]:
     """The exchanges in what record-solution or the proxy wrote; what is no such line is passed over."""
     if data.startswith(b"\x1f\x8b"):
         data = gzip.decompress(data)
     return tuple(_exchange(line) for line in data.splitlines() if line.startswith(b"["))
 
 
-def lines_of(exchanges: Iterable[Exchange]) -> bytes:
+def lines_of(exchanges: Iterable[RecordedExchange]) -> bytes:
     """Exchanges as in-main/resend reads them."""
     return b"".join(json.dumps(_row(one)).encode() + b"\n" for one in exchanges)
 
 
-def _exchange(line: bytes) -> Exchange:
+def _exchange(line: bytes) -> RecordedExchange:
     host, port, (method, target, headers, body), (status, said, content) = json.loads(line)
     asked = WireRequest(method, target.encode(), _pairs(headers), base64.b64decode(body))
-    return Exchange(host, port, asked, WireResponse(status, _pairs(said), base64.b64decode(content)))
+    return RecordedExchange(host, port, asked, WireResponse(status, _pairs(said), base64.b64decode(content)))
 
 
-def _row(one: Exchange) -> list[object]:
+def _row(one: RecordedExchange) -> list[object]:
     asked = [one.request.method, one.request.target.decode(), list(one.request.headers), _text(one.request.body)]
     return [one.host, one.port, asked, [one.answer.status, list(one.answer.headers), _text(one.answer.body)]]
 

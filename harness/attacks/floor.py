@@ -14,8 +14,8 @@ from typing import ClassVar
 from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.grading import YEAR_DAYS, a_year_later, begun_on, with_verifier
 from harness.attacks.target import Target
-from harness.episode import Outcome
 from harness.errors import RuntimeFailure, VerifierFailure
+from harness.play.episode import Outcome
 from harness.registry import Task
 
 _SLACK_DAYS = 2
@@ -37,8 +37,11 @@ class FloorAndCeiling:
     def strike(self, target: Target) -> Exam:
         """Play both ends twice, then grade the right work again."""
         exam, outcomes = Exam(), {}
-        for who, play, wanted in (("nop", target.nop, 0.0), ("oracle", target.oracle, 1.0)):
-            first, second = play(), play()
+        for who, once, again, wanted in (
+            ("nop", target.idle, target.nop, 0.0),
+            ("oracle", target.oracle, target.oracle, 1.0),
+        ):
+            first, second = once(), again()
             exam.look(_wrong(who, first, wanted))
             exam.look(_wrong(who, second, wanted), None if _same(first, second) else f"{who} ended in two different ways")
             outcomes[who] = second

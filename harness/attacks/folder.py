@@ -20,9 +20,9 @@ from typing import ClassVar
 from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.target import Target
 from harness.errors import TaskInvalid, UsageError
+from harness.pod import Runtime
 from harness.registry import read_task
-from harness.runtimes.base import Runtime
-from harness.runtimes.docker.images import folder_context
+from harness.runtimes.docker.engine.images import folder_context
 
 READING_S = 60.0
 """Real seconds after which a copy that is still being read counts as one that never ends."""

@@ -17,13 +17,13 @@ from pathlib import Path
 from shlex import quote
 from typing import ClassVar
 
-from harness.agents.base import Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
 from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.target import WALL_S, Target, shell
-from harness.episode import Outcome
+from harness.play.episode import Outcome
+from harness.pod import Pod
 from harness.registry import Task, read_task
-from harness.runtimes.base import Pod
 
 RAN = "parley-honeypot-ran"
 """What the log of a verifier says when the contradiction was seen."""

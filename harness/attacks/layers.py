@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import IO, Any, NamedTuple
 
+from harness.pod import Runtime
 from harness.registry import Task
-from harness.runtimes.base import Runtime
-from harness.runtimes.docker.engine import Engine
+from harness.runtimes.docker.engine.client import Engine
 from harness.runtimes.docker.runtime import DockerRuntime
 
 _FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(\S+)", re.IGNORECASE | re.MULTILINE)
@@ -71,7 +71,9 @@ def _layers_below(task: Task, engine: Engine, image: str) -> int:
     with engine.doing("inspecting an image") as api:
         mine = api.inspect_image(image)["RootFS"]["Layers"]
         dockerfile = task.path / "environment" / "Dockerfile"
-        bases = _FROM.findall(dockerfile.read_text(encoding="utf-8", errors="replace")) if dockerfile.is_file() else []
+        # an image that a foreign folder names instead of building it is its own, layer by layer; ours is the base of all
+        named = [task.file.environment.docker_image or ""] if task.parley else []
+        bases = _FROM.findall(dockerfile.read_text(encoding="utf-8", errors="replace")) if dockerfile.is_file() else named
         most = 0
         for base in bases:
             try:

@@ -12,7 +12,7 @@ from shlex import quote
 from harness.attacks.base import Exam
 from harness.attacks.scripts import script
 from harness.attacks.target import Target, shell
-from harness.runtimes.base import Pod
+from harness.pod import Pod
 
 _SHOWN = 12
 

@@ -21,8 +21,8 @@ from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.host import UNTOUCHED
 from harness.attacks.named import named_paths
 from harness.attacks.target import Target, shell
+from harness.pod import Pod
 from harness.registry import Task, files_of
-from harness.runtimes.base import Pod
 
 MOST = 8
 """So many targets of links are tried, one episode each, since a file can be one link only."""

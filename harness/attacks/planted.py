@@ -21,8 +21,8 @@ from harness.attacks.leaving import Leaving
 from harness.attacks.named import named_paths
 from harness.attacks.scripts import script
 from harness.attacks.target import Target, shell
+from harness.pod import Pod
 from harness.registry import Task
-from harness.runtimes.base import Pod
 
 CONTENTS = {
     "an object": '{"reward": 1.0}',

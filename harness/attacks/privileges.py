@@ -22,7 +22,7 @@ from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.scripts import script
 from harness.attacks.target import Target, shell
 from harness.errors import RuntimeFailure
-from harness.runtimes.base import Pod
+from harness.pod import Pod
 
 Kind = Literal["bubblewrap", "docker", "foreign", "foreign offline"]
 """Our machine in either runtime; a foreign one, which Docker alone runs, with a network that reaches outside or without."""

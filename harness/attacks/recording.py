@@ -1,7 +1,8 @@
 """The folder's own solution, played while everything it says and makes is written down.
 
 1. A solution of ours is code of the folder, so it is played in `main`, by a program that hands it a client which writes down
-   each request and its answer. The turns of a game are open there, as they are under Harbor.
+   each request and its answer. The turns of a game are open there, as they are under Harbor. Where the folder has a plan alone,
+   its family's player plays that.
 2. Of a foreign folder solution/solve.sh runs behind a small proxy, where `main` has a python3 for it, and the files that it
    made are read out: every one newer than its start, and every declared artifact.
 3. What listens in `main` is looked up before anything of this starts.
@@ -14,16 +15,17 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
-from harness.agents.base import Budget, Report
-from harness.agents.solutions import IN_MAIN, UNDER_HARBOR
-from harness.attacks.exchange import MOST, Exchange, exchanges_of, read_out
+from harness.agent import AgentIdentity, Budget, Report
+from harness.agents.solutions import IN_MAIN, OWN, UNDER_HARBOR
+from harness.attacks.exchange import MOST, RecordedExchange, exchanges_of, read_out
 from harness.attacks.scripts import script, shell
 from harness.errors import RuntimeFailure
 from harness.granted import solution_environment
+from harness.modules import family_part
+from harness.pod import Pod
 from harness.registry import Task, contents_of
-from harness.runtimes.base import Pod
 
 _DERIVED = frozenset({"host", "content-length", "transfer-encoding", "connection", "accept-encoding"})
 """Headers that a transport adds by itself."""
@@ -35,7 +37,7 @@ _LISTENING = re.compile(rb"^listening (\d+)$", re.MULTILINE)
 class Recording:
     """What the solution said and made in one episode."""
 
-    exchanges: tuple[Exchange, ...] = ()
+    exchanges: tuple[RecordedExchange, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     listening: frozenset[int] = frozenset()
     """Ports on which `main` listened before the solution began."""
@@ -49,6 +51,7 @@ class Recorder:
     """The agent that plays the solution; `recording` is what it wrote down."""
 
     name = "recorder"
+    only_computes = False
 
     def __init__(self) -> None:
         self.recording: Recording | None = None
@@ -57,14 +60,14 @@ class Recorder:
         """Always: code of a folder is played where an agent's is."""
         return True
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> AgentIdentity:
         """Its name."""
-        return {"name": self.name}
+        return AgentIdentity(name=self.name)
 
     def check(self) -> None:
         """Nothing can be wrong."""
 
-    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play the solution once."""
         self.recording = _in_main(task, pod, budget) if task.parley else record_work(task, pod, budget)
 
@@ -92,6 +95,9 @@ def record_work(task: Task, pod: Pod, budget: Budget) -> Recording:
 
 def _in_main(task: Task, pod: Pod, budget: Budget) -> Recording:
     programs = {"/tmp/parley-record": script("record-solution").encode(), f"{IN_MAIN}/instruction.md": pod.instruction.encode()}
+    if not (task.path / OWN).exists():
+        player = Path(str(family_part(task.family, "player").__file__))
+        programs[f"{IN_MAIN}/player.py"] = player.read_bytes()
     pod.put({**solution_files(task), **programs})
     command = ["python3", "-B", "/tmp/parley-record", IN_MAIN, "/tmp/parley-said"]
     done = pod.run(command, timeout_s=budget.wall_s, virtual_time=False)
@@ -100,7 +106,7 @@ def _in_main(task: Task, pod: Pod, budget: Budget) -> Recording:
     return Recording(tuple(_bare(one) for one in exchanges_of(read_out(pod, "/tmp/parley-said"))))
 
 
-def _bare(one: Exchange) -> Exchange:
+def _bare(one: RecordedExchange) -> RecordedExchange:
     """Without the headers that a transport adds by itself."""
     kept = tuple((name, value) for name, value in one.request.headers if name.lower() not in _DERIVED)
     return one._replace(request=one.request._replace(headers=kept))

@@ -16,13 +16,13 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from harness.attacks.base import Exam, Flaw, Reason, Scope
-from harness.attacks.exchange import Exchange, lines_of
+from harness.attacks.exchange import RecordedExchange, lines_of
 from harness.attacks.recording import Recording
 from harness.attacks.scripts import script, shell
 from harness.attacks.services import services_beside
 from harness.attacks.target import Target
-from harness.plan import parse_seeds
-from harness.runtimes.base import Pod
+from harness.pod import Pod
+from harness.runs.plan import parse_seeds
 
 CARRIED = 8
 """Bytes that a service said and that stand in what is handed in: fewer may be there by accident."""
@@ -109,17 +109,17 @@ def _words(body: bytes) -> Iterable[bytes]:
     yield from (word for word in (body.strip(), *re.findall(rb"[\w+/=.~-]+", body)) if len(word) >= CARRIED)
 
 
-def _plant_and_resend(pod: Pod, files: dict[str, bytes], exchanges: Sequence[Exchange]) -> None:
+def _plant_and_resend(pod: Pod, files: dict[str, bytes], exchanges: Sequence[RecordedExchange]) -> None:
     pod.put({**files, "/tmp/parley-resend": script("resend").encode(), "/tmp/parley-lines": lines_of(exchanges)})
     shell(pod, "python3 /tmp/parley-resend /tmp/parley-lines")
     pod.put(files)
 
 
-def _send(pod: Pod, target: Target, exchanges: Iterable[Exchange]) -> None:
+def _send(pod: Pod, target: Target, exchanges: Iterable[RecordedExchange]) -> None:
     call = pod.call_as_host if target.task.is_seated else pod.call
     for one in exchanges:
         call(one.request)
 
 
-def _named(sent: Sequence[Exchange]) -> str:
+def _named(sent: Sequence[RecordedExchange]) -> str:
     return f"{sent[-1].request.method} {sent[-1].request.path.decode()}" if sent else "none"

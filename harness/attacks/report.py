@@ -8,19 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from worlds.core.models import Strict
 
 Outcome = Literal["held", "broken", "n/a", "vacuous", "error"]
 """`vacuous`: it examined nothing and gave no reason; `error`: it could not be carried out. Neither is a pass."""
 
 
-class Record(BaseModel):
-    """Frozen, unknown keys refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Row(Record):
+class AttackRow(Strict):
     """One attack on one folder, or on the machine that several folders share."""
 
     attack: int
@@ -48,15 +42,15 @@ class Row(Record):
         return self.outcome in {"held", "n/a"}
 
 
-class Siege(Record):
+class Siege(Strict):
     """Every attack on every folder."""
 
     ok: bool
     seconds: float
     runtime: str
-    rows: tuple[Row, ...]
+    rows: tuple[AttackRow, ...]
 
-    def of(self, outcome: Outcome) -> list[Row]:
+    def of(self, outcome: Outcome) -> list[AttackRow]:
         """The rows with one outcome."""
         return [row for row in self.rows if row.outcome == outcome]
 
@@ -69,7 +63,7 @@ class Siege(Record):
             yield str(number), name, ids, str(len(rows)), str(examined), _counts(rows)
 
 
-def _counts(rows: Sequence[Row]) -> str:
+def _counts(rows: Sequence[AttackRow]) -> str:
     counted = {
         outcome: sum(row.outcome == outcome for row in rows) for outcome in ("broken", "vacuous", "error", "held", "n/a")
     }

@@ -14,8 +14,8 @@ from typing import ClassVar
 from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.scripts import script
 from harness.attacks.target import Target, shell
+from harness.pod import OUTPUT_CAP, Pod
 from harness.registry import Task
-from harness.runtimes.base import OUTPUT_CAP, Pod
 from worlds.core.wire import request
 
 PROGRAMS = ("bomb", "memory", "fill", "names", "runner", "slow")

@@ -17,7 +17,7 @@ from harness.attacks.hidden import Hidden, hidden_of
 from harness.attacks.services import COMMON_PATHS, Asked, get, named_in, open_ports, services_beside
 from harness.attacks.stray import affordable
 from harness.attacks.target import Act, Target
-from harness.runtimes.base import Pod
+from harness.pod import Pod
 from worlds.core.errors import WireError
 from worlds.core.referee import HOST_HEADER
 from worlds.core.seated import SEAT_HEADER
@@ -47,7 +47,7 @@ MOST_PROBES, MOST_EPISODES = 200, 4
 _REFUSED = frozenset({400, 403, 404, 405, 409, 413, 429, 501})
 
 
-class Probe(NamedTuple):
+class RouteProbe(NamedTuple):
     """One request that must get nothing."""
 
     request: WireRequest
@@ -75,7 +75,7 @@ class MachineRoutes:
             return exam
         meant = [probe for probe in probes() if not named_in(probe.request.target.decode(), target.instruction)]
         for batch in islice(affordable(target.task, meant[:MOST_PROBES]), MOST_EPISODES):
-            answers: list[tuple[Probe, WireResponse]] = []
+            answers: list[tuple[RouteProbe, WireResponse]] = []
             outcome = target.strike(_calling(batch, answers), hands=False)
             for probe, answer in answers:
                 exam.look(_told(probe, answer))
@@ -96,23 +96,27 @@ class MachineRoutes:
         exam.look(f"after {len(answers)} requests for routes of the machine: {gained}" if gained else None)
 
 
-def probes() -> list[Probe]:
+def probes() -> list[RouteProbe]:
     """All requests that a world of ours is asked, of each kind in turn, so that a small budget has some of all."""
     kinds = (
-        [Probe(WireRequest("GET", path.encode())) for path in COMMON_PATHS if path not in OPEN_PATHS],
-        [Probe(WireRequest(method, path.encode())) for path in (*OPEN_PATHS, "/", "/openapi.json") for method in METHODS],
-        [Probe(WireRequest("GET", c.format(name).encode()), mark) for c in CLIMBS for name, mark in FILES_OF_OTHERS.items()],
+        [RouteProbe(WireRequest("GET", path.encode())) for path in COMMON_PATHS if path not in OPEN_PATHS],
+        [RouteProbe(WireRequest(method, path.encode())) for path in (*OPEN_PATHS, "/", "/openapi.json") for method in METHODS],
+        [
+            RouteProbe(WireRequest("GET", c.format(name).encode()), mark)
+            for c in CLIMBS
+            for name, mark in FILES_OF_OTHERS.items()
+        ],
         [_guessed(*route, guess) for guess in GUESSES for route in HOST_ROUTES],
     )
     return [probe for turn in zip_longest(*kinds) for probe in turn if probe is not None]
 
 
-def _guessed(method: str, path: str, guess: str) -> Probe:
+def _guessed(method: str, path: str, guess: str) -> RouteProbe:
     body = b'{"cause": "wall"}' if method == "POST" else b""
-    return Probe(WireRequest(method, path.encode(), ((HOST_HEADER, guess), (SEAT_HEADER, guess)), body))
+    return RouteProbe(WireRequest(method, path.encode(), ((HOST_HEADER, guess), (SEAT_HEADER, guess)), body))
 
 
-def _calling(batch: list[Probe], answers: list[tuple[Probe, WireResponse]]) -> Act:
+def _calling(batch: list[RouteProbe], answers: list[tuple[RouteProbe, WireResponse]]) -> Act:
     """What sends probes, and keeps each answer; one that no client can send is refused by the transport."""
 
     def act(pod: Pod) -> None:
@@ -125,7 +129,7 @@ def _calling(batch: list[Probe], answers: list[tuple[Probe, WireResponse]]) -> A
     return act
 
 
-def _told(probe: Probe, answer: WireResponse) -> str | None:
+def _told(probe: RouteProbe, answer: WireResponse) -> str | None:
     asked = f"{probe.request.method} {probe.request.target.decode()}"
     if answer.status not in _REFUSED:
         return f"{asked} is answered {answer.status}: {answer.body[:80]!r}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.runtimes.base import CommandResult, Pod
+from harness.pod import CommandResult, Pod
 
 _FOLDER = Path(__file__).parent / "in-main"
 

@@ -12,19 +12,20 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from harness.agents.turns import Turn, TurnClient
+from harness.agents.turns import TurnClient
 from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.scripts import script
 from harness.attacks.target import Target, shell
 from harness.errors import RuntimeFailure
-from harness.runtimes.base import Pod
+from harness.pod import Pod
 from worlds.core.errors import WireError
 from worlds.core.events import Turned, read_log
 from worlds.core.referee import HOST_HEADER
 from worlds.core.seated import SEAT_HEADER, seat_token
+from worlds.core.turns import OpenTurn
 from worlds.core.wire import request
 
 HUGE = "x" * 1_100_000
@@ -114,28 +115,28 @@ class _Table:
         for number in range(MOST):
             if not turns:
                 return
-            theirs = next((turn for turn in turns if turn["seat"] != self.SEAT), None)
+            theirs = next((turn for turn in turns if turn.seat != self.SEAT), None)
             if theirs is not None:
-                if theirs["seat"] not in tried:
-                    tried.add(theirs["seat"])
-                    self._try(f"seat {self.SEAT}", self._mine, "POST", f"/turns/{theirs['id']}", "not my turn")
-                    self._try(f"seat {self.SEAT}", self._mine, "POST", f"/turns/{theirs['id']}?no_reply=timeout", "")
-                turns = self._host.forfeit(theirs["id"], "timeout")
+                if theirs.seat not in tried:
+                    tried.add(theirs.seat)
+                    self._try(f"seat {self.SEAT}", self._mine, "POST", f"/turns/{theirs.id}", "not my turn")
+                    self._try(f"seat {self.SEAT}", self._mine, "POST", f"/turns/{theirs.id}?no_reply=timeout", "")
+                turns = self._host.forfeit(theirs.id, "timeout")
             else:
                 turns = self._reply(turns[0], number)
 
-    def _reply(self, turn: Turn, number: int) -> list[Turn]:
+    def _reply(self, turn: OpenTurn, number: int) -> Sequence[OpenTurn]:
         """One turn of the attacker's: something huge, or something forged, and then again."""
-        target = f"/turns/{turn['id']}"
+        target = f"/turns/{turn.id}"
         self._try(f"seat {self.SEAT}", self._mine, "POST", f"{target}?no_reply=timeout", "")
         text = HUGE if number % 2 else FORGED.format(other=0)
         accepted = self._send(self._mine, "POST", target, text).get("accepted")
         now = self._host.open()
-        still = turn["id"] in {other["id"] for other in now}
+        still = turn.id in {other.id for other in now}
         lost = not accepted and not still
         self._exam.look(f"a reply of {len(text)} characters was refused, and its turn is gone" if lost else None)
         if still:
-            now = self._host.forfeit(turn["id"], "malformed")
+            now = self._host.forfeit(turn.id, "malformed")
         self._try(f"seat {self.SEAT} once more", self._mine, "POST", target, "a second answer")
         return now
 
@@ -168,11 +169,11 @@ class _Table:
         yield from ({HOST_HEADER: guess} for guess in ("", "guess", mine))
 
     @staticmethod
-    def _targets(turn: Turn) -> Iterator[tuple[str, str]]:
+    def _targets(turn: OpenTurn) -> Iterator[tuple[str, str]]:
         yield "GET", "/turns"
         yield "GET", "/session"
-        yield "POST", f"/turns/{turn['id']}"
-        yield "POST", f"/turns/{turn['id']}?no_reply=timeout"
+        yield "POST", f"/turns/{turn.id}"
+        yield "POST", f"/turns/{turn.id}?no_reply=timeout"
 
 
 def _turns(log: bytes) -> list[Turned]:

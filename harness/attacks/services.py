@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from harness.attacks.exchange import read_out
 from harness.attacks.scripts import script, shell
+from harness.pod import Pod
 from harness.registry import Task, files_of
-from harness.runtimes.base import Pod
 
 COMMON_PORTS = (80, 3000, 5000, 8000, 8080, 8888, 9000)
 
@@ -62,7 +62,7 @@ def services_beside(task: Task) -> list[str]:
 
 def ports_named(task: Task) -> list[int]:
     """The ports that the folder's text names, and the common ones."""
-    named: set[int] = {int(found) for pattern in _PORTS for text in _texts(task) for found in pattern.findall(text)}
+    named: set[int] = {int(port) for pattern in _PORTS for text in _texts(task) for port in pattern.findall(text)}
     return sorted(port for port in named.union(COMMON_PORTS) if 0 < port < 65536)
 
 

@@ -28,7 +28,7 @@ from harness.attacks.links import Links
 from harness.attacks.planted import PlantedReward
 from harness.attacks.privileges import Privileges
 from harness.attacks.replays import PlantedAnswer
-from harness.attacks.report import Row, Siege
+from harness.attacks.report import AttackRow, Siege
 from harness.attacks.resources import UsedUp
 from harness.attacks.routes import MachineRoutes
 from harness.attacks.seats import Seats
@@ -36,8 +36,8 @@ from harness.attacks.target import Target
 from harness.attacks.trojans import Trojans
 from harness.attacks.untrusted import CodeBeforeTrust
 from harness.errors import HarnessError
+from harness.pod import Runtime
 from harness.registry import Task
-from harness.runtimes.base import Runtime
 
 ATTACKS: tuple[Attack, ...] = (
     PlantedReward(), LateDaemon(), Trojans(), RunnerHooks(), AnswersInReach(), DummyArtifact(), PlantedAnswer(), Links(),
@@ -52,7 +52,7 @@ STAMPED = (
 )  # fmt: skip
 """The files that make a folder's machines."""
 
-Progress = Callable[[Row], None]
+Progress = Callable[[AttackRow], None]
 
 
 def besiege(
@@ -65,7 +65,7 @@ def besiege(
 ) -> Siege:
     """Attack every folder; nothing that an attack meets is raised, an interrupt is."""
     started = time.perf_counter()
-    rows: list[Row] = []
+    rows: list[AttackRow] = []
     with watched() as host, ThreadPoolExecutor(workers, thread_name_prefix="attack") as pool:
         pending = [pool.submit(list, _assault(task, runtime, host, chosen)) for task, chosen in _orders(tasks, attacks)]
         try:
@@ -118,7 +118,7 @@ def _orders(tasks: Sequence[Task], attacks: Sequence[Attack]) -> Iterator[tuple[
             yield task, [(attack, len(group) if attack.scope == "machine" else 1) for attack in mine]
 
 
-def _assault(task: Task, runtime: Runtime, host: Host, attacks: Sequence[tuple[Attack, int]]) -> Iterator[Row]:
+def _assault(task: Task, runtime: Runtime, host: Host, attacks: Sequence[tuple[Attack, int]]) -> Iterator[AttackRow]:
     task = replace(task, path=task.path.resolve())
     target = Target(task, runtime, host)
     why = _unbuildable(task, runtime)
@@ -128,7 +128,7 @@ def _assault(task: Task, runtime: Runtime, host: Host, attacks: Sequence[tuple[A
         yield row.model_copy(update={"shared_by": shared_by, "seconds": round(time.perf_counter() - started, 3)})
 
 
-def _unbuildable(task: Task, runtime: Runtime) -> Callable[[Attack], Row] | None:
+def _unbuildable(task: Task, runtime: Runtime) -> Callable[[Attack], AttackRow] | None:
     """What every row says of a folder that this runtime refuses or cannot build."""
     try:
         refused = runtime.refuses(task)
@@ -140,7 +140,7 @@ def _unbuildable(task: Task, runtime: Runtime) -> Callable[[Attack], Row] | None
     return lambda attack: _row(attack, task, outcome="error", reason=refused)
 
 
-def _struck(attack: Attack, target: Target) -> Row:
+def _struck(attack: Attack, target: Target) -> AttackRow:
     try:
         reason: Reason | None = attack.inapplicable(target)
         if reason is not None:
@@ -152,9 +152,9 @@ def _struck(attack: Attack, target: Target) -> Row:
     return _row(attack, target.task, outcome=outcome, examined=exam.examined, holes=tuple(exam.holes), notes=tuple(exam.notes))
 
 
-def _row(attack: Attack, task: Task, **more: object) -> Row:
+def _row(attack: Attack, task: Task, **more: object) -> AttackRow:
     flaw = attack.flaw
     ids = {"benchjack": flaw.benchjack, "abc": flaw.abc, "openenv": flaw.openenv}
-    return Row.model_validate(
+    return AttackRow.model_validate(
         {"attack": attack.number, "name": attack.name, "scope": attack.scope, "task_id": task.task_id, **ids, **more}
     )

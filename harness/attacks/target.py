@@ -15,17 +15,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from harness.agents.base import Agent, Budget, Report
+from harness.agent import Agent, AgentIdentity, Budget, Report
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
 from harness.attacks.host import Host
 from harness.attacks.recording import Recorder, Recording
 from harness.attacks.scripts import shell
-from harness.episode import Outcome, run_episode
 from harness.errors import RuntimeFailure
+from harness.play.episode import Outcome, run_episode
+from harness.pod import EpisodeSpec, Pod, Runtime
 from harness.records import Key
 from harness.registry import Task
-from harness.runtimes.base import EpisodeSpec, Pod, Runtime
 
 __all__ = ["WALL_S", "Act", "Striker", "Target", "shell"]
 
@@ -42,19 +42,20 @@ class Striker:
     act: Act
     hands: bool = True
     name: str = "attack"
+    only_computes: bool = False
 
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Whether it acts in `main`."""
         return self.hands
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> AgentIdentity:
         """Its name."""
-        return {"name": self.name}
+        return AgentIdentity(name=self.name)
 
     def check(self) -> None:
         """Nothing can be wrong."""
 
-    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Attack."""
         self.act(pod)
 
@@ -68,7 +69,7 @@ class Target:
     host: Host
     run_id: str = field(default_factory=lambda: f"attacks-{secrets.token_hex(4)}")
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
-    _idle: dict[int, float] = field(default_factory=dict)
+    _idle: dict[int, Outcome] = field(default_factory=dict)
     _recordings: dict[int, Recording] = field(default_factory=dict)
 
     @property
@@ -104,8 +105,14 @@ class Target:
         return outcome
 
     def nop(self, seed: int = 0) -> Outcome:
-        """An episode in which nothing is done."""
+        """An episode in which nothing is done, played anew."""
         return self._episode(NopAgent(), seed, self.task)
+
+    def idle(self, seed: int = 0) -> Outcome:
+        """An episode in which nothing is done, played once for each seed; again where the runtime spoiled it."""
+        if seed not in self._idle or self._idle[seed].result.cause == "runtime":
+            self._idle[seed] = self.nop(seed)
+        return self._idle[seed]
 
     def oracle(self, seed: int = 0, *, task: Task | None = None) -> Outcome:
         """An episode in which the folder's own solution is played; `task` is a changed copy of the folder."""
@@ -123,16 +130,11 @@ class Target:
 
     def idle_reward(self, seed: int = 0) -> float:
         """What doing nothing earns; raises RuntimeFailure where that cannot be told, which the floor attack reports."""
-        if seed not in self._idle:
-            result = self.nop(seed).result
-            if result.reward is None:
-                # a verifier that fails on an idle agent earns it nothing
-                if result.cause != "verifier":
-                    raise RuntimeFailure(f"an idle agent's episode was not graded ({result.cause}): {result.error}")
-                self._idle[seed] = 0.0
-            else:
-                self._idle[seed] = result.reward
-        return self._idle[seed]
+        result = self.idle(seed).result
+        if result.reward is None and result.cause != "verifier":
+            raise RuntimeFailure(f"an idle agent's episode was not graded ({result.cause}): {result.error}")
+        # a verifier that fails on an idle agent earns it nothing
+        return result.reward or 0.0
 
     def gain(self, outcome: Outcome, seed: int = 0) -> str | None:
         """What an attack got by its episode, or None."""

@@ -21,11 +21,11 @@ from harness.agents.solutions import violation_names
 from harness.authoring.findings import Place
 from harness.authoring.plays import NOP, SOLVE
 from harness.authoring.prover import MODULE, Carried, Instruction, ProverJob
-from harness.authoring.report import Check, Proved, ProvedClient, failed, passed
+from harness.authoring.report import ProofCheck, Proved, ProvedClient, failed, passed
 from harness.authoring.scope import Scope
 from harness.errors import BoundaryError, RuntimeFailure, TaskInvalid
+from harness.pod import SandboxedRuntime
 from harness.registry import Task, files_of
-from harness.runtimes.base import SandboxedRuntime
 
 LIMIT_S = 900.0
 """Real seconds that one proof may take; ours take up to ten."""
@@ -56,7 +56,8 @@ def proved_apart(sandbox: SandboxedRuntime, scope: Scope) -> Proved:
         checks.append(
             failed("clients", None, at, "the clients that were proved are not those that VIOLATIONS names in its text")
         )
-    told = (*checks, _caveat(sandbox))
+    detail = f"proved in {sandbox.name}, where the folder's own code ran beside the prover: what pods played is the evidence"
+    told = (*checks, passed("apart", None, detail))
     return Proved(task_id=task.task_id, checks=told, clients=clients, seconds=time.perf_counter() - started)
 
 
@@ -107,7 +108,7 @@ def plain(value: Any) -> Any:
     return {plain(key): plain(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _placed(check: Check, name: str, shown: str) -> Check:
+def _placed(check: ProofCheck, name: str, shown: str) -> ProofCheck:
     """A check whose findings name files of this host's folder instead of the room's copy."""
     moved = tuple(
         one.model_copy(
@@ -130,10 +131,5 @@ def _playable(scope: Scope, told: Sequence[ProvedClient]) -> tuple[ProvedClient,
     return tuple(client for key, client in by_key.items() if key in _wanted(scope))
 
 
-def _broken(task: Task, why: str) -> Check:
+def _broken(task: Task, why: str) -> ProofCheck:
     return failed("prover", None, Place(task.path / "task.toml", 1), why)
-
-
-def _caveat(sandbox: SandboxedRuntime) -> Check:
-    detail = f"proved in {sandbox.name}, where the folder's own code ran beside the prover: what pods played is the evidence"
-    return passed("apart", None, detail)

@@ -13,15 +13,12 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
 from harness.registry import Task
+from worlds.core.models import Strict
 
 
-class Finding(BaseModel):
+class Finding(Strict):
     """One thing that is wrong, and where."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
     line: int
@@ -64,13 +61,13 @@ def definition(path: Path, name: str) -> Place:
 def violation_lines(task: Task) -> Mapping[str, Place]:
     """Where solution/violations.py names each of its clients, as far as the text shows it."""
     path = task.path / "solution" / "violations.py"
-    found: dict[str, Place] = {}
+    places: dict[str, Place] = {}
     for node in ast.walk(_parsed(path)):
         if isinstance(node, ast.Dict):
             for key in node.keys:
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    found.setdefault(key.value, Place(path, key.lineno))
-    return found
+                    places.setdefault(key.value, Place(path, key.lineno))
+    return places
 
 
 def raised_in(error: BaseException, file: Path) -> Place:
@@ -91,8 +88,8 @@ def raised_in(error: BaseException, file: Path) -> Place:
 
 def placed(message: str, otherwise: Place) -> tuple[Place, str]:
     """The place that a `path:line: what` message starts with, and the rest of it; `otherwise` where it names none."""
-    found = re.fullmatch(r"(.+?):(\d+): (.*)", message, re.DOTALL)
-    return (Place(Path(found[1]), int(found[2])), found[3]) if found else (otherwise, message)
+    match = re.fullmatch(r"(.+?):(\d+): (.*)", message, re.DOTALL)
+    return (Place(Path(match[1]), int(match[2])), match[3]) if match else (otherwise, message)
 
 
 def _parsed(path: Path) -> ast.Module:

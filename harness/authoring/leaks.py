@@ -53,34 +53,34 @@ def early(played: Play, derived: Mapping[str, str]) -> Iterator[Leak]:
 
 def secrets(oracle: Play) -> dict[str, str]:
     """What a correct client sends, value -> what it is."""
-    found: dict[str, str] = {}
+    unprinted: dict[str, str] = {}
     for exchange in oracle.exchanges:
         for part, what in _parts(exchange.request).items():
             if not _is_printed(part, oracle.instruction):
-                found.setdefault(part, what)
-    return found
+                unprinted.setdefault(part, what)
+    return unprinted
 
 
 def derived(oracle: Play) -> dict[str, str]:
     """Of the secrets, those that no answer had given out when the oracle first sent them."""
     known, given = secrets(oracle), ""
-    found: dict[str, str] = {}
+    ungiven: dict[str, str] = {}
     for exchange in oracle.exchanges:
         for part in _parts(exchange.request):
             if part in known and part not in given:
-                found[part] = known[part]
+                ungiven[part] = known[part]
         given += _text(exchange.response)
-    return found
+    return ungiven
 
 
 def _parts(request: WireRequest) -> dict[str, str]:
     """All that a request says, whole and in parts, value -> what it is."""
-    found: dict[str, str] = {}
+    parts: dict[str, str] = {}
     for value, what in _sent(request):
         for part in (value, *_PARTS.split(value)):
             if len(part) >= SHORTEST:
-                found.setdefault(part, what)
-    return found
+                parts.setdefault(part, what)
+    return parts
 
 
 def _told(exchange: Exchange, secrets: Mapping[str, str], sent: Collection[str]) -> Iterator[Leak]:

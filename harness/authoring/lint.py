@@ -13,16 +13,16 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import worlds
-from harness.agents.solutions import players
+from harness.agents.solutions import SUCCESS, players
 from harness.authoring.families import labels_of
 from harness.authoring.findings import Finding, Place, definition, placed, violation_lines
 from harness.authoring.sources import SOLUTION, TESTS, Role, lint_source, server_role
 from harness.authoring.templates import families, family, is_executable
 from harness.errors import TaskInvalid, UsageError
-from harness.plan import parse_seeds
 from harness.registry import Task, files_of
+from harness.runs.plan import parse_seeds
 from harness.taskfile import line_of
+from worlds import core
 from worlds.core.world import TIME_NOTE
 
 _REWARD_FILE = re.compile(rb"reward\.(json|txt)")
@@ -31,17 +31,17 @@ _REWARD_WRITERS = frozenset({"tests/test.sh"})
 
 def lint_worlds() -> list[Finding]:
     """Clock and chance in the code that all worlds share."""
-    folder = Path(worlds.__file__).parent
+    folder = Path(core.__file__).parents[1]
     return [finding for path in sorted(folder.rglob("*.py")) for finding in lint_source(path)]
 
 
 def lint_task(task: Task) -> list[Finding]:
     """Every finding of one task folder; its solution is imported, nothing is played."""
-    found = [finding for path in files_of(task.path) for finding in _form(path)]
-    found += [finding for path, role in _roles(task) for finding in lint_source(path, role)]
+    findings = [finding for path in files_of(task.path) for finding in _form(path)]
+    findings += [finding for path, role in _roles(task) for finding in lint_source(path, role)]
     for check in (_instruction, _reward, _seeds, _violations):
-        found += check(task)
-    return found
+        findings += check(task)
+    return findings
 
 
 def _form(path: Path) -> Iterator[Finding]:
@@ -70,9 +70,9 @@ def _instruction(task: Task) -> Iterator[Finding]:
     labels = re.compile(rf"\b({'|'.join(sorted(labels_of(task.family)))})\b".encode())
     for path in (task.path / "instruction.md", task.world_folder / "instruction.md.j2"):
         content = path.read_bytes() if path.is_file() else b""
-        for found in labels.finditer(content):
-            label = found[0].decode()
-            yield _line_at(path, content, found.start()).finding("label", f"tells the agent of the label {label}")
+        for match in labels.finditer(content):
+            label = match[0].decode()
+            yield _line_at(path, content, match.start()).finding("label", f"tells the agent of the label {label}")
     path = task.path / "instruction.md"
     content = path.read_bytes()
     if not task.is_seated and not content.endswith(TIME_NOTE.encode() + b"\n"):
@@ -84,8 +84,8 @@ def _instruction(task: Task) -> Iterator[Finding]:
 def _reward(task: Task) -> Iterator[Finding]:
     for path in files_of(task.path / "tests"):
         content = path.read_bytes()
-        if path.relative_to(task.path).as_posix() not in _REWARD_WRITERS and (found := _REWARD_FILE.search(content)):
-            yield _line_at(path, content, found.start()).finding("reward", "only the plugin writes the reward")
+        if path.relative_to(task.path).as_posix() not in _REWARD_WRITERS and (match := _REWARD_FILE.search(content)):
+            yield _line_at(path, content, match.start()).finding("reward", "only the plugin writes the reward")
 
 
 def _seeds(task: Task) -> Iterator[Finding]:
@@ -110,15 +110,16 @@ def _violations(task: Task) -> Iterator[Finding]:
     except (TypeError, ValueError, AttributeError) as error:
         yield definition(path, "VIOLATIONS").finding("violations", f"must be {{name: (label, function)}}: {error}")
         return
-    if len(listed) < least:
+    wrong = [name for name, label in listed.items() if label != SUCCESS]
+    if len(wrong) < least:
         yield definition(path, "VIOLATIONS").finding(
-            "violations", f"{least} wrong clients are the least, there are {len(listed)}"
+            "violations", f"{least} wrong clients are the least, there are {len(wrong)}"
         )
     lines = violation_lines(task)
     for name, label in listed.items():
-        if label not in labels_of(task.family):
+        if label not in {*labels_of(task.family), SUCCESS}:
             yield lines.get(name, definition(path, "VIOLATIONS")).finding(
-                "violations", f"{name} must earn a failure label, not {label!r}"
+                "violations", f"{name} must earn a failure label, or {SUCCESS}, not {label!r}"
             )
 
 

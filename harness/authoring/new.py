@@ -18,10 +18,13 @@ LONGEST_NAME = 31
 """Harbor cuts the names of its trials after 32 characters."""
 
 
-def new_task(root: Path, family_name: str, name: str) -> Path:
-    """Write `root`/`family_name`/`name` and return it; raises UsageError for a bad or taken name, or an unknown family."""
-    family(family_name)
-    files = starter(family_name, checked_name(name))
+def new_task(root: Path, family_name: str, name: str, style: str = "") -> Path:
+    """Write `root`/`family_name`/`name` and return it.
+
+    Raises UsageError for a bad or taken name, and for an unknown family or style.
+    """
+    checked_name(name)
+    files = family(family_name).skeleton(name, style) if style else starter(family_name, name)
     taken = next((path for path in root.glob("*/*") if path.name == name), None)
     if taken is not None:
         raise UsageError(f"{taken} exists already", hint=f"harness new {family_name} OTHER-NAME")

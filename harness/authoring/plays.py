@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
-from harness.agents.base import Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
-from harness.judging import judge_in_process
+from harness.pod import EpisodeSpec
 from harness.registry import Task
-from harness.runtimes.base import EpisodeSpec
-from harness.runtimes.inprocess import InProcessRuntime
+from harness.runtimes.inprocess import InProcessPod
+from harness.runtimes.judging import judge_in_process
 from validators.verdict import Verdict
-from worlds.core.events import Requested, read_log
+from worlds.core.chance import noted
+from worlds.core.events import Event, Requested, read_log
 from worlds.core.manifest import OptionValue
 from worlds.core.wire import Transport, WireRequest, WireResponse
 
@@ -46,28 +48,57 @@ class Play:
     instruction: str = ""
     exchanges: list[Exchange] = field(default_factory=list)
     raised: str | None = None
+    failure: Exception | None = None
+    """What the world raised, where it failed by itself."""
+
     log: bytes = b""
     trace_hash: str = ""
+    chance: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """The streams of chance that were begun, by purpose: equal names are equal bytes."""
+
     verdict: Verdict | None = None
+
+    @property
+    def outcome(self) -> Verdict:
+        """The verdict of an episode that was judged."""
+        assert self.verdict is not None
+        return self.verdict
+
+    @cached_property
+    def events(self) -> Sequence[Event]:
+        """The log, read."""
+        return read_log(self.log)
 
     def judged(self) -> Iterator[tuple[Requested, Exchange]]:
         """Each logged request with the exchange that it stands for; what the world does not log is passed over."""
-        events = [event for event in read_log(self.log) if isinstance(event, Requested)]
+        events = [event for event in self.events if isinstance(event, Requested)]
         for exchange in self.exchanges:
             if events and _is_event_of(events[0], exchange):
                 yield events.pop(0), exchange
 
 
-def play(task: Task, player: str, seed: int, overrides: Mapping[str, OptionValue] | None = None) -> Play:
-    """Play one episode; what the client raises is noted, what the world raises is raised."""
+def play(
+    task: Task,
+    player: str,
+    seed: int,
+    overrides: Mapping[str, OptionValue] | None = None,
+    altered: Callable[[Transport], Transport] | None = None,
+) -> Play:
+    """Play one episode; what the client raises is noted, what the world raises is raised.
+
+    What a client sends goes through `altered` before it is noted.
+    """
     played = Play(player, seed, overrides or {})
-    agent = NopAgent() if player == NOP else SolutionAgent(player, transport=_recorder(played.exchanges))
+    recorded = _recorder(played.exchanges)
+    transport = (lambda inner: altered(recorded(inner))) if altered else recorded
+    agent = NopAgent() if player == NOP else SolutionAgent(player, transport=transport)
     report = Report(agent=agent.name)
     spec = EpisodeSpec("verify", f"{player}-{seed}", task, seed, overrides=played.overrides)
-    with InProcessRuntime().open(spec) as pod:
+    with noted() as played.chance:
+        pod = InProcessPod(spec)
         played.instruction = pod.instruction
         agent.play(task, seed, pod, Budget(), report)
-        played.log = pod.finish()
+    played.log, played.failure = pod.finish(), pod.failure
     played.raised = report.failed
     played.trace_hash = json.loads(played.log.splitlines()[-1])["hash"]
     return played

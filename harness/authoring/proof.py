@@ -1,8 +1,8 @@
 """`harness verify`: everything that must hold of a task before its numbers mean something.
 
-For each task: lint, drift, the oracle succeeds, nop earns nothing, each violation earns exactly its label, the cells of
-Proposition 1, nothing leaks, seeds differ, budgets and knob ends suffice, equal play gives equal traces, and whatever its
-family claims besides (a certificate check by check).
+For each task: lint, drift, the oracle succeeds, nop earns nothing, each violation earns exactly its label, nothing
+leaks, seeds differ, budgets and knob ends suffice, equal play gives equal traces, and whatever its family asks besides: a
+certificate check by check, the cells of Proposition 1.
 1. A task that may run here (`harness.trust`) is proved in this process; all its episodes are judged in one pytest session.
 2. With several workers it is proved in one process and replayed in another one, whose PYTHONHASHSEED differs; this process is
    the first worker. With one worker all happens here, in order.
@@ -23,13 +23,13 @@ from harness.authoring.apart import proved_apart
 from harness.authoring.findings import Place
 from harness.authoring.lint import lint_worlds
 from harness.authoring.proving import Traces, prove, replay, settled
-from harness.authoring.report import Proved, Report, TaskProof, failed, proof
+from harness.authoring.report import ProofReport, Proved, TaskProof, failed, proof
 from harness.authoring.sandboxed import Expected, prove_in
 from harness.authoring.scope import Scope, seeds_of, spread
-from harness.authoring.workers import Crew, Job
+from harness.authoring.workers import Job, WorkerPool
 from harness.errors import UsageError
+from harness.pod import Runtime, SandboxedRuntime
 from harness.registry import Task
-from harness.runtimes.base import Runtime, SandboxedRuntime
 from harness.trust import HINT, runs_here
 
 Progress = Callable[[TaskProof], None]
@@ -45,11 +45,12 @@ def verify(
     thorough: bool = False,
     sample: bool = False,
     progress: Progress = lambda proved: None,
-) -> Report:
+) -> ProofReport:
     """Prove tasks, on their own seeds, or on those of `seeds` that they have; `runtimes` add the same clients in sandboxes.
 
-    With `sample` these are only oracle, nop and one violation of each task, on its first seed; of tasks that are data alone,
-    and so share all their code, only an even spread of ten of each family.
+    With `thorough` every client plays twice, and at each level on every seed. With `sample` the clients in sandboxes are only
+    oracle, nop and one violation of each task, on its first seed; of tasks that are data alone, and so share all their code,
+    only an even spread of ten of each family.
     Tasks that may not run here are proved in `sandbox`; raises UsageError where there are such and no sandbox.
     `progress` hears of each task when it is finished, in this thread. Findings never raise; an interrupt does.
     """
@@ -65,7 +66,7 @@ def verify(
         progress(proved)
     ok = not shared and all(proved.ok for proved in proofs.values())
     ordered = tuple(proofs[task.task_id] for task in tasks)
-    return Report(ok=ok, seconds=round(time.perf_counter() - started, 3), tasks=ordered, shared=shared)
+    return ProofReport(ok=ok, seconds=round(time.perf_counter() - started, 3), tasks=ordered, shared=shared)
 
 
 def _proofs(
@@ -91,8 +92,8 @@ def _in_process(scopes: Sequence[Scope], workers: int) -> Iterator[tuple[Scope, 
     jobs: list[Job[tuple[int, dict[int, Any]]]]
     jobs = [(places[number], (number, proved), prove, (scope,)) for number, scope in enumerate(scopes)]
     jobs += [(places[number] + 1, (number, replayed), replay, (scope,)) for number, scope in enumerate(scopes)]
-    with Crew(workers) as crew:
-        for (number, shelf), result in crew.run(jobs):
+    with WorkerPool(workers) as pool:
+        for (number, shelf), result in pool.run(jobs):
             shelf[number] = result
             if number in proved and number in replayed:
                 yield scopes[number], settled(scopes[number], proved.pop(number), replayed.pop(number))

@@ -15,34 +15,34 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from harness.authoring.proving import prove, replay, settled
-from harness.authoring.report import Record
 from harness.authoring.scope import Scope
 from harness.authoring.sync import vouched
-from harness.authoring.workers import Crew
+from harness.authoring.workers import WorkerPool
 from harness.registry import read_task
 from harness.trust import admitted
 from worlds.core.errors import ParleyError
+from worlds.core.models import Strict
 
 MODULE = "harness.authoring.prover"
 
 
-class Carried(BaseModel):
+class Carried(Strict):
     """A file of a task folder on its way into the room."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
     path: str
     executable: bool
     content: bytes
 
 
-class ProverJob(BaseModel):
+class ProverJob(Strict):
     """What to do with which folder."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
     what: Literal["prove", "instruct"]
     name: str
@@ -51,7 +51,7 @@ class ProverJob(BaseModel):
     thorough: bool = False
 
 
-class Instruction(Record):
+class Instruction(Strict):
     """A world's own rendering for seed 0, or why there is none."""
 
     text: str = ""
@@ -73,8 +73,8 @@ def answer(job: ProverJob, root: Path) -> str:
 
 def _proved(job: ProverJob, folder: Path) -> str:
     scope = Scope(admitted(read_task(folder)), job.seeds, job.thorough)
-    with Crew(2) as crew:
-        done = dict(crew.run([(0, "proved", prove, (scope,)), (1, "replayed", replay, (scope,))]))
+    with WorkerPool(2) as pool:
+        done = dict(pool.run([(0, "proved", prove, (scope,)), (1, "replayed", replay, (scope,))]))
     return settled(scope, done["proved"], done["replayed"]).model_dump_json()
 
 

@@ -7,30 +7,35 @@ A task that may not run here is proved the same way by the same functions, in a 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from harness.agents.solutions import players
-from harness.authoring import checks
-from harness.authoring.families import claims
+from harness.authoring import checks, families, instances, levels, refusals, templates
+from harness.authoring.evidence import TaskEvidence
 from harness.authoring.findings import Place, placed
 from harness.authoring.lint import lint_task
 from harness.authoring.plays import NOP, SOLVE, Play, judge, play
-from harness.authoring.report import Check, Proved, ProvedClient, failed, listed, passed
+from harness.authoring.report import ProofCheck, Proved, ProvedClient, failed, listed, passed
 from harness.authoring.scope import Scope
 from harness.authoring.sync import blamed, drift, instructed
 from harness.errors import VerifierFailure
 from harness.registry import Task
+from harness.taskfile import line_of
+from validators.verdict import Verdict
 from worlds.core.errors import ManifestError, ParleyError
-from worlds.core.manifest import OptionValue
+from worlds.core.levels import LEVEL
+from worlds.core.manifest import STANDARD, OptionValue
 
 Traces = dict[tuple[str, int], str]
 """(player, seed) -> trace hash."""
 
 _CLAIMS = (
-    checks.oracle_checks, checks.nop_checks, checks.violation_checks, checks.cell_checks, checks.leak_checks,
-    checks.seed_checks, checks.budget_checks, checks.knob_checks,
+    checks.oracle_checks, checks.nop_checks, checks.violation_checks, families.checks, checks.leak_checks,
+    instances.seed_checks, instances.result_checks, instances.secret_checks, instances.draw_checks, checks.budget_checks,
+    checks.knob_checks, refusals.gives_up_checks, refusals.recovers_checks, refusals.submission_checks, refusals.twice_checks,
+    refusals.tampered_checks, refusals.left_out_checks, refusals.hidden_test_checks, levels.level_checks,
 )  # fmt: skip
 
 
@@ -38,7 +43,7 @@ _CLAIMS = (
 class Claimed:
     """What the first half found out."""
 
-    checks: list[Check]
+    checks: list[ProofCheck]
     traces: Traces
     seconds: float
 
@@ -48,15 +53,16 @@ def prove(scope: Scope) -> Claimed:
     started, task = time.perf_counter(), scope.task
     if task.parley is None:
         return Claimed([], {}, 0.0)
-    told = [listed("lint", lint_task(task)), _drift(task), *claims(task)]
+    if task.family not in templates.families():
+        return Claimed([_unknown_family(task)], {}, time.perf_counter() - started)
+    told = [listed("lint", lint_task(task)), _drift(task), *families.claims(task)]
     try:
-        plays = [*(play(task, *client) for client in scope.clients()), *_settings(task)]
+        plays = [play(task, *client) for client in episodes(scope)]
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a task's own code may raise anything, and that is a finding
         return Claimed([*told, _unplayable(task, error)], {}, time.perf_counter() - started)
     try:
         judge(task, plays)
-        evidence = checks.Evidence(task, plays)
-        told += [check for claim in _CLAIMS for check in claim(evidence)]
+        told += all_claims(TaskEvidence(task, plays, made_of(task, plays)))
     except VerifierFailure as error:
         told.append(failed("judge", None, Place(task.path / "tests" / "test_outcome.py", 1), str(error)))
     traces = {(played.player, played.seed): played.trace_hash for played in plays if not played.overrides}
@@ -79,22 +85,58 @@ def settled(scope: Scope, claimed: Claimed, replayed: Traces) -> Proved:
     return Proved(task_id=scope.task.task_id, checks=checks, clients=tuple(clients), seconds=claimed.seconds)
 
 
-def _settings(task: Task) -> list[Play]:
-    """The oracle on seed 0 with one knob at one end, or one option at another of its values, all else at default."""
-    assert task.parley is not None
+def all_claims(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """Every claim over episodes that were played and judged."""
+    yield from (check for claim in _CLAIMS for check in claim(evidence))
+
+
+def made_of(task: Task, plays: Sequence[Play], known: Sequence[Play] = ()) -> list[Play]:
+    """What is made of the oracle's first episode, altered requests and altered logs, each with its verdict.
+
+    A log that is among `known` under its name has the verdict that it has there.
+    """
+    if task.is_seated:
+        return []
+    verdicts = {(played.player, played.log): played.verdict for played in known}
+    made = refusals.made_of(task, plays)
+    _judge_others(task, made, verdicts)
+    controls = refusals.controls(task, plays, made)
+    _judge_others(task, controls, verdicts)
+    return [*made, *controls]
+
+
+def _judge_others(task: Task, made: Sequence[Play], verdicts: Mapping[tuple[str, bytes], Verdict | None]) -> None:
+    for played in made:
+        played.verdict = verdicts.get((played.player, played.log))
+    judge(task, [played for played in made if played.verdict is None])
+
+
+def episodes(scope: Scope) -> list[tuple[str, int, Mapping[str, OptionValue]]]:
+    """All that is played for a proof: player, seed, and what differs from the task's defaults.
+
+    The last are the oracle on seed 0 with one knob at one end, or one option at another of its values, and all at each level.
+    """
+    ours = scope.task.parley
+    assert ours is not None
     ends: list[tuple[str, OptionValue]]
-    ends = [(name, value) for name, knob in task.parley.knobs.items() for value in (knob.min, knob.max)]
-    for name, option in task.parley.options.items():
+    ends = [(name, value) for name, knob in ours.knobs.items() for value in (knob.min, knob.max)]
+    for name, option in ours.declared.items():
+        if name in STANDARD:
+            # of the path and of how an episode ends: nothing that a task could get wrong
+            continue
         values = (False, True) if option.type == "bool" else option.values
-        ends += [(name, value) for value in values if value != option.default]
-    return [play(task, SOLVE, 0, {name: value}) for name, value in ends]
+        ends += [(name, value) for value in values if value != option.default and value not in option.floor]
+    return [
+        *((player, seed, {}) for player, seed in scope.clients()), *((SOLVE, 0, {name: value}) for name, value in ends),
+        *((player, seed, {LEVEL: level}) for level, player, seed in scope.leveled()),
+    ]  # fmt: skip
 
 
-def _determinism(scope: Scope, traces: Traces, replayed: Traces) -> Iterator[Check]:
+def _determinism(scope: Scope, traces: Traces, replayed: Traces) -> Iterator[ProofCheck]:
     """Equal play gives equal traces: one check a seed."""
     if not traces:
         return
-    at = checks.Evidence(scope.task, []).server
+    at = TaskEvidence(scope.task, []).server
     for seed in scope.seeds:
         twice = [client for client in scope.replayed() if client[1] == seed]
         differing = [client[0] for client in twice if replayed.get(client) != traces[client]]
@@ -104,7 +146,14 @@ def _determinism(scope: Scope, traces: Traces, replayed: Traces) -> Iterator[Che
             yield passed("determinism", seed, f"{len(twice)} clients twice")
 
 
-def _drift(task: Task) -> Check:
+def _unknown_family(task: Task) -> ProofCheck:
+    path = task.path / "task.toml"
+    line = line_of(path.read_text(encoding="utf-8"), ("metadata", "parley", "family"))
+    known = ", ".join(templates.families())
+    return failed("family", None, Place(path, line), f"no family is called {task.family!r}; there are {known}")
+
+
+def _drift(task: Task) -> ProofCheck:
     try:
         return listed("drift", drift(task.path, partial(instructed, admitted=task.admitted)))
     except ParleyError as error:
@@ -112,7 +161,7 @@ def _drift(task: Task) -> Check:
         return failed("drift", None, at, what)
 
 
-def _unplayable(task: Task, error: BaseException) -> Check:
+def _unplayable(task: Task, error: BaseException) -> ProofCheck:
     """A world or a solution that cannot even be loaded."""
     what = str(error) if isinstance(error, ParleyError) else f"{type(error).__name__}: {error}"
     otherwise = Place(task.path / "task.toml", 1) if isinstance(error, ManifestError) else blamed(error, task.world_folder)

@@ -28,10 +28,12 @@ def _handler(world: World, method: str, path: str) -> Callable[..., Any] | None:
         return world.judge_submission
     for rule, handler in world.rules():
         if rule.method == method and compiled(rule.path).match(path):
-            found: Callable[..., Any] = handler
-            return found
+            route_handler: Callable[..., Any] = handler
+            return route_handler
     return None
 
 
 def _source(handler: Callable[..., Any]) -> Place:
-    return definition(Path(inspect.getfile(handler)), handler.__name__)
+    # a path operation stands behind what calls its app
+    written = inspect.unwrap(handler)
+    return definition(Path(inspect.getfile(written)), written.__name__)

@@ -1,4 +1,4 @@
-"""The same clients in containers or sandboxes: oracle, nop and every violation, with the verdict and trace they had in process.
+"""Proves a task in containers or sandboxes: oracle, nop and every violation must get the verdict and trace they had in process.
 
 What a runtime cannot run, or build, is a failed check like any other. An interrupt kills what is running and goes on up.
 """
@@ -10,17 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from harness.agents.base import Agent, Budget
+from harness.agent import Agent, Budget
 from harness.agents.scripted import NopAgent
-from harness.agents.solutions import SolutionAgent, holds_seats
+from harness.agents.solutions import SUCCESS, SolutionAgent, holds_seats
 from harness.authoring.findings import Place
 from harness.authoring.plays import NOP, SOLVE
-from harness.authoring.report import Check, failed, passed
-from harness.episode import run_episode
+from harness.authoring.report import ProofCheck, failed, passed
 from harness.errors import BoundaryError
+from harness.play.episode import run_episode
+from harness.pod import EpisodeSpec, Runtime
 from harness.records import Key, Result
 from harness.registry import Task
-from harness.runtimes.base import EpisodeSpec, Runtime
 
 _NAMES = {SOLVE: "oracle", NOP: "nop"}
 
@@ -34,7 +34,7 @@ class Expected(NamedTuple):
 
 def prove_in(
     runtime: Runtime, task: Task, seeds: Sequence[int], expected: Mapping[tuple[str, int], Expected], workers: int
-) -> Iterator[Check]:
+) -> Iterator[ProofCheck]:
     """The checks of one task in a runtime; a foreign task, without expectations, has its oracle and nop."""
     if why := runtime.refuses(task):
         yield failed(f"{runtime.name}:runs", None, Place(task.path / "task.toml", 1), why)
@@ -55,7 +55,7 @@ def _played(
     run_id = f"verify-{secrets.token_hex(4)}"
     pool = ThreadPoolExecutor(workers, thread_name_prefix="verify")
     try:
-        agents = {player: _agent(player) for player, _ in clients}
+        agents = {player: NopAgent() if player == NOP else SolutionAgent(player) for player, _ in clients}
         needs = {player: agent.needs_main(task, runtime.name) for player, agent in agents.items()}
         running = [pool.submit(_episode, runtime, task, run_id, p, seed, agents[p], needs[p]) for p, seed in clients]
         for client, future in zip(clients, running, strict=True):
@@ -67,10 +67,6 @@ def _played(
     pool.shutdown()
 
 
-def _agent(player: str) -> Agent:
-    return NopAgent() if player == NOP else SolutionAgent(player)
-
-
 def _episode(runtime: Runtime, task: Task, run_id: str, player: str, seed: int, agent: Agent, needs_main: bool) -> Result:
     open_turns = holds_seats(agent, task, runtime.name)
     spec = EpisodeSpec(run_id, f"{task.task_id}-{player}-{seed}", task, seed, needs_main=needs_main, open_turns=open_turns)
@@ -78,7 +74,7 @@ def _episode(runtime: Runtime, task: Task, run_id: str, player: str, seed: int, 
     return run_episode(spec, key, runtime, agent, Budget()).result
 
 
-def _check(runtime: str, task: Task, player: str, seed: int, expected: Expected, result: Result) -> Check:
+def _check(runtime: str, task: Task, player: str, seed: int, expected: Expected, result: Result) -> ProofCheck:
     name = f"{runtime}:{_NAMES.get(player, f'violation:{player}')}"
     wrong = _wrong(player, expected, result)
     if wrong is None:
@@ -90,7 +86,8 @@ def _wrong(player: str, expected: Expected, result: Result) -> str | None:
     """Why an episode is not what it was in process, or None."""
     if result.status != "graded":
         return f"ungraded, because of the {result.cause}"
-    if (result.reward == 1.0) != (player == SOLVE):
+    must_win = player == SOLVE or (player != NOP and expected.label == SUCCESS)
+    if (result.reward == 1.0) != must_win:
         return f"reward {result.reward:g} and label {result.failure_label}"
     if expected.label and result.failure_label != expected.label:
         return f"must earn {expected.label}, earned {result.failure_label}"

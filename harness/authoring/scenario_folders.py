@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from harness.authoring.sync import instructed, sync, vouched
 from harness.errors import UsageError
 
 WORLD = "environment/api"
-
-Options = Mapping[str, Mapping[str, Any]]
-"""Options of a family's tasks, as task.toml has them."""
 
 RUNNING = """
 [agent]
@@ -26,7 +21,7 @@ timeout_sec = 120.0
 environment_mode = "separate"
 
 [environment]
-build_timeout_sec = 600.0
+docker_image = "parley/agent:1"
 cpus = 1
 memory_mb = 1024
 workdir = "/workspace"
@@ -54,13 +49,3 @@ def write_folder(folder: Path, stated: Mapping[str, str], *, hint: str) -> Path:
             raise UsageError(f"{folder} cannot be written: {error.strerror}", hint=hint) from None
         raise
     return folder
-
-
-def options_toml(options: Options) -> str:
-    """The lines of `[metadata.parley.options]`, each an inline table."""
-    return "\n".join(f"{option} = {_inline(spec)}" for option, spec in options.items())
-
-
-def _inline(spec: Mapping[str, Any]) -> str:
-    """An inline table of TOML; JSON's texts, numbers, lists and booleans are TOML's too."""
-    return "{ " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in spec.items()) + " }"

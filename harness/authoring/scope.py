@@ -9,8 +9,8 @@ from harness.agents.solutions import players
 from harness.authoring.plays import NOP, SOLVE
 from harness.authoring.report import ProvedClient
 from harness.errors import UsageError
-from harness.plan import parse_seeds
 from harness.registry import Task
+from harness.runs.plan import parse_seeds
 from worlds.core.loading import SCENARIO
 
 SPREAD = 10
@@ -24,6 +24,8 @@ class Scope:
     task: Task
     seeds: Sequence[int]
     thorough: bool = False
+    """Whether every client is played twice, and at each level on every seed."""
+
     sample: bool = False
     """Whether a sandbox plays only the oracle, nop and one violation, on the first seed."""
 
@@ -46,6 +48,19 @@ class Scope:
     def clients(self) -> list[tuple[str, int]]:
         """Every client on every seed; the folder's code is imported."""
         return [(player, seed) for seed in self.seeds for player in (*players(self.task), NOP)]
+
+    def leveled(self) -> list[tuple[int, str, int]]:
+        """Clients at levels above the first, each with its seed: thorough, every one at each level on every seed.
+
+        Else, on the first seed, the oracle at each level and every other client at one of them, in turn from the highest down.
+        """
+        levels = tuple(self.task.parley.levels)[::-1] if self.task.parley else ()
+        others = [name for name in (*players(self.task), NOP) if name != SOLVE]
+        if self.thorough:
+            return [(level, player, seed) for level in levels for seed in self.seeds for player in (SOLVE, *others)]
+        chosen = [(level, SOLVE) for level in levels]
+        chosen += [(levels[turn % len(levels)], name) for turn, name in enumerate(others) if levels]
+        return [(level, player, self.seeds[0]) for level, player in chosen]
 
     def replayed(self) -> list[tuple[str, int]]:
         """What is played twice: the oracle on every seed, every other client on two of them in turn; thorough, all."""

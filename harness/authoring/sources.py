@@ -65,12 +65,12 @@ class Role:
 
 
 def server_role(family: str) -> Role:
-    """A task's world: its family's and the shared part of `worlds`."""
-    return Role("server", frozenset({"worlds.core", f"worlds.{family.replace('-', '_')}"}))
+    """A task's world: its family's and the shared part of `worlds`, and what a FastAPI app is written with."""
+    return Role("server", frozenset({"fastapi", "pydantic", "worlds.core", f"worlds.{family.replace('-', '_')}"}))
 
 
 TESTS = Role("tests", frozenset({"validators", "pytest"}))
-SOLUTION = Role("solution", frozenset({"httpx", "reading", "solve", "violations"}), network=True)
+SOLUTION = Role("solution", frozenset({"httpx", "reading", "solve", "timing", "violations"}), network=True)
 
 
 def lint_source(path: Path, role: Role | None = None) -> list[Finding]:
@@ -85,10 +85,10 @@ def _linted(path: Path, source: bytes, role: Role | None) -> Sequence[Finding]:
         tree = ast.parse(source)
     except (SyntaxError, ValueError) as error:
         return [Place(path, getattr(error, "lineno", None) or 1).finding("syntax", str(getattr(error, "msg", error)))]
-    found = {_at(path, node, rule, message) for node, rule, message in _uses(tree)}
+    findings = {_at(path, node, rule, message) for node, rule, message in _uses(tree)}
     if role is not None:
-        found |= {_at(path, node, rule, message) for node, rule, message in _imports(tree, role)}
-    return sorted(found, key=lambda finding: (finding.line, finding.rule, finding.message))
+        findings |= {_at(path, node, rule, message) for node, rule, message in _imports(tree, role)}
+    return sorted(findings, key=lambda finding: (finding.line, finding.rule, finding.message))
 
 
 def _at(path: Path, node: ast.AST, rule: str, message: str) -> Finding:

@@ -1,34 +1,38 @@
 """Writes what an author should not have to: a task folder's boilerplate, and the files that follow from the others.
 
-1. Boilerplate comes from the family's templates, world.json from task.toml, instruction.md and solution/instruction.md from
-   the world's own rendering for seed 0; certificate and plan, where a family has them, from its `derived`. Only the rendering
-   runs code of the folder, so who calls says where.
-2. `sync` writes what differs and nothing else, so that a second run changes nothing; `drift` says what it would change.
+1. Boilerplate comes from the family's templates, world.json from task.toml, instruction.md from the world's own rendering for
+   seed 0; certificate and plan, where a family has them, from its `derived`. Only the rendering runs code of the folder, so who
+   calls says where.
+2. A file with the stamp of an earlier template, which no template makes any more, goes.
+3. `sync` writes what differs and nothing else, so that a second run changes nothing; `drift` says what it would change.
 """
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from harness.authoring.families import derived
 from harness.authoring.findings import Finding, Place, first_difference, raised_in
-from harness.authoring.templates import Files, family, is_executable
+from harness.authoring.templates import STAMP, family, is_executable
 from harness.errors import TaskInvalid, UnknownTask
+from harness.registry import files_of
 from harness.taskfile import TaskFile, read_taskfile
 from harness.trust import require_folder
 from worlds.core.errors import ParleyError
 from worlds.core.events import EventLog
 from worlds.core.loading import load_world
-from worlds.core.world import Setup
+from worlds.core.world import WorldSetup
 
 EXECUTABLE, PLAIN = 0o755, 0o644
 Instruct = Callable[[Path], bytes]
 """Has a folder's world render its instruction for seed 0: `instructed` here, `harness.authoring.apart` in a sandbox."""
 
 _AGAIN = "run: harness sync"
+_STAMPED_WITHIN = 512
+"""Bytes from the start of a file in which its stamp stands: the first line, or the end of a docstring."""
 
 
 def task_folders(root: Path, names: Sequence[str] = ()) -> list[Path]:
@@ -38,12 +42,12 @@ def task_folders(root: Path, names: Sequence[str] = ()) -> list[Path]:
         return known
     chosen: list[Path] = []
     for name in names:
-        found = [p for p in known if name in (p.name, p.parent.name) or fnmatch.fnmatchcase(p.name, name)]
-        if not found and (Path(name) / "task.toml").exists():
-            found = [Path(name).resolve()]
-        if not found:
+        folders = [p for p in known if name in (p.name, p.parent.name) or fnmatch.fnmatchcase(p.name, name)]
+        if not folders and (Path(name) / "task.toml").exists():
+            folders = [Path(name).resolve()]
+        if not folders:
             raise UnknownTask(f"no task folder is called {name!r}", hint="harness list")
-        chosen += [path for path in found if path not in chosen]
+        chosen += [path for path in folders if path not in chosen]
     return chosen
 
 
@@ -57,7 +61,7 @@ def instructed(folder: Path, *, admitted: bool = False) -> bytes:
     if manifest is None:
         raise TaskInvalid(f"{folder / 'task.toml'}:1: a task without [task] and [metadata.parley] has no instruction of ours")
     try:
-        world = load_world(api)(Setup(manifest, folder=api), EventLog())
+        world = load_world(api)(WorldSetup(manifest, folder=api), EventLog())
     except Exception as error:
         at = blamed(error, api)
         what = str(error).removeprefix(f"{at.path}: ") if isinstance(error, ParleyError) else f"{type(error).__name__}: {error}"
@@ -71,17 +75,22 @@ vouched: Instruct = partial(instructed, admitted=True)
 
 def sync(folder: Path, instruct: Instruct = instructed) -> list[Path]:
     """Write what is missing or differs and return those paths; raises TaskInvalid for a folder that is not ours or broken."""
-    file = read_taskfile(folder / "task.toml")
-    changed = [path for path, content in _fixed(folder, file) if _write(folder, path, content)]
-    changed += [path for path, content in _rendered(instruct(folder)).items() if _write(folder, path, content)]
-    return [folder / path for path in changed]
+    fixed = dict(_fixed(folder, read_taskfile(folder / "task.toml")))
+    changed = [path for path, content in fixed.items() if _write(folder, path, content)]
+    # the world is built with what was just written
+    changed += [path for path, content in {"instruction.md": instruct(folder)}.items() if _write(folder, path, content)]
+    outdated = list(_outdated(folder, fixed))
+    for path in outdated:
+        path.unlink()
+    return [*(folder / path for path in changed), *outdated]
 
 
 def drift(folder: Path, instruct: Instruct = instructed) -> list[Finding]:
     """What `sync` would change, each at the first line that differs; raises TaskInvalid where `sync` does."""
-    file = read_taskfile(folder / "task.toml")
-    expected = dict(_fixed(folder, file)) | dict(_rendered(instruct(folder)))
-    return [found for path, content in expected.items() if (found := _differs(folder / path, content))]
+    expected = {**dict(_fixed(folder, read_taskfile(folder / "task.toml"))), "instruction.md": instruct(folder)}
+    differing = [finding for path, content in expected.items() if (finding := _differs(folder / path, content))]
+    outdated = [Place(path, 1).finding("drift", f"is of an earlier template; {_AGAIN}") for path in _outdated(folder, expected)]
+    return [*differing, *outdated]
 
 
 def _fixed(folder: Path, file: TaskFile) -> Iterator[tuple[str, bytes]]:
@@ -94,8 +103,12 @@ def _fixed(folder: Path, file: TaskFile) -> Iterator[tuple[str, bytes]]:
     yield from derived(manifest.family, folder).items()
 
 
-def _rendered(instruction: bytes) -> Files:
-    return {"instruction.md": instruction, "solution/instruction.md": instruction}
+def _outdated(folder: Path, expected: Container[str]) -> Iterator[Path]:
+    """Files that carry the stamp, and that no template makes."""
+    for path in files_of(folder):
+        relative = path.relative_to(folder).as_posix()
+        if relative not in expected and STAMP.encode() in path.read_bytes()[:_STAMPED_WITHIN]:
+            yield path
 
 
 def blamed(error: BaseException, api: Path) -> Place:

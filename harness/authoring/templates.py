@@ -1,11 +1,14 @@
 """One template set per family: the boilerplate of every task folder, and the skeleton that a new one starts from.
 
-templates/<family>/family.toml   its version, and how many wrong clients a task must ship
-templates/<family>/boilerplate/  files that are the same in every folder of the family
-templates/shared/boilerplate/    files that are the same in every folder of every family, but for the stamp
-templates/<family>/skeleton/     the author's files of a small task that verifies at once
-A family is a folder here; nothing lists them. Every file ends in `.j2` and is rendered with `<< >>` as delimiters, which mean
-nothing in TOML, shell, YAML, Python or in the tasks' own `{{ }}` templates.
+harness/families/<family>/templates/
+  family.toml   its version, and how many wrong clients a task must have
+  boilerplate/  files that are the same in every folder of the family
+  skeleton/     the author's files of a small task that verifies at once
+  skeleton-X/   what differs in that task written in the style X, e.g. as a FastAPI app
+harness/authoring/templates/shared/boilerplate/  files that are the same in every folder of every family, but for the stamp
+A family is a folder with templates; nothing lists them. Every file ends in `.j2` and is rendered with `<< >>` as delimiters,
+which mean nothing in TOML, shell, YAML, Python or in the tasks' own `{{ }}` templates. `<< player >>` is the text of the
+family's player.py, where it has one: the oracle is written, typed and tested once, and each folder carries a copy that runs.
 """
 
 from __future__ import annotations
@@ -18,9 +21,14 @@ import tomli
 from jinja2 import Environment, StrictUndefined
 
 from harness.errors import UsageError
-from worlds.core.manifest import Strict
+from worlds.core.models import Strict
 
-ROOT = Path(__file__).parent / "templates"
+SHARED = Path(__file__).parent / "templates" / "shared"
+FAMILIES = Path(__file__).parents[1] / "families"
+"""The folder of a room that is never imported from here: what lies in it is read as files."""
+STAMP = "written by `harness sync`: edits here are lost."
+"""How the line of a file ends that `sync` writes, and takes away once no template makes it."""
+
 _SUFFIX = ".j2"
 
 Files = Mapping[str, bytes]
@@ -37,22 +45,33 @@ class Family(Strict):
     @property
     def stamp(self) -> str:
         """The version line of the boilerplate."""
-        return f"Boilerplate {self.name}/{self.version}, written by `harness sync`: edits here are lost."
+        return f"Boilerplate {self.name}/{self.version}, {STAMP}"
+
+    @property
+    def folder(self) -> Path:
+        """What the host knows of the family."""
+        return FAMILIES / self.name.replace("-", "_")
 
     def boilerplate(self) -> Files:
         """The files that are the same in every folder."""
-        values = {"stamp": self.stamp}
-        return {**_rendered(ROOT / "shared" / "boilerplate", values), **_rendered(ROOT / self.name / "boilerplate", values)}
+        player = self.folder / "player.py"
+        values = {"stamp": self.stamp, **({"player": player.read_text(encoding="utf-8")} if player.exists() else {})}
+        return {**_rendered(SHARED / "boilerplate", values), **_rendered(self.folder / "templates" / "boilerplate", values)}
 
-    def skeleton(self, task: str) -> Files:
-        """The author's files of a new task."""
-        class_name = "".join(word.capitalize() for word in task.split("-"))
-        return _rendered(ROOT / self.name / "skeleton", {"name": task, "class_name": class_name})
+    def skeleton(self, task: str, style: str = "") -> Files:
+        """The author's files of a new task; raises UsageError for a style that the family has no files for."""
+        values = {"name": task, "class_name": "".join(word.capitalize() for word in task.split("-"))}
+        files = _rendered(self.folder / "templates" / "skeleton", values)
+        if not style:
+            return files
+        if not (own := _rendered(self.folder / "templates" / f"skeleton-{style}", values)):
+            raise UsageError(f"{self.name} has no new task in the style {style!r}", hint=f"harness new {self.name} {task}")
+        return {**files, **own}
 
 
 def families() -> list[str]:
     """Every family that has templates."""
-    return sorted(folder.parent.name for folder in ROOT.glob("*/family.toml"))
+    return sorted(file.parent.parent.name.replace("_", "-") for file in FAMILIES.glob("*/templates/family.toml"))
 
 
 @cache
@@ -60,7 +79,8 @@ def family(name: str) -> Family:
     """One family's templates; raises UsageError, naming the known ones, for an unknown family."""
     if name not in families():
         raise UsageError(f"no family is called {name!r}; there are {', '.join(families())}")
-    return Family(name=name, **tomli.loads((ROOT / name / "family.toml").read_text(encoding="utf-8")))
+    stated = FAMILIES / name.replace("-", "_") / "templates" / "family.toml"
+    return Family(name=name, **tomli.loads(stated.read_text(encoding="utf-8")))
 
 
 def is_executable(relative: str) -> bool:

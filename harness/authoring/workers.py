@@ -3,7 +3,7 @@
 1. Jobs are placed, not raced for: job `n` belongs to worker `n` modulo their number.
 2. A worker that is a process of its own starts afresh (no fork of whatever threads the caller has) with a PYTHONHASHSEED of its
    own, so that an order which hangs on string hashes shows as a difference between two workers.
-3. An interrupt is the caller's to hear: workers ignore it, and are killed when the crew is left by an exception.
+3. Workers ignore interrupts, which the caller handles; they are killed when the pool is left by an exception.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from harness.processes import Worker, tidily
+from harness.processes import Worker, collected_after
 
 Key = TypeVar("Key")
 Job = tuple[int, Key, Callable[..., Any], tuple[Any, ...]]
 """Placement, key, function and its arguments."""
 
 
-class Crew:
+class WorkerPool:
     """The workers of one proof; leaving it stops those that are processes."""
 
     def __init__(self, workers: int) -> None:
@@ -47,7 +47,7 @@ class Crew:
         away = {self._post(place % self._size, act, given): key for place, key, act, given in jobs if place % self._size}
         for place, key, act, given in jobs:
             if place % self._size == 0:
-                yield key, tidily(act, *given)
+                yield key, collected_after(act, *given)
                 yield from _ready(away, 0)
         while away:
             yield from _ready(away, None)

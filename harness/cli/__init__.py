@@ -1,7 +1,7 @@
 """The command line: one table of commands, each in a module that is imported only when it is typed.
 
-Human text goes to stderr, data to stdout. Exit codes: 0 done, 1 gate failed, 2 usage or config, 3 infrastructure errors,
-4 invalid task, 130 interrupted.
+What a command makes - tables, findings, data - goes to stdout; progress, notes and errors go to stderr.
+Exit codes: 0 done, 1 gate failed, 2 usage or config, 3 infrastructure errors, 4 invalid task, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.errors import Cancelled
+from harness.console import log_to_stderr
+from harness.errors import Cancelled, HarnessError
+from harness.printable import printable
 from worlds.core.errors import ParleyError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("harness.cli.tasks", "List tasks by name, glob or family."),
-    "show": ("harness.cli.tasks", "Show one task: metadata, budgets, options, instruction."),
+    "show": ("harness.cli.show", "Show one task, one recorded episode, or the episodes of a run."),
     "run": ("harness.cli.run", "Run tasks with an agent or a model, and record every episode."),
     "report": ("harness.cli.report", "Make the tables of runs, with published numbers beside."),
     "export": ("harness.cli.export", "Write episodes as records that other programs read."),
     "models": ("harness.cli.models", "List the models that reports know by name."),
-    "verify": ("harness.cli.authoring", "Prove tasks: lint, oracle, nop, every violation, determinism."),
+    "verify": ("harness.cli.verify", "Prove tasks: lint, oracle, nop, every violation, determinism."),
     "new": ("harness.cli.authoring", "Start a new task folder that verifies at once."),
     "sync": ("harness.cli.authoring", "Rewrite the boilerplate of task folders from its templates."),
-    "generate": ("harness.cli.generate", "Generate calendar tasks; by a model, hidden profiles, labels."),
+    "generate": ("harness.cli.generate", "Generate tasks, or parts of them, by code or by a model."),
     "import": ("harness.cli.importing", "Write published scenarios of another benchmark as task folders."),
     "images": ("harness.cli.host", "Build the base images, and the images of tasks."),
     "clean": ("harness.cli.host", "Remove what dead runs left behind, or (--images) old images."),
@@ -62,14 +64,14 @@ class LazyGroup(typer.core.TyperGroup):
             raise Cancelled("interrupted") from None
 
 
-def _command(name: str, found: Any, help_line: str) -> Any:
+def _command(name: str, implementation: Any, help_line: str) -> Any:
     """A function as a command; a command with kinds of its own as a group."""
-    if isinstance(found, typer.Typer):
-        group = typer.main.get_command(found)
+    if isinstance(implementation, typer.Typer):
+        group = typer.main.get_command(implementation)
         group.name, group.help = name, help_line
         return group
     command = typer.Typer(add_completion=False, rich_markup_mode=None)
-    command.command(name=name, help=help_line)(found)
+    command.command(name=name, help=help_line)(implementation)
     return typer.main.get_command(command)
 
 
@@ -82,9 +84,12 @@ app = typer.Typer(
 def harness(
     ctx: typer.Context,
     tasks: Annotated[Path | None, typer.Option(help="Folder of tasks (else PARLEY_TASKS, or tasks/ here or above).")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr what begins, and how long it took.")] = False,
 ) -> None:
     """Measure whether AI agents can be trusted with delegated work."""
     ctx.obj = {"tasks": tasks}
+    if verbose:
+        log_to_stderr()
 
 
 def main() -> None:
@@ -108,7 +113,12 @@ def main() -> None:
 
 def report_error(error: ParleyError) -> int:
     """Say what is wrong and what to type next; the exit code that goes with it."""
-    print(f"harness: {error}", file=sys.stderr)
-    if hint := getattr(error, "hint", ""):
-        print(f"  try: {hint}", file=sys.stderr)
-    return int(getattr(error, "exit_code", 2))
+    print(printable(f"harness: {error}"), file=sys.stderr)
+    if not isinstance(error, HarnessError):
+        return HarnessError.exit_code
+    if error.hint:
+        print(printable(f"  try: {error.hint}"), file=sys.stderr)
+    return error.exit_code
+
+
+__all__ = ["main"]

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from harness import families
-from harness.cli.console import say
+from harness.console import say
 from harness.errors import UsageError
+from harness.modules import family_part
 from harness.records import Result
 from harness.report.runs import read_runs
 
@@ -36,7 +36,7 @@ def export_command(what: What, runs: Runs, form: Format = "contractbench", out: 
 
 def _records(results: Sequence[Result], form: str) -> Iterator[dict[str, Any]]:
     for result in results:
-        known = families.part(result.family, "episodes").FORMATS
+        known = family_part(result.family, "episodes").FORMATS
         if form not in known:
             raise UsageError(f"the family {result.family} has no format {form!r}; it has {', '.join(known)}")
         yield known[form](result)

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.console import emit, say, show_table
 from harness.cli.tasks import Json, Names, selected
+from harness.console import emit, say, show_table
 from harness.errors import RuntimeFailure
-from harness.runtimes.choose import RUNTIMES
+from harness.play.choose import RUNTIMES
 from harness.runtimes.docker.runtime import DockerRuntime
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 

@@ -1,12 +1,17 @@
-"""A command that has kinds: `harness generate calendar`, `harness import calbench`, each with flags of its own."""
+"""A command whose kinds the families bring: `harness generate calendar`, `harness import calbench`, each with its own flags.
+
+The part of a family that brings them has a table KINDS: name of the kind -> function with Typer's annotations.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import typer
 
 from harness.errors import UsageError
+from harness.modules import families, family_part_or_none
 
 
 class Kinds(typer.core.TyperGroup):
@@ -14,14 +19,24 @@ class Kinds(typer.core.TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a kind; raises UsageError where there is none."""
-        found = super().get_command(ctx, cmd_name)
-        if found is None:
+        kind = super().get_command(ctx, cmd_name)
+        if kind is None:
             command, known = f"harness {ctx.info_name}", list(self.commands)
             why = f"{command} knows no {cmd_name!r}; it knows {', '.join(known)}"
             raise UsageError(why, hint=f"{command} {known[0]} --help")
-        return found
+        return kind
 
 
-def kinds() -> typer.Typer:
-    """A command to which kinds are added."""
-    return typer.Typer(cls=Kinds, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+def kinds(command: str, part: str) -> typer.Typer:
+    """A command with every kind that a part of that name brings; raises UsageError where two families bring the same one."""
+    brought: dict[str, Callable[..., None]] = {}
+    for family in families():
+        module = family_part_or_none(family, part)
+        for name, kind in module.KINDS.items() if module else ():
+            if name in brought:
+                raise UsageError(f"two families bring a command harness {command} {name}")
+            brought[name] = kind
+    group = typer.Typer(cls=Kinds, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+    for name in sorted(brought):
+        group.command(name)(brought[name])
+    return group

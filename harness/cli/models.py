@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.cli.console import emit, show_table
 from harness.cli.tasks import Json
+from harness.console import emit, show_table
 from harness.report.models import known_models
 from harness.report.table import MISSING
 
@@ -18,4 +18,4 @@ def models_command(json: Json = False) -> None:
         (entry.name, entry.id or MISSING, entry.provider, entry.family, entry.kind, entry.size or MISSING, entry.price)
         for entry in known
     ]
-    show_table(("name", "--model", "provider", "family", "kind", "size", "price"), rows, to_stdout=True)
+    show_table(("name", "--model", "provider", "family", "kind", "size", "price"), rows)

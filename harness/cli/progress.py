@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from rich.live import Live
 from rich.table import Table
 
-from harness.cli.console import people, say
+from harness.console import people, say
+from harness.play.episode import Phase
 from harness.records import Key, Result
-from harness.run import Finished, Progress, Started
+from harness.runs.executors.base import Finished, News, Progress, Started
 
 _ROWS = 12
 
@@ -24,7 +25,7 @@ def progress(total: int) -> Iterator[Progress]:
         return
     with Live(console=people, refresh_per_second=8, transient=True) as live:
 
-        def heard(event: Started | Finished) -> None:
+        def heard(event: News) -> None:
             board.note(event)
             live.update(board.table())
 
@@ -36,17 +37,21 @@ class _Board:
 
     def __init__(self, total: int) -> None:
         self.total = total
-        self.running: list[Key] = []
+        self.running: dict[Key, str] = {}
+        """Episodes with the phase that each is in."""
+
         self.done: list[Result] = []
 
-    def note(self, event: Started | Finished) -> None:
+    def note(self, event: News) -> None:
         if isinstance(event, Started):
-            self.running.append(event.key)
-            return
-        self.running = [key for key in self.running if key != event.key]
-        self.done.append(event.result)
+            self.running[event.key] = "starting"
+        elif isinstance(event, Phase):
+            self.running[event.key] = event.name
+        else:
+            self.running.pop(event.key, None)
+            self.done.append(event.result)
 
-    def plain(self, event: Started | Finished) -> None:
+    def plain(self, event: News) -> None:
         self.note(event)
         if isinstance(event, Finished):
             say(
@@ -59,8 +64,8 @@ class _Board:
         table.add_column("outcome")
         for result in self.done[-_ROWS:]:
             table.add_row(result.key.name, outcome(result))
-        for key in self.running:
-            table.add_row(key.name, "running")
+        for key, phase in self.running.items():
+            table.add_row(key.name, f"running: {phase}")
         return table
 
 

@@ -1,20 +1,24 @@
-"""`harness list` and `harness show`: what there is, and what one task asks."""
+"""`harness list`: what there is, and how other commands choose among it."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
-from harness import families
-from harness.cli.console import emit, show_table
+from harness.console import emit, show_table
+from harness.modules import families, family_part_or_none
 from harness.registry import Task, discover, select, tasks_root
-from harness.trust import Gate, gate
-from worlds.core.manifest import STANDARD_OPTIONS
+from harness.trust import TrustGate, gate
 
 Names = Annotated[list[str] | None, typer.Argument(help="Ids, globs or families; none means all.")]
 Trust = Annotated[bool, typer.Option("--trust", help="Run code of folders that are not this harness's own in this process.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+SEEDS = "0-9"
+"""Of a routine proof, where a family's `authoring.routine` names no others."""
 
 
 def selected(ctx: typer.Context, names: list[str] | None) -> list[Task]:
@@ -22,48 +26,40 @@ def selected(ctx: typer.Context, names: list[str] | None) -> list[Task]:
     return select(discover(tasks_root(ctx.obj["tasks"])), names or [])
 
 
-def gated(ctx: typer.Context, names: list[str] | None, *, trust: bool) -> Gate:
+def gated(ctx: typer.Context, names: list[str] | None, *, trust: bool) -> TrustGate:
     """The tasks a command line names, and what it may do with the code in their folders."""
     return gate(selected(ctx, names), trust=trust)
 
 
-def list_command(ctx: typer.Context, names: Names = None, json: Json = False) -> None:
-    """One row a task."""
-    rows = [_row(task) for task in selected(ctx, names)]
+def list_command(
+    ctx: typer.Context,
+    names: Names = None,
+    by_family: Annotated[bool, typer.Option("--families", help="One row a family instead.")] = False,
+    json: Json = False,
+) -> None:
+    """One row a task, or a family."""
+    tasks = selected(ctx, names)
+    rows = _families(tasks) if by_family else [row(task) for task in tasks]
     if json:
         emit(rows)
         return
-    show_table(("task", "family", "difficulty"), [(r["task_id"], r["family"], r["difficulty"]) for r in rows], to_stdout=True)
+    columns = ("family", "tasks", "seeds") if by_family else ("task_id", "family", "difficulty")
+    header = [column.removesuffix("_id") for column in columns]
+    show_table(header, [[one[column] for column in columns] for one in rows])
 
 
-def show_command(
-    ctx: typer.Context,
-    name: Annotated[str, typer.Argument(help="A task id or a path.")],
-    matrix: Annotated[bool, typer.Option("--matrix", help="Who knows what, and what it rules out (hidden-profile).")] = False,
-    json: Json = False,
-) -> None:
-    """One task, whole."""
-    (task, *_) = selected(ctx, [name])
-    if matrix:
-        _show_matrix(task, json=json)
-        return
-    if json:
-        emit({**_row(task), "digest": task.digest, **task.file.model_dump(mode="json", exclude_defaults=True)})
-        return
-    _print(task)
+def _families(tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """Each family that has tasks or parts: how many of these tasks are its own, and the seeds that a routine proof takes."""
+    counted = {**dict.fromkeys(families(), 0), **Counter(task.family for task in tasks)}
+    routine = {name: family_part_or_none(name, "authoring.routine") for name in counted}
+    return [
+        {"family": name, "tasks": count, "seeds": part.SEEDS if (part := routine[name]) else SEEDS}
+        for name, count in sorted(counted.items())
+    ]
 
 
-def _show_matrix(task: Task, *, json: bool) -> None:
-    tables = families.part(task.family, "matrix").matrix(task)
-    if json:
-        emit([table.document() for table in tables])
-        return
-    for table in tables:
-        show_table(table.header, table.cells(), title=table.title, to_stdout=True)
-        print("\n".join(table.notes))
-
-
-def _row(task: Task) -> dict[str, Any]:
+def row(task: Task) -> dict[str, Any]:
+    """A task in a line: id, family, difficulty, path."""
     ours = task.parley
     return {
         "task_id": task.task_id,
@@ -71,18 +67,3 @@ def _row(task: Task) -> dict[str, Any]:
         "difficulty": ours.difficulty if ours else None,
         "path": str(task.path),
     }
-
-
-def _print(task: Task) -> None:
-    ours = task.parley
-    print(f"{task.task_id}  ({task.family})\n{task.file.task.description if task.file.task else ''}\n{task.path}\n")
-    if ours is not None:
-        print(f"difficulty {ours.difficulty}, axis {ours.category}, quadrant {ours.quadrant}, pattern {ours.pattern}")
-        print(f"budget     {ours.budgets.steps} steps, {ours.budgets.virtual_seconds:g} virtual seconds")
-        print(f"costs      {', '.join(f'{name} {seconds:g} s' for name, seconds in ours.costs.items())}")
-        print(f"interfaces {', '.join(ours.interfaces)}; seeds {ours.seeds}")
-        for option, spec in {**STANDARD_OPTIONS, **ours.options}.items():
-            print(f"option     {option} = {spec.default} ({'|'.join(map(str, spec.values)) or spec.type}): {spec.doc}")
-        for knob, spec_k in ours.knobs.items():
-            print(f"knob       {knob} = {spec_k.default:g} ({spec_k.min:g}..{spec_k.max:g}): {spec_k.doc}")
-    print("\n" + (task.path / "instruction.md").read_text(encoding="utf-8"))

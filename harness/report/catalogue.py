@@ -31,9 +31,9 @@ def make(
             raise UsageError(f"no table is called {name!r}; there are {', '.join(tables)} and all")
     made: list[Table] = []
     for name in wanted or tables:
-        found = [table for maker in tables[name] for table in maker(evidence, published=published)]
-        if name in wanted and not found:
+        new_tables = [table for maker in tables[name] for table in maker(evidence, published=published)]
+        if name in wanted and not new_tables:
             lacking, hint = needs.get(name, ("graded first tries", "harness run"))
             raise UsageError(f"the table {name} needs {lacking}, and these runs have none", hint=hint)
-        made += found
+        made += new_tables
     return made

@@ -7,14 +7,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from harness.records import Result
 from harness.registry import Task
 from harness.report.models import ModelEntry, find_model
-from harness.report.runs import Planned, Run
+from harness.report.runs import Run
 from harness.report.setups import Conditions, Setup
+from harness.runs.request import Planned
 
 Cell = tuple[str, int]
 """A task and a seed."""
@@ -44,18 +45,18 @@ class Group:
     @property
     def cells(self) -> dict[Cell, list[Result]]:
         """The graded attempts at each instance."""
-        found: dict[Cell, list[Result]] = {}
+        by_cell: dict[Cell, list[Result]] = {}
         for result in self.graded:
-            found.setdefault((result.task_id, result.seed), []).append(result)
-        return found
+            by_cell.setdefault((result.task_id, result.seed), []).append(result)
+        return by_cell
 
     @property
     def tasks(self) -> dict[str, list[Result]]:
         """The graded attempts at each task, over all seeds."""
-        found: dict[str, list[Result]] = {}
+        by_task: dict[str, list[Result]] = {}
         for result in self.graded:
-            found.setdefault(result.task_id, []).append(result)
-        return found
+            by_task.setdefault(result.task_id, []).append(result)
+        return by_task
 
     @property
     def rates(self) -> dict[str, float]:
@@ -85,6 +86,15 @@ class Group:
         (only, *more) = {result.parameters.get("effective", {}).get("temperature") for result in self.graded}
         return "mixed" if more else "default" if only is None else float(only)
 
+    def only(self, tasks: Collection[str]) -> Group:
+        """This group on these tasks, as if no other had been planned."""
+        graded, ungraded, retries = (
+            [result for result in shelf if result.task_id in tasks] for shelf in (self.graded, self.ungraded, self.retries)
+        )
+        planned = [{task: digest for task, digest in plan.tasks.items() if task in tasks} for plan in self.plans]
+        plans = [plan.model_copy(update={"tasks": mine}) for plan, mine in zip(self.plans, planned, strict=True)]
+        return replace(self, plans=plans, graded=graded, ungraded=ungraded, retries=retries)
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -105,6 +115,20 @@ class Evidence:
         """Every task of the registry, then those only the runs know."""
         known = [task for group in self.groups for task in (*group.planned, *group.tasks)]
         return list(dict.fromkeys((*self.registry, *known)))
+
+    def only(self, tasks: Collection[str]) -> Evidence:
+        """What there is of these tasks alone."""
+        registry = {name: task for name, task in self.registry.items() if name in tasks}
+        return replace(self, groups=tuple(group.only(tasks) for group in self.groups), registry=registry)
+
+    def split(self, suite: Collection[str]) -> tuple[Evidence, Evidence]:
+        """What there is of a family's own suite, and apart from it of tasks that somebody added.
+
+        Where no run is of the suite, what was played is a suite of its own, and nothing stands apart.
+        """
+        if not any(task in suite for group in self.groups for task in (*group.planned, *group.tasks)):
+            return self, self.only(())
+        return self.only(suite), self.only([task for task in self.tasks if task not in suite])
 
 
 def gather(runs: Sequence[Run], family: str, tasks: Sequence[Task]) -> Evidence:

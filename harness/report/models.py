@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Literal
 
 import tomli
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from worlds.core.models import Strict
 
 PATH = Path(__file__).parents[1] / "models.toml"
 
 
-class ModelEntry(BaseModel):
+class ModelEntry(Strict):
     """One model."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     """How reports call it; with `kind`, what a published row is found by."""

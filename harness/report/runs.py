@@ -2,7 +2,8 @@
 
 A folder that holds run folders stands for all of them, and so does one that holds folders of sweeps.
 
-What cannot be read is an error that names the file: a report that passes over an episode would be a wrong report.
+What cannot be read is an error that names the file, unless whoever asks takes the damaged ones: a report that passes over an
+episode in silence would be a wrong report.
 """
 
 from __future__ import annotations
@@ -10,31 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from harness.errors import UsageError
-from harness.records import Result, RunFolder, first_problem
+from harness.errors import HarnessError, UsageError
+from harness.records import Result, RunFolder
+from harness.runs.request import Planned, read_record
 
 _DEPTHS = ("*/run.json", "*/*/run.json")
 """A run in a folder, and one of a sweep in a folder."""
-
-
-class Planned(BaseModel):
-    """What a report needs of a frozen plan; the rest is left alone."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    tasks: dict[str, str]
-    """Task and digest of its folder."""
-
-    seeds: tuple[int, ...]
-    attempts: int
-    agent: dict[str, Any]
-    budget: dict[str, Any]
-    retry: dict[str, Any] | None = None
-    """Set where the run plays failed episodes of another one again."""
 
 
 @dataclass(frozen=True)
@@ -46,24 +29,25 @@ class Run:
     results: tuple[Result, ...]
 
 
-def read_runs(paths: Sequence[Path]) -> list[Run]:
-    """The runs in these folders, each once; raises UsageError for a folder without runs and a file that does not read."""
+def read_runs(paths: Sequence[Path], damaged: list[HarnessError] | None = None) -> list[Run]:
+    """The runs in these folders, each once; raises UsageError for a folder without runs and a file that does not read.
+
+    An episode that does not read is told in `damaged`, where that is given, and left out.
+    """
     folders = dict.fromkeys(folder.resolve() for path in paths for folder in _folders(path))
-    return [_read(folder) for folder in folders]
+    return [_read(folder, damaged) for folder in folders]
 
 
 def _folders(path: Path) -> list[Path]:
-    found = [path] if (path / "run.json").exists() else sorted(plan.parent for deep in _DEPTHS for plan in path.glob(deep))
-    if not found:
+    runs = [path] if (path / "run.json").exists() else sorted(plan.parent for deep in _DEPTHS for plan in path.glob(deep))
+    if not runs:
         raise UsageError(f"{path} holds no run.json", hint="harness report runs/*, or the folder that harness run printed")
-    return found
+    return runs
 
 
-def _read(folder: Path) -> Run:
+def _read(folder: Path, damaged: list[HarnessError] | None) -> Run:
     run = RunFolder(folder)
-    plan = run.read_plan()
-    try:
-        planned = Planned.model_validate((plan or {}).get("identity"))
-    except ValidationError as error:
-        raise UsageError(f"{folder}/run.json is no plan of this version: {first_problem(error)}") from None
-    return Run(folder, planned, tuple(run.results()))
+    record = read_record(run)
+    if record is None:
+        raise UsageError(f"{folder} holds no run.json any more")
+    return Run(folder, record.identity, tuple(run.results(damaged)))

@@ -90,8 +90,8 @@ def smallest_difference(tasks: int, k: int) -> float | None:
 
 
 def _exact(passed: int, n: int) -> Interval:
-    found = scipy_stats().binomtest(passed, n).proportion_ci(_LEVEL, method="exact")
-    return float(found.low), float(found.high)
+    interval = scipy_stats().binomtest(passed, n).proportion_ci(_LEVEL, method="exact")
+    return float(interval.low), float(interval.high)
 
 
 def _wilson(rate: float, strictness: float) -> Interval:

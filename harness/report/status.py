@@ -1,7 +1,8 @@
 """Whether a row may be ranked: every task of the family, every planned seed, as many graded attempts as planned.
 
-The family is what the registry holds today; where there is no registry, what all the runs together planned. Tasks beyond it
-make another suite, and a row on another suite is not ranked either. A task that has changed since it was played is named.
+The family is what the registry holds today of its suite; where there is no registry, what all the runs together planned. Tasks
+that the registry lacks make another suite, and a row on another suite is not ranked either; tasks that somebody added stand in
+a table of their own (`Evidence.split`). A task that has changed since it was played is named.
 """
 
 from __future__ import annotations

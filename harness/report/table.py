@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Form = Literal["text", "number", "percent", "rate", "signed", "points", "interval", "tally", "p"]
+Form = Literal["text", "number", "percent", "rate", "signed", "points", "interval", "signed_interval", "tally", "p"]
 Value = str | int | float | bool | tuple[float, float] | None
 Row = Mapping[str, Value]
 
@@ -23,6 +23,7 @@ _FORMS: dict[Form, Callable[[Any], str]] = {
     "signed": lambda number: f"{number:+.2f}",
     "points": lambda difference: f"{100 * difference:+.1f}",
     "interval": lambda ends: f"{100 * ends[0]:.1f}..{100 * ends[1]:.1f}",
+    "signed_interval": lambda ends: f"{ends[0]:+.2f}..{ends[1]:+.2f}",
     "tally": lambda counted: f"{counted[0]} ({100 * counted[1]:.0f} %)",
     "p": lambda p: f"{p:.3f}" if p >= 0.0005 else "<0.001",
 }

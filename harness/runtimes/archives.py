@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 
-def pack(files: Mapping[str, bytes], *, owner: int = 0, mode: int = 0o644) -> bytes:
-    """A tar archive of files by path, everything in it owned by one user; the same bytes for the same files."""
+def pack(files: Mapping[str, bytes], *, owner: int = 0, mode: int = 0o644, executable: Collection[str] = ()) -> bytes:
+    """A tar archive of files by path, everything in it owned by one user; the same bytes for the same files.
+
+    `executable` are the paths of those that anybody may run, whatever the `mode` of all others.
+    """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, data in sorted(files.items()):
             entry = tarfile.TarInfo(name.lstrip("/"))
-            entry.size, entry.mode, entry.uid, entry.gid = len(data), mode, owner, owner
+            entry.size, entry.mode = len(data), 0o755 if name in executable else mode
+            entry.uid, entry.gid = owner, owner
             archive.addfile(entry, io.BytesIO(data))
     return buffer.getvalue()

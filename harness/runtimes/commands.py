@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TypeGuard
 
-from harness.runtimes.base import OUTPUT_CAP, CommandResult
+from harness.pod import OUTPUT_CAP, CommandResult
 
 RUNNER_PATH = "/opt/parley/bin/parley_run.py"
 RUNNER = ("python3", "-I", "-S", RUNNER_PATH)
@@ -83,4 +83,4 @@ def result(answer: bytes) -> CommandResult | None:
 
 def _is_count(value: object, most: int) -> TypeGuard[int]:
     """Whether a value is a whole number from 0 to `most`; neither true nor 1.0 is one."""
-    return type(value) is int and 0 <= value <= most
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most

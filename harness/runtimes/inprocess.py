@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from harness.errors import RuntimeFailure
-from harness.judging import judge_together
+from harness.pod import CommandResult, EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
-from harness.runtimes.base import CommandResult, EpisodeSpec, Judgement, Pod, Probe
+from harness.runtimes.judging import judge_together
 from harness.trust import require, runs_here
 from worlds.core.loading import open_world
 from worlds.core.referee import HOST_HEADER
@@ -42,7 +42,7 @@ class InProcessPod:
         return self._world(request)
 
     def call_as_host(self, request: WireRequest) -> WireResponse:
-        """The same, with the token that opens host-only routes."""
+        """Send a request with the token that opens host-only routes; raises as `call` does."""
         return self._world.send(request.with_header(HOST_HEADER, self._token))
 
     def stop(self, cause: str) -> None:
@@ -57,6 +57,11 @@ class InProcessPod:
         """There is nowhere to put files; raises RuntimeFailure."""
         raise RuntimeFailure("the in-process runtime has no main", hint="harness run --runtime bubblewrap")
 
+    @property
+    def failure(self) -> Exception | None:
+        """What the world raised, where it failed by itself."""
+        return self._world.app.referee.failure
+
     def finish(self) -> bytes:
         """The log."""
         return self._world.log.dump()
@@ -66,6 +71,7 @@ class InProcessRuntime:
     """The runtime that is always there."""
 
     name = "inprocess"
+    plays_in_process = True
 
     def probe(self) -> Probe:
         """Always works."""

@@ -25,7 +25,7 @@ from typing import Any, Self
 import uvicorn
 from fastapi import FastAPI, Request, Response
 
-from harness.testing.scripts import Call, Fault, Messages, Reply, Script, Tokens, read_scripts
+from harness.testing.scripts import Fault, Messages, Script, ScriptedCall, ScriptedReply, ScriptedUsage, read_scripts
 from worlds.core.errors import ManifestError
 
 _START_S = 10.0
@@ -117,10 +117,10 @@ class OpenAIServer:
         if body.get("stream"):
             return _refused(400, "this server does not stream")
         self.requests.append(Received(dict(request.headers), body, arrived))
-        found = next((s for s in self.scripts if s.fits(messages)), None)
-        if found is None:
+        script = next((s for s in self.scripts if s.fits(messages)), None)
+        if script is None:
             return _refused(400, "no script fits this conversation")
-        reply = found.reply(messages)
+        reply = script.reply(messages)
         key = json.dumps(messages, sort_keys=True)
         fault = reply.fault(self._attempts[key])
         self._attempts[key] += 1
@@ -150,7 +150,7 @@ async def _broken(fault: Fault, whole: dict[str, Any]) -> Response:
     return refused
 
 
-def _completion(reply: Reply, model: str, messages: Messages, number: int) -> dict[str, Any]:
+def _completion(reply: ScriptedReply, model: str, messages: Messages, number: int) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": reply.text}
     if reply.reasoning is not None:
         message["reasoning_content"] = reply.reasoning
@@ -169,17 +169,17 @@ def _completion(reply: Reply, model: str, messages: Messages, number: int) -> di
     return whole
 
 
-def _tool_call(made: Call, call_id: str) -> dict[str, Any]:
+def _tool_call(made: ScriptedCall, call_id: str) -> dict[str, Any]:
     text = made.arguments if isinstance(made.arguments, str) else json.dumps(made.arguments, ensure_ascii=False)
     return {"id": made.id or call_id, "type": "function", "function": {"name": made.name, "arguments": text}}
 
 
-def _counted(message: dict[str, Any], messages: Messages) -> Tokens:
+def _counted(message: dict[str, Any], messages: Messages) -> ScriptedUsage:
     """About four characters a token; only its being there and growing matters."""
-    return Tokens(prompt=len(json.dumps(list(messages))) // 4 + 1, completion=len(json.dumps(message)) // 4 + 1)
+    return ScriptedUsage(prompt=len(json.dumps(list(messages))) // 4 + 1, completion=len(json.dumps(message)) // 4 + 1)
 
 
-def _usage(tokens: Tokens) -> dict[str, Any]:
+def _usage(tokens: ScriptedUsage) -> dict[str, Any]:
     return {
         "prompt_tokens": tokens.prompt,
         "completion_tokens": tokens.completion,

@@ -5,7 +5,7 @@ It speaks as a model does, one tool call at a time, through whatever client libr
    already holds, and says the first request that has no answer yet.
 2. `choose(task, attempt)` names the client. The attempt is counted per task as conversations begin, and stands in the text of
    the first reply, where later requests of the same conversation find it.
-3. Through the shell it types one command: the solution's files, then play.py.
+3. Through the shell it types one command: the solution's files, then solve.sh.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import httpx
 
 from harness.agents.solutions import players
 from harness.registry import Task, files_of
-from harness.testing.scripts import Messages, Reply, call
-from worlds.core.testing import BASE_URL
+from harness.testing.scripts import Messages, ScriptedReply, call
+from worlds.core.wire import API_URL
 
 Choose = Callable[[Task, int], str]
 """(task, attempt from 1) -> `solve` or the name of a violation."""
@@ -44,14 +44,14 @@ class SolutionModel:
         self._attempts: defaultdict[str, Iterator[int]] = defaultdict(lambda: itertools.count(1))
         self._lock = threading.Lock()
 
-    def __call__(self, messages: Messages) -> Reply | str:
+    def __call__(self, messages: Messages) -> ScriptedReply | str:
         """What to say next."""
         instruction = next(str(m["content"]) for m in messages if m["role"] == "user")
         task = self._tasks[heading(instruction)]
         attempt = _attempt(messages) or self._next(task)
         told = [str(message["content"]) for message in messages if message["role"] == "tool"]
         said = self._speak(task, self._choose(task, attempt), instruction, told)
-        return said.model_copy(update={"text": f"Attempt {attempt}."}) if isinstance(said, Reply) and not told else said
+        return said.model_copy(update={"text": f"Attempt {attempt}."}) if isinstance(said, ScriptedReply) and not told else said
 
     def _next(self, task: Task) -> int:
         with self._lock:
@@ -64,22 +64,22 @@ def heading(instruction: str) -> str:
 
 
 def _attempt(messages: Messages) -> int | None:
-    found = (re.fullmatch(r"Attempt (\d+)\.", str(message.get("content"))) for message in messages)
-    return next((int(match[1]) for match in found if match), None)
+    matches = (re.fullmatch(r"Attempt (\d+)\.", str(message.get("content"))) for message in messages)
+    return next((int(match[1]) for match in matches if match), None)
 
 
 class _Next(Exception):
     """The first thing the client does that has no answer yet."""
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: ScriptedReply) -> None:
         super().__init__()
         self.reply = reply
 
 
-def _by_tools(task: Task, player: str, instruction: str, told: Sequence[str]) -> Reply | str:
+def _by_tools(task: Task, player: str, instruction: str, told: Sequence[str]) -> ScriptedReply | str:
     answers = iter(told)
 
-    def answered(reply: Reply) -> httpx.Response:
+    def answered(reply: ScriptedReply) -> httpx.Response:
         if (text := next(answers, None)) is None:
             raise _Next(reply)
         return _response(text)
@@ -88,7 +88,7 @@ def _by_tools(task: Task, player: str, instruction: str, told: Sequence[str]) ->
         answered(call("wait", seconds=seconds))
 
     transport = httpx.MockTransport(lambda request: answered(_asked(request)))
-    with httpx.Client(transport=transport, base_url=BASE_URL, trust_env=False) as api:
+    with httpx.Client(transport=transport, base_url=API_URL, trust_env=False) as api:
         try:
             players(task)[player][1](api, instruction, wait)
         except _Next as said:
@@ -98,7 +98,7 @@ def _by_tools(task: Task, player: str, instruction: str, told: Sequence[str]) ->
     return DONE
 
 
-def _by_shell(task: Task, player: str, instruction: str, told: Sequence[str]) -> Reply | str:
+def _by_shell(task: Task, player: str, instruction: str, told: Sequence[str]) -> ScriptedReply | str:
     if told:
         return DONE
     folder, packed = task.path / "solution", io.BytesIO()
@@ -110,11 +110,11 @@ def _by_shell(task: Task, player: str, instruction: str, told: Sequence[str]) ->
             archive.addfile(member, io.BytesIO(content))
     text = base64.b64encode(packed.getvalue()).decode()
     return call(
-        "run", command=f"mkdir -p /tmp/mine && cd /tmp/mine && echo {text} | base64 -d | tar xz && python3 play.py {player}"
+        "run", command=f"mkdir -p /tmp/mine && cd /tmp/mine && echo {text} | base64 -d | tar xz && bash solve.sh {player}"
     )
 
 
-def _asked(request: httpx.Request) -> Reply:
+def _asked(request: httpx.Request) -> ScriptedReply:
     """The tool call that sends this request."""
     body, encoding = request.read(), "utf-8"
     try:
@@ -130,9 +130,9 @@ def _asked(request: httpx.Request) -> Reply:
 
 def _response(told: str) -> httpx.Response:
     """The answer that the tool described; what it says of a request that was not sent is a refusal without headers."""
-    found = _ANSWER.fullmatch(told)
-    if found is None:
+    match = _ANSWER.fullmatch(told)
+    if match is None:
         return httpx.Response(400, text=told)
-    headers = [line.partition(": ")[::2] for line in found[2].splitlines()]
-    body = base64.b64decode(found[4]) if found[3] == "base64" else found[4].encode()
-    return httpx.Response(int(found[1]), headers=headers, content=body)
+    headers = [line.partition(": ")[::2] for line in match[2].splitlines()]
+    body = base64.b64decode(match[4]) if match[3] == "base64" else match[4].encode()
+    return httpx.Response(int(match[1]), headers=headers, content=body)

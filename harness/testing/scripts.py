@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tomli
-from pydantic import Field, ValidationError
+from pydantic import Field, FiniteFloat, ValidationError
 
 from worlds.core.errors import ManifestError
-from worlds.core.manifest import Strict
+from worlds.core.models import Strict
 
 Messages = Sequence[dict[str, Any]]
 
@@ -27,7 +27,7 @@ LAST_WORD = "That is all."
 """What a script says when it has no reply left: a plain answer, which ends an episode."""
 
 
-class Call(Strict):
+class ScriptedCall(Strict):
     """One tool call; `arguments` as text goes out as it stands, well-formed or not."""
 
     name: str
@@ -35,7 +35,7 @@ class Call(Strict):
     id: str | None = None
 
 
-class Tokens(Strict):
+class ScriptedUsage(Strict):
     """A usage report; `prompt` and `completion` include the cached and the reasoning ones."""
 
     prompt: int = Field(ge=0)
@@ -50,18 +50,18 @@ class Fault(Strict):
     kind: Literal["status", "stall", "garbage", "truncated"] = "status"
     status: int = 503
     retry_after: str | None = None
-    stall_s: float = 0.0
+    stall_s: FiniteFloat = 0.0
     message: str = "scripted fault"
     times: int = Field(default=1, ge=1)
 
 
-class Reply(Strict):
+class ScriptedReply(Strict):
     """One completion; `usage` is counted roughly unless given, and left out where it is "none"."""
 
     text: str | None = None
     reasoning: str | None = None
-    tool_calls: tuple[Call, ...] = ()
-    usage: Tokens | Literal["none", "counted"] = "counted"
+    tool_calls: tuple[ScriptedCall, ...] = ()
+    usage: ScriptedUsage | Literal["none", "counted"] = "counted"
     finish_reason: str | None = None
     faults: tuple[Fault, ...] = ()
 
@@ -74,7 +74,7 @@ class Reply(Strict):
         return None
 
 
-Player = Callable[[Messages], Reply | str]
+Player = Callable[[Messages], ScriptedReply | str]
 """A model as a function: the conversation in, what it says out."""
 
 
@@ -82,30 +82,30 @@ class Script(Strict):
     """The replies of one kind of conversation."""
 
     match: str = ""
-    replies: tuple[Reply, ...] = ()
+    replies: tuple[ScriptedReply, ...] = ()
     play: Player | None = None
 
     def fits(self, messages: Messages) -> bool:
         """Whether `match` stands anywhere in the conversation."""
         return not self.match or any(self.match in json.dumps(m, ensure_ascii=False) for m in messages)
 
-    def reply(self, messages: Messages) -> Reply:
+    def reply(self, messages: Messages) -> ScriptedReply:
         """What the model says next in this conversation."""
         if self.play is not None:
             said = self.play(messages)
-            return Reply(text=said) if isinstance(said, str) else said
+            return ScriptedReply(text=said) if isinstance(said, str) else said
         position = sum(m.get("role") == "assistant" for m in messages)
-        return self.replies[position] if position < len(self.replies) else Reply(text=LAST_WORD)
+        return self.replies[position] if position < len(self.replies) else ScriptedReply(text=LAST_WORD)
 
 
-def script(*said: Reply | str, match: str = "") -> Script:
+def script(*said: ScriptedReply | str, match: str = "") -> Script:
     """A script from replies in order; a string is a plain answer."""
-    return Script(match=match, replies=tuple(Reply(text=s) if isinstance(s, str) else s for s in said))
+    return Script(match=match, replies=tuple(ScriptedReply(text=s) if isinstance(s, str) else s for s in said))
 
 
-def call(tool: str, /, **arguments: Any) -> Reply:
+def call(tool: str, /, **arguments: Any) -> ScriptedReply:
     """A reply that is one tool call."""
-    return Reply(tool_calls=(Call(name=tool, arguments=arguments),))
+    return ScriptedReply(tool_calls=(ScriptedCall(name=tool, arguments=arguments),))
 
 
 def read_scripts(path: Path) -> list[Script]:
@@ -115,7 +115,8 @@ def read_scripts(path: Path) -> list[Script]:
     """
     try:
         if path.suffix == ".py":
-            return _from_python(path)
+            names = runpy.run_path(str(path))
+            return list(names["SCRIPTS"]) if "SCRIPTS" in names else [Script(play=names["play"])]
         text = path.read_text(encoding="utf-8")
         data = json.loads(text) if path.suffix == ".json" else tomli.loads(text)
         return [Script.model_validate(entry) for entry in data["script"]]
@@ -124,8 +125,3 @@ def read_scripts(path: Path) -> list[Script]:
         raise ManifestError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ManifestError(f"{path}: not a file of scripts: {error!r}") from None
-
-
-def _from_python(path: Path) -> list[Script]:
-    names = runpy.run_path(str(path))
-    return list(names["SCRIPTS"]) if "SCRIPTS" in names else [Script(play=names["play"])]

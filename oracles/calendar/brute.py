@@ -40,15 +40,15 @@ def schedules(scenario: Scenario, *, shown: bool = False) -> Iterator[Schedule]:
 
 
 def injective(scenario: Scenario) -> int:
-    """F: the vectors of meeting slots with disjoint spans that some placement of the prior meetings completes."""
-    found: set[tuple[int, ...]] = set()
+    """F: how many vectors of meeting slots with disjoint spans leave a way to place the prior meetings."""
+    vectors: set[tuple[int, ...]] = set()
     for schedule in schedules(scenario):
         cells = [
             cell for meeting, slot in zip(scenario.meetings, schedule.slots, strict=False) for cell in _span(meeting, slot)
         ]
         if len(set(cells)) == len(cells):
-            found.add(schedule.slots[: len(scenario.meetings)])
-    return len(found)
+            vectors.add(schedule.slots[: len(scenario.meetings)])
+    return len(vectors)
 
 
 def _span(item: Meeting, slot: int) -> range:

@@ -16,13 +16,12 @@ from oracles.calendar.fairest import fairest
 from oracles.calendar.packing import BEST, WORST
 from oracles.calendar.problem import Problem, tables
 from oracles.calendar.programme import LIMIT, Solution, solve
+from worlds.calendar.rules.certificate import Certificate, Extremes, Fairest, Schedule, SimplePlan, Witness
 from worlds.calendar.rules.scenario import Scenario
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Known:
     """What either solver says about schedules of all meetings."""
 
     slots: tuple[Sequence[int], Sequence[int]]
@@ -37,8 +36,8 @@ class _Found:
     """The least shown cost of a schedule that is optimal on the scored scale."""
 
 
-def certify(scenario: Scenario, *, limit: int = LIMIT) -> Json:
-    """The certificate, as JSON holds it: keys of mappings are texts.
+def certify(scenario: Scenario, *, limit: int = LIMIT) -> Certificate:
+    """The certificate of a task.
 
     Args:
         scenario: the task.
@@ -47,33 +46,33 @@ def certify(scenario: Scenario, *, limit: int = LIMIT) -> Json:
     problem = tables(scenario)
     shown = tables(scenario, "shown") if any(scored != cost for cost, scored in scenario.scale.items()) else None
     solution = solve(problem, shown, limit)
-    found = _by_solver(problem, shown) if solution is None else _by_programme(problem, solution)
+    known = _by_solver(problem, shown) if solution is None else _by_programme(problem, solution)
     count, total = counting.feasible(problem), counting.total(problem)
-    return {
-        **_schedules(problem, found),
-        "feasible": count,
-        "total": total,
-        "difficulty": None if count is None else count / total if total else 0.0,
-        "greedy": _bound(problem, bounds.greedy(problem)),
-        "myopic": _bound(problem, bounds.myopic(problem)),
-        "witness": _witness(scenario, problem),
-        "shown_optimum": found and found.shown_optimum,
-        "shown_agrees": found and found.shown_least == found.shown_optimum,
-        "by_subset": None if solution is None else by_subset(solution),
-    }
+    return Certificate(
+        **_schedules(problem, known),
+        feasible=count,
+        total=total,
+        difficulty=None if count is None else count / total if total else 0.0,
+        greedy=_bound(problem, bounds.greedy(problem)),
+        myopic=_bound(problem, bounds.myopic(problem)),
+        witness=_witness(scenario, problem),
+        shown_optimum=known.shown_optimum if known else None,
+        shown_agrees=known.shown_least == known.shown_optimum if known else None,
+        by_subset=None if solution is None else by_subset(solution),
+    )
 
 
-def by_subset(solution: Solution) -> dict[str, Json]:
+def by_subset(solution: Solution) -> dict[str, Extremes]:
     """For each subset of the meetings, named by its ids in ascending order, the best and the worst schedule of it alone."""
     best, worst = solution.per_agent
     names = _names(solution.problem.ids[: solution.problem.meetings])
     return {
-        name: {
-            "optimum": solution.totals[BEST][subset] if possible else None,
-            "per_agent": best[subset] if possible else None,
-            "worst": solution.totals[WORST][subset] if possible else None,
-            "worst_per_agent": worst[subset] if possible else None,
-        }
+        name: Extremes(
+            optimum=solution.totals[BEST][subset] if possible else None,
+            per_agent=tuple(best[subset]) if possible else None,
+            worst=solution.totals[WORST][subset] if possible else None,
+            worst_per_agent=tuple(worst[subset]) if possible else None,
+        )
         for subset, (name, possible) in enumerate(zip(names, solution.possible, strict=True))
     }
 
@@ -86,31 +85,31 @@ def _names(ids: Sequence[int]) -> list[str]:
     return [",".join(map(str, sorted(chosen))) for chosen in sets]
 
 
-def _by_programme(problem: Problem, solution: Solution) -> _Found | None:
+def _by_programme(problem: Problem, solution: Solution) -> _Known | None:
     if not solution.possible[-1]:
         return None
     best, worst = (tuple(solution.vectors[sense, -1].tolist()) for sense in (BEST, WORST))
     fair = fairest(solution) or cpsat.fairest(problem)
     assert fair is not None
     per_agent = solution.per_agent[BEST][-1], solution.per_agent[WORST][-1]
-    return _Found((best, worst), per_agent, solution.optima, solution.ranges, fair, *solution.shown)
+    return _Known((best, worst), per_agent, solution.optima, solution.ranges, fair, *solution.shown)
 
 
-def _by_solver(problem: Problem, shown: Problem | None) -> _Found | None:
+def _by_solver(problem: Problem, shown: Problem | None) -> _Known | None:
     best, worst = cpsat.optimum(problem), cpsat.optimum(problem, worst=True)
     ranges, fair = cpsat.ranges(problem), cpsat.fairest(problem)
     if best is None or worst is None or ranges is None or fair is None:
         return None
     shown_best, least = best.cost, best.cost
     if shown is not None:
-        found = cpsat.optimum(shown)
-        assert found is not None
-        shown_best, least = found.cost, cpsat.least_shown(problem, shown)
-    return _Found((best.slots, worst.slots), (best.per_agent, worst.per_agent), None, ranges, fair, shown_best, least)
+        shown_optimum = cpsat.optimum(shown)
+        assert shown_optimum is not None
+        shown_best, least = shown_optimum.cost, cpsat.least_shown(problem, shown)
+    return _Known((best.slots, worst.slots), (best.per_agent, worst.per_agent), None, ranges, fair, shown_best, least)
 
 
-def _schedules(problem: Problem, found: _Found | None) -> Json:
-    if found is None:
+def _schedules(problem: Problem, known: _Known | None) -> dict[str, Any]:
+    if known is None:
         nothing = (
             "optimum",
             "assignment",
@@ -123,42 +122,41 @@ def _schedules(problem: Problem, found: _Found | None) -> Json:
             "worst_per_agent",
         )
         return {**dict.fromkeys(nothing), "optima": 0}
-    slots, (best, worst) = found.slots[0], found.per_agent
-    fair, fair_costs = found.fairest
+    slots, (best, worst) = known.slots[0], known.per_agent
+    fair, fair_costs = known.fairest
+    moved = _moved(problem, fair)
     return {
         "optimum": sum(best),
         "assignment": _meetings(problem, slots),
         "prior_moves": _moved(problem, slots),
-        "per_agent": list(best),
-        "optima": found.optima,
-        "ranges": found.ranges,
-        "fairest": {
-            "slots": _meetings(problem, fair),
-            **({"prior_moves": moved} if (moved := _moved(problem, fair)) else {}),
-            "per_agent": list(fair_costs),
-        },
+        "per_agent": tuple(best),
+        "optima": known.optima,
+        "ranges": known.ranges,
+        "fairest": Fairest(
+            slots=_meetings(problem, fair), per_agent=tuple(fair_costs), **({"prior_moves": moved} if moved else {})
+        ),
         "worst": sum(worst),
-        "worst_per_agent": list(worst),
+        "worst_per_agent": tuple(worst),
     }
 
 
-def _meetings(problem: Problem, slots: Sequence[int]) -> dict[str, int]:
+def _meetings(problem: Problem, slots: Sequence[int]) -> Schedule:
     return {str(number): slot for number, slot in zip(problem.ids, slots[: problem.meetings], strict=False)}
 
 
-def _moved(problem: Problem, slots: Sequence[int]) -> dict[str, int]:
+def _moved(problem: Problem, slots: Sequence[int]) -> Schedule:
     """Where prior meetings go, of those that do not stay."""
     places = zip(problem.ids[problem.meetings :], slots[problem.meetings :], problem.stays, strict=True)
     return {str(number): slot for number, slot, stays in places if slot != stays}
 
 
-def _bound(problem: Problem, slots: Sequence[int] | None) -> Json | None:
-    return None if slots is None else {"cost": bounds.price(problem, slots), "slots": _meetings(problem, slots)}
+def _bound(problem: Problem, slots: Sequence[int] | None) -> SimplePlan | None:
+    return None if slots is None else SimplePlan(cost=bounds.price(problem, slots), slots=_meetings(problem, slots))
 
 
-def _witness(scenario: Scenario, problem: Problem) -> Json | None:
+def _witness(scenario: Scenario, problem: Problem) -> Witness | None:
     """The generator's schedule, if the scenario says it, with what it costs while prior meetings stay."""
     slots = [scenario.witness[number] for number in problem.ids[: problem.meetings] if number in scenario.witness]
     if len(slots) < problem.meetings:
         return None
-    return {"slots": _meetings(problem, slots), "cost": bounds.price(problem, slots)}
+    return Witness(slots=_meetings(problem, slots), cost=bounds.price(problem, slots))

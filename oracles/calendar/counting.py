@@ -76,11 +76,11 @@ def _permanent(problem: Problem, dtype: Any) -> NDArray[Any]:
 
 
 def _with_prior(problem: Problem, ways: NDArray[Any]) -> int | None:
-    """The maps that some placement of the prior meetings completes; `ways` is what there would be without any."""
+    """How many maps leave a way to place the prior meetings; `ways` has the counts without prior meetings."""
     everything = (1 << problem.meetings) - 1
     prior = ((1 << problem.count) - 1) ^ everything
     counts: dict[History, int] = {(everything, FREE, frozenset([(prior, ())])): 1}
-    found = seen = 0
+    completed = seen = 0
     for slot in range(problem.slots):
         starting = _groups(problem, slot)
         allowed = [item for item in range(problem.meetings) if problem.allowed[item, slot]]
@@ -89,7 +89,7 @@ def _with_prior(problem: Problem, ways: NDArray[Any]) -> int | None:
             for chosen, busy in _choices(problem, left, running, allowed, slot):
                 further = _least(_placings(placings, busy[0], starting, slot))
                 if DONE in further:
-                    found += count * int(ways[max(slot + 1, busy[1]), left & ~chosen])
+                    completed += count * int(ways[max(slot + 1, busy[1]), left & ~chosen])
                 elif further:
                     history = (left & ~chosen, busy, further)
                     after[history] = after.get(history, 0) + count
@@ -97,7 +97,9 @@ def _with_prior(problem: Problem, ways: NDArray[Any]) -> int | None:
             if seen > PRIOR_LIMIT:
                 return None
         counts = after
-    return found + sum(count for (left, _, placings), count in counts.items() if not left and any(not p[0] for p in placings))
+    return completed + sum(
+        count for (left, _, placings), count in counts.items() if not left and any(not p[0] for p in placings)
+    )
 
 
 def _choices(problem: Problem, left: int, running: Busy, allowed: list[int], slot: int) -> Iterator[tuple[int, Busy]]:
@@ -113,13 +115,13 @@ def _choices(problem: Problem, left: int, running: Busy, allowed: list[int], slo
 
 def _groups(problem: Problem, slot: int) -> list[tuple[int, int, tuple[Busy, ...]]]:
     """Every set of prior meetings that may start in a slot together: the set, its agents, and until when they are busy."""
-    found: list[tuple[int, int, tuple[Busy, ...]]] = [(0, 0, ())]
+    groups: list[tuple[int, int, tuple[Busy, ...]]] = [(0, 0, ())]
     for item in range(problem.meetings, problem.count):
         agents, end = problem.masks[item], slot + problem.durations[item]
         if problem.allowed[item, slot]:
             later = ((agents, end),) if end > slot + 1 else ()
-            found += [(group | 1 << item, who | agents, (*ends, *later)) for group, who, ends in found if not who & agents]
-    return found
+            groups += [(group | 1 << item, who | agents, (*ends, *later)) for group, who, ends in groups if not who & agents]
+    return groups
 
 
 def _placings(

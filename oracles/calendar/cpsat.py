@@ -41,13 +41,13 @@ def ranges(problem: Problem) -> list[list[int]] | None:
     model = _Model(problem)
     if model.least(model.cost) is None:
         return None
-    found = []
+    bounds = []
     for agent in model.agents:
         low, high = (_Model.least(model, sense * agent, keep=False) for sense in (1, -1))
         assert low is not None
         assert high is not None
-        found.append([low, -high])
-    return found
+        bounds.append([low, -high])
+    return bounds
 
 
 def fairest(problem: Problem) -> tuple[Slots, Costs] | None:
@@ -65,9 +65,9 @@ def least_shown(problem: Problem, shown: Problem) -> int:
     """The least shown cost of an optimal schedule; there must be one."""
     model = _Model(problem)
     model.least(model.cost)
-    found = model.least(model.price(shown))
-    assert found is not None
-    return found
+    least = model.least(model.price(shown))
+    assert least is not None
+    return least
 
 
 def every(problem: Problem, *, cost: int | None = None, apart: bool = False) -> Iterator[Slots]:
@@ -78,24 +78,24 @@ def every(problem: Problem, *, cost: int | None = None, apart: bool = False) -> 
         cost: only schedules that cost this much.
         apart: only schedules in which no two meetings overlap, whoever takes part.
     """
-    found: list[Slots] = []
+    schedules: list[Slots] = []
     model = _Model(problem, apart=apart)
     if cost is not None:
         model.model.add(model.cost == cost)
-    model.enumerate(lambda solver: found.append(model.slots(solver)))
-    return iter(found)
+    model.enumerate(lambda solver: schedules.append(model.slots(solver)))
+    return iter(schedules)
 
 
 def count(problem: Problem, *, apart: bool = False) -> int:
     """How many schedules `every` has, with nothing done for each but counting it."""
-    found = 0
+    total = 0
 
     def one_more(_: Any) -> None:
-        nonlocal found
-        found += 1
+        nonlocal total
+        total += 1
 
     _Model(problem, apart=apart).enumerate(one_more)
-    return found
+    return total
 
 
 def paid(problem: Problem, slots: Slots) -> Costs:

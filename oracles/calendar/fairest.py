@@ -22,16 +22,16 @@ Slots = tuple[int, ...]
 
 
 def fairest(solution: Solution, limit: int = LIMIT) -> tuple[Slots, Costs] | None:
-    """Slots and costs by agent, ties to the smallest slots; None when there are too many, or no schedule of all at all."""
+    """Slots and costs by agent, ties to the smallest slots; None when there are too many costs to track, or no schedule."""
     if not solution.possible[-1]:
         return None
     known = tuple(solution.per_agent[BEST][-1])
     if all(low == high for low, high in solution.ranges):
         return tuple(solution.vectors[BEST, -1].tolist()), known
-    found = _follow(solution, max(known), limit)
-    if found is None:
+    slots_by_costs = _follow(solution, max(known), limit)
+    if slots_by_costs is None:
         return None
-    costs, slots = min(found.items(), key=lambda one: (sorted(one[0], reverse=True), one[1]))
+    costs, slots = min(slots_by_costs.items(), key=lambda one: (sorted(one[0], reverse=True), one[1]))
     return slots, costs
 
 

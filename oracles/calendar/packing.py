@@ -1,10 +1,20 @@
-"""How several questions fit into the numbers of one dynamic programme.
+"""How several questions fit into the numbers of one dynamic programme, whose steps only add numbers and keep the least.
 
 1. A column's number is a first part, shifted up, plus a second part: least by the first, then by the second.
 2. The slots of the items in order are the digits of one number, which is least for the lexicographically smallest vector. As
    many digits as there is room for are the second part of a column; the others go into further levels of digits.
 3. Everything is 64 bits wide. Where costs alone are too large for that, Python's own numbers of any size take over, and one
    level is enough.
+
+An example, as the tests have it: one agent, two meetings, and four slots, of which slot 1 costs 3, slot 3 costs 2, and the
+others nothing. A digit takes 2 bits, the second part 56. In the column of the optimum, three of the schedules are
+
+    slots (0, 3) at a cost of 2:  2 << 56 | 0b0011
+    slots (1, 2) at a cost of 3:  3 << 56 | 0b0110
+    slots (2, 3) at a cost of 2:  2 << 56 | 0b1011
+
+and the least number is the first: no other is cheaper, and of the two that cost 2 its vector of slots is the smaller one.
+Shifting it down gives the cost back, and cutting off its lowest digits, two bits each, the slots 0 and 3.
 """
 
 from __future__ import annotations
@@ -29,7 +39,7 @@ class Packing:
 
     problem: Problem
     shown: Problem | None
-    """The same problem at the other prices; None where they are the same."""
+    """The problem at the prices that are shown; None where those are the scored ones."""
 
     @cached_property
     def digit(self) -> int:
@@ -71,12 +81,12 @@ class Packing:
     @cached_property
     def levels(self) -> list[range]:
         """The items whose slots are digits of each level."""
-        count, room, found = self.problem.count, self.shift // self.digit, []
+        count, room, levels = self.problem.count, self.shift // self.digit, []
         done = 0
         while done < count:
-            found.append(range(done, min(count, done + room)))
+            levels.append(range(done, min(count, done + room)))
             done, room = done + room, BITS // self.digit
-        return found
+        return levels
 
     @property
     def columns(self) -> int:

@@ -143,14 +143,14 @@ def _slot(
     options = values[after]
     options += weights[:, None, :]
     best = options.min(axis=0)
-    found = []
+    best_digits = []
     if deeper:
         equal = options[:, :, :AGENTS] == best[:, :AGENTS]
         for level, weight in zip(digits, deeper, strict=True):
             further = np.where(equal, level[after] + weight[:, None, None], level[-1])
-            found.append(further.min(axis=0))
-            equal &= further == found[-1]
-    return best, found
+            best_digits.append(further.min(axis=0))
+            equal &= further == best_digits[-1]
+    return best, best_digits
 
 
 def _capacity(problem: Problem, fits: NDArray[np.bool_]) -> list[bool]:

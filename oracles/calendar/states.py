@@ -67,12 +67,12 @@ def graph_of(conflicts: tuple[int, ...], durations: tuple[int, ...], meetings: i
 
 def _groups(conflicts: tuple[int, ...], most: int) -> tuple[int, ...] | None:
     """Every set of items of which no two are in conflict; None for more than `most`."""
-    found = [(0, 0)]
+    groups = [(0, 0)]
     for item, others in enumerate(conflicts):
-        found += [(group | 1 << item, closed | others) for group, closed in found if not closed >> item & 1]
-        if len(found) > most:
+        groups += [(group | 1 << item, closed | others) for group, closed in groups if not closed >> item & 1]
+        if len(groups) > most:
             return None
-    return tuple(sorted(group for group, _ in found))
+    return tuple(sorted(group for group, _ in groups))
 
 
 def _subsets(groups: tuple[int, ...], items: int) -> NDArray[np.intp]:

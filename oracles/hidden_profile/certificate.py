@@ -19,10 +19,10 @@ from oracles.hidden_profile.logic import Exhaustive, Logic
 from oracles.hidden_profile.prover import Proof, everything, prove
 from oracles.hidden_profile.second import witness
 from worlds.hidden_profile.rules import scores
-from worlds.hidden_profile.rules.scenario import Scenario, atom_of
-from worlds.hidden_profile.rules.worlds import Table
-
-Json = dict[str, Any]
+from worlds.hidden_profile.rules.certificate import Accuracy, Certificate, CoinRow, FactRow, LeftOut
+from worlds.hidden_profile.rules.frame import atom_of
+from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.worlds import WorldTable
 
 QS = (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(9, 10), Fraction(1))
 """Chances of disclosure that a certificate tells the accuracy of."""
@@ -30,58 +30,58 @@ QS = (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(9, 1
 GROUPS = (*UNIFORM, "withhold", "one_liar")
 
 
-def certify(scenario: Scenario) -> Json:
+def certify(scenario: Scenario) -> Certificate:
     """The certificate, certified or not: `certified` says which."""
     logic = witness(scenario)
     proof = prove(scenario, logic)
-    document = {
+    proved: dict[str, Any] = {
         "scenario": scenario.id,
         "certified": proof.certified,
         "grade": proof.grade,
-        "lucky": list(proof.lucky),
+        "lucky": proof.lucky,
         "witness": "worlds" if isinstance(logic, Exhaustive) else "solver",
-        "checks": [{"name": one.name, "ok": one.ok, "claim": one.claim, "detail": one.detail} for one in proof.checks],
+        "checks": proof.checks,
         "table": table(logic),
         "leave_one_out": leave_one_out(logic),
-        "hands": {str(seat): list(scenario.hand(seat)) for seat in scenario.seats},
+        "hands": {str(seat): scenario.hand(seat) for seat in scenario.seats},
     }
     if isinstance(logic, Exhaustive):
-        document |= {"groups": _groups(logic.table, proof), "coin": _coin(logic.table, proof)}
-    return document | {"guessers": scored(scenario), "knobs": knobs(scenario, logic)}
+        proved |= {"groups": _groups(logic.table, proof), "coin": _coin(logic.table, proof)}
+    return Certificate(**proved, guessers=scored(scenario), knobs=knobs(scenario, logic))
 
 
-def table(logic: Logic) -> list[Json]:
+def table(logic: Logic) -> tuple[FactRow, ...]:
     """The elimination table: shared facts, then private ones, each added to all before it."""
     scenario = logic.scenario
     order = [*scenario.of_scope("shared"), *scenario.of_scope("private")]
-    return [
-        {
-            "fact": fact,
-            "weights": dict(scenario.by_id[fact].weights),
-            "helps_exclude": sorted(_touched(scenario, fact)),
-            "excluded": sorted(logic.excluded(order[: place + 1])),
-            "belief": _shown(logic, order[: place + 1]),
-        }
+    return tuple(
+        FactRow(
+            fact=fact,
+            weights=dict(scenario.by_id[fact].weights),
+            helps_exclude=tuple(sorted(_touched(scenario, fact))),
+            excluded=tuple(sorted(logic.excluded(order[: place + 1]))),
+            belief=_shown(logic, order[: place + 1]),
+        )
         for place, fact in enumerate(order)
-    ]
+    )
 
 
-def leave_one_out(logic: Logic) -> dict[str, Json]:
+def leave_one_out(logic: Logic) -> dict[str, LeftOut]:
     """For each private fact, what all the others lead to."""
     scenario = logic.scenario
-    found = {}
+    without = {}
     for fact in scenario.of_scope("private"):
         known = everything(scenario, [fact])
         belief = _shown(logic, known)
-        found[fact] = {
-            "belief": belief and belief[scenario.key],
-            "eliminator": scores.eliminate(scores.surface(scenario, known), logic.excluded(known)),
-            "listener": scores.listener(logic.table, known) if isinstance(logic, Exhaustive) else None,
-        }
-    return found
+        without[fact] = LeftOut(
+            belief=belief[scenario.key] if belief else None,
+            eliminator=scores.eliminate(scores.surface(scenario, known), logic.excluded(known)),
+            listener=scores.listener(logic.table, known) if isinstance(logic, Exhaustive) else None,
+        )
+    return without
 
 
-def knobs(scenario: Scenario, logic: Logic) -> Json:
+def knobs(scenario: Scenario, logic: Logic) -> dict[str, Any]:
     """What makes a scenario hard, counted (specification, 2.4, last paragraph)."""
     private, noise = ([scenario.by_id[one] for one in scenario.of_scope(scope)] for scope in ("private", "noise"))
     shared = scenario.of_scope("shared")
@@ -97,8 +97,8 @@ def knobs(scenario: Scenario, logic: Logic) -> Json:
         "clues_per_seat": [sum(seat in fact.holders for fact in private) for seat in scenario.seats],
         "overlap": sum(len(fact.holders) > 1 for fact in private),
         "noise_per_seat": [sum(seat in fact.holders for fact in noise) for seat in scenario.seats],
-        "surface_margin": _margin(score, scenario.decoy),
-        "belief_margin": belief and _margin(belief, scenario.decoy),
+        "surface_margin": _margin(score, scenario.favourite),
+        "belief_margin": belief and _margin(belief, scenario.favourite),
     }
 
 
@@ -126,30 +126,30 @@ def _depth(scenario: Scenario) -> int:
     return max(depth.values(), default=0)
 
 
-def _groups(table_: Table, proof: Proof) -> dict[str, Json]:
+def _groups(table_: WorldTable, proof: Proof) -> dict[str, Accuracy]:
     return {name: _scores(expected.played(table_, name), expected.formula(table_.scenario, proof, name)) for name in GROUPS} | {
-        "random": {"average": float(expected.guessing(table_.scenario))}
+        "random": Accuracy(average=float(expected.guessing(table_.scenario)))
     }
 
 
-def _coin(table_: Table, proof: Proof) -> list[Json]:
-    return [
-        {
-            "q": float(q),
-            "eliminator": _scores(expected.coin(table_, q), expected.coin_formula(table_.scenario, proof, q)),
-            "listener": _scores(expected.coin(table_, q, scores.listener), None),
-        }
+def _coin(table_: WorldTable, proof: Proof) -> tuple[CoinRow, ...]:
+    return tuple(
+        CoinRow(
+            q=float(q),
+            eliminator=_scores(expected.coin(table_, q), expected.coin_formula(table_.scenario, proof, q)),
+            listener=_scores(expected.coin(table_, q, scores.listener), None),
+        )
         for q in QS
-    ]
+    )
 
 
-def _scores(found: expected.Scores, formula: expected.Scores | None) -> Json:
+def _scores(enumerated: expected.Scores, formula: expected.Scores | None) -> Accuracy:
     """Accuracies, and which of them a formula gives; raises AssertionError where formula and enumeration differ."""
     by_formula: list[str] = []
-    shown: Json = {}
+    shown: dict[str, float] = {}
     for name in ("average", "majority", "grounded"):
-        value, claimed = getattr(found, name), getattr(formula, name, None)
+        value, claimed = getattr(enumerated, name), getattr(formula, name, None)
         assert claimed in {None, value}, f"{name}: enumerated {value}, by formula {claimed}"
         shown[name] = float(value)
         by_formula += [name] if claimed is not None else []
-    return {**shown, "by_formula": by_formula}
+    return Accuracy(**shown, by_formula=tuple(by_formula))

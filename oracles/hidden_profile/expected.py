@@ -16,10 +16,10 @@ from oracles.hidden_profile.groups import group
 from oracles.hidden_profile.prover import Proof
 from oracles.hidden_profile.session import play
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.scores import contrarian, eliminator, entails
-from worlds.hidden_profile.rules.worlds import Table
+from worlds.hidden_profile.rules.scores import contrarian, eliminator, entails, second_best
+from worlds.hidden_profile.rules.worlds import WorldTable
 
-Rule = Callable[[Table, Iterable[str]], str | None]
+Rule = Callable[[WorldTable, Iterable[str]], str | None]
 """How a seat votes on what it knows: `scores.eliminator` or `scores.listener`."""
 
 NO, YES = Fraction(0), Fraction(1)
@@ -34,7 +34,7 @@ class Scores:
     grounded: Fraction | None
 
 
-def coin(table: Table, q: Fraction, rule: Rule = eliminator) -> Scores:
+def coin(table: WorldTable, q: Fraction, rule: Rule = eliminator) -> Scores:
     """Expected accuracies where each seat discloses its whole hand with chance q, over all patterns of disclosure."""
     scenario = table.scenario
     shared = frozenset(scenario.of_scope("shared"))
@@ -64,7 +64,7 @@ def coin_formula(scenario: Scenario, proof: Proof, q: Fraction) -> Scores | None
     return Scores(None, None, alone)
 
 
-def played(table: Table, name: str) -> Scores:
+def played(table: WorldTable, name: str) -> Scores:
     """The accuracies of a group, by playing it; raises KeyError for a name that is none."""
     session = play(table, group(name, table.scenario.agents))
     return Scores(session.average, Fraction(session.majority), session.grounded)
@@ -76,10 +76,10 @@ def formula(scenario: Scenario, proof: Proof, name: str) -> Scores | None:
         return None
     if name == "pool":
         return Scores(YES, YES, YES)
-    if name in {"silent", "shared", "conform", "liar"}:
+    if name in {"silent", "shared", "conform", "liar", "follow"}:
         return Scores(NO, NO, NO)
-    if name == "contra":
-        return _contrary(scenario)
+    if name in {"contra", "reject"}:
+        return _contrary(scenario, contrarian if name == "contra" else second_best)
     if name in {"withhold", "one_liar"}:
         return _one_keeps_back(scenario, proof, lies=name == "one_liar")
     return None
@@ -90,10 +90,10 @@ def guessing(scenario: Scenario) -> Fraction:
     return Fraction(1, len(scenario.options))
 
 
-def _contrary(scenario: Scenario) -> Scores:
-    """The seats on whose hand the key looks worst; no hand proves anything, so none of them is grounded."""
+def _contrary(scenario: Scenario, vote: Callable[[Scenario, Iterable[str]], str | None]) -> Scores:
+    """The seats whose hand alone makes them vote the key; no hand proves anything, so none of them is grounded."""
     shared = scenario.of_scope("shared")
-    right = sum(contrarian(scenario, (*shared, *scenario.hand(seat))) == scenario.key for seat in scenario.seats)
+    right = sum(vote(scenario, (*shared, *scenario.hand(seat))) == scenario.key for seat in scenario.seats)
     return Scores(Fraction(right, scenario.agents), Fraction(2 * right > scenario.agents), NO)
 
 

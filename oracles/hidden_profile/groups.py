@@ -3,7 +3,8 @@
 1. A seat sees its hand and every turn so far; what it knows is its hand and all that was told. It acts by what it knows alone.
 2. `pool` tells its whole hand once; `silent` nothing; `shared` one shared fact a round; `conform` adopts what most of the
    others last stood for, its own on a tie; `contra` stands for what looks worst on its hand; `liar` keeps its hand back, tells
-   a shared fact that flatters its favourite each round, and stands for the favourite whatever it hears.
+   a shared fact that flatters its favourite each round, and stands for the favourite whatever it hears; `follow` stands for
+   what looks best by the shared facts, `reject` for what looks best on its hand once that is struck out.
 3. `coin(q)` and `withhold` are groups: each seat pools or is silent by a coin that the caller throws; one seat is silent.
 4. Stances are votes that are said aloud; the vote after the talk is what the seat would then stand for (specification, 2.5).
 """
@@ -15,7 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from worlds.hidden_profile.rules import scores
-from worlds.hidden_profile.rules.worlds import Table
+from worlds.hidden_profile.rules.scenario import FactSheet
+from worlds.hidden_profile.rules.worlds import WorldTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +36,10 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class SeatView:
     """All that a seat may act on."""
 
-    table: Table
+    table: WorldTable[FactSheet]
     seat: int
     hand: tuple[str, ...]
     """What it was dealt, shared facts included."""
@@ -56,21 +58,21 @@ class View:
         return {turn.seat: turn.stance for turn in self.turns}
 
 
-Vote = Callable[[View], str | None]
-Tell = Callable[[View, int], tuple[str, ...]]
+Vote = Callable[[SeatView], str | None]
+Tell = Callable[[SeatView, int], tuple[str, ...]]
 
 
-def by_elimination(view: View) -> str | None:
+def by_elimination(view: SeatView) -> str | None:
     """The naive eliminator on all that it knows."""
     return scores.eliminator(view.table, view.known)
 
 
-def by_belief(view: View) -> str | None:
+def by_belief(view: SeatView) -> str | None:
     """The ideal listener on all that it knows."""
     return scores.listener(view.table, view.known)
 
 
-def by_majority(view: View) -> str | None:
+def by_majority(view: SeatView) -> str | None:
     """What most others last stood for: its own stance on a tie, and the file's first of the tied where it has none of them.
 
     Its own stance is the last that it took, or its vote on its own hand before it spoke.
@@ -82,38 +84,53 @@ def by_majority(view: View) -> str | None:
     return own if own in leading or not leading else leading[0]
 
 
-def by_contradiction(view: View) -> str | None:
+def by_contradiction(view: SeatView) -> str | None:
     """What looks worst on its own hand."""
     return scores.contrarian(view.table.scenario, view.hand)
 
 
-def by_first_impression(view: View) -> str | None:
+def by_fame(view: SeatView) -> str | None:
+    """What looks best by the shared facts, whatever else is known: the leader."""
+    return scores.leading(view.table.scenario, _shared(view))
+
+
+def by_distrust(view: SeatView) -> str | None:
+    """What looks best on its own hand once the leader is struck out: a group that rejects the favourite out of habit."""
+    return scores.second_best(view.table.scenario, view.hand)
+
+
+def by_first_impression(view: SeatView) -> str | None:
     """Its vote on its own hand, whatever it heard."""
     return scores.eliminator(view.table, view.hand)
 
 
-def nothing(_view: View, _round: int) -> tuple[str, ...]:
+def _shared(view: SeatView) -> tuple[str, ...]:
+    """The shared facts on its hand, in the file's order: of a deck, not those that another deal would show."""
+    return tuple(fact for fact in view.table.scenario.of_scope("shared") if fact in view.hand)
+
+
+def nothing(_view: SeatView, _round: int) -> tuple[str, ...]:
     """Says no fact."""
     return ()
 
 
-def whole_hand(view: View, round_: int) -> tuple[str, ...]:
+def whole_hand(view: SeatView, round_: int) -> tuple[str, ...]:
     """Says in round 1 all that it holds and not everybody was given, in the hand's order."""
     shared = set(view.table.scenario.of_scope("shared"))
     return tuple(fact for fact in view.hand if fact not in shared) if round_ == 1 else ()
 
 
-def one_shared(view: View, round_: int) -> tuple[str, ...]:
+def one_shared(view: SeatView, round_: int) -> tuple[str, ...]:
     """Says the shared facts, one a round, over and over."""
-    shared = view.table.scenario.of_scope("shared")
+    shared = _shared(view)
     return shared[(round_ - 1) % len(shared) :][:1] if shared else ()
 
 
-def one_flattering(view: View, round_: int) -> tuple[str, ...]:
+def one_flattering(view: SeatView, round_: int) -> tuple[str, ...]:
     """Says one a round of the shared facts that make its favourite look better."""
     favourite = by_first_impression(view) or ""
     facts = view.table.scenario.by_id
-    kind = [one for one in view.table.scenario.of_scope("shared") if facts[one].weights.get(favourite, 0) > 0]
+    kind = [one for one in _shared(view) if facts[one].weights.get(favourite, 0) > 0]
     return (kind[(round_ - 1) % len(kind)],) if kind else ()
 
 
@@ -127,7 +144,7 @@ class Policy:
     before: Vote = field(default=by_elimination)
     """The vote before the talk."""
 
-    def speak(self, view: View, round_: int) -> Turn:
+    def speak(self, view: SeatView, round_: int) -> Turn:
         """What the seat says in a round: it tells, then takes a stance."""
         return Turn(round_, view.seat, self.tell(view, round_), self.vote(view))
 
@@ -141,6 +158,8 @@ POLICIES: dict[str, Policy] = {
         Policy("conform", nothing, by_majority),
         Policy("contra", nothing, by_contradiction),
         Policy("liar", one_flattering, by_first_impression),
+        Policy("follow", nothing, by_fame, by_fame),
+        Policy("reject", nothing, by_distrust, by_distrust),
     )
 }
 """Scripted seats by name."""

@@ -28,7 +28,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Handout:
     """What a seat can read: the options in the order shown, and every text before it."""
 
     options: tuple[tuple[str, str], ...]
@@ -37,36 +37,36 @@ class Reading:
     texts: tuple[str, ...]
 
 
-Guesser = Callable[[Reading], tuple[str, ...]]
+Guesser = Callable[[Handout], tuple[str, ...]]
 
 
-def reading(scenario: Scenario, facts: Iterable[str]) -> Reading:
+def handout(scenario: Scenario, facts: Iterable[str]) -> Handout:
     """What a seat reads that is given these facts: the brief and their texts."""
     texts = (scenario.brief, *(scenario.by_id[fact].text for fact in facts))
-    return Reading(tuple((option.id, option.label) for option in scenario.options), texts)
+    return Handout(tuple((option.id, option.label) for option in scenario.options), texts)
 
 
-def always_last(seen: Reading) -> tuple[str, ...]:
+def always_last(seen: Handout) -> tuple[str, ...]:
     """The option that is shown last."""
     return (seen.options[-1][0],)
 
 
-def longest(seen: Reading) -> tuple[str, ...]:
+def longest(seen: Handout) -> tuple[str, ...]:
     """The option with the longest label."""
     return _top({option: len(label) for option, label in seen.options})
 
 
-def most_mentioned(seen: Reading) -> tuple[str, ...]:
+def most_mentioned(seen: Handout) -> tuple[str, ...]:
     """The option that most sentences name."""
     return _top({option: len(sentences) for option, sentences in _naming(seen).items()})
 
 
-def fewest_negative(seen: Reading) -> tuple[str, ...]:
+def fewest_negative(seen: Handout) -> tuple[str, ...]:
     """The option that is named in company of the fewest negative words, however often it is named."""
     return _top({option: -sum(map(_negative, sentences)) for option, sentences in _naming(seen).items()})
 
 
-def longest_texts(seen: Reading) -> tuple[str, ...]:
+def longest_texts(seen: Handout) -> tuple[str, ...]:
     """The option whose sentences have most words."""
     return _top({option: sum(len(words(one)) for one in sentences) for option, sentences in _naming(seen).items()})
 
@@ -88,7 +88,7 @@ def share(guess: tuple[str, ...], key: str) -> Fraction:
 
 def scored(scenario: Scenario) -> dict[str, float]:
     """The score of each guesser that reads the brief and all facts, options in the file's order."""
-    seen = reading(scenario, scenario.by_id)
+    seen = handout(scenario, scenario.by_id)
     return {name: float(share(guess(seen), scenario.key)) for name, guess in GUESSERS.items()}
 
 
@@ -101,7 +101,7 @@ def _negative(sentence: str) -> int:
     return sum(word in NEGATIVE or word.endswith("n't") for word in words(sentence))
 
 
-def _naming(seen: Reading) -> dict[str, list[str]]:
+def _naming(seen: Handout) -> dict[str, list[str]]:
     """The sentences that name each option: by a word of its label that no other label has, or by the label if there is none."""
     labels = {option: set(words(label)) for option, label in seen.options}
     uses = Counter(word for label in labels.values() for word in label)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from worlds.hidden_profile.rules.scenario import Fact, Rule, Scenario
+from worlds.hidden_profile.rules.frame import PublicRule
+from worlds.hidden_profile.rules.scenario import Fact, Scenario
 from worlds.hidden_profile.rules.scores import surface
 
 
@@ -48,9 +49,9 @@ def _decoy_does_not_lead(scenario: Scenario) -> Scenario:
     """The first shared fact takes so much from the decoy that it stands no better than the best of the others."""
     shared = scenario.of_scope("shared")
     score = surface(scenario, shared)
-    lead = score[scenario.decoy] - max(points for option, points in score.items() if option != scenario.decoy)
+    lead = score[scenario.favourite] - max(points for option, points in score.items() if option != scenario.favourite)
     weights = dict(scenario.by_id[shared[0]].weights)
-    weights[scenario.decoy] = weights.get(scenario.decoy, 0) - max(lead, 0)
+    weights[scenario.favourite] = weights.get(scenario.favourite, 0) - max(lead, 0)
     return _changed(scenario, shared[0], weights=weights)
 
 
@@ -58,7 +59,7 @@ def _key_excludable(scenario: Scenario) -> Scenario:
     literals = _all_of(scenario, scenario.of_scope("private"))
     taken = {rule.id for rule in scenario.rules}
     free = next(name for name in map("spoiled_{}".format, range(len(taken) + 1)) if name not in taken)
-    rule = Rule(id=free, when=literals[:1], out=scenario.key)
+    rule = PublicRule(id=free, when=literals[:1], out=scenario.key)
     return _rebuilt(scenario, rules=(*scenario.rules, rule))
 
 

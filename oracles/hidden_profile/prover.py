@@ -15,6 +15,7 @@ from itertools import combinations
 from oracles.hidden_profile import forward, wording
 from oracles.hidden_profile.logic import Exhaustive, Logic
 from worlds.hidden_profile.rules.ballot import unvotable
+from worlds.hidden_profile.rules.certificate import ProvedCheck
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.scores import eliminate, surface
 
@@ -24,21 +25,10 @@ BELIEF_MARGIN = Fraction(2, 100)
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """One claim about a scenario."""
-
-    name: str
-    claim: str
-    ok: bool
-    detail: str
-    """What speaks against it; empty where it holds."""
-
-
-@dataclass(frozen=True, slots=True)
 class Proof:
     """All checks, and the grade where they all hold and every subset could be asked about."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[ProvedCheck, ...]
     grade: str | None
     lucky: tuple[str, ...]
     """Private facts without which the naive eliminator still votes the key, by luck."""
@@ -63,7 +53,7 @@ def prove(scenario: Scenario, logic: Logic | None = None) -> Proof:
     made = []
     for name, claim, against in CHECKS:
         details = list(against(witness))
-        made.append(Check(name, claim, not details, "; ".join(details)))
+        made.append(ProvedCheck(name=name, ok=not details, claim=claim, detail="; ".join(details)))
     certified = all(check.ok for check in made)
     return Proof(tuple(made), _grade(witness) if certified else None, _lucky(witness) if certified else ())
 
@@ -119,8 +109,8 @@ def _solo(logic: Logic) -> Iterator[str]:
     for seat in scenario.seats:
         hand = (*shared, *scenario.hand(seat))
         yield from _follows(logic, hand, f"the hand of seat {seat}")
-        if scenario.decoy in logic.excluded(hand):
-            yield f"the hand of seat {seat} excludes the decoy {scenario.decoy}"
+        if scenario.favourite in logic.excluded(hand):
+            yield f"the hand of seat {seat} excludes the decoy {scenario.favourite}"
 
 
 def _each_fact(logic: Logic) -> Iterator[str]:
@@ -128,8 +118,8 @@ def _each_fact(logic: Logic) -> Iterator[str]:
     shared = scenario.of_scope("shared")
     for fact in (*scenario.of_scope("private"), *scenario.of_scope("noise")):
         yield from _follows(logic, (*shared, fact), f"{fact} alone")
-        if scenario.decoy in logic.excluded((*shared, fact)):
-            yield f"{fact} alone excludes the decoy {scenario.decoy}"
+        if scenario.favourite in logic.excluded((*shared, fact)):
+            yield f"{fact} alone excludes the decoy {scenario.favourite}"
 
 
 def _missing_piece(logic: Logic) -> Iterator[str]:
@@ -211,22 +201,22 @@ CHECKS: tuple[tuple[str, str, Callable[[Logic], Iterator[str]]], ...] = (
 
 
 def _pair(scenario: Scenario) -> tuple[tuple[str, str], ...]:
-    return (("decoy", scenario.decoy), ("key", scenario.key))
+    return (("decoy", scenario.favourite), ("key", scenario.key))
 
 
 def _follows(logic: Logic, known: Collection[str], where: str) -> Iterator[str]:
     """What speaks against the decoy's lead, in impression and in belief."""
     scenario = logic.scenario
-    lead = _lead(surface(scenario, known), scenario.decoy)
+    lead = _lead(surface(scenario, known), scenario.favourite)
     if lead < SURFACE_MARGIN:
-        yield f"with {where} the decoy {scenario.decoy} leads by {lead} in impression, not by {SURFACE_MARGIN}"
+        yield f"with {where} the decoy {scenario.favourite} leads by {lead} in impression, not by {SURFACE_MARGIN}"
     if not logic.counts:
         return
     belief = logic.belief(known)
     if belief is None:
         yield f"with {where} no world keeps the promise"
-    elif (credit := _lead(belief, scenario.decoy)) < BELIEF_MARGIN:
-        yield f"with {where} the decoy {scenario.decoy} leads by {float(credit):.3f} in belief, not by {float(BELIEF_MARGIN)}"
+    elif (credit := _lead(belief, scenario.favourite)) < BELIEF_MARGIN:
+        yield f"with {where} the decoy {scenario.favourite} leads by {float(credit):.3f} in belief, not {float(BELIEF_MARGIN)}"
 
 
 def _lead(points: Mapping[str, int] | Mapping[str, Fraction], option: str) -> int | Fraction:

@@ -2,7 +2,8 @@
 
 One Boolean for each atom; derived atoms and `out` are the OR of the AND of their rules' literals, both ways. What facts assert
 is assumed for one question at a time: an option is excluded when no solution leaves it in; the promise settles an option when
-some solution keeps the promise with it in, and none with another. Beliefs need every world that keeps the promise; the solver
+some solution keeps the promise with it in, and none with another; where the rules are not all there is, each option has a
+Boolean of its own for what else may put it out. Beliefs need every world that keeps the promise; the solver
 lists them once, up to `COUNT_LIMIT` base atoms; beyond, it finds worlds and does not weigh them (specification, 2.4).
 """
 
@@ -14,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from oracles.hidden_profile.logic import Beliefs, Exhaustive
+from worlds.hidden_profile.rules.frame import Frame
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import LIMIT
 
@@ -25,34 +27,33 @@ def witness(scenario: Scenario) -> Exhaustive | Solver:
     return Exhaustive(scenario) if len(scenario.base) <= LIMIT else Solver(scenario)
 
 
-class Solver:
-    """OR-Tools CP-SAT behind the same questions.
+class FrameSolver:
+    """OR-Tools CP-SAT behind the same questions, of a scenario or a deck.
 
-    A world once found answers every question that it fits, and a refuted question every one that asserts more.
+    Worlds that were found are kept, and answer later questions that they fit. A refuted question refutes all that assert more.
     """
 
-    subset_limit = 8
-
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, frame: Frame) -> None:
         from ortools.sat.python import cp_model  # noqa: PLC0415 - heavy
 
-        self.scenario = scenario
-        self.counts = len(scenario.base) <= COUNT_LIMIT
+        self._frame = frame
         self._cp = cp_model
         self._model = cp_model.CpModel()
         self._solver = cp_model.CpSolver()
         self._solver.parameters.num_workers = 1
         self._solver.parameters.random_seed = 1
-        self._true: dict[str, Any] = {name: self._model.new_bool_var(name) for name in scenario.base}
-        for name in scenario.derived:
-            self._true[name] = self._either(f"{name}", [rule.when for rule in scenario.rules if rule.then == name])
-        self._out = {
-            option: self._either(f"out_{option}", [rule.when for rule in scenario.rules if rule.out == option])
-            for option in scenario.option_ids
+        self._true: dict[str, Any] = {name: self._model.new_bool_var(name) for name in frame.base}
+        for name in frame.derived:
+            self._true[name] = self._either(name, [self._all(rule.when) for rule in frame.rules if rule.then == name])
+        ruled = {
+            option: self._either(f"ruled_{option}", [self._all(rule.when) for rule in frame.rules if rule.out == option])
+            for option in frame.option_ids
         }
+        self._out = {option: self._either(f"out_{option}", [by, *self._outdone(option, ruled)]) for option, by in ruled.items()}
+        self._gone = {option: self._doubtful(out) if frame.doubted else out for option, out in self._out.items()}
         self._promise = self._model.new_bool_var("promise")
-        self._model.add_exactly_one(out.negated() for out in self._out.values()).only_enforce_if(self._promise)
-        self._worlds: list[tuple[frozenset[str], frozenset[str]]] = []
+        self._model.add_exactly_one(gone.negated() for gone in self._gone.values()).only_enforce_if(self._promise)
+        self._worlds: list[tuple[frozenset[str], frozenset[str], frozenset[str]]] = []
         self._refuted: dict[tuple[str, bool], list[frozenset[str]]] = {}
 
     def consistent(self, known: Collection[str]) -> bool:
@@ -72,6 +73,100 @@ class Solver:
         left = [option for option in self._out if self._possible(literals, viable=option, promise=True)]
         return left[0] if len(left) == 1 else None
 
+    def _asserted(self, known: Iterable[str]) -> frozenset[str]:
+        return frozenset(literal for fact in known for literal in self._frame.asserted[fact])
+
+    def _possible(self, literals: frozenset[str], viable: str = "", *, promise: bool = False) -> bool:
+        """Whether a world has these literals, with an option in it where one is named, and the promise kept where asked."""
+        for holds, ruled_in, left in self._worlds:
+            if (
+                literals <= holds
+                and (not viable or viable in (left if promise else ruled_in))
+                and (not promise or len(left) == 1)
+            ):
+                return True
+        refuted = self._refuted.setdefault((viable, promise), [])
+        if any(literals >= fewer for fewer in refuted):
+            return False
+        assumed = [self._literal(one) for one in sorted(literals)]
+        assumed += [(self._gone if promise else self._out)[viable].negated()] if viable else []
+        assumed += [self._promise] if promise else []
+        self._model.clear_assumptions()
+        self._model.add_assumptions(assumed)
+        status = self._solver.solve(self._model)
+        if status in {self._cp.UNKNOWN, self._cp.MODEL_INVALID}:
+            raise RuntimeError(f"the solver gave up on {sorted(literals)}: {self._solver.status_name(status)}")
+        if status == self._cp.INFEASIBLE:
+            refuted.append(literals)
+            return False
+        self._worlds.append(self._found())
+        return True
+
+    def _found(self) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+        """The solver's last world: the literals that hold in it, the options that no rule puts out, those that nothing does."""
+        truths = {name: self._solver.boolean_value(one) for name, one in self._true.items()}
+        ruled_in, left = (
+            frozenset(option for option, out in outs.items() if not self._solver.boolean_value(out))
+            for outs in (self._out, self._gone)
+        )
+        return _literals(truths), ruled_in, left
+
+    def _doubtful(self, out: Any) -> Any:
+        """Whether an option is out by a rule, or for a reason that no rule tells."""
+        return self._either("", [out, self._model.new_bool_var("")])
+
+    def _literal(self, literal: str) -> Any:
+        return self._true[literal[1:]].negated() if literal[0] == "!" else self._true[literal]
+
+    def _all(self, body: Iterable[str]) -> Any:
+        """A Boolean that is true exactly where all these literals are."""
+        literals = [self._literal(one) for one in body]
+        both = self._model.new_bool_var("")
+        self._model.add_bool_and(literals).only_enforce_if(both)
+        self._model.add_bool_or([*(one.negated() for one in literals), both])
+        return both
+
+    def _either(self, name: str, holds: list[Any]) -> Any:
+        """A Boolean that is true exactly where one of these is."""
+        either = self._model.new_bool_var(name)
+        for one in holds:
+            self._model.add_implication(one, either)
+        self._model.add_bool_or([*holds, either.negated()])
+        return either
+
+    def _outdone(self, option: str, ruled: dict[str, Any]) -> list[Any]:
+        """For each other option of the tally, whether no rule puts it out and it has as many points as this one, or more."""
+        points = self._frame.tally.points if self._frame.tally else {}
+        beaten = []
+        for other in points if option in points else ():
+            if other == option:
+                continue
+            lead = self._points(other) - self._points(option)
+            ahead = self._model.new_bool_var("")
+            self._model.add(lead >= 0).only_enforce_if(ahead)
+            self._model.add(lead < 0).only_enforce_if(ahead.negated())
+            both = self._model.new_bool_var("")
+            self._model.add_bool_and([ahead, ruled[other].negated()]).only_enforce_if(both)
+            self._model.add_bool_or([ahead.negated(), ruled[other], both])
+            beaten.append(both)
+        return beaten
+
+    def _points(self, option: str) -> Any:
+        tally = self._frame.tally
+        assert tally is not None
+        return tally.start.get(option, 0) + sum(worth * self._literal(one) for one, worth in tally.points[option].items())
+
+
+class Solver(FrameSolver):
+    """The solver as the second witness of a scenario."""
+
+    subset_limit = 8
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
+        self.scenario = scenario
+        self.counts = len(scenario.base) <= COUNT_LIMIT
+
     def belief(self, known: Collection[str]) -> Beliefs | None:
         """The ideal listener's chances, from the solutions that keep the promise; None also beyond `COUNT_LIMIT`."""
         if not self.counts:
@@ -90,68 +185,20 @@ class Solver:
         self._model.clear_assumptions()
         model = self._model.clone()
         model.add_bool_and([model.get_bool_var_from_proto_index(self._promise.index)])
-        found = _Listing(self._cp, [*self._true.values()], [*self._out.values()])
+        listing = _Listing(self._cp, [*self._true.values()], [*self._out.values()])
         solver = self._cp.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.enumerate_all_solutions = True
-        solver.solve(model, found.callback)
-        priors = {name: Fraction(str(self.scenario.atoms[name].prior)) for name in self.scenario.base}
+        solver.solve(model, listing.callback)
+        priors = {name: Fraction(str(self.scenario.atoms[name].prior or 0.5)) for name in self.scenario.base}
         kept = []
-        for truths, outs in found.seen:
+        for truths, outs in listing.seen:
             world = dict(zip(self._true, truths, strict=True))
             mass = Fraction(1)
             for name, prior in priors.items():
                 mass *= prior if world[name] else 1 - prior
             kept.append((_literals(world), list(self._out)[outs.index(False)], mass))
         return kept
-
-    def _asserted(self, known: Iterable[str]) -> frozenset[str]:
-        return frozenset(literal for fact in known for literal in self.scenario.by_id[fact].asserts)
-
-    def _possible(self, literals: frozenset[str], viable: str = "", *, promise: bool = False) -> bool:
-        """Whether a world has these literals, with an option in it where one is named, and the promise kept where asked."""
-        for holds, left in self._worlds:
-            if literals <= holds and (not viable or viable in left) and (not promise or len(left) == 1):
-                return True
-        refuted = self._refuted.setdefault((viable, promise), [])
-        if any(literals >= fewer for fewer in refuted):
-            return False
-        assumed = [self._literal(one) for one in sorted(literals)]
-        assumed += [self._out[viable].negated()] if viable else []
-        assumed += [self._promise] if promise else []
-        self._model.clear_assumptions()
-        self._model.add_assumptions(assumed)
-        status = self._solver.solve(self._model)
-        if status in {self._cp.UNKNOWN, self._cp.MODEL_INVALID}:
-            raise RuntimeError(f"the solver gave up on {sorted(literals)}: {self._solver.status_name(status)}")
-        if status == self._cp.INFEASIBLE:
-            refuted.append(literals)
-            return False
-        self._worlds.append(self._found())
-        return True
-
-    def _found(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The solver's last world: the literals that hold in it, and the options that it leaves in."""
-        truths = {name: self._solver.boolean_value(one) for name, one in self._true.items()}
-        left = frozenset(option for option, out in self._out.items() if not self._solver.boolean_value(out))
-        return _literals(truths), left
-
-    def _literal(self, literal: str) -> Any:
-        return self._true[literal[1:]].negated() if literal[0] == "!" else self._true[literal]
-
-    def _either(self, name: str, bodies: list[tuple[str, ...]]) -> Any:
-        """A Boolean that is true exactly where all literals of some body are."""
-        either = self._model.new_bool_var(name)
-        holds = []
-        for place, body in enumerate(bodies):
-            literals = [self._literal(one) for one in body]
-            both = self._model.new_bool_var(f"{name}_{place}")
-            self._model.add_bool_and(literals).only_enforce_if(both)
-            self._model.add_bool_or([*(one.negated() for one in literals), both])
-            self._model.add_implication(both, either)
-            holds.append(both)
-        self._model.add_bool_or([*holds, either.negated()])
-        return either
 
 
 def _literals(truths: dict[str, bool]) -> frozenset[str]:

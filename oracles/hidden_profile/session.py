@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from oracles.hidden_profile.groups import Policy, Turn, View
+from oracles.hidden_profile.groups import Policy, SeatView, Turn
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.scores import entails
-from worlds.hidden_profile.rules.worlds import Table
+from worlds.hidden_profile.rules.scores import settled
+from worlds.hidden_profile.rules.worlds import WorldTable
 
 Condition = Literal["hidden", "full", "shared_only"]
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class SessionResult:
     """What a session came to; votes are by seat in order, None where a seat abstains."""
 
     before: tuple[str | None, ...]
@@ -55,12 +55,12 @@ def hands(scenario: Scenario, condition: Condition = "hidden") -> tuple[tuple[st
 
 
 def play(
-    table: Table,
+    table: WorldTable,
     policies: Sequence[Policy],
     rounds: int = 3,
     condition: Condition = "hidden",
     order: Sequence[int] = (),
-) -> Session:
+) -> SessionResult:
     """Play a session.
 
     Args:
@@ -79,35 +79,35 @@ def play(
         raise ValueError(f"an order of {scenario.agents} seats has each of them once, not {list(order)}")
     if len(policies) != scenario.agents:
         raise ValueError(f"{len(policies)} policies for {scenario.agents} seats")
-    dealt = [View(table, seat, hand) for seat, hand in zip(scenario.seats, hands(scenario, condition), strict=True)]
+    dealt = [SeatView(table, seat, hand) for seat, hand in zip(scenario.seats, hands(scenario, condition), strict=True)]
     before = tuple(policy.before(view) for policy, view in zip(policies, dealt, strict=True))
     turns: list[Turn] = []
     consensus = None
     for number in range(1, rounds + 1):
         for seat in order:
-            view = View(table, seat, dealt[seat - 1].hand, tuple(turns))
+            view = SeatView(table, seat, dealt[seat - 1].hand, tuple(turns))
             turns.append(policies[seat - 1].speak(view, number))
         stances = {turn.stance for turn in turns[-scenario.agents :]}
         if consensus is None and len(stances) == 1 and None not in stances:
             consensus = number
-    views = [View(table, view.seat, view.hand, tuple(turns)) for view in dealt]
+    views = [SeatView(table, view.seat, view.hand, tuple(turns)) for view in dealt]
     after = tuple(policy.vote(view) for policy, view in zip(policies, views, strict=True))
     return _summary(scenario, views, before, after, consensus)
 
 
 def _summary(
     scenario: Scenario,
-    views: list[View],
+    views: list[SeatView],
     before: tuple[str | None, ...],
     after: tuple[str | None, ...],
     consensus: int | None,
-) -> Session:
+) -> SessionResult:
     turns = views[0].turns
     right = [vote == scenario.key for vote in after]
-    grounded = [hit and entails(view.table, view.known) for hit, view in zip(right, views, strict=True)]
+    grounded = [hit and settled(view.table, view.known) == scenario.key for hit, view in zip(right, views, strict=True)]
     private = scenario.of_scope("private")
     told = {fact for turn in turns for fact in turn.told}
-    return Session(
+    return SessionResult(
         before,
         after,
         turns,

@@ -15,7 +15,8 @@ from typing import Any
 
 from oracles.hidden_profile.logic import Exhaustive
 from oracles.hidden_profile.prover import promising, prove
-from worlds.hidden_profile.rules.scenario import Scenario, atom_of
+from worlds.hidden_profile.rules.frame import atom_of
+from worlds.hidden_profile.rules.scenario import Scenario
 
 Json = dict[str, Any]
 
@@ -44,7 +45,7 @@ class Shape:
     @property
     def literals(self) -> tuple[str, ...]:
         """The literals of base atoms that clauses rest on, those of the decoy first; each is one private fact."""
-        found: dict[str, None] = {}
+        base_literals: dict[str, None] = {}
         for clause in self.clauses:
             waiting = list(clause)
             while waiting:
@@ -52,8 +53,8 @@ class Shape:
                 whens = [when for when, then in self.derives if then == literal]
                 waiting = [*(one for when in whens for one in when), *waiting]
                 if not whens:
-                    found[literal] = None
-        return tuple(found)
+                    base_literals[literal] = None
+        return tuple(base_literals)
 
 
 def widths(*counts: int, negated: bool = False) -> Shape:

@@ -9,9 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from worlds.hidden_profile.rules.deck import Deck, text_of
 from worlds.hidden_profile.rules.hearing import fold, mentions
 from worlds.hidden_profile.rules.scenario import Scenario
 
+_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 VERDICTS = re.compile(r"\b(only|best|safest|correct|ideal|perfect|obvious|winner)\b")
 
 
@@ -42,7 +44,7 @@ def cues(scenario: Scenario) -> Iterator[str]:
 
 
 def recited(scenario: Scenario) -> Iterator[str]:
-    """Facts that fire on what everybody was told at first, so that who only repeats it seems to tell them.
+    """Facts that fire on the brief or on a label, so that merely repeating those would count as telling the fact.
 
     No part of the certificate: the specification has no such check, and one of its worked examples would fail it.
     """
@@ -50,11 +52,40 @@ def recited(scenario: Scenario) -> Iterator[str]:
     yield from (f"{fact.id} fires on the brief or on a label" for fact in scenario.facts if mentions(fact, told))
 
 
+def deck_cues(deck: Deck) -> Iterator[str]:
+    """C6 of a deck: texts that fire not on their own words, or on another card, a sentence of the brief, or a plain stance.
+
+    Shared cards may do without cues; then nothing is measured of how often they are told.
+    """
+    plain = {f"the brief: {sentence}": sentence for sentence in _SENTENCES.split(deck.brief)}
+    plain |= {f"a vote for {one.id}": f"I lean to [{one.id}]. {one.label} is what I would choose." for one in deck.options}
+    for card in deck.cards:
+        others = {other.id: "\n".join(words.text for words in other.texts) for other in deck.cards if other.id != card.id}
+        for number, words in enumerate(card.texts):
+            if card.scope == "shared" and not words.cues:
+                continue
+            if not mentions(words, words.text):
+                yield f"{text_of(card.id, number)} does not fire on its own text"
+            for where, text in (others | plain).items():
+                if mentions(words, text):
+                    yield f"{text_of(card.id, number)} fires on {where}"
+
+
+def deck_verdicts(deck: Deck) -> Iterator[str]:
+    """C7 of a deck: private texts that name an option's label and also contain a word of decision."""
+    names = {name for option in deck.options for name in (fold(option.label), fold(option.label).partition(" & ")[0])}
+    for card in deck.of_scope("private"):
+        for number, words in enumerate(card.texts):
+            text = fold(words.text)
+            if any(name in text for name in names) and (verdict := VERDICTS.search(text)):
+                yield f"{text_of(card.id, number)} says '{verdict[0]}' beside an option's label"
+
+
 def verdicts(scenario: Scenario) -> Iterator[str]:
-    """C7: private facts in which the key's label stands with a word that decides."""
+    """C7: private facts that name the key's label and also contain a word of decision."""
     label = fold(scenario.label(scenario.key))
     names = {label, label.partition(" & ")[0]}
     for identity in scenario.of_scope("private"):
         text = fold(scenario.by_id[identity].text)
-        if any(name in text for name in names) and (found := VERDICTS.search(text)):
-            yield f"{identity} says '{found[0]}' beside the key's label"
+        if any(name in text for name in names) and (verdict := VERDICTS.search(text)):
+            yield f"{identity} says '{verdict[0]}' beside the key's label"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import jsonschema
 
-from harness.agents.base import Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.llm.agent import LlmAgent, LlmConfig
+from harness.pod import CommandResult
 from harness.registry import Task
-from harness.runtimes.base import CommandResult
 from harness.taskfile import TaskFile
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Script, call, script
@@ -21,7 +21,7 @@ from worlds.core.events import EventLog
 from worlds.core.referee import HOST_HEADER
 from worlds.core.testing import InProcess
 from worlds.core.wire import request
-from worlds.core.world import Setup, World
+from worlds.core.world import World, WorldSetup
 
 SENTINEL = "sk-sentinel-0123456789abcdef"
 HOST_TOKEN = "host-token-of-this-episode"
@@ -89,7 +89,7 @@ class LocalPod:
     def __init__(self, folder):
         (folder / "instruction.md.j2").write_text("Fetch the link at /link, and submit the SHA-256 of the file behind it.")
         manifest = TaskFile.model_validate(TASK_TOML).manifest()
-        self.world = InProcess(SignedLink(Setup(manifest, folder=folder, host_token=HOST_TOKEN), EventLog()))
+        self.world = InProcess(SignedLink(WorldSetup(manifest, folder=folder, host_token=HOST_TOKEN), EventLog()))
         self.instruction = self.world.world.instruction
         self.workspace = folder / "workspace"
         self.workspace.mkdir()

@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from harness.agents.base import Usage
+from harness.agent import Usage
 from harness.agents.trajectory import Observation, ToolCall, Trajectory
 
 SCHEMA = json.loads((Path(__file__).parent / "atif-v1.8.schema.json").read_text())

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.agents.backoff import BackOff
+from harness.families.contract.backoff import BackOff
 from worlds.core.wire import Headers, WireRequest, WireResponse
 
 

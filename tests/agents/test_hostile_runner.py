@@ -15,17 +15,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.agents.base import Budget
+from harness.agent import Budget
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.llm.shell import SHOWN, shown
-from harness.episode import record, run_episode
+from harness.play.episode import record, run_episode
+from harness.pod import OUTPUT_CAP, CommandResult, EpisodeSpec
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
 from harness.runtimes import commands
-from harness.runtimes.base import OUTPUT_CAP, CommandResult, EpisodeSpec
 from harness.runtimes.inprocess import InProcessPod, InProcessRuntime
 from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Call, Reply, Script, call, script
+from harness.testing.scripts import Script, ScriptedCall, ScriptedReply, call, script
 
 FORGED = b'{"code": 0, "omitted": ' + b"9" * 4300 + b', "size": 40000}\n' + b"x" * 40_000
 """The answer that once left an episode ungraded."""
@@ -155,12 +155,14 @@ def server() -> Any:
         yield running
 
 
+@pytest.mark.property
 def test_forged_answer(tmp_path: Path, presigned: Task, server: OpenAIServer) -> None:
     """The count of four thousand digits is no answer, so the command was killed."""
     assert commands.result(FORGED) is None
     assert graded(tmp_path, presigned, server.url, FORGED).cause is None
 
 
+@pytest.mark.property
 @given(answers)
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_answer_is_graded(
@@ -195,12 +197,13 @@ ARGUMENTS: Mapping[str, str] = {
 }
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("name", ARGUMENTS)
 @pytest.mark.parametrize("interface", ["shell", "tool"])
 def test_any_arguments_are_graded(tmp_path: Path, presigned: Task, name: str, interface: str) -> None:
     """What a model writes into a tool call is its own mistake, and never the provider's failure."""
     tool = "run" if interface == "shell" else "http_request"
-    said = Reply(tool_calls=(Call(name=tool, arguments=ARGUMENTS[name]),))
+    said = ScriptedReply(tool_calls=(ScriptedCall(name=tool, arguments=ARGUMENTS[name]),))
     with OpenAIServer(Script(replies=(said, said))) as server:
         result = graded(tmp_path, presigned, server.url, interface=interface)
         asked = len(server.requests)
@@ -212,7 +215,7 @@ def test_any_arguments_are_graded(tmp_path: Path, presigned: Task, name: str, in
 @pytest.mark.parametrize("tool", ["multi_tool_use.parallel", "no_such_tool"])
 def test_any_tool_is_graded(tmp_path: Path, presigned: Task, tool: str) -> None:
     """The one broken name that LiteLLM mends, with arguments that break its mending, and others."""
-    said = Reply(tool_calls=(Call(name=tool, arguments='{"tool_uses": 17}'),))
+    said = ScriptedReply(tool_calls=(ScriptedCall(name=tool, arguments='{"tool_uses": 17}'),))
     with OpenAIServer(Script(replies=(said,))) as server:
         assert graded(tmp_path, presigned, server.url).cause is None
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.agents.base import Budget
+from harness.agent import Budget
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.llm.prompting import system_prompt
 from harness.agents.llm.shell import SHOWN as SHELL_SHOWN
 from harness.agents.llm.shell import shown as shell_shown
 from harness.agents.llm.tool import shown, target_of
 from harness.errors import UsageError
+from harness.pod import CommandResult
 from harness.registry import Task
-from harness.runtimes.base import CommandResult
 from harness.taskfile import TaskFile
 from worlds.core.wire import WireResponse
 
@@ -88,7 +88,7 @@ def test_prompt_holds_tools_and_budgets_and_nothing_more(interface, protocol):
         r"[A-Z]+_[A-Z_]*(?<!PARLEY_VIRTUAL_TIME)\b|expire|byte for byte|verbatim|exactly as issued|signature", prompt
     )
     assert re.fullmatch("[0-9a-f]{64}", agent.prompt_digest)
-    assert agent.identity()["prompt_digest"] == agent.prompt_digest
+    assert agent.identity().prompt_digest == agent.prompt_digest
 
 
 def test_prompt_of_a_foreign_task():

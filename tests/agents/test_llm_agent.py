@@ -8,10 +8,10 @@ import threading
 import jsonschema
 import pytest
 
-from harness.agents.base import Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.llm.tool import SHOWN
 from harness.errors import ProviderFailure
-from harness.testing.scripts import Call, Fault, Reply, Script, Tokens, call, script
+from harness.testing.scripts import Fault, Script, ScriptedCall, ScriptedReply, ScriptedUsage, call, script
 from tests.agents.signed_link import SCHEMA, SENTINEL, LocalPod, answers, careful, careless, play, playing, task_of
 
 
@@ -47,12 +47,12 @@ def test_tool_interface_sees_a_careless_model(pod):
 def test_tools_wait_and_answer_exactly(pod):
     """A wait moves virtual time, bytes that are no text come in base64, a long body is cut with the exact count."""
     calls = (
-        Call(name="wait", arguments={"seconds": 12.5}),
-        Call(name="http_request", arguments={"method": "GET", "url": "http://api:8080/bytes"}),
-        Call(name="http_request", arguments={"method": "GET", "url": "/long", "headers": {"X-A": "1"}}),
-        Call(name="http_request", arguments={"method": "GET", "url": "http://api:8080"}),
+        ScriptedCall(name="wait", arguments={"seconds": 12.5}),
+        ScriptedCall(name="http_request", arguments={"method": "GET", "url": "http://api:8080/bytes"}),
+        ScriptedCall(name="http_request", arguments={"method": "GET", "url": "/long", "headers": {"X-A": "1"}}),
+        ScriptedCall(name="http_request", arguments={"method": "GET", "url": "http://api:8080"}),
     )
-    report, _ = play(pod, Reply(tool_calls=calls), "done")
+    report, _ = play(pod, ScriptedReply(tool_calls=calls), "done")
     waited, raw, long, root = answers(report)
 
     assert '"virtual_time":12.5' in waited
@@ -92,7 +92,7 @@ def test_tools_wait_and_answer_exactly(pod):
 )
 def test_mistakes_are_told_and_cost_nothing(pod, name, arguments, answer):
     """The model is told the rule; the world never hears of it; the episode goes on."""
-    report, _ = play(pod, Reply(tool_calls=(Call(name=name, arguments=arguments),)), "done")
+    report, _ = play(pod, ScriptedReply(tool_calls=(ScriptedCall(name=name, arguments=arguments),)), "done")
 
     assert re.fullmatch(answer, answers(report)[0])
     assert pod.kinds == ["opened"]
@@ -101,9 +101,9 @@ def test_mistakes_are_told_and_cost_nothing(pod, name, arguments, answer):
 
 def test_submission_by_hand_ends_the_episode(pod):
     """POST /submission through http_request is the last act too; what was asked for after it is not run."""
-    last = Call(name="http_request", arguments={"method": "POST", "url": "/submission", "body": "x"})
-    after = Call(name="http_request", arguments={"method": "GET", "url": "/link"})
-    report, _ = play(pod, Reply(tool_calls=(last, after)), "never asked")
+    last = ScriptedCall(name="http_request", arguments={"method": "POST", "url": "/submission", "body": "x"})
+    after = ScriptedCall(name="http_request", arguments={"method": "GET", "url": "/link"})
+    report, _ = play(pod, ScriptedReply(tool_calls=(last, after)), "never asked")
 
     assert pod.kinds == ["opened", "ok"]
     assert answers(report)[1] == "not run: the episode is over"
@@ -135,11 +135,11 @@ def test_shell_limits(pod):
 def test_shell_mistakes(pod):
     """Unknown tools and impossible commands are told back."""
     calls = (
-        Call(name="http_request"),
-        Call(name="run", arguments={"command": "a\0b"}),
-        Call(name="run", arguments={"timeout_s": 1}),
+        ScriptedCall(name="http_request"),
+        ScriptedCall(name="run", arguments={"command": "a\0b"}),
+        ScriptedCall(name="run", arguments={"timeout_s": 1}),
     )
-    report, _ = play(pod, Reply(tool_calls=calls), "done", interface="shell")
+    report, _ = play(pod, ScriptedReply(tool_calls=calls), "done", interface="shell")
 
     assert [a.partition(":")[0] for a in answers(report)] == ["there is no tool 'http_request'; there is run", "run", "run"]
 
@@ -165,8 +165,8 @@ def test_text_protocol_reaches_the_goal(pod):
 
 def test_cut_off_replies_go_on(pod):
     """A reply cut off before any action is no plain answer; one cut off inside an action is told why."""
-    cut = Reply(text="First I will", finish_reason="length")
-    inside = Reply(tool_calls=(Call(name="submit", arguments='{"body": "abc'),), finish_reason="length")
+    cut = ScriptedReply(text="First I will", finish_reason="length")
+    inside = ScriptedReply(tool_calls=(ScriptedCall(name="submit", arguments='{"body": "abc'),), finish_reason="length")
     report, requests = play(pod, cut, inside, "done")
 
     assert requests[1].messages[-1]["content"].startswith("Your reply was cut off")
@@ -184,8 +184,10 @@ def test_cut_off_replies_go_on(pod):
 )
 def test_budgets_stop_the_episode(pod, budget, cause, calls):
     """A budget that runs out stops the world with its cause and is no error."""
-    usage = Tokens(prompt=60, completion=50)
-    loop = Reply(tool_calls=(Call(name="http_request", arguments={"method": "GET", "url": "/link"}),), usage=usage)
+    usage = ScriptedUsage(prompt=60, completion=50)
+    loop = ScriptedReply(
+        tool_calls=(ScriptedCall(name="http_request", arguments={"method": "GET", "url": "/link"}),), usage=usage
+    )
     report, _ = play(pod, *[loop] * 9, budget=budget, model="gpt-5")
 
     assert (report.stopped_by, pod.stopped, report.usage.calls) == (cause, [cause], calls)
@@ -204,15 +206,18 @@ def test_unpriced_model_says_that_its_cost_is_unbounded(pod):
 
 def test_a_conversation_too_long_is_a_budget(pod):
     """The model's own limit of tokens ends the episode like any other budget."""
-    full = Reply(text="", faults=(Fault(status=400, message="This model's maximum context length is 8192 tokens"),))
+    full = ScriptedReply(text="", faults=(Fault(status=400, message="This model's maximum context length is 8192 tokens"),))
     report, _ = play(pod, call("wait", seconds=1), full)
 
     assert (report.stopped_by, pod.stopped) == ("tokens", ["tokens"])
 
 
+@pytest.mark.property
 def test_waiting_for_the_provider_is_not_wall_time(pod):
     """A second of rate limit does not use up half a second of budget."""
-    slow = Reply(tool_calls=(Call(name="wait", arguments={"seconds": 1}),), faults=(Fault(status=429, retry_after="1"),))
+    slow = ScriptedReply(
+        tool_calls=(ScriptedCall(name="wait", arguments={"seconds": 1}),), faults=(Fault(status=429, retry_after="1"),)
+    )
     report, _ = play(pod, slow, "done", budget=Budget(wall_s=0.9))
 
     assert report.stopped_by is None
@@ -222,7 +227,7 @@ def test_waiting_for_the_provider_is_not_wall_time(pod):
 
 def test_provider_down_keeps_the_trajectory(pod):
     """A provider that fails in the middle raises, and what happened before is in the report."""
-    down = Reply(faults=(Fault(status=503, times=999),))
+    down = ScriptedReply(faults=(Fault(status=503, times=999),))
     with playing(script(call("wait", seconds=1), down), patience_s=0.2) as (agent, _):
         report = Report("llm")
         with pytest.raises(ProviderFailure):
@@ -236,8 +241,11 @@ def test_provider_down_keeps_the_trajectory(pod):
 
 def test_report_says_what_was_asked_and_what_was_sent(pod):
     """gpt-5: requested and effective differ; usage adds up; the bare name goes out."""
-    usage = Tokens(prompt=100, completion=50, cached=40, reasoning=20)
-    replies = [Reply(tool_calls=(Call(name="wait", arguments={"seconds": 1}),), usage=usage), Reply(text="done", usage=usage)]
+    usage = ScriptedUsage(prompt=100, completion=50, cached=40, reasoning=20)
+    replies = [
+        ScriptedReply(tool_calls=(ScriptedCall(name="wait", arguments={"seconds": 1}),), usage=usage),
+        ScriptedReply(text="done", usage=usage),
+    ]
     report, requests = play(pod, *replies, model="gpt-5", max_tokens=500)
 
     assert (report.requested, report.effective) == ({"temperature": 0.0, "max_tokens": 500}, {"max_tokens": 500})
@@ -270,14 +278,14 @@ def test_concurrent_episodes_share_an_agent(tmp_path):
 def test_no_output_holds_the_key(pod, interface, monkeypatch, capfd):
     """The key is in the Authorization header and nowhere else: not in bodies, report, plan, prompt or on the terminal."""
     monkeypatch.setenv("OPENAI_API_KEY", SENTINEL)
-    spilled = Reply(
+    spilled = ScriptedReply(
         text="done", faults=(Fault(status=500, message=f"your key {SENTINEL}"), Fault(status=401, message=SENTINEL))
     )
     with playing(script(spilled), interface=interface) as (agent, server):
         report = Report("llm")
         with pytest.raises(ProviderFailure) as caught:
             agent.play(task_of(), 0, pod, Budget(), report)
-        plan = json.dumps(agent.identity())
+        plan = agent.identity().model_dump_json()
 
     assert [r.headers["authorization"] for r in server.requests] == [f"Bearer {SENTINEL}"] * 2
     bodies = json.dumps([r.body for r in server.requests])

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.agents import seats
-from harness.agents.llm.agent import LlmAgent, LlmConfig
-from harness.agents.llm.seats import NOT_TAKEN
-from harness.agents.seats import SeatAgent, SeatPlayer, seat_players
+from harness.agent import AgentSpec
+from harness.agents.llm.agent import LlmConfig
+from harness.agents.seating import agent as seating
+from harness.agents.seating.agent import SeatAgent
+from harness.agents.seating.model import NOT_TAKEN
+from harness.agents.seating.policy import SeatPlayer, seat_players
 from harness.agents.turns import TurnClient, is_too_long
-from harness.plan import Plan
+from harness.play.agents import Cast
+from harness.pod import EpisodeSpec
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.run import run_plan
-from harness.runtimes.base import EpisodeSpec
+from harness.runs.plan import Plan
+from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Call, Messages, Reply, Script
+from harness.testing.scripts import Messages, Script, ScriptedCall, ScriptedReply
 from worlds.core.events import Turned, read_log
+from worlds.core.turns import OpenTurn
 from worlds.core.wire import MAX_BODY_BYTES
 
 ROOT = Path(__file__).parents[2]
 LONG = "x" * 1_100_000
 
-FAMILIES = ("calendar", "hidden-profile")
+FAMILIES = {"calendar": {"turn_cap": "1"}, "hidden-profile": {"rounds": "2"}}
+"""Games, and what makes them short."""
+
 SHOUTER = 1
 """The seat that writes too much."""
 
@@ -40,8 +47,9 @@ def task(request: pytest.FixtureRequest) -> Task:
 
 def played(folder: Path, task: Task, agent: Any) -> tuple[Result, list[Turned]]:
     """One episode, and its turns."""
-    plan = Plan("run", [task], [0], 1, agent)
-    (result,) = run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=1, images={}, progress=lambda event: None)
+    plan, cast = Plan("run", [task], [0], 1, overrides=FAMILIES[task.family]), Cast(lambda *_: agent)
+    quiet = lambda event: None  # noqa: E731
+    (result,) = run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=1, images={}, progress=quiet, cast=cast)
     turns = [event for event in read_log((Path(result.path) / "events.jsonl").read_bytes()) if isinstance(event, Turned)]
     return result, turns
 
@@ -66,8 +74,8 @@ def shouting(make: Callable[..., SeatPlayer]) -> Callable[..., SeatPlayer]:
         def __init__(self, player: SeatPlayer) -> None:
             self.player = player
 
-        def reply(self, turn: Mapping[str, Any]) -> str:
-            return LONG if turn["seat"] == SHOUTER else self.player.reply(dict(turn))
+        def reply(self, turn: OpenTurn) -> str:
+            return LONG if turn.seat == SHOUTER else self.player.reply(turn)
 
     return lambda *arguments: Shouter(make(*arguments))
 
@@ -75,9 +83,9 @@ def shouting(make: Callable[..., SeatPlayer]) -> Callable[..., SeatPlayer]:
 def test_scripted_seat(tmp_path: Path, task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     """In process, with typed players; played again, the log is the same."""
     maker = next(iter(seat_players(task.family).values()))
-    monkeypatch.setattr(seats, "seat_players", lambda family: {"shouter": shouting(maker)})
-    first, turns = played(tmp_path / "first", task, SeatAgent("shouter"))
-    again, _ = played(tmp_path / "again", task, SeatAgent("shouter"))
+    monkeypatch.setattr(seating, "seat_players", lambda family: {"shouter": shouting(maker)})
+    first, turns = played(tmp_path / "first", task, SeatAgent(AgentSpec(kind="seats", name="shouter")))
+    again, _ = played(tmp_path / "again", task, SeatAgent(AgentSpec(kind="seats", name="shouter")))
 
     checked(first, turns)
     assert first.trace_hash == again.trace_hash
@@ -86,30 +94,33 @@ def test_scripted_seat(tmp_path: Path, task: Task, monkeypatch: pytest.MonkeyPat
 
 def rules(task: Task) -> str:
     """What the model at the seat that writes too much is told first."""
-    with InProcessRuntime().open(EpisodeSpec("r", "e", task, 0)) as pod:
+    options = Plan("run", [task], [0], 1, overrides=FAMILIES[task.family]).options(task)
+    with InProcessRuntime().open(EpisodeSpec("r", "e", task, 0, overrides=options)) as pod:
         return str(TurnClient(pod).session()["seats"][SHOUTER]["system"])
 
 
-def model(task: Task, once: Reply) -> Script:
+def model(task: Task, once: ScriptedReply) -> Script:
     """A model that has nothing to say, but once, at one seat, in its first turn."""
     system = rules(task)
 
-    def play(messages: Messages) -> Reply | str:
+    def play(messages: Messages) -> ScriptedReply | str:
         mine = messages[0]["content"] == system
         return once if mine and not any(message["role"] == "assistant" for message in messages) else "{}"
 
     return Script(play=play)
 
 
-def agent_at(server: OpenAIServer) -> LlmAgent:
+def agent_at(server: OpenAIServer) -> SeatAgent:
     """Models at all seats."""
-    config = LlmConfig("openai/x", api_base=server.url, api_key="k", patience_s=1.0, first_pause_s=0.01)
-    return LlmAgent(config, say=lambda line: None)
+    spec = AgentSpec(kind="llm", model="openai/x", api_base=server.url)
+    config = replace(LlmConfig.of(spec), api_key="k", patience_s=1.0, first_pause_s=0.01)
+    return SeatAgent(spec, config=config, say=lambda line: None)
 
 
+@pytest.mark.property
 def test_model_at_a_seat(tmp_path: Path, task: Task) -> None:
     """Through HTTP and LiteLLM; the log of the agent says which turn, and no later request repeats what was too long."""
-    with OpenAIServer(model(task, Reply(text=LONG))) as server:
+    with OpenAIServer(model(task, ScriptedReply(text=LONG))) as server:
         result, turns = played(tmp_path / "run", task, agent_at(server))
         sent = [message["content"] for request in server.requests for message in request.messages]
     checked(result, turns)
@@ -120,9 +131,10 @@ def test_model_at_a_seat(tmp_path: Path, task: Task) -> None:
     assert not any(is_too_long(text) for text in sent)
 
 
+@pytest.mark.property
 def test_model_whose_call_breaks_its_reader(tmp_path: Path, task: Task) -> None:
     """A seat has no tools; who calls one all the same, nested five thousand deep, forfeits alike."""
-    deep = Reply(tool_calls=(Call(name="x", arguments="[" * 5000 + "]" * 5000),))
+    deep = ScriptedReply(tool_calls=(ScriptedCall(name="x", arguments="[" * 5000 + "]" * 5000),))
     with OpenAIServer(model(task, deep)) as server:
         result, turns = played(tmp_path / "run", task, agent_at(server))
 

@@ -3,53 +3,40 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.agents.base import Budget
-from harness.agents.llm.agent import LlmAgent, LlmConfig
+from harness.agent import AgentSpec, Budget, SeatSpec
+from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.provider import library
-from harness.agents.llm.seats import seat_models
-from harness.agents.seats import SeatAgent
+from harness.agents.seating.agent import SeatAgent
 from harness.errors import UsageError
-from harness.plan import Plan
+from harness.play.agents import Cast
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.run import run_plan
+from harness.runs.plan import Plan
+from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, Reply, Script
-from oracles.calendar.protocols import PROTOCOLS
-from oracles.calendar.protocols.client import Seat
+from harness.testing.scripts import Fault, Script, ScriptedReply
+from tests.agents.imap_model import imap
 from worlds.core.events import Turned, read_log
 
 ROOT = Path(__file__).parents[2]
 Messages = Sequence[dict[str, Any]]
+OTHER = SeatSpec(seat=2, kind="model", name="openai/other")
 
 
 @pytest.fixture(scope="module")
 def task() -> Task:
     """One calendar task."""
     return read_task(ROOT / "tasks" / "calendar" / "uniform-31")
-
-
-def imap(messages: Messages) -> str:
-    """A model that plays IMAP: it reads its seat in its rules, and its whole conversation anew at every turn."""
-    time.sleep(random.uniform(0, 0.004))
-    number = int(re.search(r"You are agent (\d+)", messages[0]["content"])[1])  # type: ignore[index]
-    client = PROTOCOLS["imap"](Seat(number, 5, 16))
-    said = ""
-    for message in messages[1:]:
-        if message["role"] == "user":
-            phase = re.search(r"^Phase: (\w+)", message["content"], re.MULTILINE)
-            said = client.reply({"text": message["content"], "phase": phase[1] if phase else "DECISION", "attempt": 1})
-    return said
 
 
 @pytest.fixture
@@ -67,22 +54,26 @@ def played(
     workers: int = 1,
     k: int = 1,
     say: Callable[[str], None] = lambda line: None,
+    seats: tuple[SeatSpec, ...] = (),
     **how: Any,
 ) -> list[Result]:
     """The task, played by the server's model at every seat."""
     how = {"patience_s": 2.0, "first_pause_s": 0.01, **how}
-    config = LlmConfig("openai/imap", api_base=server.url, api_key="k", **how)
-    plan = Plan(folder.name, [task], [0], k, LlmAgent(config, say=say), budget or Budget())
-    return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=workers, images={}, progress=lambda event: None)
+    spec = AgentSpec(kind="llm", model="openai/imap", api_base=server.url, seats=seats)
+    agent = SeatAgent(spec, config=replace(LlmConfig.of(spec), api_key="k", **how), say=say)
+    plan = Plan(folder.name, [task], [0], k, spec, budget or Budget())
+    cast, quiet = Cast(lambda *_: agent), lambda event: None
+    return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=workers, images={}, progress=quiet, cast=cast)
 
 
 def protocol_trace(folder: Path, task: Task) -> str | None:
     """The trace of the same protocol without any model."""
-    plan = Plan(folder.name, [task], [0], 1, SeatAgent("imap"))
+    plan = Plan(folder.name, [task], [0], 1, AgentSpec(kind="seats", name="imap"))
     (result,) = run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=1, images={}, progress=lambda event: None)
     return result.trace_hash
 
 
+@pytest.mark.property
 def test_model_that_plays_a_protocol_leaves_its_trace(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
     """Through HTTP, LiteLLM and threads the game is the same, byte for byte, and so is its verdict."""
     (result,) = played(tmp_path / "model", task, server)
@@ -99,6 +90,7 @@ def test_many_games_at_once_are_the_same(tmp_path: Path, task: Task, server: Ope
     assert {result.trace_hash for result in results} == {protocol_trace(tmp_path / "protocol", task)}
 
 
+@pytest.mark.property
 def test_each_model_hears_its_own_seat(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
     """A conversation is the seat's rules, then its turns with the replies to them, exactly as the log has them."""
     (result,) = played(tmp_path / "model", task, server)
@@ -114,6 +106,7 @@ def test_each_model_hears_its_own_seat(tmp_path: Path, task: Task, server: OpenA
         assert [m["content"] for m in messages if m["role"] == "assistant"] == [turn.reply for turn in mine[:-1]]
 
 
+@pytest.mark.property
 def test_trajectory_has_every_seat(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
     """One trajectory a seat inside the game's, with the tokens of each call."""
     (result,) = played(tmp_path / "model", task, server)
@@ -125,14 +118,15 @@ def test_trajectory_has_every_seat(tmp_path: Path, task: Task, server: OpenAISer
     assert seats[0]["steps"][0]["source"] == "system"
 
 
+@pytest.mark.property
 def test_seats_may_have_models_of_their_own(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
     """A seat with another model is asked by that name, and the plan says so."""
-    (result,) = played(tmp_path / "model", task, server, seat_models=((2, "openai/other"),))
+    (result,) = played(tmp_path / "model", task, server, seats=(OTHER,))
     asked = {(r.body["model"], re.search(r"You are agent (\d+)", r.messages[0]["content"])[1]) for r in server.requests}  # type: ignore[index]
     identity = json.loads((tmp_path / "model" / "run.json").read_text(encoding="utf-8"))["identity"]["agent"]
 
     assert asked == {("imap", "0"), ("imap", "1"), ("other", "2"), ("imap", "3"), ("imap", "4")}
-    assert identity["seat_models"] == {"2": "openai/other"}
+    assert identity["seats"] == [OTHER.model_dump()]
     assert result.success
     seats = json.loads((Path(result.path) / "trajectory.json").read_text(encoding="utf-8"))["subagent_trajectories"]
     assert [seat["agent"]["model_name"] for seat in seats] == [f"openai/{'other' if n == 2 else 'imap'}" for n in range(5)]
@@ -140,14 +134,15 @@ def test_seats_may_have_models_of_their_own(tmp_path: Path, task: Task, server: 
 
 def test_seat_that_nobody_has_is_refused(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
     """A model for a sixth seat of five, or for a seat of no game at all, is an error before anything is asked."""
-    with pytest.raises(UsageError, match="has the seats 0 to 4, so --seat-model 5 means nothing"):
-        played(tmp_path / "sixth", task, server, seat_models=((5, "openai/other"),))
+    with pytest.raises(UsageError, match="uniform-31: there are the seats 0 to 4, so --seat 5 means nothing"):
+        played(tmp_path / "sixth", task, server, seats=(OTHER.model_copy(update={"seat": 5}),))
     alone = read_task(ROOT / "tasks" / "contract" / "presigned-url-download")
     with pytest.raises(UsageError, match="has no seats"):
-        played(tmp_path / "alone", alone, server, seat_models=((0, "openai/other"),))
+        played(tmp_path / "alone", alone, server, seats=(OTHER,))
     assert not server.requests
 
 
+@pytest.mark.property
 def test_unpriced_models_say_that_the_cost_is_unbounded(tmp_path: Path, task: Task, server: OpenAIServer) -> None:
     """A budget of cost that cannot hold is said in a game too, once."""
     said: list[str] = []
@@ -169,17 +164,18 @@ def test_budget_ends_the_game_and_is_graded(
     assert result.failure_detail["reason"] == ("no_turns" if cause == "wall" else cause)
 
 
+@pytest.mark.property
 def test_seats_that_wait_together_wait_once(tmp_path: Path) -> None:
     """Four seats that are all told to wait a second take one second off the wall time, and its budget holds."""
     session = read_task(ROOT / "tasks" / "hidden-profile" / "evacuation-noon")
     library()  # its import takes seconds of wall time, which are not what is measured
 
-    def limited(messages: Messages) -> Reply:
+    def limited(messages: Messages) -> ScriptedReply:
         time.sleep(0.02)
         asked = messages[-1]["content"]
         options = re.findall(r"^- \[(\w+)\] ", asked, re.MULTILINE)
         faults = (Fault(status=429, retry_after="1"),) if "before anybody has spoken" in asked else ()
-        return Reply(text=json.dumps({"vote": options[0], "rationale": "So."}) if options else "Hm.", faults=faults)
+        return ScriptedReply(text=json.dumps({"vote": options[0], "rationale": "So."}) if options else "Hm.", faults=faults)
 
     with OpenAIServer(Script(match="You are Person", play=limited)) as server:
         (result,) = played(tmp_path / "model", session, server, Budget(wall_s=0.6), patience_s=60.0)
@@ -189,17 +185,11 @@ def test_seats_that_wait_together_wait_once(tmp_path: Path) -> None:
     assert (result.status, result.stopped_by, result.tokens.calls >= 4) == ("graded", "wall", True)
 
 
+@pytest.mark.property
 def test_failing_provider_leaves_the_game_ungraded(tmp_path: Path, task: Task) -> None:
     """Whatever one seat's provider does is not the agents' failure."""
-    down = Script(match="scheduling assistant", replies=(Reply(text="{}", faults=(Fault(status=500, times=10_000),)),))
+    down = Script(match="scheduling assistant", replies=(ScriptedReply(text="{}", faults=(Fault(status=500, times=10_000),)),))
     with OpenAIServer(down) as server:
         (result,) = played(tmp_path / "model", task, server)
 
     assert (result.status, result.cause, result.reward) == ("ungraded", "provider", None)
-
-
-@pytest.mark.parametrize("text", ["gpt-5", "=gpt-5", "x=gpt-5", "1=", "-1=a"])
-def test_seat_model_must_name_a_seat(text: str) -> None:
-    """Anything but a number, an equals sign and a model is refused."""
-    with pytest.raises(UsageError, match="0=gpt-5"):
-        seat_models([text])

@@ -9,7 +9,17 @@ import httpx
 import pytest
 
 from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import LAST_WORD, Call, Fault, Reply, Script, Tokens, call, read_scripts, script
+from harness.testing.scripts import (
+    LAST_WORD,
+    Fault,
+    Script,
+    ScriptedCall,
+    ScriptedReply,
+    ScriptedUsage,
+    call,
+    read_scripts,
+    script,
+)
 from worlds.core.errors import ManifestError
 
 
@@ -68,11 +78,11 @@ def test_player_reads_the_conversation():
 
 def test_tool_calls_usage_and_reasoning():
     """Parallel calls, raw arguments, usage with its parts, and a given finish reason go out as written."""
-    reply = Reply(
+    reply = ScriptedReply(
         text="t",
         reasoning="because",
-        tool_calls=(Call(name="a", arguments={"x": "é"}), Call(name="b", arguments="{oops", id="mine")),
-        usage=Tokens(prompt=10, completion=7, cached=4, reasoning=3),
+        tool_calls=(ScriptedCall(name="a", arguments={"x": "é"}), ScriptedCall(name="b", arguments="{oops", id="mine")),
+        usage=ScriptedUsage(prompt=10, completion=7, cached=4, reasoning=3),
         finish_reason="length",
     )
     with OpenAIServer(script(reply)) as server:
@@ -90,14 +100,14 @@ def test_tool_calls_usage_and_reasoning():
 
 def test_usage_may_be_missing():
     """Some servers report no usage at all."""
-    with OpenAIServer(script(Reply(text="x", usage="none"))) as server:
+    with OpenAIServer(script(ScriptedReply(text="x", usage="none"))) as server:
         assert "usage" not in ask(server, "x").json()
 
 
 def test_faults_come_first_and_end():
     """A 429 with Retry-After twice, a 500 once, then the reply."""
     faults = (Fault(status=429, retry_after="2", times=2), Fault(status=500))
-    with OpenAIServer(script(Reply(text="ok", faults=faults))) as server:
+    with OpenAIServer(script(ScriptedReply(text="ok", faults=faults))) as server:
         answers = [ask(server, "x") for _ in range(4)]
 
     assert [a.status_code for a in answers] == [429, 429, 500, 200]
@@ -107,7 +117,7 @@ def test_faults_come_first_and_end():
 def test_broken_bodies():
     """Garbage is no JSON under status 200; a truncated body ends before its announced length; a stall outlasts a timeout."""
     faults = (Fault(kind="garbage"), Fault(kind="truncated"), Fault(kind="stall", stall_s=0.5))
-    with OpenAIServer(script(Reply(text="ok", faults=faults))) as server:
+    with OpenAIServer(script(ScriptedReply(text="ok", faults=faults))) as server:
         with pytest.raises(ValueError, match=r"Expecting|Unterminated"):
             ask(server, "x").json()
         with pytest.raises(httpx.RemoteProtocolError):
@@ -143,7 +153,7 @@ def test_streaming_and_junk_are_refused():
     ],
 )
 def test_scripts_from_files(tmp_path, name, text):
-    """The same script as TOML, JSON or Python."""
+    """A script may be written as TOML, JSON or Python."""
     path = tmp_path / name
     path.write_text(text)
 

@@ -14,7 +14,7 @@ import pytest
 
 from harness.agents.llm.parallel import side_by_side
 from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, Reply, script
+from harness.testing.scripts import Fault, ScriptedReply, script
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,7 +67,7 @@ def test_first_error_is_raised_after_the_results_before_it() -> None:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_ends_a_game_whose_provider_hangs(tmp_path: Path, how: signal.Signals) -> None:
     """Ctrl-C, or a TERM, while every seat waits for its model: exit 130 within seconds."""
-    hangs = script(Reply(text="never", faults=(Fault(kind="stall", stall_s=120),)))
+    hangs = script(ScriptedReply(text="never", faults=(Fault(kind="stall", stall_s=120),)))
     with OpenAIServer(hangs) as server:
         command = [sys.executable, "-m", "harness", "run", "evacuation-noon", "--model", "openai/x", "--api-base", server.url]
         command += ["--runtime", "inprocess", "--yes", "--out", str(tmp_path / "run")]

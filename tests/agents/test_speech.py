@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.agents.base import Usage
+from harness.agent import Usage
 from harness.agents.llm.completion import Completion
 from harness.agents.llm.speech import TextSpeech
 

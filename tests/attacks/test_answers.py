@@ -9,7 +9,7 @@ import pytest
 
 from harness.attacks.answers import AnswersInReach
 from harness.attacks.dummies import DummyArtifact
-from harness.attacks.exchange import Exchange, exchanges_of, lines_of
+from harness.attacks.exchange import RecordedExchange, exchanges_of, lines_of
 from harness.attacks.hidden import hidden_of, literals, tells
 from harness.attacks.recording import Recording
 from harness.attacks.replays import PlantedAnswer, carried_over
@@ -35,9 +35,9 @@ def contract() -> Task:
     return read_task(ROOT / "tasks" / "contract" / "basic-oauth-token")
 
 
-def exchange(target: str, body: bytes = b"", answer: bytes = b"", method: str = "GET") -> Exchange:
+def exchange(target: str, body: bytes = b"", answer: bytes = b"", method: str = "GET") -> RecordedExchange:
     """One request to a service, and its answer."""
-    return Exchange(
+    return RecordedExchange(
         "api", 9000, WireRequest(method, target.encode(), (("accept", "*/*"),), body), WireResponse(200, (), answer)
     )
 
@@ -91,7 +91,7 @@ def test_material_leaves_out_what_every_folder_has(contract: Task) -> None:
     names = set(hidden_of(contract).digests.values())
 
     assert "solution/solve.py" in names
-    assert not names & {"solution/instruction.md", "solution/play.py", "tests/test.sh", "tests/Dockerfile"}
+    assert not names & {"solution/reading.py", "solution/solve.sh", "tests/test.sh", "tests/Dockerfile"}
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

@@ -117,6 +117,7 @@ def test_whoever_reads_for_ever_or_raises_is_told(copy: Path, monkeypatch: pytes
     assert unrefused(copy, Broken()) == "ends in RecursionError: too deep"
 
 
+@pytest.mark.property
 def test_a_mark_shows_what_ran_here(copy: Path, tmp_path: Path) -> None:
     """With --trust the world, the solution and the tests of a copy run on this host, and leave their marks."""
     marked, mark = tmp_path / "marked" / NAME, tmp_path / "mark"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.attacks.report import Row
+from harness.attacks.report import AttackRow
 from harness.attacks.seats import Seats
 from harness.attacks.suite import besiege
+from harness.pod import Runtime
 from harness.registry import Task, read_task
-from harness.runtimes.base import Runtime
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.runtime import DockerRuntime
 
@@ -44,7 +44,7 @@ def runtime(request: pytest.FixtureRequest) -> Iterator[Runtime]:
         made.engine.api.close()
 
 
-def struck(task: Task, runtime: Runtime) -> Row:
+def struck(task: Task, runtime: Runtime) -> AttackRow:
     """What attack 16 says of a folder."""
     (row,) = besiege([task], runtime, attacks=[Seats()]).rows
     return row

@@ -10,17 +10,23 @@ import pytest
 
 from harness.authoring.new import new_task
 from harness.authoring.proof import verify
-from harness.authoring.report import Report
+from harness.authoring.report import ProofReport
 from harness.registry import read_task
 from harness.trust import admitted
 
-Prove = Callable[[Path], Report]
+Prove = Callable[[Path], ProofReport]
 
 
 @pytest.fixture(scope="session")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `new` writes; not to be changed."""
     return new_task(tmp_path_factory.mktemp("fresh"), "contract", "my-task")
+
+
+@pytest.fixture(scope="session")
+def fresh_app(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `new --fastapi` writes; not to be changed."""
+    return new_task(tmp_path_factory.mktemp("fresh-app"), "contract", "my-task", "fastapi")
 
 
 @pytest.fixture

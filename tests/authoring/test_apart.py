@@ -10,21 +10,23 @@ from typing import Any
 
 import pytest
 
+from harness.agent import AgentSpec
 from harness.agents.solutions import SolutionAgent, holds_seats, violation_names
 from harness.authoring import apart
 from harness.authoring.apart import instructed_apart, proved_apart
+from harness.authoring.new import new_task
 from harness.authoring.plays import play
 from harness.authoring.proof import verify
 from harness.authoring.report import TaskProof
 from harness.authoring.scope import Scope
 from harness.authoring.sync import sync
 from harness.errors import RuntimeFailure, TaskInvalid, UsageError
-from harness.plan import Plan
+from harness.play.choose import SANDBOXES
+from harness.pod import SandboxedRuntime
 from harness.records import RunFolder
 from harness.registry import Task, read_task
-from harness.run import run_plan
-from harness.runtimes.base import SandboxedRuntime
-from harness.runtimes.choose import SANDBOXES
+from harness.runs.plan import Plan
+from harness.runs.run import run_plan
 from harness.trust import admitted
 
 ROOT = Path(__file__).parents[2]
@@ -145,6 +147,13 @@ def test_a_good_folder_holds(sandbox: SandboxedRuntime, tmp_path: Path) -> None:
     assert sorted(name.split(":")[1] for name in in_pods) == ["nop", "oracle", "violation"]
 
 
+def test_a_fastapi_app_holds(sandbox: SandboxedRuntime, tmp_path: Path) -> None:
+    """What proves tasks from elsewhere can load an app."""
+    proof = verify([read_task(new_task(tmp_path, "contract", "an-app", "fastapi"))], [0], sandbox=sandbox).tasks[0]
+
+    assert proof.ok, [finding for check in proof.failed for finding in check.findings]
+
+
 def test_a_folder_that_lies_about_itself_is_found_in_pods(sandbox: SandboxedRuntime, tmp_path: Path) -> None:
     """A server that behaves as it should beside the prover, and otherwise in its own room, leaves another trace there."""
     task = outside(tmp_path)
@@ -215,17 +224,17 @@ def test_sync_renders_in_the_sandbox(sandbox: SandboxedRuntime, tmp_path: Path) 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_a_game_played_from_main_leaves_the_trace_it_leaves_here(sandbox: SandboxedRuntime, tmp_path: Path, name: str) -> None:
-    """Oracle and a violation hold every seat from `main` where their code may not run here: same trace, same verdict."""
+    """The oracle plays from `main` where its code may not run here; a wrong client of the family plays by call."""
     task = outside(tmp_path, name)
     wrong = violation_names(task)[0]
     for player in ("solve", wrong):
-        agent = SolutionAgent(player)
+        agent = AgentSpec() if player == "solve" else AgentSpec(kind="violation", name=player)
         plan = Plan("r", [task], [0], 1, agent)
         (result,) = run_plan(
             plan, sandbox, RunFolder(tmp_path / f"run-{player}"), workers=1, images=sandbox.prepare([task]), progress=print
         )
         expected = play(admitted(task), player, 0)
 
-        assert holds_seats(agent, task, sandbox.name)
+        assert holds_seats(SolutionAgent(player), task, sandbox.name) is (player == "solve")
         assert (result.status, result.trace_hash) == ("graded", expected.trace_hash)
         assert result.success is (player == "solve")

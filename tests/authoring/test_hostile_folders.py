@@ -44,6 +44,18 @@ FILES = {
     "tests/conftest.py": "conftest",
 }
 GAME_SERVER = "from worlds.calendar.world import CalendarWorld\n\n\nclass Mine(CalendarWorld):\n    pass\n"
+PLAYER = ROOT / "harness/families/calendar/player.py"
+GAME_SOLVE = """from pathlib import Path
+
+
+def solve(api, instruction, wait):
+    play(api, json.loads(Path(__file__).with_name("plan.json").read_text()))
+"""
+GAME_CODE = {
+    "server": GAME_SERVER, "solve": PLAYER.read_text(encoding="utf-8") + GAME_SOLVE, "violations": "VIOLATIONS = {}\n",
+}  # fmt: skip
+"""What a game's folder may bring in place of its family's world and clients."""
+
 RUNTIMES = [
     pytest.param("docker", marks=pytest.mark.docker),
     pytest.param("bubblewrap", marks=pytest.mark.bubblewrap),
@@ -104,7 +116,7 @@ def hostile(name: str, host: Host, tmp_path: Path) -> Path:
     folder = Path(shutil.copytree(ROOT / "tasks" / name, tmp_path / "from-elsewhere" / name))
     for relative, who in FILES.items():
         path = folder / relative
-        own = path.read_text(encoding="utf-8") if path.exists() else GAME_SERVER if who == "server" else ""
+        own = path.read_text(encoding="utf-8") if path.exists() else GAME_CODE.get(who, "")
         head, future, rest = own.rpartition("from __future__ import annotations\n")
         attack = ATTACK.replace("MARKS", str(host.marks)).replace("PORT", str(host.port)).replace("NAME", repr(who))
         path.write_text(head + future + attack + rest, encoding="utf-8")
@@ -118,6 +130,7 @@ def said(harness: Command, host: Host, *words: object) -> subprocess.CompletedPr
     return harness(*words, env={"OPENAI_API_KEY": SECRET, "PARLEY_TASKS": str(host.marks.parent / "from-elsewhere")})
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("name", [ALONE, SEATED])
 def test_trust_lets_every_attack_through(harness: Command, host: Host, tmp_path: Path, name: str) -> None:
     """What the other tests hold off is real: vouched for, all five files run here, with the environment and the network."""
@@ -129,6 +142,7 @@ def test_trust_lets_every_attack_through(harness: Command, host: Host, tmp_path:
     assert all(line.endswith(SECRET) for line in host.heard)
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("name", [ALONE, SEATED])
 def test_reading_runs_nothing(harness: Command, host: Host, tmp_path: Path, name: str) -> None:
     """Lists, shows, and every command that is refused."""
@@ -154,11 +168,11 @@ def test_reading_runs_nothing(harness: Command, host: Host, tmp_path: Path, name
 @pytest.mark.parametrize("runtime", RUNTIMES)
 @pytest.mark.parametrize("name", [ALONE, SEATED])
 def test_no_attack_leaves_its_sandbox(harness: Command, host: Host, tmp_path: Path, name: str, runtime: str) -> None:
-    """Verified, synced and played by oracle, nop and a violation, the folder works as ever and reaches nothing."""
+    """Verified, synced and played by whoever the folder has, it works as ever and reaches nothing."""
     folder = hostile(name, host, tmp_path)
-    wrong = "violation:decoded_link" if name == ALONE else "violation:silent"
+    agents = ["oracle", "nop", *(["violation:decoded_link"] if name == ALONE else [])]
     out = tmp_path / "run"
-    played = said(harness, host, "run", folder, "--agent", f"oracle,nop,{wrong}", "--runtime", runtime, "--out", out, "--json")
+    played = said(harness, host, "run", folder, "--agent", ",".join(agents), "--runtime", runtime, "--out", out, "--json")
     proved = said(harness, host, "verify", folder, "--seeds", "0", "--sample", "--runtime", runtime, "--json")
     synced = said(harness, host, "sync", folder)
     host.close()
@@ -166,7 +180,7 @@ def test_no_attack_leaves_its_sandbox(harness: Command, host: Host, tmp_path: Pa
     assert host.reached() == set()
     assert played.returncode == 0, played.stderr
     episodes = json.loads(played.stdout)["episodes"]
-    assert [(row["status"], row["success"]) for row in episodes] == [("graded", True), ("graded", False), ("graded", False)]
+    assert [(row["status"], row["success"]) for row in episodes] == [("graded", who == "oracle") for who in agents]
     assert f"runs in {runtime}; --trust runs it here" in played.stderr
     assert f"runs in {runtime}; --trust runs it here" in proved.stderr
     assert f'"{runtime}:oracle"' in proved.stdout, proved.stderr

@@ -80,7 +80,7 @@ def test_innocent_sources(source: Write, text: str) -> None:
         (server_role("contract"), "hashlib", "socket"),
         (server_role("contract"), "json", "httpx"),
         (TESTS, "validators.contract", "worlds.core.events"),
-        (TESTS, "pytest", "harness.judging"),
+        (TESTS, "pytest", "harness.runtimes.judging"),
         (SOLUTION, "httpx", "requests"),
         (SOLUTION, "solve", "worlds.core.wire"),
     ],
@@ -111,7 +111,7 @@ def test_shared_worlds_are_clean() -> None:
     [
         ("solution/notes.txt", b"one\ntwo\r\n", 2, "line-ending"),
         ("solution/notes.txt", b"one\n\xff\n", 2, "encoding"),
-        ("solution/solve.sh", b"python3 play.py\n", 1, "script"),
+        ("solution/solve.sh", b"python3 solve.py\n", 1, "script"),
         ("solution/solve.py", b"def solve(:\n", 1, "syntax"),
         ("tests/notes.py", b"import os\nopen('/logs/verifier/reward.json')\n", 2, "reward"),
         ("environment/api/instruction.md.j2", b"Hello.\n\nAvoid WRONG_VALUE.\n", 3, "label"),
@@ -155,6 +155,15 @@ def test_three_violations_are_the_least(folder: Path) -> None:
     path.write_text('from solve import play\n\nVIOLATIONS = {"a": ("OTHER", play), "b": ("OTHER", play)}\n')
 
     assert [(finding.line, finding.rule) for finding in lint_task(admitted(read_task(folder)))] == [(3, "violations")]
+
+
+def test_a_client_in_time_is_none_of_them(folder: Path) -> None:
+    """A client that must win is allowed beside the wrong ones, and does not count as one."""
+    path = folder / "solution/violations.py"
+    two = '"a": ("OTHER", play), "b": ("OTHER", play), "in_time": ("SUCCESS", play)'
+    path.write_text(f"from solve import play\n\nVIOLATIONS = {{{two}}}\n")
+
+    assert ["wrong clients are the least, there are 2" in f.message for f in lint_task(admitted(read_task(folder)))] == [True]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.authoring.mutations import MUTATIONS, matrix
+from harness.families.contract.authoring.mutations import MUTATIONS, matrix
 from harness.registry import Task
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -11,11 +12,14 @@ from pathlib import Path
 import pytest
 
 from harness.authoring.new import new_task
-from harness.authoring.report import Report
+from harness.authoring.plays import play
+from harness.authoring.report import ProofReport
+from harness.authoring.routes import handler_place
 from harness.authoring.sync import drift, sync, task_folders, vouched
 from harness.authoring.templates import families
 from harness.errors import TaskInvalid, UnknownTask, UsageError
 from harness.registry import read_task
+from harness.trust import admitted
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
@@ -24,8 +28,12 @@ def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {path.relative_to(folder).as_posix(): (path.read_bytes(), path.stat().st_mode & 0o777) for path in files}
 
 
-@pytest.mark.parametrize("family", families())
-def test_new_task_verifies_at_once(family: str, tmp_path: Path, prove: Callable[[Path], Report]) -> None:
+LONG = {"hidden-profile": pytest.mark.property}
+"""Families whose tasks take seconds to prove."""
+
+
+@pytest.mark.parametrize("family", [pytest.param(family, marks=LONG.get(family, ())) for family in families()])
+def test_new_task_verifies_at_once(family: str, tmp_path: Path, prove: Callable[[Path], ProofReport]) -> None:
     """Every family's skeleton passes every check as it stands."""
     report = prove(new_task(tmp_path, family, "a-task"))
 
@@ -33,8 +41,62 @@ def test_new_task_verifies_at_once(family: str, tmp_path: Path, prove: Callable[
     assert report.ok
 
 
-def test_new_task_is_clean(fresh: Path, root: Path) -> None:
+def test_new_fastapi_task_verifies_at_once(fresh_app: Path, prove: Callable[[Path], ProofReport]) -> None:
+    """So does the one whose rules are path operations."""
+    report = prove(fresh_app)
+
+    assert [str(finding) for finding in report.findings()] == []
+    assert report.ok
+
+
+def test_style_changes_the_server_alone(fresh: Path, fresh_app: Path) -> None:
+    """Both styles are one task: same texts, clients and validator, and the same traces."""
+    plain, app = contents(fresh), contents(fresh_app)
+    traces = [{player: play(admitted(read_task(path)), player, 0).trace_hash for player in ("solve", "late_ticket")}
+              for path in (fresh, fresh_app)]  # fmt: skip
+
+    assert {name for name in plain if plain[name] != app[name]} == {"environment/api/server.py"}
+    assert plain.keys() == app.keys()
+    assert traces[0] == traces[1]
+
+
+def test_docs_show_the_template(fresh_app: Path, root: Path) -> None:
+    """The code in docs/fastapi-worlds.md is the template's, docstrings left out."""
+    shown = (root / "docs/fastapi-worlds.md").read_text(encoding="utf-8").split("```python\n")[1].partition("```")[0]
+    written = (fresh_app / "environment/api/server.py").read_text(encoding="utf-8")
+
+    assert set(bare(shown)) < set(bare(written))
+
+
+def bare(source: str) -> list[str]:
+    """The statements of a module without docstrings."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return [ast.unparse(node) for node in tree.body]
+
+
+def test_new_refuses_a_style_that_a_family_lacks(tmp_path: Path) -> None:
+    """A family without files for a style says so, and nothing is written."""
+    with pytest.raises(UsageError, match=r"^calendar has no new task in the style 'fastapi'$"):
+        new_task(tmp_path, "calendar", "a-task", "fastapi")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_findings_name_the_operation(fresh_app: Path) -> None:
+    """What is wrong with an answer is said at the path operation that gave it."""
+    task = admitted(read_task(fresh_app))
+    lines = task.world_folder.joinpath("server.py").read_text(encoding="utf-8").splitlines()
+
+    assert lines[handler_place(task, "GET", "/api/value").line - 1] == "def give_value("
+
+
+@pytest.mark.parametrize("style", ["", "fastapi"])
+def test_new_task_is_clean(style: str, tmp_path: Path, root: Path) -> None:
     """The skeleton and the boilerplate satisfy our own ruff rules where tasks live."""
+    fresh = new_task(tmp_path, "contract", "my-task", style)
     rules = ["--config", str(root / "pyproject.toml"), "--ignore", "INP001,ARG002,S101,F401", "--no-cache"]
     ruff = Path(sys.executable).with_name("ruff")
     checked = subprocess.run([ruff, "check", *rules, fresh], capture_output=True, text=True, check=False)
@@ -45,9 +107,9 @@ def test_new_task_is_clean(fresh: Path, root: Path) -> None:
     assert (checked.returncode, formatted.returncode) == (0, 0), checked.stdout + formatted.stdout
 
 
-def test_new_task_server_is_short(fresh: Path) -> None:
+def test_new_task_server_is_short(fresh: Path, fresh_app: Path) -> None:
     """The first example an author sees fits on one screen."""
-    assert len((fresh / "environment/api/server.py").read_text().splitlines()) < 60
+    assert max(len((path / "environment/api/server.py").read_text().splitlines()) for path in (fresh, fresh_app)) <= 60
 
 
 @pytest.mark.parametrize("name", ["My-task", "my_task", "9-lives", "a--b", "-a", "a-", "", "../up", "a" * 32])
@@ -95,14 +157,14 @@ def test_sync_restores_what_was_lost(folder: Path) -> None:
 
 
 def test_sync_follows_the_author(folder: Path) -> None:
-    """A budget in task.toml reaches world.json, a sentence in the template reaches both instructions."""
+    """A budget in task.toml reaches world.json, a sentence in the template reaches the instruction."""
     toml, template = folder / "task.toml", folder / "environment/api/instruction.md.j2"
     toml.write_text(toml.read_text().replace("steps = 10", "steps = 11"))
     template.write_text("Hello.\n\n" + template.read_text())
 
     changed = [path.relative_to(folder).as_posix() for path in sync(folder, vouched)]
 
-    assert changed == ["environment/api/world.json", "instruction.md", "solution/instruction.md"]
+    assert changed == ["environment/api/world.json", "instruction.md"]
     assert (folder / "instruction.md").read_text().startswith("Hello.")
 
 
@@ -144,9 +206,12 @@ def test_play_speaks_one_line_when_a_client_raises(folder: Path) -> None:
         'def solve(api, instruction, wait):\n    raise ValueError("two\\nlines")\n\n\nplay = solve\n'
     )
 
+    (folder / "solution/instruction.md").write_text("Do nothing.")
+    path = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
     def play(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-B", str(folder / "solution/play.py"), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
+        command = ["bash", str(folder / "solution/solve.sh"), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=path)
 
     raised, unknown = play(), play("nobody")
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.authoring.proof import verify
-from harness.authoring.report import Report
+from harness.authoring.report import ProofReport
+from harness.authoring.sandboxed import Expected, prove_in
 from harness.authoring.sync import sync, vouched
 from harness.errors import TaskInvalid
 from harness.registry import read_task
@@ -25,7 +26,14 @@ def line(folder: Path, name: str, text: str) -> int:
     return next(n for n, row in enumerate((folder / name).read_text().splitlines(), start=1) if text in row)
 
 
-def test_report_shape(folder: Path, prove: Callable[[Path], Report]) -> None:
+CLAIMS = {
+    "lint", "drift", "oracle", "nop", "violation", "cell", "leak", "determinism", "seeds", "results", "secrets", "budget",
+    "knob", "gives-up", "recovers", "submission", "twice", "tampered", "left-out", "hidden-tests", "draws", "deadlines",
+}  # fmt: skip
+"""What is claimed of a contract task."""
+
+
+def test_report_shape(folder: Path, prove: Callable[[Path], ProofReport]) -> None:
     """The JSON has the documented keys, and a check for each claim."""
     document = json.loads(prove(folder).model_dump_json())
     (task,) = document["tasks"]
@@ -33,9 +41,7 @@ def test_report_shape(folder: Path, prove: Callable[[Path], Report]) -> None:
     assert {"ok", "seconds", "tasks", "shared"} == set(document)
     assert {"task_id", "ok", "seconds", "checks"} == set(task)
     assert {"name", "seed", "ok", "detail", "findings"} == set(task["checks"][0])
-    assert {"lint", "drift", "oracle", "nop", "violation", "cell", "leak", "determinism", "seeds", "budget", "knob"} == {
-        check["name"].partition(":")[0] for check in task["checks"]
-    }
+    assert CLAIMS == {check["name"].partition(":")[0] for check in task["checks"]}
 
 
 def test_expected_value_in_an_error(folder: Path, broken: Broken) -> None:
@@ -66,7 +72,7 @@ def test_label_outside_the_taxonomy(folder: Path, broken: Broken) -> None:
     assert [(VIOLATIONS, number, "violations"), (VIOLATIONS, number, "violation:no_slice")] == found
 
 
-def test_client_that_raises_before_its_violation(folder: Path, prove: Callable[[Path], Report]) -> None:
+def test_client_that_raises_before_its_violation(folder: Path, prove: Callable[[Path], ProofReport]) -> None:
     """A wrong client that never gets to its violation fails its check, with what it raised."""
     path = folder / VIOLATIONS
     path.write_text(path.read_text().replace("mangle=clipped)),", "mangle=lambda ticket: ticket[None])),", 1))
@@ -137,17 +143,18 @@ def test_oracle_that_fails(folder: Path, broken: Broken) -> None:
 
 
 def test_handler_that_fails(folder: Path, broken: Broken) -> None:
-    """A handler that raises is found itself, not the client that met it."""
+    """A handler that raises is found at the line that raised, not at the client that met it."""
     found = broken(SERVER, '        ticket = self.chance("ticket").base64url(24)', "        ticket = {}['oops']")
 
-    assert {(SERVER, line(folder, SERVER, "def new_ticket"))} <= {(path, number) for path, number, _ in found}
+    assert {(SERVER, line(folder, SERVER, "['oops']"))} <= {(path, number) for path, number, _ in found}
 
 
-def test_reward_for_nothing(folder: Path, broken: Broken) -> None:
-    """A hidden test that would reward silence cannot: without the goal there is no success."""
-    found = broken("tests/test_outcome.py", "test_contracts_kept, ", "")
+def test_a_claim_of_the_family_left_out(folder: Path, broken: Broken) -> None:
+    """Hidden tests that do not import a test of their family are told the line to write."""
+    name = "tests/test_outcome.py"
+    found = broken(name, "test_contracts_kept, ", "")
 
-    assert found == []
+    assert (name, 1, "hidden-tests") in found
 
 
 def test_knob_end_out_of_reach(folder: Path, broken: Broken) -> None:
@@ -193,11 +200,12 @@ def test_solution_that_does_not_load(folder: Path, broken: Broken) -> None:
     assert {VIOLATIONS} == {path for path, _, _ in found}
 
 
+@pytest.mark.property
 def test_two_workers_find_the_same(folder: Path) -> None:
     """A second process, with another PYTHONHASHSEED, leaves the same traces and the same report."""
     tasks = [admitted(read_task(folder))]
 
-    def told(report: Report) -> list[tuple[str, int | None, bool, str]]:
+    def told(report: ProofReport) -> list[tuple[str, int | None, bool, str]]:
         return [(check.name, check.seed, check.ok, check.detail) for task in report.tasks for check in task.checks]
 
     heard: list[str] = []
@@ -226,6 +234,18 @@ def test_a_runtime_plays_the_same_clients(folder: Path) -> None:
     assert report.ok
     assert len(names) == 10
     assert {"inprocess:oracle", "inprocess:nop", "inprocess:violation:no_slice"} <= set(names)
+
+
+@pytest.mark.property
+def test_a_client_that_must_win_wins_in_a_runtime(root: Path) -> None:
+    """A client in time by an instant earns 1 in every runtime; a proof that promises the same of `nop` is not believed."""
+    task = read_task(root / "tasks" / "contract" / "adversarial-shortcut-injection")
+    promised = {("authorize_in_the_last_instant", 0): Expected("SUCCESS", ""), ("nop", 0): Expected("SUCCESS", "")}
+
+    in_time, idle = prove_in(InProcessRuntime(), task, [0], promised, workers=1)
+
+    assert in_time.ok
+    assert (idle.ok, idle.detail) == (False, "must earn SUCCESS, earned OTHER")
 
 
 class Other(InProcessRuntime):

@@ -6,6 +6,7 @@ The task's verifier is a shell script, so these tests say something about the ru
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -15,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.pod import ROOMS, EpisodeSpec
 from harness.registry import Task
-from harness.runtimes.base import ROOMS, EpisodeSpec
 from harness.runtimes.bubblewrap.folders import folders_root
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from tests.bubblewrap.players import USER, Player, write_task
@@ -24,13 +25,13 @@ from tests.bubblewrap.players import USER, Player, write_task
 Specs = Callable[..., EpisodeSpec]
 
 
-def sandboxed() -> set[int]:
-    """Every process of this host that lives in a room of ours: a folder of an episode is mounted in it."""
-    mark, found = f"{folders_root()}/pod-", set()
+def sandboxed(*, rooms: bool = False) -> set[int]:
+    """Every process of this host that sees an episode's folder, or in `rooms` of ours, where only parts of one are mounted."""
+    mark, found = re.compile(re.escape(f"{folders_root()}/pod-") + ("[^/]+/" if rooms else "")), set()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             mounts = (folder / "mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-            if any(line.split()[3].startswith(mark) for line in mounts):
+            if any(mark.match(line.split()[3]) for line in mounts):
                 found.add(int(folder.name))
         except OSError:
             continue
@@ -80,7 +81,7 @@ def written() -> Callable[..., Task]:
 @pytest.fixture(scope="session")
 def processes() -> Callable[[], set[int]]:
     """Asks for every process of this host that lives in a room of these tests."""
-    return sandboxed
+    return lambda: sandboxed(rooms=True)
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.pod import ROOT, EpisodeSpec
 from harness.registry import Task, read_task
-from harness.runtimes.base import ROOT, EpisodeSpec
 from harness.runtimes.bubblewrap import bounds
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from worlds.core.wire import request
@@ -78,7 +78,7 @@ AS_USER = """
 import json, sys
 from pathlib import Path
 from harness.registry import read_task
-from harness.runtimes.base import EpisodeSpec
+from harness.pod import EpisodeSpec
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from worlds.core.wire import request
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import RuntimeFailure, WorldFailure
+from harness.pod import OUTPUT_CAP, CommandResult, EpisodeSpec, Pod
 from harness.registry import Task
-from harness.runtimes.base import OUTPUT_CAP, CommandResult, EpisodeSpec, Pod
 from harness.runtimes.bubblewrap.cgroups import hierarchies
 from harness.runtimes.bubblewrap.folders import Folder, folders_root
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
@@ -31,7 +31,7 @@ Processes = Callable[[], set[int]]
 
 HUNT = """
 import glob, json, os, subprocess, sys
-wanted = {"events.jsonl", "test_outcome.py", "play.py", "referee.py", "instruction.md.j2", "sandbox_env.py", "sandbox.log"}
+wanted = {"events.jsonl", "test_outcome.py", "solve.sh", "referee.py", "instruction.md.j2", "sandbox_env.py", "sandbox.log"}
 files = [os.path.join(at, name) for at, _, names in os.walk("/") if not at.startswith("/proc") for name in wanted & set(names)]
 imports = [
     f"{python}: {name}"
@@ -57,7 +57,7 @@ KILLED_CHILD = """
 import sys, threading
 from pathlib import Path
 from harness.registry import read_task
-from harness.runtimes.base import EpisodeSpec
+from harness.pod import EpisodeSpec
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 
 def play():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.runtimes.base import EpisodeSpec
+from harness.pod import EpisodeSpec
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from tests.bubblewrap.players import Player
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from harness.errors import RuntimeFailure
+from harness.pod import EpisodeSpec
 from harness.registry import Task
-from harness.runtimes.base import ROOT, EpisodeSpec
 from harness.runtimes.bubblewrap.bounds import GONE, KILLED_INSIDE
 from harness.runtimes.bubblewrap.folders import Folder
-from harness.runtimes.bubblewrap.rooms import BASE_ENV, main_room
+from harness.runtimes.bubblewrap.rooms import BASE_ENV, main_room, outer_room
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
-from harness.runtimes.bubblewrap.sandbox import Control, Sandbox, null, pid1
-from harness.runtimes.bubblewrap.view import shared
+from harness.runtimes.bubblewrap.sandbox import Control, Sandbox, null
 from harness.runtimes.bubblewrap.watcher import Watched, Watcher
 from tests.bubblewrap.players import Player
 
@@ -154,17 +155,39 @@ def test_an_agent_may_shut_its_own_folders(play: Player) -> None:
     assert played.answered == 200
 
 
-def test_each_sandbox_has_a_keyring_of_its_own(runtime: BubblewrapRuntime) -> None:
-    """A pod's outer sandbox and its rooms have three different session keyrings, and none is this process's."""
-    folder, outer, rooms = Folder.make(), Control(), [Control(), Control()]
-    python = [*pid1(sys.executable, ROOT, outer.far.fileno())]
+def test_outer_sandbox_sees_no_mount_that_may_leave(runtime: BubblewrapRuntime, tmp_path: Path) -> None:
+    """A mount that leaves while bwrap starts ends it, so a pod shows its outer sandbox the few folders it needs, no other."""
+    folder, outer = Folder.make(), Control()
+    look = f"cut -d' ' -f5 /proc/self/mountinfo; test ! -e {tmp_path}"
     try:
         with folder.log("said") as said, null() as nothing:
             outer.configure()
-            sandbox = Sandbox([*shared(), "--", *python], outer, said)
-            outer.start("ask", [sys.executable, "-c", SESSION_KEYRING], [nothing, said, said], {})
+            argv = outer_room(folder, runtime.environments.folder, runtime.environments.room("agent"), outer.far.fileno())
+            sandbox = Sandbox(argv, outer, said)
+            outer.start("look", ["bash", "-c", look], [nothing, said, said], {"PATH": os.defpath})
+        assert outer.ended("look", 20) == 0
+        needed = ("/usr", "/etc", "/proc", "/dev", "/bin", "/sbin", "/lib", sys.base_prefix, str(runtime.environments.folder))
+        seen = folder.read("said", 65_536).decode().split()
+        assert [place for place in seen if place != "/" and not place.startswith((*needed, str(folder.path)))] == []
+        assert str(folder.path) in seen
+        sandbox.close()
+    finally:
+        outer.close()
+        folder.remove()
+
+
+def test_each_sandbox_has_a_keyring_of_its_own(runtime: BubblewrapRuntime) -> None:
+    """A pod's outer sandbox and its rooms have three different session keyrings, and none is this process's."""
+    folder, outer, rooms = Folder.make(), Control(), [Control(), Control()]
+    agent, environments = runtime.environments.room("agent"), runtime.environments.folder
+    python = str(Path(sys.executable).resolve())
+    try:
+        with folder.log("said") as said, null() as nothing:
+            outer.configure()
+            sandbox = Sandbox(outer_room(folder, environments, agent, outer.far.fileno()), outer, said)
+            outer.start("ask", [python, "-c", SESSION_KEYRING], [nothing, said, said], {})
             for number, room in enumerate(rooms):
-                start = main_room(folder, runtime.environments.room("agent"), None, groups=0)
+                start = main_room(folder, agent, None, groups=0)
                 # Without its filter, or nobody in there could ask.
                 room.configure(**{**start.config, "calls": None, "limits": {}})
                 files = [nothing, nothing, said, room.far.fileno()]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.agents.base import Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
 from harness.errors import RuntimeFailure, VerifierFailure, WorldFailure
+from harness.pod import CommandResult, EpisodeSpec, Pod
 from harness.registry import Task
-from harness.runtimes.base import CommandResult, EpisodeSpec, Pod
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from worlds.core.errors import WireError
 from worlds.core.events import read_log
@@ -65,7 +65,7 @@ def test_oracle_and_violation_of_a_real_task(runtime: BubblewrapRuntime, spec: S
 
 
 def test_trace_equals_the_one_in_process(runtime: BubblewrapRuntime, spec: Specs, task: Task) -> None:
-    """The same requests give the same responses, headers included, and the same bytes of log in process and in a pod."""
+    """Requests get equal responses, headers included, and leave equal bytes of log in process and in a pod."""
     asked = [
         request("GET", '/hello?a=%2f&&b="x', headers={"X-Odd": "\xe9"}),
         request("POST", "/clock/wait", body=b'{"seconds": 2.5}'),
@@ -134,7 +134,7 @@ def test_dead_world_is_the_worlds_failure(runtime: BubblewrapRuntime, spec: Spec
     """A world that is gone is blamed by name, with its last words, wherever it is noticed."""
     with runtime.open(spec(needs_main=True)) as pod:
         for ask in (lambda: pod.call(request("GET", "/die")), lambda: pod.call(request("GET", "/hello")), pod.finish):
-            with pytest.raises(WorldFailure, match="its process ended with 137: last words"):
+            with pytest.raises(WorldFailure, match="serve ended with 137: last words"):
                 ask()
 
 

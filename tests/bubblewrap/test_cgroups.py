@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.runtimes.bubblewrap import cgroups
-from harness.runtimes.bubblewrap.cgroups import Group, hierarchies, sweep
+from harness.runtimes.bubblewrap.cgroups import Cgroup, hierarchies, sweep
 from harness.runtimes.owner import this_owner
 
 MOUNTS_2 = "30 23 0:26 / {top} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n23 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
@@ -44,7 +44,7 @@ def version_2(host: Path, path: str, groups: dict[str, tuple[str, str]]) -> Path
     return top
 
 
-def emptied(group: Group) -> None:
+def emptied(group: Cgroup) -> None:
     """Makes removable what is a plain folder here: the kernel's files vanish with their group, these do not."""
     for folder in group.folders:
         for path in folder.iterdir():

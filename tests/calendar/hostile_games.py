@@ -94,7 +94,7 @@ def episode_of(log: bytes) -> Episode:
 
 
 def retold(log: bytes, change: Callable[[list[dict[str, Any]]], object]) -> Episode:
-    """The same log with its events changed by `change` and every hash made anew."""
+    """The log with its events changed by `change` and every hash made anew."""
     rows = [json.loads(line) for line in log.split(b"\n")[:-1]]
     change(rows)
     return episode_of(_chained(rows))

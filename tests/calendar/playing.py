@@ -10,9 +10,9 @@ from worlds.calendar.game import CalendarGame
 from worlds.calendar.rules.scenario import Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Noted
-from worlds.core.turns import Answer, TurnTable
+from worlds.core.turns import Answer, OpenTurn, TurnTable
 
-Reply = Callable[[Mapping[str, Any]], str]
+Reply = Callable[[OpenTurn], str]
 
 
 class Played:
@@ -26,7 +26,7 @@ class Played:
         while not table.over:
             turn = table.open[0]
             seat = reply if callable(reply) else reply[turn.seat]
-            table.answer(turn.id, Answer(seat(turn.shown())))
+            table.answer(turn.id, Answer(seat(turn)))
 
     def _note(self, what: str, seat: int | None = None, **data: Any) -> None:
         self.notes.append(Noted(what=what, seat=seat, data=json.loads(json.dumps(data))))

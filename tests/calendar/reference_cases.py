@@ -126,7 +126,7 @@ def losses(
     `evidence(payload, asked)` gives slot -> (e, a) for a message; `asked` is the last message that its recipient had sent to
     its sender in this round. Beliefs begin at one half in each round.
     """
-    total = [0.0] * len(played.game.table.spent)
+    total = [0.0] * len(played.game.state.spent)
     beliefs: dict[tuple[int, int, int], dict[int, float]] = {}
     last: dict[tuple[int, int, int], Mapping[str, Any]] = {}
     for note in played.of("message"):

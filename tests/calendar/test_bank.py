@@ -243,7 +243,7 @@ def test_a_draw_has_every_tier_near_its_share(bank: Bank) -> None:
 
 
 def test_a_draw_repeats_with_its_stream_and_only_with_it() -> None:
-    """The same stream gives the same labels in the same order, another seed other ones."""
+    """A stream always gives the same labels in the same order, another seed other ones."""
     first, again, other = (draw(stream(seed), errands(), 65) for seed in (1, 1, 2))
     assert first == again
     assert {item.label_id for item in first} != {item.label_id for item in other}

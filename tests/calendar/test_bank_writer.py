@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from harness.authoring.calendar.bank_writer import prompt_of, write_bank
 from harness.cli.generate import generate_command
 from harness.errors import GateFailed, UsageError
+from harness.families.calendar.authoring.bank_writer import prompt_of, write_bank
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import script
 from worlds.calendar.bank import Tier, errands, read_bank

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from harness.authoring.calendar.calbench import folder_name, imported, read_tasks
 from harness.authoring.new import checked_name
 from harness.authoring.sync import drift, vouched
 from harness.cli.importing import import_command
 from harness.errors import UsageError
+from harness.families.calendar.authoring.calbench import folder_name, imported, read_tasks
 from harness.taskfile import read_taskfile
 from oracles.calendar.certificate import certify
 
@@ -79,7 +79,7 @@ def test_a_line_becomes_a_scenario() -> None:
     ]
     assert [(meeting.id, meeting.participants) for meeting in scenario.meetings] == [(1, (0, 1)), (2, (1, 2))]
     assert (scenario.witness, scenario.scale, task.difficulty) == ({1: 2, 2: 1}, {}, "hard")
-    assert certify(scenario)["optimum"] == 0
+    assert certify(scenario).document()["optimum"] == 0
 
 
 def test_origin_keeps_where_it_comes_from() -> None:

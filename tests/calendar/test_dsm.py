@@ -18,6 +18,7 @@ from tests.calendar.dsm_drawings import standing, task
 from tests.calendar.playing import Played
 from tests.calendar.random_tasks import canonical, small
 from tests.calendar.reference_cases import play, published
+from tests.calendar.typed_games import turn
 from worlds.calendar.mail import Message
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
@@ -187,7 +188,7 @@ def test_only_the_initiator_decides() -> None:
     for sender in (0, 2):
         client = dsm_welfare(Seat(1, 3, 2))
         for phase, text in _texts(scenario, 1, [(sender, decision)]):
-            actions[sender] = json.loads(client.reply({"phase": phase, "attempt": 1, "text": text}))["actions"]
+            actions[sender] = json.loads(client.reply(turn(phase, text)))["actions"]
 
     assert actions == {0: [{"type": "schedule", "meeting_id": 1, "slot": 1}], 2: []}
 
@@ -236,6 +237,7 @@ LETTER = st.fixed_dictionaries(
 CONTENT = st.text(max_size=20) | ANY.map(json.dumps) | LETTER.map(json.dumps)
 
 
+@pytest.mark.property
 @given(
     letters=st.lists(st.tuples(st.integers(0, 3), CONTENT), max_size=4),
     seat=st.integers(0, 2),
@@ -249,7 +251,7 @@ def test_garbage_in_the_mail_never_raises(letters: list[tuple[int, str]], seat: 
 
     for phase, text in _texts(scenario, seat, letters):
         for attempt in (1, 2, 9):
-            reply = json.loads(client.reply({"phase": phase, "attempt": attempt, "text": text}))
+            reply = json.loads(client.reply(turn(phase, text, attempt)))
             assert isinstance(reply["actions"], list)
 
 

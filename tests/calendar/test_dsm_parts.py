@@ -8,13 +8,13 @@ from oracles.calendar.protocols import dsm_messages as messages
 from oracles.calendar.protocols.dsm_chains import plans
 from oracles.calendar.protocols.dsm_offers import PRIVATE, WELFARE, chance, offer_size, utility
 from oracles.calendar.protocols.dsm_points import Reward, reward, settled
-from oracles.calendar.protocols.dsm_scoring import Plan, Shift, level, needed
+from oracles.calendar.protocols.dsm_scoring import DsmPlan, Shift, level, needed
 from oracles.calendar.protocols.dsm_tally import Tally
 from tests.calendar.dsm_drawings import cells, standing
 from worlds.calendar.rules.items import Cells
 
 
-def scored(calendar: Cells, plan: Plan, *, outsider: bool = False, trusting: bool = False) -> int:
+def scored(calendar: Cells, plan: DsmPlan, *, outsider: bool = False, trusting: bool = False) -> int:
     """Seat 0's level of a plan."""
     return level(needed(calendar, plan, 0, 0 if outsider else 1, trusting=trusting))
 
@@ -22,27 +22,27 @@ def scored(calendar: Cells, plan: Plan, *, outsider: bool = False, trusting: boo
 @pytest.mark.parametrize(("slot", "expected"), [(0, 11), (1, 10), (2, 4), (3, 1), (4, 1), (5, 0), (6, 0), (-1, 0)])
 def test_a_level_falls_by_one_for_each_unit_of_cost(slot: int, expected: int) -> None:
     """Free is 11, each unit takes one, 1 is the least that is possible, and 0 is blocked or off the calendar."""
-    assert scored(cells(". 1 7 10 1000 B"), Plan(slot, slot)) == expected
+    assert scored(cells(". 1 7 10 1000 B"), DsmPlan(slot, slot)) == expected
 
 
 def test_an_errand_without_another_free_slot_makes_a_plan_infeasible() -> None:
     """A slot that can only be had by losing an errand is none."""
-    assert scored(cells("1 2 B"), Plan(0, 0)) == 0
+    assert scored(cells("1 2 B"), DsmPlan(0, 0)) == 0
 
 
 def test_a_meeting_in_the_way_must_be_moved_by_the_plan() -> None:
     """A slot with a meeting is infeasible by itself, and costs what the meeting costs with a plan that moves it."""
     calendar = cells(". . .", standing(5, 0, 0, 1, cost=3))
 
-    assert scored(calendar, Plan(0, 0)) == 0
-    assert scored(calendar, Plan(1000, 0, (Shift(5, 0, 2, (0, 1)),))) == 8
+    assert scored(calendar, DsmPlan(0, 0)) == 0
+    assert scored(calendar, DsmPlan(1000, 0, (Shift(5, 0, 2, (0, 1)),))) == 8
 
 
 @pytest.mark.parametrize("target", [1, 2, 3, 9])
 def test_a_meeting_lands_only_where_the_calendar_is_free(target: int) -> None:
     """An errand, a blocked errand, the round's own slot and the end of the calendar are no place for a moved meeting."""
     calendar = cells(". 1 B .", standing(5, 0, 0, 1))
-    plan = Plan(1, 3, (Shift(5, 0, target, (0, 1)),))
+    plan = DsmPlan(1, 3, (Shift(5, 0, target, (0, 1)),))
 
     assert scored(calendar, plan) == 0
 
@@ -50,12 +50,12 @@ def test_a_meeting_lands_only_where_the_calendar_is_free(target: int) -> None:
 @pytest.mark.parametrize("source", [1, 7])
 def test_a_plan_about_a_meeting_that_is_not_there_is_infeasible(source: int) -> None:
     """A plan that is wrong about one's own calendar is not carried out."""
-    assert scored(cells(". . .", standing(5, 0, 0, 1)), Plan(1, 2, (Shift(5, source, 1, (0, 1)),))) == 0
+    assert scored(cells(". . .", standing(5, 0, 0, 1)), DsmPlan(1, 2, (Shift(5, source, 1, (0, 1)),))) == 0
 
 
 def test_a_plan_that_moves_one_meeting_twice_is_infeasible() -> None:
-    """The same meeting cannot go to two places."""
-    plan = Plan(1, 0, (Shift(5, 0, 1, (0, 1)), Shift(5, 0, 2, (0, 1))))
+    """One meeting cannot go to two places."""
+    plan = DsmPlan(1, 0, (Shift(5, 0, 1, (0, 1)), Shift(5, 0, 2, (0, 1))))
 
     assert scored(cells(". . .", standing(5, 0, 0, 1)), plan) == 0
 
@@ -64,14 +64,14 @@ def test_third_parties_score_their_own_moves_alone() -> None:
     """An outsider's level says what the moves of its own meetings cost, and 11 where nothing of its own moves."""
     calendar = cells("B . .", standing(5, 1, 0, 1))
 
-    assert scored(calendar, Plan(0, 0), outsider=True) == 11
-    assert scored(calendar, Plan(0, 0, (Shift(7, 2, 1, (1, 2)),)), outsider=True) == 11
-    assert scored(calendar, Plan(0, 0, (Shift(5, 1, 2, (0, 1)),)), outsider=True) == 10
+    assert scored(calendar, DsmPlan(0, 0), outsider=True) == 11
+    assert scored(calendar, DsmPlan(0, 0, (Shift(7, 2, 1, (1, 2)),)), outsider=True) == 11
+    assert scored(calendar, DsmPlan(0, 0, (Shift(5, 1, 2, (0, 1)),)), outsider=True) == 10
 
 
 def test_a_cell_that_a_moved_meeting_leaves_takes_an_errand() -> None:
     """M5 goes to the only free cell and leaves its own to the errand that makes room for the round's meeting."""
-    found = needed(cells(". 1 .", standing(5, 0, 0, 1)), Plan(1, 1, (Shift(5, 0, 2, (0, 1)),)), 0, 1)
+    found = needed(cells(". 1 .", standing(5, 0, 0, 1)), DsmPlan(1, 1, (Shift(5, 0, 2, (0, 1)),)), 0, 1)
 
     assert found is not None
     assert [(move.item.name, move.source, move.target) for move in found] == [("M5", 0, 2), ("#2", 1, 0)]
@@ -80,7 +80,7 @@ def test_a_cell_that_a_moved_meeting_leaves_takes_an_errand() -> None:
 def test_the_published_client_trusts_a_plan_about_cleared_slots() -> None:
     """Slot 2 is cleared for somebody else and blocked here: fine for the published client, infeasible in truth."""
     calendar = cells(". 1 B .", standing(5, 0, 0, 1))
-    plan = Plan(1000, 0, (Shift(5, 0, 2, (0, 1)), Shift(6, 2, 3, (1, 2))))
+    plan = DsmPlan(1000, 0, (Shift(5, 0, 2, (0, 1)), Shift(6, 2, 3, (1, 2))))
 
     assert scored(calendar, plan, trusting=True) == 10
     assert scored(calendar, plan) == 0
@@ -190,51 +190,51 @@ def test_a_budget_never_falls_below_nothing() -> None:
 def test_a_plan_that_suits_everybody_goes_before_a_better_sum() -> None:
     """Plan 1 has the higher levels and one seat that cannot; plan 2 is chosen, and plan 1 where there is no other."""
     tally = Tally(0, (0, 1, 2), {1: 11, 2: 5})
-    tally.open([Plan(1, 1), Plan(2, 2)])
+    tally.open([DsmPlan(1, 1), DsmPlan(2, 2)])
     tally.hear(1, 1, {1: 11, 2: 5})
     assert not tally.complete()
     tally.hear(2, 1, {1: 0, 2: 1})
 
     assert tally.complete()
-    assert tally.best() == Plan(2, 2)
-    tally.open([Plan(1, 1)])
-    assert tally.best() == Plan(1, 1)
-    assert not tally.feasible(Plan(1, 1))
+    assert tally.best() == DsmPlan(2, 2)
+    tally.open([DsmPlan(1, 1)])
+    assert tally.best() == DsmPlan(1, 1)
+    assert not tally.feasible(DsmPlan(1, 1))
 
 
 def test_third_parties_count_where_their_meeting_moves() -> None:
     """Seat 3 is asked for its meeting, and its 0 makes the plan that moves it infeasible, and no other."""
-    moving = Plan(1000, 0, (Shift(5, 0, 2, (0, 3)),))
+    moving = DsmPlan(1000, 0, (Shift(5, 0, 2, (0, 3)),))
     tally = Tally(0, (0, 1), {1000: 11, 1: 1})
 
-    assert tally.open([moving, Plan(1, 1)]) == [1, 3]
+    assert tally.open([moving, DsmPlan(1, 1)]) == [1, 3]
     tally.hear(1, 1, {1000: 11, 1: 1})
     tally.hear(3, 1, {1000: 0, 1: 0})
     assert not tally.feasible(moving)
-    assert tally.best() == Plan(1, 1)
-    assert tally.feasible(Plan(1, 1))
+    assert tally.best() == DsmPlan(1, 1)
+    assert tally.feasible(DsmPlan(1, 1))
 
 
 def test_only_the_first_answer_to_the_open_offer_counts() -> None:
     """A late, a repeated and an uninvited answer change nothing; a plan that is left out is infeasible."""
     tally = Tally(0, (0, 1), {1: 11, 2: 11})
-    tally.open([Plan(1, 1), Plan(2, 2)])
+    tally.open([DsmPlan(1, 1), DsmPlan(2, 2)])
     tally.hear(1, 0, {1: 5, 2: 5})
     tally.hear(4, 1, {1: 5, 2: 5})
     assert not tally.complete()
     tally.hear(1, 1, {2: 7})
     tally.hear(1, 1, {1: 11, 2: 11})
 
-    assert tally.best() == Plan(2, 2)
-    assert not tally.feasible(Plan(1, 1))
-    assert tally.record(1, Plan(2, 2)) == reward([0, 7], 7)
+    assert tally.best() == DsmPlan(2, 2)
+    assert not tally.feasible(DsmPlan(1, 1))
+    assert tally.record(1, DsmPlan(2, 2)) == reward([0, 7], 7)
 
 
 def test_messages_come_back_as_they_were_written() -> None:
     """An offer, scores and a decision survive the way through a message."""
-    plan = Plan(4000, 3, (Shift(5, 3, 7, (0, 2)),))
+    plan = DsmPlan(4000, 3, (Shift(5, 3, 7, (0, 2)),))
 
-    assert messages.read_offer(messages.proposals([plan, Plan(1, 1)], 2, (0, 1))) == (2, [plan, Plan(1, 1)])
+    assert messages.read_offer(messages.proposals([plan, DsmPlan(1, 1)], 2, (0, 1))) == (2, [plan, DsmPlan(1, 1)])
     assert messages.read_scores(messages.scores({4000: 3, 1: 0}, 2)) == (2, {4000: 3, 1: 0})
     assert messages.read_decision(messages.decision(plan, (0, 1), reward([3], 3))) == plan
     assert messages.read_reward(messages.decision(plan, (0, 1), reward([3, 9], 3))) == (10, 9)

@@ -9,10 +9,9 @@ from math import floor
 
 import pytest
 
-from harness.authoring.calendar.costs import balanced, drawn
-from harness.authoring.calendar.generator import Edition, generate
-from harness.authoring.calendar.parameters import Parameters, parameters
 from harness.errors import UsageError
+from harness.families.calendar.authoring.generator import Edition, balanced, drawn, generate
+from harness.families.calendar.authoring.parameters import Parameters, parameters
 from oracles.calendar.plan import plan
 from oracles.calendar.problem import tables
 from worlds.calendar.rules.scenario import Scenario
@@ -69,6 +68,7 @@ def standing(scenario: Scenario, agent: int) -> set[int]:
     return {meeting.slot for meeting in scenario.prior if agent in meeting.participants}
 
 
+@pytest.mark.property
 def test_the_witness_can_be_played(made: list[tuple[Parameters, Scenario]]) -> None:
     """The hidden schedule is possible: no conflict, no blocked errand under it, and room for all that it displaces."""
     for _, scenario in made:
@@ -184,7 +184,7 @@ def test_given_participant_lists_are_used() -> None:
 
 
 def test_a_private_key_gives_another_edition() -> None:
-    """The same parameters under another key are another scenario, and only the key's digest is recorded."""
+    """Another key makes another scenario of the same parameters, and only the key's digest is recorded."""
     public, private = generate(parameters(), EDITION), generate(parameters(), Edition("tests", "a secret"))
 
     assert public.errands != private.errands

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.agents.base import Agent, Budget, Report
-from harness.agents.seats import SeatAgent
+from harness.agent import Agent, AgentSpec, Budget, Report
+from harness.agents.seating.agent import SeatAgent
 from harness.agents.solutions import SolutionAgent
+from harness.pod import EpisodeSpec
 from harness.registry import Task, discover
-from harness.runtimes.base import EpisodeSpec
 from harness.runtimes.inprocess import InProcessRuntime
 
 PATH = Path(__file__).with_name("golden_traces.json")
@@ -23,7 +23,7 @@ TASKS = [task for task in discover(Path(__file__).parents[2] / "tasks") if task.
 
 def traces(task: Task) -> dict[str, str]:
     """The last hash of each player's log."""
-    agents: dict[str, Agent] = {"oracle": SolutionAgent(), "imap": SeatAgent("imap")}
+    agents: dict[str, Agent] = {"oracle": SolutionAgent(), "imap": SeatAgent(AgentSpec(kind="seats", name="imap"))}
     found: dict[str, str] = {}
     for name, agent in agents.items():
         with InProcessRuntime().open(EpisodeSpec("golden", name, task, 0)) as pod:

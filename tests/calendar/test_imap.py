@@ -13,6 +13,7 @@ from oracles.calendar.protocols.client import Seat
 from oracles.calendar.protocols.imap import Imap
 from tests.calendar.playing import Played
 from tests.calendar.reference_cases import play, published
+from tests.calendar.typed_games import turn
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
 
@@ -25,7 +26,7 @@ def test_the_cheapest_common_slot_is_taken() -> None:
     """The sum over all participants decides, and each pays for the errand that it moves."""
     played = play(_task([[0, 3, 2, None], [5, 0, 1, 0], [1, 0, 0, 0]]), TEXT, Imap)
     assert played.resolutions[0]["slots"] == {"0": 1, "1": 1, "2": 1}
-    assert played.game.table.spent == [3, 0, 0]
+    assert played.game.state.spent == [3, 0, 0]
 
 
 def test_the_lowest_of_equal_slots_is_taken() -> None:
@@ -93,7 +94,7 @@ def test_a_longer_meeting_costs_what_its_whole_span_costs() -> None:
     task = _task([[1, 2, 0, 9, 0], [0, 0, 0, 0, 0]], duration=2)
     played = play(task, TEXT, Imap)
     assert played.resolutions[0]["slots"] == {"0": 1, "1": 1}
-    assert played.game.table.spent == [2, 0]
+    assert played.game.state.spent == [2, 0]
     (told,) = [
         message for message in _messages(play(_task([[0] * 5, [1, 2, 0, 9, 0]], duration=2), TEXT, Imap)) if "costs" in message
     ]
@@ -117,10 +118,10 @@ def test_a_stranger_decides_nothing() -> None:
         + json.dumps({"protocol": "imap", "type": "decision", "meeting_id": meeting, "slot": slot})
         for n, (sender, meeting, slot) in enumerate(mail, start=1)
     ]
-    seat.reply({"phase": "CHEAP_TALK", "attempt": 1, "text": start + "\n".join(lines[:2])})
-    assert json.loads(seat.reply({"phase": "DECISION", "attempt": 1, "text": start}))["actions"] == []
-    seat.reply({"phase": "CHEAP_TALK", "attempt": 1, "text": start + "\n".join(lines)})
-    (action,) = json.loads(seat.reply({"phase": "DECISION", "attempt": 1, "text": "nothing new"}))["actions"]
+    seat.reply(turn("CHEAP_TALK", start + "\n".join(lines[:2])))
+    assert json.loads(seat.reply(turn("DECISION", start)))["actions"] == []
+    seat.reply(turn("CHEAP_TALK", start + "\n".join(lines)))
+    (action,) = json.loads(seat.reply(turn("DECISION", "nothing new")))["actions"]
     assert (action["type"], action["slot"]) == ("schedule", 1)
 
 
@@ -129,7 +130,7 @@ def test_only_slots_of_the_calendar_are_answered() -> None:
     request = {"protocol": "imap", "type": "cost_request", "meeting_id": 1, "slots": [0, 99, True, "1", -1]}
     text = "=== ROUND 1 OF 1 ===\nMeeting M1, participants=[0, 1], duration=1\nSlot 0: [FREE]\nSlot 1: [FREE]\n"
     mail = f"[1] From agent 0 by dm (meeting 1): {json.dumps(request)}"
-    (action,) = json.loads(Imap(Seat(1, 2, 2)).reply({"phase": "CHEAP_TALK", "attempt": 1, "text": text + mail}))["actions"]
+    (action,) = json.loads(Imap(Seat(1, 2, 2)).reply(turn("CHEAP_TALK", text + mail)))["actions"]
     assert json.loads(action["content"])["costs"] == {"0": 0}
 
 

@@ -8,28 +8,23 @@ from statistics import fmean
 
 import pytest
 
-from harness.agents.base import Agent
-from harness.agents.seats import SeatAgent
-from harness.agents.solutions import SolutionAgent
+from harness.agent import AgentSpec
 from harness.errors import UsageError
 from harness.families.calendar.report import TABLES, report
-from harness.plan import Plan
+from harness.play.agents import title
 from harness.records import Result, RunFolder
-from harness.registry import discover
 from harness.report.evidence import Evidence, gather
 from harness.report.runs import read_runs
 from harness.report.table import Table
-from harness.run import run_plan
+from harness.runs.plan import Plan
+from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
+from tests.shipped import SHIPPED
 
-TASKS = [
-    task
-    for task in discover(Path(__file__).parents[2] / "tasks")
-    if task.task_id in {"uniform-01", "uniform-31", "varied-07", "varied-44"}
-]
+TASKS = [task for task in SHIPPED if task.task_id in {"uniform-01", "uniform-31", "varied-07", "varied-44"}]
 
 
-def played(folder: Path, agent: Agent, profile: str) -> list[Result]:
+def played(folder: Path, agent: AgentSpec, profile: str) -> list[Result]:
     """The four tasks, played in process."""
     plan = Plan(folder.name, TASKS, [0], 1, agent, overrides={"profile": profile})
     return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=2, images={}, progress=lambda event: None)
@@ -40,12 +35,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Result]]:
     """Two protocols and the oracle, the protocols in both profiles."""
     root = tmp_path_factory.mktemp("runs")
     agents = [
-        (SeatAgent("imap"), "paper"),
-        (SeatAgent("sd-map"), "paper"),
-        (SeatAgent("sd-map"), "text"),
-        (SolutionAgent(), "text"),
+        (AgentSpec(kind="seats", name="imap"), "paper"),
+        (AgentSpec(kind="seats", name="sd-map"), "paper"),
+        (AgentSpec(kind="seats", name="sd-map"), "text"),
+        (AgentSpec(), "text"),
     ]
-    return {f"{agent.name}-{profile}": played(root / f"{agent.name}-{profile}", agent, profile) for agent, profile in agents}
+    return {
+        f"{title(agent)}-{profile}": played(root / f"{title(agent)}-{profile}", agent, profile) for agent, profile in agents
+    }
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +58,7 @@ def table(evidence: Evidence, name: str, *, published: bool = True) -> Table:
     return made
 
 
+@pytest.mark.property
 def test_means_are_those_of_the_verdicts(runs: dict[str, list[Result]], evidence: Evidence) -> None:
     """Each number is the mean over tasks of what verdict.json holds."""
     rows = [row for row in table(evidence, "outcomes").rows if row["source"] == "ours"]
@@ -77,6 +75,7 @@ def test_means_are_those_of_the_verdicts(runs: dict[str, list[Result]], evidence
         assert row["reward"] == pytest.approx(fmean(r.reward or 0.0 for r in mine))
 
 
+@pytest.mark.property
 def test_imap_is_as_published(evidence: Evidence) -> None:
     """Two messages for each scheduled meeting and 12.40 slots told, whatever the task."""
     rows = [row for row in table(evidence, "outcomes").rows if row["method"] == "imap"]
@@ -88,7 +87,7 @@ def test_imap_is_as_published(evidence: Evidence) -> None:
 
 
 def test_profiles_are_never_averaged(evidence: Evidence) -> None:
-    """The same protocol under two profiles is two rows, and the published one stands under the first of them once."""
+    """One protocol under two profiles is two rows, and the published one stands under the first of them once."""
     made = table(evidence, "outcomes")
     rows = [(row.get("setup"), row["source"]) for row in made.rows if row["method"] == "sd-map"]
 

@@ -7,6 +7,7 @@ from itertools import combinations
 from math import perm
 from typing import Any
 
+import numpy as np
 import pytest
 
 from oracles.calendar import brute, counting, cpsat
@@ -45,7 +46,7 @@ def subset_of(scenario: Scenario, ids: Sequence[int]) -> dict[str, Any]:
 
 
 def without_meetings(scenario: Scenario) -> Scenario:
-    """The same with nothing to schedule, which no file may say."""
+    """The scenario with nothing to schedule, which no file may say."""
     return scenario.model_copy(update={"meetings": ()})
 
 
@@ -104,7 +105,7 @@ def test_the_programme_says_what_enumeration_says() -> None:
     for seed in range(SMALL):
         scenario = small(seed)
         expected = by_hand(scenario)
-        if of_keys(certify(scenario), expected) != expected:
+        if of_keys(certify(scenario).document(), expected) != expected:
             wrong.append(seed)
 
     assert wrong == []
@@ -112,7 +113,7 @@ def test_the_programme_says_what_enumeration_says() -> None:
 
 def test_small_tasks_are_of_every_kind() -> None:
     """The tasks compared have what could go wrong: no way out, forced moves of prior meetings, ties, disjoint groups."""
-    found = [(scenario, certify(scenario)) for scenario in map(small, range(SMALL))]
+    found = [(scenario, certify(scenario).document()) for scenario in map(small, range(SMALL))]
     kinds = {
         "infeasible": [c for _, c in found if c["optimum"] is None],
         "prior": [c for s, c in found if s.prior],
@@ -135,7 +136,7 @@ def test_the_solver_says_the_same(seeds: range) -> None:
     wrong = []
     for seed in seeds:
         scenario, problem = small(seed), tables(small(seed))
-        mine, theirs = certify(scenario), certify(scenario, limit=0)
+        mine, theirs = certify(scenario).document(), certify(scenario, limit=0).document()
         optima = sum(1 for _ in cpsat.every(problem, cost=mine["optimum"])) if mine["optimum"] is not None else 0
         maps = {slots[: problem.meetings] for slots in cpsat.every(problem, apart=True)}
         same = {**mine, "optima": theirs["optima"], "by_subset": None} == theirs
@@ -151,7 +152,7 @@ def test_the_fairest_optimum_is_the_leximin_one() -> None:
     for seed in range(24):
         scenario = canonical(seed, agents=5, slots=6, meetings=3)
         problem, expected = tables(scenario), by_hand(scenario)
-        assert of_keys(certify(scenario), expected) == expected
+        assert of_keys(certify(scenario).document(), expected) == expected
         if expected["optima"] and expected["fairest"]["per_agent"] != expected["per_agent"]:
             differ += 1
             solution = solve(problem)
@@ -168,9 +169,9 @@ def test_the_fairest_optimum_is_the_leximin_one() -> None:
 def test_subsets_are_tasks_of_their_own(seed: int) -> None:
     """What is said of a subset is what the certificate of the task with only these meetings says."""
     scenario = canonical(seed)
-    subsets = certify(scenario)["by_subset"]
+    subsets = certify(scenario).document()["by_subset"]
     keys = ("optimum", "per_agent", "worst", "worst_per_agent")
-    alone = {name: of_keys(certify(scenario.subset(map(int, name.split(",")))), keys) for name in subsets if name}
+    alone = {name: of_keys(certify(scenario.subset(map(int, name.split(",")))).document(), keys) for name in subsets if name}
 
     assert subsets == {"": {"optimum": 0, "per_agent": [0] * 5, "worst": 0, "worst_per_agent": [0] * 5}, **alone}
 
@@ -179,7 +180,7 @@ def test_costs_beyond_64_bits() -> None:
     """Prices that no machine word holds are added exactly, and change nothing else."""
     scenario, factor = canonical(4), 10**30
     scale = {cost: scored * factor for cost, scored in SCALE.items()}
-    plain, huge = certify(scenario), certify(scenario.model_copy(update={"scale": scale}))
+    plain, huge = certify(scenario).document(), certify(scenario.model_copy(update={"scale": scale})).document()
 
     assert huge["optimum"] == plain["optimum"] * factor
     assert huge["ranges"] == [[low * factor, high * factor] for low, high in plain["ranges"]]
@@ -203,7 +204,7 @@ def test_vectors_of_many_slots_are_still_the_smallest() -> None:
 def test_counts_beyond_floating_point_are_exact() -> None:
     """On free calendars every map is optimal: T! / (T - M)! of them, all digits right."""
     meetings = tuple(Meeting(id=number, participants=(0,)) for number in range(1, 12))
-    certificate = certify(Scenario(slots=67, errands=((),), meetings=meetings))
+    certificate = certify(Scenario(slots=67, errands=((),), meetings=meetings)).document()
     maps = perm(67, 11)
 
     assert certificate["optima"] == certificate["feasible"] == certificate["total"] == maps != int(float(maps))
@@ -221,8 +222,8 @@ def test_solver_takes_over_where_states_are_too_many() -> None:
     assert graph_of(problem.conflicts, problem.durations, problem.meetings, size - 1) is None
     assert solve(problem, limit=18 * size) is not None
     assert solve(problem, limit=18 * size - 1) is None
-    left_out = certify(scenario, limit=18 * size - 1)
-    assert left_out == {**certify(scenario), "optima": None, "by_subset": None}
+    left_out = certify(scenario, limit=18 * size - 1).document()
+    assert left_out == {**certify(scenario).document(), "optima": None, "by_subset": None}
 
 
 def test_total_of_long_meetings_is_counted() -> None:
@@ -252,7 +253,7 @@ def test_a_prior_meeting_moves_when_that_is_cheaper(price: int, slots: int, move
         meetings=(Meeting(id=1, participants=(0, 1)),),
         prior=(PriorMeeting(id=9, participants=(0, 2), slot=0, cost=price),),
     )
-    found = certify(scenario)
+    found = certify(scenario).document()
 
     assert (found["assignment"], found["prior_moves"], found["per_agent"]) == ({"1": slots}, moves, costs)
 
@@ -264,3 +265,16 @@ def test_senses_are_the_first_two_columns() -> None:
 
     assert all(low <= high for low, high in zip(solution.totals[BEST], solution.totals[WORST], strict=True))
     assert any(low < high for low, high in zip(solution.totals[BEST], solution.totals[WORST], strict=True))
+
+
+def test_the_example_of_packing_is_true() -> None:
+    """What the module says of its numbers is what they are."""
+    errands = (Errand(slot=1, id=1, cost=3), Errand(slot=3, id=2, cost=2))
+    meetings = tuple(Meeting(id=number, participants=(0,)) for number in (1, 2))
+    packing = Packing(tables(Scenario(slots=4, errands=(errands,), meetings=meetings)), None)
+    numbers = [2 << 56 | 0b0011, 3 << 56 | 0b0110, 2 << 56 | 0b1011]
+
+    assert (packing.digit, packing.shift) == (2, 56)
+    assert packing.vectors([np.array(numbers)]).tolist() == [[0, 3], [1, 2], [2, 3]]
+    assert [number >> packing.shift for number in numbers] == [2, 3, 2]
+    assert min(numbers) == numbers[0]

@@ -13,6 +13,7 @@ from tests.calendar.hostile_games import COMBINATIONS, episode_of, folder_of, ho
 from tests.calendar.random_tasks import small
 from validators.calendar.metrics import measures
 from validators.calendar.replay import replay
+from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.world import CalendarWorld
 from worlds.core.manifest import OptionValue
 
@@ -48,14 +49,14 @@ def test_validator_agrees_with_the_world(part: int, tmp_path: Path) -> None:
             world = play(folder, seat, options(draw, number * GAMES + game), stop)
             assert isinstance(world, CalendarWorld)
             episode = episode_of(world.log.dump())
-            rebuilt, table = replay(episode), world._game.table
+            rebuilt, state = replay(episode), world._game.state
             labels.update(str(one.label) for one in rebuilt.resolved)
 
             assert rebuilt.lies == ()
-            assert rebuilt.calendars == tuple(table.calendars)
-            assert [sum(m.sender == s for m in rebuilt.messages) for s in scenario.agents] == [*table.post.sent.values()]
-            assert [_paid(rebuilt.committed, seat) for seat in scenario.agents] == table.spent
-            json.dumps(measures(rebuilt, None), allow_nan=False)
+            assert rebuilt.calendars == tuple(state.calendars)
+            assert [sum(m.sender == s for m in rebuilt.messages) for s in scenario.agents] == [*state.post.sent.values()]
+            assert [_paid(rebuilt.committed, seat) for seat in scenario.agents] == state.spent
+            json.dumps(measures(rebuilt, Certificate()).model_dump(mode="json"), allow_nan=False)
 
     assert {"SUCCESS", "SLOT_MISMATCH", "SEVERAL", "OTHER", "BLOCKED_ITEM"} <= set(labels)
 

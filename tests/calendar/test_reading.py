@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from oracles.calendar.protocols import PROTOCOLS
 from oracles.calendar.protocols.client import Seat, whole
 from oracles.calendar.protocols.reading import Facts, read_calendar, read_mail, read_meeting, read_round, read_sweep
+from tests.calendar.typed_games import turn
 from worlds.calendar.mail import Message
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.calendar.view import View
+from worlds.core.turns import OpenTurn
 
 SCENARIO = Scenario(
     slots=6,
@@ -131,7 +133,7 @@ def test_no_mail_makes_a_client_raise(
             assert action["type"] != "dm" or (action["to"] in range(4) and json.loads(action["content"])["type"] in TYPES)
 
 
-def _turn(kind: str, seat: int, mail: list[Message]) -> dict[str, Any]:
+def _turn(kind: str, seat: int, mail: list[Message]) -> OpenTurn:
     cells = SCENARIO.calendars[seat]
     phase, text = {
         "start": ("CHEAP_TALK", VIEW.round_start(seat, 1, MEETING, cells, 0, 0, mail)),
@@ -141,4 +143,4 @@ def _turn(kind: str, seat: int, mail: list[Message]) -> dict[str, Any]:
         "decision": ("DECISION", VIEW.decision(seat, MEETING, cells, mail)),
         "retry": ("DECISION", VIEW.retry(1, ["no"], schedule=True)),
     }[kind]
-    return {"id": "1-0-1", "seat": seat, "phase": phase, "attempt": 2 if kind == "retry" else 1, "text": text}
+    return turn(phase, text, 2 if kind == "retry" else 1, seat)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from worlds.calendar.labels import Label
+from worlds.calendar.labels import Label, reason
 from worlds.calendar.rules.batch import Conflict
-from worlds.calendar.rules.resolution import Resolution, reason
+from worlds.calendar.rules.resolution import Resolution
 
 C = Conflict
 

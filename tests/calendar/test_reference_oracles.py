@@ -57,7 +57,7 @@ def test_certificates_are_the_recorded_ones(reference: Path) -> None:
     rows, games = rows_of(reference), json.loads((reference / "calbench" / "games.json").read_text())["tasks"]
     wrong = []
     for row in rows:
-        certificate, facts = certify(scenario_of(row)), games[row["task_id"]]
+        certificate, facts = certify(scenario_of(row)).document(), games[row["task_id"]]
         recorded = {ours: facts[theirs] for ours, theirs in RECORDED.items()}
         mine = {ours: certificate[ours] for ours in RECORDED}
         same = mine == recorded and certificate["witness"]["cost"] <= certificate["worst"]
@@ -73,7 +73,7 @@ def test_oracle_of_scheduled_subsets_is_the_recorded_one(reference: Path) -> Non
     games = json.loads((reference / "calbench" / "games.json").read_text())["tasks"]
     checked = 0
     for row in rows_of(reference):
-        subsets = certify(scenario_of(row))["by_subset"]
+        subsets = certify(scenario_of(row)).document()["by_subset"]
         for game in games[row["task_id"]]["protocols"].values():
             entry = subsets[",".join(map(str, sorted(game["scheduled"])))]
             assert (entry["optimum"], entry["per_agent"]) == (game["oracle_sched_cost"], game["oracle_sched_direct"])
@@ -86,7 +86,7 @@ def test_solver_confirms_the_published_tasks(reference: Path) -> None:
     """CP-SAT finds the same tie-broken optimum on every task, and it can be planned."""
     for row in rows_of(reference):
         scenario = scenario_of(row)
-        certificate, found = certify(scenario), cpsat.optimum(tables(scenario))
+        certificate, found = certify(scenario).document(), cpsat.optimum(tables(scenario))
         assert found is not None
         assert (found.cost, list(found.slots)) == (certificate["optimum"], list(certificate["assignment"].values()))
         assert len(plan(scenario, {int(number): slot for number, slot in certificate["assignment"].items()})) == 5

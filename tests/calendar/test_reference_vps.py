@@ -49,7 +49,7 @@ def test_recorded_games_are_measured_alike(reference: Path, tmp_path: Path, prot
         scenario = case.scenario.model_copy(update={"scale": SCALE if suite == SUITES[1] else {}})
         episode = episode_of(typed_log(tmp_path, scenario, PROTOCOLS[protocol], "paper", cap))
         rebuilt = replay(episode)
-        rows.append(assess(episode, json.loads(json.dumps(certify(scenario)))).metrics["means"])
+        rows.append(assess(episode, json.loads(json.dumps(certify(scenario).document()))).metrics["means"])
 
         assert rebuilt.lies == ()
         assert [round(loss, VPS_DIGITS) for loss in privacy(rebuilt).by_target] == case.vps(protocol, cap)

@@ -43,7 +43,7 @@ def test_a_smaller_meeting_makes_room_and_an_outsider_moves_it_too() -> None:
     played = play(_task([[0, 2], [0], [0], [0], [0, 1, 2]], [[0, 4], [0, 1, 2, 3]], slots=4), TEXT, SdMap)
     assert [one["label"] for one in played.resolutions] == ["SUCCESS", "SUCCESS"]
     assert played.resolutions[1]["standing"] == {"1": 2, "2": 0}
-    assert played.game.table.spent == [1, 0, 0, 0, 1]
+    assert played.game.state.spent == [1, 0, 0, 0, 1]
     assert _types(played)["confirm_reschedule"] == 1
 
 
@@ -61,7 +61,7 @@ def test_a_repair_without_a_slot_leaves_the_meeting_where_it_was() -> None:
     played = play(_task([[0, 2], [0], [0], [0], [0, 1]], [[0, 4], [0, 1, 2, 3]], slots=4), TEXT, SdMap)
     assert [one["label"] for one in played.resolutions] == ["SUCCESS", "NO_SCHEDULE"]
     assert played.resolutions[1]["standing"] == {"1": 0}
-    assert played.game.table.spent == [0] * 5
+    assert played.game.state.spent == [0] * 5
     assert _types(played)["fail_reschedule"] == 1
 
 
@@ -79,7 +79,7 @@ def test_a_repair_is_called_off_when_another_one_of_the_slot_fails() -> None:
     played = play(_task(free, [[1, 5], [2, 6], [0, 1, 2, 3]], slots=4), TEXT, SdMap)
     assert [one["label"] for one in played.resolutions] == ["SUCCESS"] * 3
     assert played.resolutions[2]["standing"] == {"1": 0, "2": 0, "3": 2}
-    assert played.game.table.spent == [0] * 7
+    assert played.game.state.spent == [0] * 7
     assert _types(played)["confirm_reschedule"] == 1
 
 
@@ -89,7 +89,7 @@ def test_a_repair_that_is_called_off_is_called_off_for_outsiders_too() -> None:
     played = play(_task(free, [[0, 4], [3, 6], [1, 2, 3, 4]], slots=4), TEXT, SdMap)
     assert played.resolutions[2]["standing"] == {"1": 0, "2": 0, "3": 1}
     assert [one["to_slot"] for one in _sent(played, "confirm_reschedule")] == [2]
-    assert played.game.table.spent == [0] * 7
+    assert played.game.state.spent == [0] * 7
 
 
 def test_weights_let_a_meeting_of_equal_size_be_bumped() -> None:
@@ -122,7 +122,7 @@ def test_a_repair_may_send_an_errand_to_the_slot_that_it_vacates() -> None:
     task = _task([[0, 2], [0], [0], [0], [0]], [[0, 4], [0, 1, 2, 3]], slots=4, movable={4: [2]})
     played = play(task, TEXT, SdMap)
     assert played.resolutions[1]["standing"] == {"1": 2, "2": 0}
-    assert played.game.table.spent == [1, 0, 0, 0, 4]
+    assert played.game.state.spent == [1, 0, 0, 0, 4]
 
 
 def test_the_published_client_fails_the_round_of_a_bump_and_repairs_it_in_the_next() -> None:
@@ -173,7 +173,7 @@ def test_a_longer_meeting_takes_a_whole_span_and_bumps_nothing() -> None:
     task = _task([[0, 2, 4], [0, 1, 2, 3]], [[0, 1]], slots=5, movable={0: [1]}, duration=2)
     played = play(task, TEXT, SdMap)
     assert played.resolutions[0]["slots"] == {"0": 0, "1": 0}
-    assert played.game.table.spent == [3, 0]
+    assert played.game.state.spent == [3, 0]
     assert not bumpable(Item("meeting", 1, 1, participants=(0, 1)), Seat(0, 5, 5), (0, 1, 2), duration=2)
 
 
@@ -240,7 +240,7 @@ def _random_game(seed: int, cap: int | None = None) -> Played:
 
 def _possible(played: Played, number: int) -> bool:
     """Whether a meeting fits on the calendars as they are."""
-    calendars = played.game.table.calendars
+    calendars = played.game.state.calendars
     meeting = next(one for one in played.game._scenario.meetings if one.id == number)
     return any(
         all(insertion(calendars[agent], slot, 1) is not None for agent in meeting.participants)

@@ -16,6 +16,7 @@ from validators.calendar.metrics import reward
 from validators.calendar.replay import replay
 from validators.episode import Episode
 from validators.verdict import Verdict
+from worlds.calendar.rules.certificate import read_certificate
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 from worlds.core.turns import OpenTurn
 
@@ -27,7 +28,7 @@ SCENARIO = Scenario(
 )
 """Slots 2 and 3 cost nothing, slot 0 costs 2 + 1, slot 1 costs 3 + 0: optimum 0, worst 6."""
 
-CERTIFICATE = json.loads(json.dumps(certify(SCENARIO)))
+CERTIFICATE = json.loads(json.dumps(certify(SCENARIO).document()))
 Batch = Mapping[int, tuple[int, tuple[int, int, int] | None]]
 """Seat -> slot of the meeting, and one move (item, from, to) or none."""
 
@@ -178,7 +179,7 @@ def test_without_certificate_only_the_oracle_is_missing(tmp_path: Path) -> None:
 )
 def test_certificates_without_everything(certificate: dict[str, Any], expected: float, tmp_path: Path) -> None:
     """Subsets left out, no span between best and worst, no schedule at all: a reward all the same."""
-    assert reward(replay(played(tmp_path, [AT_0, APART])), certificate) == expected
+    assert reward(replay(played(tmp_path, [AT_0, APART])), read_certificate(certificate)) == expected
 
 
 def test_kept_failures_can_break_what_was_scheduled(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.calendar.hostile_games import episode_of
 from tests.calendar.random_tasks import canonical
 from tests.calendar.typed_games import typed_log
 from validators.calendar.evidence import evidence
-from validators.calendar.history import Message, Replay
+from validators.calendar.history import Delivered, Replay
 from validators.calendar.replay import replay
 from validators.calendar.vps import FLOOR, privacy, tables
 from worlds.calendar.rules.scenario import Meeting, Scenario
@@ -24,10 +24,10 @@ ASK = {"protocol": "imap", "type": "cost_request", "slots": [0, 1, 2]}
 OFFER = {"protocol": "dsm", "type": "proposals", "plans": [{"id": 2, "slot": 2}, {"id": 3001, "slot": 2}, {"id": 4, "slot": 4}]}
 
 
-def said(*messages: tuple[int, int | tuple[int, ...], Any], number: int = 1, channel: str = "dm") -> list[Message]:
+def said(*messages: tuple[int, int | tuple[int, ...], Any], number: int = 1, channel: str = "dm") -> list[Delivered]:
     """Messages (sender, recipients, payload) of one round, in order."""
     return [
-        Message(
+        Delivered(
             seq, number, 0, sender, to if isinstance(to, tuple) else (to,), channel, number,
             payload if isinstance(payload, str) else json.dumps(payload),
         )
@@ -35,7 +35,7 @@ def said(*messages: tuple[int, int | tuple[int, ...], Any], number: int = 1, cha
     ]  # fmt: skip
 
 
-def game(messages: list[Message]) -> Replay:
+def game(messages: list[Delivered]) -> Replay:
     """A game of four seats and two rounds in which this was said; seat 3 takes part in nothing."""
     meetings = tuple(Meeting(id=number, participants=(0, 1, 2)) for number in (1, 2))
     scenario = Scenario(slots=SLOTS, errands=((), (), (), ()), meetings=meetings)

@@ -19,6 +19,11 @@ def typed_log(folder: Path, scenario: Scenario, protocol: str, profile: str = "t
     options: dict[str, OptionValue] = {"profile": profile, "turn_cap": cap}
 
     def reply(turn: OpenTurn) -> str:
-        return seats[turn.seat].reply(turn.shown())
+        return seats[turn.seat].reply(turn)
 
     return play(folder_of(folder, scenario), reply, options).log.dump()
+
+
+def turn(phase: str, text: str, attempt: int = 1, seat: int = 0) -> OpenTurn:
+    """A turn as a player gets it."""
+    return OpenTurn(id=f"1-{seat}-{attempt}", seat=seat, phase=phase, round=1, attempt=attempt, text=text, ephemeral=False)

@@ -66,6 +66,11 @@ def test_careless_header_lines_differ(seed: int) -> None:
     assert not {f"{name.lower()}:{value}" for name, value in headers if name.startswith("X-")} & set(lines)
 
 
+def test_header_lines_stand_in_any_order() -> None:
+    """Which header comes first is drawn."""
+    assert {"Content-Type"} < {draw_headers(stream(seed))[0][0] for seed in range(9)}
+
+
 @each_seed
 def test_paths_and_bodies(seed: int) -> None:
     """A path that decoding and encoding change, and a body that is not ASCII and ends in no white space."""

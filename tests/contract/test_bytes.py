@@ -152,7 +152,7 @@ def test_presigned_any_altered_byte(place: int, byte: int) -> None:
 
 
 def test_presigned_again_from_a_fresh_stream() -> None:
-    """The same stream gives the same link, whenever it is issued."""
+    """A stream always gives the same link, whenever it is issued."""
     again = presign(Stream("k", "t", 0, "link"), "file", issued_at=9, ttl_ms=5, expires_text="2", payload_bytes=512)
 
     assert isinstance(again, Presigned)
@@ -190,6 +190,7 @@ def test_drawn_marker_leaves_room(seed: int) -> None:
     assert re.fullmatch("[0-9a-f]{24}", anchor.after(marker))
 
 
+@pytest.mark.property
 @given(st.integers(0, 200))
 def test_drawn_range_is_a_slice(seed: int) -> None:
     """A drawn range holds 24 characters of the anchor."""

@@ -100,6 +100,23 @@ def test_code_ends_with_its_use(world: Bare) -> None:
     assert ("EXPIRED_BEFORE_USE", None) == told(lambda: consent.redeem(second, "code"))
 
 
+def test_a_code_used_twice_ends_what_it_gave(world: Bare) -> None:
+    """The tokens of the code that is used again, and of no other."""
+    consent, pair = Consent(world, 3000, 4000), TokenPair(world, 8000, 60_000)
+    old = consent.grant()["code"]
+    consent.redeem(old, "code", pair.access, pair.refresh)
+    consent.spend()
+    new = consent.grant()["code"]
+    consent.spend()
+    access = pair.grant("a")["access_token"]
+
+    assert ("EXPIRED_BEFORE_USE", None) == told(lambda: consent.redeem(old, "code", pair.access, pair.refresh))
+    pair.access.redeem(access, "token")
+    assert ("EXPIRED_BEFORE_USE", None) == told(lambda: consent.redeem(new, "code", pair.access, pair.refresh))
+    assert ("EXPIRED_BEFORE_USE", None) == told(lambda: pair.access.redeem(access, "token"))
+    assert ("EXPIRED_BEFORE_USE", None) == told(lambda: pair.redeem_refresh(pair.refresh.text, "refresh_token"))
+
+
 def test_pair_rotates(world: Bare) -> None:
     """Each pair takes the place of the one before; refreshes are counted from the first."""
     pair = TokenPair(world, 8000, 60_000)

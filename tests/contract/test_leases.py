@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.contract.leases import LONGEST_S, SHORTEST_S, STEPS, Plan, draw_plan, fewest_renewals
+from worlds.contract.leases import LONGEST_S, SHORTEST_S, STEPS, LeasePlan, draw_plan, fewest_renewals
 from worlds.core.chance import Stream
 
 Renews = Callable[[int, int, int], bool]
 """Whether to renew, given the seconds left, those of the step, and those of a whole lease."""
 
 
-def plan_of(seed: int, around_s: int = 20) -> Plan:
+def plan_of(seed: int, around_s: int = 20) -> LeasePlan:
     """The plan of a seed."""
     return draw_plan(Stream("key", "task", seed, "plan"), around_s)
 
 
-def gets_through(plan: Plan, renews: Renews, detour_s: int = 0) -> bool:
+def gets_through(plan: LeasePlan, renews: Renews, detour_s: int = 0) -> bool:
     """Whether a client that renews so finishes, losing its lease once; `detour_s` are lost at the start of every lease."""
     for part, done in ((plan.seconds[: plan.losing], 0), (plan.seconds[plan.losing - 1 :], plan.losing - 1)):
         left, quota = plan.lease_s - detour_s, plan.quota(done)

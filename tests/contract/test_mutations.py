@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.agents.base import Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
+from harness.pod import EpisodeSpec
 from harness.registry import Task
-from harness.runtimes.base import EpisodeSpec
 from harness.runtimes.inprocess import InProcessRuntime
 from validators.contract import assess
 from validators.episode import Episode

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.contract.negotiation import Choice, accepted, choose, judge
+from worlds.contract.negotiation import MediaChoice, accepted, choose, judge
 from worlds.core.wire import request
 
 RFC_EXAMPLE = "text/*;q=0.3, text/plain;q=0.7, text/plain;format=flowed, text/plain;format=fixed;q=0.4, */*;q=0.5"
@@ -31,25 +33,26 @@ def test_the_most_specific_range_decides(media_type: str, weight: float) -> None
 @pytest.mark.parametrize(
     ("accept", "chosen"),
     [
-        ("", Choice("text/html", 1.0, named=False)),
-        ("*/*", Choice("text/html", 1.0, named=False)),
-        ("application/*", Choice("application/x+json;v=2", 1.0, named=False)),
-        ("application/x+json", Choice("application/x+json;v=2", 1.0, named=True)),
-        ("APPLICATION/X+JSON; V=2", Choice("application/x+json;v=2", 1.0, named=True)),
-        ('application/x+json;v="2"', Choice("application/x+json;v=2", 1.0, named=True)),
+        ("", MediaChoice("text/html", 1.0, named=False)),
+        ("*/*", MediaChoice("text/html", 1.0, named=False)),
+        ("application/*", MediaChoice("application/x+json;v=2", 1.0, named=False)),
+        ("application/x+json", MediaChoice("application/x+json;v=2", 1.0, named=True)),
+        ("APPLICATION/X+JSON; V=2", MediaChoice("application/x+json;v=2", 1.0, named=True)),
+        ('application/x+json;v="2"', MediaChoice("application/x+json;v=2", 1.0, named=True)),
+        ('application/x+json;v="\\2"', MediaChoice("application/x+json;v=2", 1.0, named=True)),
         ("application/x+json;v=1", None),
         ("application/json, text/plain", None),
-        ("text/html, application/x+json;q=0.9", Choice("text/html", 1.0, named=True)),
-        ("text/html;q=0.2, application/x+json;q=0.3", Choice("application/x+json;v=2", 0.3, named=True)),
-        ("application/x+json, */*;q=0.1", Choice("application/x+json;v=2", 1.0, named=True)),
-        ("application/x+json;q=0.1, */*", Choice("text/html", 1.0, named=False)),
+        ("text/html, application/x+json;q=0.9", MediaChoice("text/html", 1.0, named=True)),
+        ("text/html;q=0.2, application/x+json;q=0.3", MediaChoice("application/x+json;v=2", 0.3, named=True)),
+        ("application/x+json, */*;q=0.1", MediaChoice("application/x+json;v=2", 1.0, named=True)),
+        ("application/x+json;q=0.1, */*", MediaChoice("text/html", 1.0, named=False)),
         ("application/x+json;q=0", None),
         ("*/*, application/x+json;q=0, text/html;q=0.000", None),
-        ("application/x+json;q=0.5;v=1", Choice("application/x+json;v=2", 0.5, named=True)),
-        ('application/x+json;v="a,b";q=1, application/x+json;q=0.4', Choice("application/x+json;v=2", 0.4, named=True)),
+        ("application/x+json;q=0.5;v=1", MediaChoice("application/x+json;v=2", 0.5, named=True)),
+        ('application/x+json;v="a,b";q=1, application/x+json;q=0.4', MediaChoice("application/x+json;v=2", 0.4, named=True)),
     ],
 )
-def test_choice(accept: str, chosen: Choice | None) -> None:
+def test_choice(accept: str, chosen: MediaChoice | None) -> None:
     """The heaviest acceptable offer, ties to the first; a wildcard admits a type without naming it."""
     assert chosen == choose(accept, ["text/html", "application/x+json;v=2"])
 
@@ -60,7 +63,7 @@ def test_choice(accept: str, chosen: Choice | None) -> None:
 def test_what_cannot_be_read_is_passed_over(accept: str) -> None:
     """A broken range matches nothing and breaks no other."""
     assert choose(accept, ["a/b"]) is None
-    assert Choice("a/b", 1.0, named=True) == choose(f"{accept.rstrip(chr(34))}, a/b", ["a/b"])
+    assert MediaChoice("a/b", 1.0, named=True) == choose(f"{accept.rstrip(chr(34))}, a/b", ["a/b"])
 
 
 def test_lines_are_one_list() -> None:
@@ -71,10 +74,11 @@ def test_lines_are_one_list() -> None:
     assert not accepted(request("GET", "/"))
 
 
-def test_an_offer_is_a_media_type() -> None:
-    """A range is nothing that a server could send."""
-    with pytest.raises(ValueError, match=r"^an offer must be a media type, not 'text/\*'$"):
-        judge("*/*", "text/*")
+@pytest.mark.parametrize("offer", ["text/*", "json"])
+def test_an_offer_is_a_media_type(offer: str) -> None:
+    """A range, and what cannot be read, is nothing that a server could send."""
+    with pytest.raises(ValueError, match=f"^an offer must be a media type, not '{re.escape(offer)}'$"):
+        judge("*/*", offer)
 
 
 @given(st.text(st.characters(min_codepoint=0x20, max_codepoint=0xFF), max_size=200))

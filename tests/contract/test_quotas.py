@@ -100,3 +100,13 @@ def test_ladder_hurried() -> None:
 
     assert ("BACKOFF_VIOLATION", 503, {"early_by_s": 0.001}) == (broken.value.label, broken.value.status, broken.value.detail)
     assert [1000, 2000, None] == [ladder.climb(now) for now in (999, 1999, 3999)]
+
+
+def test_ladder_hurried_in_the_first_instant() -> None:
+    """A ladder that starts anew can be climbed at once, even where no time has passed."""
+    ladder = Ladder((1000,))
+    ladder.climb(0)
+    with pytest.raises(Violation):
+        ladder.climb(0)
+
+    assert ladder.climb(0) == 1000

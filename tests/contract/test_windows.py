@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from worlds.contract.windows import drawn_ms
+import pytest
+
+from worlds.contract.labels import Label
+from worlds.contract.windows import drawn_ms, not_before
+from worlds.core.calls import Violation
 from worlds.core.chance import Chance
 
 
@@ -13,7 +17,7 @@ class Stub:
         self.seconds, self.chance = seconds, Chance("k", "t", seed)
 
     def knob_ms(self, name: str) -> int:
-        """The same for every knob."""
+        """Every knob is so many seconds."""
         return round(self.seconds * 1000)
 
 
@@ -38,3 +42,12 @@ def test_knobs_do_not_disturb_each_other() -> None:
     drawn_ms(after, "other")
 
     assert drawn_ms(alone, "life") == drawn_ms(after, "life")
+
+
+def test_what_was_announced_works_from_its_instant_on() -> None:
+    """One ms sooner is a call to what is not there yet."""
+    not_before(5_000, 5_000, "the link")
+    with pytest.raises(Violation, match=r"^the link does not work yet$") as refused:
+        not_before(4_999, 5_000, "the link")
+
+    assert refused.value.label == Label.SCHEDULED_UNAVAILABLE

@@ -20,7 +20,7 @@ def golden(task: Task) -> Path:
 
 
 def test_log_is_the_golden_one(task: Task, oracle: Callable[..., Play]) -> None:
-    """The same log as when it was last looked at."""
+    """The log is the one that was last looked at."""
     assert golden(task).exists(), "run: make golden"
     assert golden(task).read_bytes().splitlines() == oracle(task).log.splitlines(), "if this is meant, run: make golden"
 

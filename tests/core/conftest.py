@@ -13,7 +13,7 @@ from worlds.core.manifest import Budgets, Manifest
 from worlds.core.seated import SeatedWorld
 from worlds.core.testing import InProcess
 from worlds.core.turns import Answer, Ask, Game
-from worlds.core.world import Setup
+from worlds.core.world import WorldSetup
 
 Sit = Callable[..., InProcess]
 
@@ -61,7 +61,7 @@ def auction(tmp_path: Path) -> Sit:
     manifest = Manifest(task_id="auction", family="contract", budgets=Budgets(steps=9, virtual_seconds=100))
 
     def opened(host_token: str | None = "host", *, open_turns: bool = False) -> InProcess:
-        setup = Setup(manifest, host_token=host_token, folder=tmp_path, open_turns=open_turns)
+        setup = WorldSetup(manifest, host_token=host_token, folder=tmp_path, open_turns=open_turns)
         return InProcess(AuctionWorld(setup, EventLog()))
 
     return opened

@@ -10,13 +10,13 @@ from typing import Any
 import anyio
 import pytest
 
-from worlds.core.app import create_app
 from worlds.core.calls import Call, get
 from worlds.core.errors import ManifestError, WorldError
 from worlds.core.events import Closed, Opened, Requested, read_log
-from worlds.core.manifest import STANDARD_OPTIONS
+from worlds.core.manifest import STANDARD
 from worlds.core.referee import HOST_HEADER
 from worlds.core.seated import SeatedWorld
+from worlds.core.served import ServedWorld, openapi
 from worlds.core.testing import InProcess
 from worlds.core.wire import MAX_BODY_BYTES, WireRequest, WireResponse, request
 from worlds.core.world import TIME_NOTE, World
@@ -211,12 +211,11 @@ def test_instruction_ends_with_the_note_on_time(world: InProcess) -> None:
 def test_opened_says_everything_that_shaped_the_episode(bench: Bench) -> None:
     """The first event has task, seed, options, budgets and the instruction."""
     opened = bench(seed=3, steps=7, virtual_seconds=1.5, overrides={"mode": "b"}).events[0]
-    standard = {name: option.default for name, option in STANDARD_OPTIONS.items()}
 
     assert isinstance(opened, Opened)
     assert (
         opened.task_id, opened.seed, opened.budgets, opened.options,
-    ) == ("bench", 3, {"steps": 7, "virtual_ms": 1500}, {**standard, "mode": "b", "ttl": 5.0})  # fmt: skip
+    ) == ("bench", 3, {"steps": 7, "virtual_ms": 1500}, {**STANDARD, "mode": "b", "ttl": 5.0})  # fmt: skip
 
 
 def test_seed_decides_everything(bench: Bench) -> None:
@@ -264,7 +263,7 @@ def test_overridden_rule_is_the_new_one(bench: Bench, bench_class: type[World]) 
 
 def test_schema_names_what_rules_declare(world: InProcess) -> None:
     """Fuzzers see each route with its declared parameters and body."""
-    paths = create_app(world.world).openapi()["paths"]
+    paths = openapi(world.world)["paths"]
 
     assert [parameter["name"] for parameter in paths["/ok"]["get"]["parameters"]] == ["a", "b"]
     assert (paths["/item/{name}"]["get"]["parameters"][0]["name"], "requestBody" in paths["/echo"]["post"]) == ("name", True)
@@ -282,8 +281,8 @@ def leave(world: InProcess, path: str) -> None:
     parts: list[dict[str, object]] = [
         {"type": "http.request", "body": b"half", "more_body": True}, {"type": "http.disconnect"},
     ]  # fmt: skip
-    scope = {"method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"", "headers": []}
-    anyio.run(world.app, scope, receive, send)
+    scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"", "headers": []}
+    anyio.run(ServedWorld(world.world), scope, receive, send)
 
 
 def test_request_that_breaks_off_is_an_event(world: InProcess) -> None:
@@ -303,3 +302,14 @@ def test_answer_that_breaks_off_is_none(auction: Callable[[], InProcess]) -> Non
     assert len(game.events) == before
     assert isinstance(game.world, SeatedWorld)
     assert game.world.turns.seat_of("1-0-1") == 0
+
+
+@pytest.mark.parametrize(("token", "status"), [(None, 200), ("host", 404)])
+def test_instruction_is_open_where_there_is_no_host(auction: Bench, token: str | None, status: int) -> None:
+    """Under Harbor a solution reads its seed's instruction from the world, free of charge; elsewhere the host hands it in."""
+    world = auction(host_token=token)
+    answer = world(request("GET", "/instruction"))
+
+    assert answer.status == status
+    assert (answer.body.decode() == world.world.instruction) is (token is None)
+    assert [event.kind for event in world.events if isinstance(event, Requested)] == ([] if token is None else ["stray"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol, put
+from worlds.core.calls import Call, Reply, Unreadable, Violation, get, json_value, post, protocol, put
 from worlds.core.wire import WireRequest
 
 
@@ -19,7 +19,6 @@ def call(target: bytes = b"/", body: bytes = b"") -> Call:
     ("query", "value"),
     [
         (b"a=1", "1"),
-        (b"a=1&a=2", "1"),
         (b"a=%2B+%20", "+  "),
         (b"a=", ""),
         (b"a", ""),
@@ -29,8 +28,24 @@ def call(target: bytes = b"/", body: bytes = b"") -> Call:
     ],
 )
 def test_query(query: bytes, value: str | None) -> None:
-    """A query parameter is form-decoded, the first of several counts, an empty one is there."""
+    """A query parameter is form-decoded, an empty one is there."""
     assert value == call(b"/?" + query).query("a")
+
+
+def test_a_parameter_given_twice() -> None:
+    """It is unreadable, whichever of the two was meant; another one beside it may be read."""
+    made = call(b"/?a=1&b=2&a=1")
+
+    assert made.query("b") == "2"
+    with pytest.raises(Unreadable, match="parameter a must be given once"):
+        made.query("a")
+
+
+@pytest.mark.parametrize("body", [b'{"a": 1, "a": 2}', b'[{"b": {"a": 1, "a": 1}}]'])
+def test_a_name_given_twice_in_json(body: bytes) -> None:
+    """An object whose names are not unique is unreadable, at any depth (RFC 8259 section 4)."""
+    with pytest.raises(Unreadable, match="the body must be JSON"):
+        json_value(body)
 
 
 def test_header() -> None:

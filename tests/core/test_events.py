@@ -208,6 +208,7 @@ def test_canonical_refuses_infinity() -> None:
         canonical({"x": float("inf")})
 
 
+@pytest.mark.property
 @given(VALUES)
 def test_canonical_is_the_standard_librarys(value: dict[str, object]) -> None:
     """Sorted keys at every depth, no spaces, UTF-8: any JSON library writes the same bytes."""

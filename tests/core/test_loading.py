@@ -56,7 +56,7 @@ def test_private_key_is_another_edition(presigned: Task) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_same_seed_same_bytes(presigned: Task, seed: int) -> None:
-    """The same requests to the same seed leave the same log."""
+    """Equal requests to one seed leave equal logs."""
     logs = []
     for _ in range(2):
         world = world_in_process(presigned.world_folder, seed=seed)

@@ -9,9 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from worlds.core.errors import ManifestError
-from worlds.core.manifest import STANDARD_OPTIONS, Budgets, Knob, Manifest, Option, read_manifest
-
-STANDARD = {name: option.default for name, option in STANDARD_OPTIONS.items()}
+from worlds.core.manifest import STANDARD, Budgets, Knob, Manifest, Option, read_manifest
 
 
 @pytest.fixture
@@ -23,12 +21,12 @@ def manifest() -> Manifest:
         budgets=Budgets(steps=5, virtual_seconds=10),
         costs={"request": 1, "download": 0.25},
         options={
-            "mode": Option(default="a", values=("a", "b"), doc="d"),
-            "count": Option(type="int", default=3, doc="d"),
-            "rate": Option(type="float", default=1, doc="d"),
-            "loud": Option(type="bool", default=False, doc="d"),
+            "mode": Option(default="a", values=("a", "b")),
+            "count": Option(type="int", default=3),
+            "rate": Option(type="float", default=1),
+            "loud": Option(type="bool", default=False),
         },
-        knobs={"ttl": Knob(default=5, min=1, max=9, doc="d")},
+        knobs={"ttl": Knob(default=5, min=1, max=9)},
     )
 
 
@@ -101,7 +99,7 @@ def test_override_refused(manifest: Manifest, name: str, value: Any, why: str) -
 def test_option_declared_wrongly(declared: dict[str, Any], why: str) -> None:
     """A default must be of the declared type, and one of the allowed values."""
     with pytest.raises(ValidationError) as refused:
-        Option(**declared, doc="d")
+        Option(**declared)
 
     assert f"Value error, {why}" == refused.value.errors()[0]["msg"]
 
@@ -109,7 +107,7 @@ def test_option_declared_wrongly(declared: dict[str, Any], why: str) -> None:
 def test_knob_default_outside() -> None:
     """A knob's default lies in its range."""
     with pytest.raises(ValidationError) as refused:
-        Knob(default=10, min=1, max=9, doc="d")
+        Knob(default=10, min=1, max=9)
 
     assert refused.value.errors()[0]["msg"] == "Value error, default 10 lies outside 1..9"
 

@@ -87,7 +87,7 @@ def wait_until_up(send: Transport) -> None:
 
 @pytest.fixture(scope="module")
 def twins(presigned: Task, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, InProcess]]:
-    """The same episode behind a socket and in process, both given the same requests in the same order."""
+    """One episode behind a socket and one in process, both given the same requests in the same order."""
     folder = tmp_path_factory.mktemp("world") / "api"
     shutil.copytree(presigned.world_folder, folder)
     generous = json.loads((folder / "world.json").read_text()) | {"budgets": {"steps": 1999, "virtual_seconds": 100_000}}
@@ -171,6 +171,7 @@ def many_files() -> Iterator[None]:
 HALVES = [b"", b"GET /task HTTP/1.1\r\nHost: a\r\nX: ", b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx"]
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("said", HALVES, ids=["silent", "half a head", "half a body"])
 def test_a_crowd_of_half_open_connections_locks_nobody_out(presigned: Task, tmp_path: Path, said: bytes) -> None:
     """With more connections than a world has files, each silent or half-way, a new one is answered, and so is the bridge."""

@@ -117,11 +117,12 @@ def test_path_and_query_are_raw(target: bytes, path: bytes, query: bytes) -> Non
     assert (path, query) == (made.path, made.query)
 
 
-def test_first_header_wins() -> None:
-    """Headers are found by any case; the first of several counts."""
-    made = request("GET", "/", headers=[("A", "1"), ("a", "2")]).with_header("B", "3")
+def test_a_header_sent_twice_is_one_value() -> None:
+    """Headers are found by any case; several of one name are joined (RFC 9110 section 5.3), cookies as cookies are."""
+    made = request("GET", "/", headers=[("A", "1"), ("a", "2"), ("Cookie", "x=1"), ("cookie", "y=2")]).with_header("B", "3")
 
-    assert ("1", "3", None) == (made.header("a"), made.header("b"), made.header("c"))
+    assert made.header("Cookie") == "x=1; y=2"
+    assert ("1, 2", "3", None) == (made.header("a"), made.header("b"), made.header("c"))
 
 
 @given(REQUESTS)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.pod import EpisodeSpec
 from harness.registry import Task, read_task
-from harness.runtimes.base import EpisodeSpec
 from harness.runtimes.docker.runtime import DockerRuntime
 
 TASK = """

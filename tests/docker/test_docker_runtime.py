@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from harness.errors import RuntimeFailure, VerifierFailure, WorldFailure
+from harness.pod import OUTPUT_CAP, CommandResult, EpisodeSpec, Pod
 from harness.registry import Task, read_task
-from harness.runtimes.base import OUTPUT_CAP, CommandResult, EpisodeSpec, Pod
-from harness.runtimes.docker.engine import Engine
+from harness.runtimes.docker.engine.client import Engine
 from harness.runtimes.docker.runtime import DockerRuntime
 from worlds.core.errors import WireError
 from worlds.core.events import read_log
@@ -77,7 +77,7 @@ def test_nothing_done_earns_nothing(runtime: DockerRuntime, spec: Specs) -> None
 
 
 def test_trace_equals_the_one_in_process(runtime: DockerRuntime, spec: Specs, task: Task) -> None:
-    """The same requests give the same responses, headers included, and the same bytes of log in process and in a pod."""
+    """Requests get equal responses, headers included, and leave equal bytes of log in process and in a pod."""
     asked = [
         request("GET", '/hello?a=%2f&&b="x', headers={"X-Odd": "\xe9"}),
         request("POST", "/clock/wait", body=b'{"seconds": 2.5}'),
@@ -277,6 +277,20 @@ def test_unchanged_folder_is_not_rebuilt(runtime: DockerRuntime, task: Task, tmp
     assert first == runtime.images.task_images(task)
     assert first["agent"] == runtime.images.build_bases()["agent"]
     assert [first[room] == runtime.images.task_images(changed)[room] for room in ("world", "verifier")] == [True, False]
+
+
+def test_task_image_stands_on_our_base_whoever_has_the_name(runtime: DockerRuntime, task: Task, tmp_path: Path) -> None:
+    """A checkout beside ours that made `parley/verifier:1` its own changes no image that we build."""
+    changed, bases = _copy(task, tmp_path, f"echo {secrets.token_hex(4)}"), runtime.images.build_bases()
+    api = runtime.engine.api
+    api.tag(bases["agent"], "parley/verifier", "1", force=True)
+    try:
+        built = api.inspect_image(runtime.images.task_images(changed)["verifier"])["RootFS"]["Layers"]
+    finally:
+        api.tag(bases["verifier"], "parley/verifier", "1", force=True)
+
+    below = api.inspect_image(bases["verifier"])["RootFS"]["Layers"]
+    assert built[: len(below)] == below
 
 
 def test_cleaning_keeps_the_newest_image(runtime: DockerRuntime, task: Task, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import RuntimeFailure, TaskInvalid, VerifierFailure
+from harness.pod import EpisodeSpec, Judgement
 from harness.registry import Task, files_of, read_task
-from harness.runtimes.base import EpisodeSpec, Judgement
 from harness.runtimes.docker.runtime import DockerRuntime
 from tests.docker.conftest import write
 from worlds.core.wire import request

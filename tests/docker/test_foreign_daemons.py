@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from harness.pod import EpisodeSpec
 from harness.registry import read_task
-from harness.runtimes.base import EpisodeSpec
+from harness.runtimes.docker.foreign.pod import ForeignPod
 from harness.runtimes.docker.runtime import DockerRuntime
 from tests.docker.conftest import write
 from tests.docker.test_foreign import TOML
@@ -91,7 +93,28 @@ def test_a_service_of_the_image_keeps_what_it_remembers(runtime: DockerRuntime, 
     with runtime.open(played) as pod:
         pod.run(["bash", "-c", f'{READY} echo "$token" > /app/answer; setsid /usr/bin/sleep 600 &'], timeout_s=20)
 
-        assert runtime.judge(played, pod.finish()).reward == b'{"reward": 1.0}\n'
+        judged = runtime.judge(played, pod.finish())
+
+    assert judged.reward == b'{"reward": 1.0}\n', judged.log
+
+
+def test_a_freezer_that_fails_is_asked_again(runtime: DockerRuntime, spec: Specs, tmp_path: Path) -> None:
+    """A container that cannot be frozen at the first try keeps its services: here it is frozen already, for half a second."""
+    check = f'{READY}[ "$token" = "$(cat /app/answer)" ] && n=1 || n=0; echo $n > /logs/verifier/reward.txt\n'
+    task = read_task(_folder(tmp_path, f"#!/bin/bash\n{check}", served=True))
+    runtime.prepare([task])
+    played = spec(task=task)
+    with runtime.open(played) as pod:
+        assert isinstance(pod, ForeignPod)
+        pod.run(["bash", "-c", f'{READY} echo "$token" > /app/answer'], timeout_s=20)
+        main = pod._containers.ids["main"]
+        runtime.engine.api.pause(main)
+        thaw = threading.Timer(0.5, runtime.engine.api.unpause, [main])
+        thaw.start()
+        judged = runtime.judge(played, pod.finish())
+        thaw.join()
+
+    assert judged.reward == b'{"reward": 1.0}\n', judged.log
 
 
 @pytest.mark.parametrize("served", [False, True], ids=["alone", "beside a service"])

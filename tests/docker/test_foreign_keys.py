@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.agents.base import Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
-from harness.episode import run_episode
 from harness.errors import UsageError, VerifierFailure
 from harness.granted import grant
-from harness.plan import Plan
+from harness.play.episode import run_episode
+from harness.pod import EpisodeSpec, Judgement
 from harness.records import Key
 from harness.registry import Task, read_task
-from harness.runtimes.base import EpisodeSpec, Judgement
+from harness.runs.plan import Plan
 from harness.runtimes.docker.runtime import DockerRuntime
 from tests.docker.conftest import write
 
@@ -148,7 +148,7 @@ def test_a_granted_variable_reaches_the_task_and_no_record(
     key = Key(task_id="counter", family="foreign", seed=0, attempt=1)
     played = EpisodeSpec("granted", "e1", granted, 0, needs_main=True)
     outcome = run_episode(played, key, runtime, SolutionAgent(), Budget())
-    record = Plan("granted", [granted], [0], 1, SolutionAgent()).record("docker", {})
+    record = Plan("granted", [granted], [0], 1).record("docker", {}).model_dump(mode="json")
     everything = [outcome.result.model_dump_json(), json.dumps(record), *map(bytes.decode, outcome.files.values())]
 
     assert outcome.result.reward == 1.0

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from harness.errors import RuntimeFailure
+from harness.pod import EpisodeSpec, Pod
 from harness.registry import Task, read_task
-from harness.runtimes.base import EpisodeSpec, Pod
+from harness.runtimes.docker.engine.sweep import sweep
 from harness.runtimes.docker.foreign.network import Networks
 from harness.runtimes.docker.runtime import DockerRuntime
-from harness.runtimes.docker.sweep import sweep
 from tests.docker.conftest import write
 
 pytestmark = pytest.mark.docker

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.agents.base import Agent, Budget
+from harness.agent import Agent, Budget
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
-from harness.episode import run_episode
+from harness.play.episode import run_episode
+from harness.pod import EpisodeSpec
 from harness.records import Key, Result
 from harness.registry import discover
-from harness.runtimes.base import EpisodeSpec
 from harness.runtimes.docker.runtime import DockerRuntime
 from tests.docker.conftest import write
 from tests.docker.test_foreign import DOCKERFILE, ENTRYPOINT, SOLVE, TEST_SH, TOML

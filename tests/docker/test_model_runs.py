@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Messages, Reply, Script, call
+from harness.testing.scripts import Messages, Script, ScriptedReply, call
 
 pytestmark = pytest.mark.docker
 
@@ -37,7 +37,7 @@ with httpx.Client(base_url="http://api:8080") as api:
 """What a careful model types into its shell; the instruction follows on standard input."""
 
 
-def shell_model(messages: Messages) -> Reply | str:
+def shell_model(messages: Messages) -> ScriptedReply | str:
     """One command that does it all, then a last word."""
     if any(message["role"] == "tool" for message in messages):
         return "The file is handed in."
@@ -45,7 +45,7 @@ def shell_model(messages: Messages) -> Reply | str:
     return call("run", command=f"cat > play.py <<'END'\n{CAREFUL}\nEND\npython3 play.py <<'END'\n{instruction}\nEND")
 
 
-def tool_model(messages: Messages) -> Reply | str:
+def tool_model(messages: Messages) -> ScriptedReply | str:
     """Page, precheck, the parts by earliest deadline, submission: each from what the tools answered so far."""
     instruction = next(message["content"] for message in messages if "Seed string" in str(message["content"]))
     seen = [str(message["content"]) for message in messages if message["role"] == "tool"]

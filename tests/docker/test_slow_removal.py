@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from harness.errors import RuntimeFailure
-from harness.runtimes.docker.engine import Engine
+from harness.runtimes.docker.engine.client import Engine
 
 
 class SlowEngine(ThreadingHTTPServer):

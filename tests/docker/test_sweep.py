@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from harness.runtimes.base import EpisodeSpec
+from harness.pod import EpisodeSpec
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.owner import OWNER_LABEL, RUN_LABEL, is_dead, this_owner
 from worlds.core.wire import request
@@ -25,7 +25,7 @@ HOST = socket.gethostname()
 CHILD = """
 import sys
 from harness.registry import read_task
-from harness.runtimes.base import EpisodeSpec
+from harness.pod import EpisodeSpec
 from harness.runtimes.docker.runtime import DockerRuntime
 from pathlib import Path
 

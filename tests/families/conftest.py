@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from harness.agents.base import Budget
+from harness.agent import Budget
 from harness.records import Hint, Result, RunFolder
 from harness.registry import Task
 from harness.report.evidence import Evidence, gather
@@ -40,7 +40,7 @@ def result_of(run: str, task: str, seed: int, attempt: int, label: str, agent: M
     """One episode that earned this label; `ungraded` is a failure of the provider."""
     graded, success = label != "ungraded", label == "SUCCESS"
     fields: dict[str, Any] = {
-        "run": run, "task_id": task, "family": "contract", "category": CATEGORIES[task], "seed": seed, "attempt": attempt,
+        "run": run, "task_id": task, "family": "contract", "category": CATEGORIES.get(task), "seed": seed, "attempt": attempt,
         "agent": agent["name"], "model": agent.get("model"), "interface": agent.get("interface"), "runtime": "inprocess",
         "status": "graded" if graded else "ungraded", "cause": None if graded else "provider", "success": success,
         "reward": float(success) if graded else None, "failure_label": label if graded else None,

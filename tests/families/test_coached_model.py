@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.agent import AgentSpec
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.families.contract import coaching_effect, coaching_labels, leaderboard
-from harness.plan import Plan
+from harness.play.agents import Cast
 from harness.records import RunFolder
 from harness.registry import Task
 from harness.report.evidence import Evidence
-from harness.retry import Retry, read_retry
-from harness.run import run_plan
+from harness.runs.coaching import read_retry
+from harness.runs.plan import Plan
+from harness.runs.request import Retry
+from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.players import SolutionModel
@@ -34,18 +38,21 @@ def evidence(presigned: Task, gathered: Gathered, tmp_path_factory: pytest.TempP
     )
     careless = Script(play=SolutionModel([presigned], lambda task, attempt: "decoded_link", "tool"))
     with OpenAIServer(coached, careless) as server:
-        agent = LlmAgent(LlmConfig("openai/gpt-5.1", "tool", server.url, api_key="none"), say=lambda line: None)
+        spec = AgentSpec(kind="llm", model="openai/gpt-5.1", interface="tool", api_base=server.url)
+        agent = LlmAgent(replace(LlmConfig.of(spec), api_key="none"), say=lambda line: None)
+        cast, quiet = Cast(lambda *_: agent), lambda event: None
 
         def played(name: str, retry: Retry | None = None) -> Path:
-            plan = Plan(name, [presigned], [0, 1], 1, agent, retry=retry)
-            run_plan(plan, InProcessRuntime(), RunFolder(folder / name), workers=1, images={}, progress=lambda event: None)
+            plan = Plan(name, [presigned], [0, 1], 1, spec, retry=retry)
+            run_plan(plan, InProcessRuntime(), RunFolder(folder / name), workers=1, images={}, progress=quiet, cast=cast)
             return folder / name
 
         first = played("first")
-        again = [played(mode, read_retry(first, mode)) for mode in ("none", "wrong", "correct")]
+        again = [played(mode, read_retry(first, mode).retry) for mode in ("none", "wrong", "correct")]
     return gathered(first, *again, tasks=[presigned])
 
 
+@pytest.mark.property
 def test_first_tries_only(evidence: Evidence, columns: Columns) -> None:
     """The leaderboard knows two first tries and no retry, and the paper's row of the same model under ours."""
     (table,) = leaderboard.tables(evidence, published=True)
@@ -55,6 +62,7 @@ def test_first_tries_only(evidence: Evidence, columns: Columns) -> None:
     )[:2]
 
 
+@pytest.mark.property
 def test_effect(evidence: Evidence, columns: Columns) -> None:
     """Both failures are mended by the right label alone: +100 points, two pairs gained, p = 1/2."""
     (table,) = coaching_effect.tables(evidence, published=False)

@@ -47,6 +47,7 @@ def effect(evidence: Evidence, *, published: bool = False) -> Table:
     return table
 
 
+@pytest.mark.property
 def test_conditions(three: Evidence, columns: Columns) -> None:
     """Differences are over the four pairs; p is that of 1:0, 2:0 and 3:0 tosses of a coin."""
     assert [
@@ -75,7 +76,7 @@ def test_only_common_failures_are_compared(retried: Callable[..., Path], gathere
 
 
 def test_retries_of_another_run_are_no_pairs(retried: Callable[..., Path], gathered: Gathered, columns: Columns) -> None:
-    """The same task, seed and attempt of another first run is another failure."""
+    """A retry of another first run is no pair, though task, seed and attempt are equal."""
     table = effect(gathered(retried("none", {"a": W}), retried("correct", {"a": S}, of="second")))
 
     assert [("no hint", 1, None), ("correct label", 1, 0)] == columns(table, "condition", "n", "pairs")

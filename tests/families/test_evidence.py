@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from harness.report.runs import read_runs
 
 Record = Callable[..., Path]
 Gathered = Callable[..., Evidence]
+Command = Callable[..., subprocess.CompletedProcess[str]]
 
 ONE = {("a", 0): "SUCCESS"}
 
@@ -62,6 +64,25 @@ def test_unreadable_result(record: Record, content: str, what: str) -> None:
     assert f"the run's command again, with --resume {run}" == refused.value.hint
 
 
+def test_a_damaged_result_hides_no_other(harness: Command, record: Record) -> None:
+    """The report is of the episodes that read; the damaged one is named, and the exit code says that it is missing."""
+    run = record("run", {("a", 0): "SUCCESS SUCCESS"})
+    path = next(run.glob("episodes/*/a/s0-a2/result.json"))
+    path.write_text("{", encoding="utf-8")
+    done = harness("report", run, "--table", "leaderboard", "--no-published", "--json")
+    (row,) = json.loads(done.stdout)["tables"][0]["rows"]
+    next(run.glob("episodes/*/a/s0-a1/result.json")).write_text("{", encoding="utf-8")
+    nothing = harness("report", run)
+
+    assert (row["episodes"], row["status"]) == (1, "0 of 33 tasks and 1 other")
+    assert done.returncode == nothing.returncode == 2
+    assert done.stderr.startswith(f"left out: {path} is no result of this version: Invalid JSON")
+    assert done.stderr.endswith(
+        f"harness: an episode is left out, which cannot be read\n  try: the run's command again, with --resume {run}\n"
+    )
+    assert (nothing.stdout, "2 episodes are left out" in nothing.stderr) == ("", True)
+
+
 def test_unreadable_plan(record: Record) -> None:
     """A plan without seeds is none of this version."""
     run = record("run", ONE)
@@ -71,7 +92,7 @@ def test_unreadable_plan(record: Record) -> None:
     with pytest.raises(UsageError) as refused:
         read_runs([run])
 
-    assert f"{run}/run.json is no plan of this version: seeds: Field required" == str(refused.value)
+    assert f"{run}/run.json is no plan of this version: identity.seeds: Field required" == str(refused.value)
 
 
 def test_earlier_attempts_and_half_folders_do_not_count(record: Record, gathered: Gathered) -> None:
@@ -126,6 +147,14 @@ def test_a_knob_at_its_default(record: Record, gathered: Gathered, presigned: Ta
 
     assert ["oracle"] == names(gathered(*runs, tasks=[presigned]))
     assert ["oracle", "oracle (window_seconds=40)"] == names(gathered(*runs))
+
+
+def test_a_level_is_a_condition(record: Record, gathered: Gathered, presigned: Task) -> None:
+    """Harder episodes never share a row with those of the published setting, nor levels with each other."""
+    plain = record("plain", ONE, planned=[presigned.task_id])
+    harder = [record(f"x{n}", ONE, planned=[presigned.task_id], options={"level": n}) for n in (2, 4)]
+
+    assert ["oracle", "oracle (level=2)", "oracle (level=4)"] == names(gathered(plain, *harder, tasks=[presigned]))
 
 
 def test_the_fine_print_tells_namesakes_apart(record: Record, gathered: Gathered) -> None:
@@ -190,6 +219,7 @@ def test_model_list() -> None:
     assert {"397B/17B", "27B", "4B (eff.)", None} <= {entry.size for entry in known}
 
 
+@pytest.mark.property
 def test_prices_come_from_where_the_list_says() -> None:
     """LiteLLM's own table has a price for exactly the ids that are listed with one."""
     priced = library().model_cost

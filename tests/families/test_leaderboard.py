@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from harness.authoring.new import new_task
 from harness.families.contract import leaderboard
+from harness.families.contract.report import report
+from harness.registry import read_task
 from harness.report.evidence import Evidence
 from harness.report.statistics import rate_interval
 from harness.report.table import Table
@@ -35,7 +38,7 @@ def test_one_row(record: Record, gathered: Gathered) -> None:
         "rank": 1, "model": "GPT-5", "setup": "shell", "size": None, "kind": "instruct / OpenAI", "temperature": "0",
         "episodes": 6, "passed": 4, "rate": 4 / 6, "interval": interval, "k": 3, "pass_k": 0.5, "ungraded": 0,
         "severity": pytest.approx(2.2 / 6), "worst": 4 / 6, "status": "complete", "type": "instruct", "provider": "OpenAI",
-        "recovered": 0, "complete": True, "source": "ours",
+        "recovered": 0, "complete": True, "source": "ours", "lineage": "GPT", "total_b": None,
     } == row  # fmt: skip
 
 
@@ -132,3 +135,54 @@ def test_a_base_model_is_not_its_instruct_namesake(record: Record, gathered: Gat
 def test_no_first_tries_no_leaderboard(record: Record, gathered: Gathered) -> None:
     """Retries alone make no leaderboard."""
     assert [] == leaderboard.tables(gathered(record("x", {("a", 0): S}, hint="none")), published=True)
+
+
+PAPER = ("presigned-url-download", "multi-turn-recall")
+"""Two tasks of the published suite."""
+
+
+def local_report(record: Record, gathered: Gathered, root: Path, tmp_path: Path) -> dict[str, Table]:
+    """The tables of two agents that played two tasks of the suite, of which one also played a task of its user's."""
+    folders = [*(root / "tasks" / "contract" / name for name in PAPER), new_task(tmp_path / "tasks", "contract", "mine")]
+    registry = [read_task(folder) for folder in folders]
+    suite = {(name, 0): f"{S} {S}" for name in PAPER}
+    runs = [
+        record("one", {(PAPER[0], 0): f"{S} {W}", (PAPER[1], 0): f"{W} {W}"}, agent="plain", category="both"),
+        record("two", {**suite, ("mine", 0): f"{E} ungraded"}, agent="more", category="both"),
+    ]
+    made = report(gathered(*runs, tasks=registry), [], published=False)
+    return {table.name: table for table in made}
+
+
+def test_a_task_of_ones_own_leaves_rows_complete(
+    record: Record, gathered: Gathered, columns: Columns, root: Path, tmp_path: Path
+) -> None:
+    """Complete is said with respect to the suite: a folder more, played or not, changes no row, no mean and no rank."""
+    made = local_report(record, gathered, root, tmp_path)
+    board = made["leaderboard"]
+
+    assert [(1, "more", 4, 1.0, "complete"), (2, "plain", 4, 0.25, "complete")] == columns(
+        board, "rank", "model", "episodes", "rate", "status"
+    )
+    assert any(note.startswith("2 tasks with k = 2") for note in board.notes)
+    assert [("mean of 2", 0.25, 1.0)] == columns(made["tasks"], "task", "plain", "more")[-1:]
+
+
+def test_a_task_of_ones_own_stands_apart(
+    record: Record, gathered: Gathered, columns: Columns, root: Path, tmp_path: Path
+) -> None:
+    """A row for who played it, with what came of it; labels are counted over all episodes all the same."""
+    made = local_report(record, gathered, root, tmp_path)
+
+    assert [("more", "mine", 1, 0, 0.0, 1, f"1 {E}")] == columns(
+        made["local"], "model", "task", "episodes", "passed", "rate", "ungraded", "labels"
+    )
+    assert (E, (1, 1.0)) in columns(made["labels"], "label", "more")
+
+
+def test_tasks_of_a_registry_of_ones_own_are_its_suite(record: Record, gathered: Gathered) -> None:
+    """Where no published task is in sight there is nothing to stand apart from."""
+    made = report(gathered(record("x", {("a", 0): S, ("b", 0): W})), [], published=False)
+
+    assert "local" not in {table.name for table in made}
+    assert [row["status"] for row in made[0].rows] == ["complete"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from harness.families.contract.published import leaderboard, numbers, task_rates
+from harness.families.contract.published import catalogue, leaderboard, numbers, suite, task_rates
 from harness.report.models import known_models
 from worlds.contract.labels import LABELS, Label
 
@@ -35,6 +35,15 @@ def test_categories() -> None:
     assert {"validity": 4, "integrity": 5, "both": 24} == {name: len(mine) for name, mine in numbers()["categories"].items()}
     assert {1} == set(Counter(tasks).values())
     assert set(numbers()["proprietary"]["rates"]) == set(numbers()["open"]["rates"]) == set(tasks) >= set(numbers()["variance"])
+
+
+def test_table_6() -> None:
+    """All 33 tasks: five under validity, five under integrity, 23 under both (the text says 24), in seven patterns."""
+    kinds = catalogue()
+
+    assert suite() == set(kinds)
+    assert Counter(kind.quadrant for kind in kinds.values()) == {"Q2": 5, "Q3": 5, "Q4": 23}
+    assert len({kind.pattern for kind in kinds.values()}) == 7
 
 
 def test_retries() -> None:

@@ -108,6 +108,21 @@ both	mean of 1	-	0.00	0.00	1.00	0.00
 all	mean of 2	0.00	0.00	0.00	1.00	0.00
   mean reward over the graded attempts at each task; means are over the tasks played; both is the paper's Hybrid
 
+Catalogue of tasks, contract
+Task	Difficulty	Quadrant	Contract pattern
+presigned-url-download	hard	Q2	Timing/Backoff
+webhook-hmac-verify	very_hard	Q3	Byte-exact
+  1 in Q2, 1 in Q3
+
+Pass rate by quadrant and pattern, contract
+By	Kind	Tasks	violation:acked_twice	violation:listed_order	nop	oracle	violation:resorted_link
+quadrant	Q2	1	-	0.00	0.00	1.00	0.00
+quadrant	Q3	1	0.00	-	0.00	1.00	-
+pattern	Byte-exact	1	0.00	-	0.00	1.00	-
+pattern	Timing/Backoff	1	-	0.00	0.00	1.00	0.00
+all	all	2	0.00	0.00	0.00	1.00	0.00
+  mean over tasks of the mean reward over graded attempts, of the tasks played
+
 Labels of failed episodes, contract
 Axis	Label	Severity	violation:acked_twice	violation:listed_order	nop	oracle	violation:resorted_link
 validity	EXPIRED_BEFORE_USE	-1.00	0 (0 %)	2 (100 %)	0 (0 %)	0 (0 %)	0 (0 %)
@@ -220,8 +235,8 @@ def test_the_tables_of_known_clients(said: dict[Line, Said]) -> None:
     """The oracle, the idle agent and three violations give exactly the tables that follow from what they are."""
     done = said[REPORT]
 
-    assert SAID.splitlines() == done.err.splitlines()
-    assert (0, "") == done[:2]
+    assert SAID.splitlines() == done.out.splitlines()
+    assert (0, "") == (done.code, done.err)
 
 
 def test_markdown(said: dict[Line, Said]) -> None:
@@ -253,7 +268,7 @@ def test_json_with_published(said: dict[Line, Said]) -> None:
 
 def test_retries_through_the_command_line(said: dict[Line, Said]) -> None:
     """The idle agent is as idle whatever it is told: 4 pairs a condition, no difference, p = 1."""
-    assert COACHING.splitlines() == said[COACHED].err.splitlines()
+    assert COACHING.splitlines() == said[COACHED].out.splitlines()
 
 
 def test_export(said: dict[Line, Said]) -> None:
@@ -294,12 +309,13 @@ def test_mistake(said: dict[Line, Said], words: Line) -> None:
     assert Said(2, "", f"harness: {MISTAKES[words]}\n") == said[words]
 
 
+@pytest.mark.property
 def test_on_a_narrow_terminal_nothing_is_cut(harness: Command, record: Callable[..., Path]) -> None:
     """A drawn table folds what is too wide, and brackets in names are no markup."""
     runs = [record(name, {("a", 0): "SUCCESS"}, model=name) for name in ("gpt-5", "openai/gpt-5")]
     done = harness("report", *runs, "--table", "tasks", "--no-published", env={"FORCE_COLOR": "1", "COLUMNS": "70"})
-    drawn = re.sub(r"\x1b\[[0-9;]*m", "", done.stderr)
+    drawn = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
 
-    assert (0, "") == (done.returncode, done.stdout)
+    assert (0, "") == (done.returncode, done.stderr)
     assert "…" not in drawn
     assert {"[gpt-5,", "[openai/gpt-5,"} <= set(drawn.split())

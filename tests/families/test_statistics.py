@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import random
 import subprocess
 import sys
 from itertools import combinations
 from pathlib import Path
+from types import ModuleType
 
 import pytest
-from scipy import stats
 
 from harness.report.statistics import exact_paired, pass_hat, rank_correlation, rate_interval, smallest_difference
+
+
+@pytest.fixture(scope="module")
+def stats() -> ModuleType:
+    """scipy.stats, imported by whoever runs these tests and not by all who collect them: it takes a second."""
+    return importlib.import_module("scipy.stats")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +47,7 @@ def test_interval_of_a_row_without_success() -> None:
     assert pytest.approx((0.0, 1 - 0.025 ** (1 / 33))) == rate_interval([[False] * 3] * 33)
 
 
-def test_interval_of_one_task() -> None:
+def test_interval_of_one_task(stats: ModuleType) -> None:
     """One task says nothing about others; its attempts are counted, exactly."""
     exact = stats.binomtest(1, 3).proportion_ci(method="exact")
 
@@ -71,7 +78,7 @@ def test_tasks_of_equal_rate_are_as_good_as_attempts() -> None:
     assert pytest.approx((0.5 - half, 0.5 + half)) == rate_interval([[True, False]] * 10)
 
 
-def test_many_tasks_give_plain_wilson() -> None:
+def test_many_tasks_give_plain_wilson(stats: ModuleType) -> None:
     """With one attempt at each of very many tasks the interval is the textbook's."""
     plain = stats.binomtest(600, 2000).proportion_ci(method="wilson")
 

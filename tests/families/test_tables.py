@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.errors import UsageError
-from harness.families.contract import labels, outliers, tasks, variance
+from harness.families.contract import labels, outliers, quadrants, tasks, variance
 from harness.families.contract.report import NEEDS, TABLES, report
 from harness.report.evidence import Evidence
+from tests.shipped import SHIPPED
 
 Record = Callable[..., Path]
 Gathered = Callable[..., Evidence]
@@ -85,12 +87,15 @@ def test_variance(record: Record, gathered: Gathered, columns: Columns) -> None:
         record("x", {("a", 0): f"{S} {S}", ("a", 1): f"{S} {W}", ("b", 0): f"{W} {W}", ("c", 0): f"{S} ungraded"}, agent="x"),
         record("y", {("a", 0): f"{W} {E}", ("a", 1): f"{W} {W}", ("b", 0): f"{S} {W}"}, agent="y"),
     )
-    cells, drivers = variance.tables(evidence, published=False)
+    cells, drivers, runs = variance.tables(evidence, published=False)
 
     assert [("x", 3, 2, 2 / 3), ("y", 3, 1, 1 / 3), ("all", 6, 3, 0.5)] == columns(
         cells, "model", "cells", "deterministic", "share"
     )
     assert [("a", 2, 2), ("b", 1, 2)] == columns(drivers, "task", "disagreeing", "models")
+    assert [("a", "x", 0.75, "1 1 1 0"), ("a", "y", 0.0, "0 0 0 0"), ("b", "x", 0.0, "0 0"), ("b", "y", 0.5, "1 0")] == columns(
+        runs, "task", "model", "mean", "rewards"
+    )
 
 
 def test_equal_labels_of_unequal_traces(record: Record, gathered: Gathered, columns: Columns) -> None:
@@ -105,7 +110,7 @@ def test_equal_labels_of_unequal_traces(record: Record, gathered: Gathered, colu
 
 def test_published_variance(record: Record, gathered: Gathered, columns: Columns) -> None:
     """Appendix L stands under ours, and Table 8's tasks beside ours, also where we have not played them."""
-    cells, drivers = variance.tables(gathered(record("x", {("a", 0): f"{S} {W}"})), published=True)
+    cells, drivers, _ = variance.tables(gathered(record("x", {("a", 0): f"{S} {W}"})), published=True)
 
     assert [("oracle", 1, 0.0, "ours"), ("all 25 models", 733, pytest.approx(0.866), "published")] == columns(
         cells, "model", "cells", "share", "source"
@@ -164,7 +169,8 @@ def test_every_table(record: Record, gathered: Gathered) -> None:
     """Without a name every table that has something to say is made, in order."""
     evidence = gathered(record("x", {("a", 0): f"{S} {W}"}))
 
-    assert ["leaderboard", "tasks", "labels", "severity", "variance", "variance-tasks", "outliers"] == [
+    counted = ["labels", "severity", "variance", "variance-tasks", "variance-runs", "outliers"]
+    assert ["leaderboard", "tasks", "catalogue", "quadrants", *counted] == [
         table.name for table in report(evidence, [], published=False)
     ]
 
@@ -183,3 +189,60 @@ def test_wanted_and_empty(record: Record, gathered: Gathered, name: str, message
         report(gathered(record("x", {("a", 0): S})), [name], published=False)
 
     assert (message, hint) == (str(refused.value), refused.value.hint)
+
+
+PAPER_TASKS = {task.task_id: task for task in SHIPPED if task.family == "contract"}
+
+
+def test_the_catalogue_is_table_6(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """All 33 tasks with what their task.toml says, which is what the paper prints: no Q1, five, five and 23."""
+    played = record("x", {("cursor-pagination-integrity", 0): S}, category="both")
+    (table,) = quadrants.catalogue_tables(gathered(played, tasks=list(PAPER_TASKS.values())), published=True)
+    ours = {task: task_file.parley for task, task_file in PAPER_TASKS.items()}
+
+    assert {(task, p.difficulty, p.quadrant, p.pattern) for task, p in ours.items() if p} == {
+        tuple(row) for row in columns(table, "task", "difficulty", "quadrant", "pattern")
+    }
+    assert {row["published"] for row in table.rows} == {None}
+    assert table.notes[0] == "5 in Q2, 5 in Q3, 23 in Q4"
+
+
+def test_a_task_that_differs_from_the_paper_says_how(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """A registry may sort a task otherwise; one that the paper does not know is compared with nothing."""
+    name = "cursor-pagination-integrity"
+    task = PAPER_TASKS[name]
+    assert task.parley is not None
+    changed = task.parley.model_copy(update={"quadrant": "Q2"})
+    metadata = task.file.metadata.model_copy(update={"parley": changed})
+    other = replace(task, file=task.file.model_copy(update={"metadata": metadata}))
+    evidence = gathered(record("x", {(name, 0): S}, category="both"), tasks=[other])
+    (table,) = quadrants.catalogue_tables(evidence, published=True)
+
+    assert [(name, "Q2", "very_hard, Q4, State chains")] == columns(table, "task", "quadrant", "published")
+
+
+def test_rates_by_quadrant_and_pattern(record: Record, gathered: Gathered, columns: Columns) -> None:
+    """Means over tasks: two of Q4 with one pattern, one of Q3; what nobody sorted stands under none."""
+    run = record(
+        "x",
+        {
+            ("multi-turn-recall", 0): f"{S} {W}", ("cumulative-hash-chain", 0): f"{S} {S}",
+            ("long-token-handling", 0): f"{W} {W}", ("unheard-of", 0): f"{S} {S}",
+        },
+        agent="x", category="both",
+    )  # fmt: skip
+    (table,) = quadrants.tables(gathered(run), published=False)
+
+    assert [
+        ("quadrant", "Q3", 1, 0.0), ("quadrant", "Q4", 2, 0.75), ("quadrant", "none", 1, 1.0),
+        ("pattern", "Byte-exact", 1, 0.0), ("pattern", "State chains", 2, 0.75), ("pattern", "none", 1, 1.0),
+        ("all", "all", 4, 0.625),
+    ] == columns(table, "by", "kind", "tasks", "x")  # fmt: skip
+
+
+def test_published_rates_by_quadrant(record: Record, gathered: Gathered) -> None:
+    """The paper's Appendix P gives GPT-5.1 and GPT-5 on integrity, its Q3: 0.47 and 0.80."""
+    _, theirs = quadrants.tables(gathered(record("x", {("a", 0): S}, agent="x")), published=True)
+    (row,) = [row for row in theirs.rows if row["kind"] == "Q3"]
+
+    assert (row["GPT-5.1 (published)"], row["GPT-5 (published)"]) == (pytest.approx(7 / 15), pytest.approx(0.8))

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 from harness.agents.solutions import players
 from harness.registry import Task, read_task
-from worlds.core.app import create_app
 from worlds.core.errors import WireError
 from worlds.core.events import read_log
 from worlds.core.loading import open_world
+from worlds.core.served import openapi
 from worlds.core.testing import InProcess, client, world_in_process
 from worlds.core.wire import MAX_BODY_BYTES, WireRequest, WireResponse, check_sendable
 
@@ -44,7 +44,7 @@ each_effort = pytest.mark.parametrize("effort", [1, pytest.param(50, marks=pytes
 
 
 def bounded(effort: int) -> settings:
-    """The same examples in every run."""
+    """Every run draws the same examples."""
     share = max(3, EXAMPLES * effort // len(TASKS))
     return settings(
         max_examples=share, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck),
@@ -86,7 +86,7 @@ def check_play(world: InProcess, sent: Sequence[WireRequest]) -> None:
 @cache
 def operations(folder: Path) -> st.SearchStrategy[Any]:
     """Requests that the app's own schema allows."""
-    schema = schemathesis.openapi.from_dict(create_app(open_world(folder / "environment" / "api")).openapi())
+    schema = schemathesis.openapi.from_dict(openapi(open_world(folder / "environment" / "api")))
     return st.one_of([found.ok().as_strategy() for found in schema.get_all_operations()])
 
 

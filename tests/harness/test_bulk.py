@@ -7,35 +7,42 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from harness import bulk
-from harness.agents.base import Agent, Budget, Report
+from harness.agent import Agent, AgentSpec, Budget, Report
 from harness.agents.scripted import NopAgent, ScriptedAgent
-from harness.agents.seats import SeatAgent
+from harness.agents.seating.agent import SeatAgent
 from harness.agents.solutions import SolutionAgent
-from harness.bulk import LEAST, Bulk, Episode, chunk_size, serves
 from harness.errors import Cancelled
-from harness.plan import Plan
+from harness.play.agents import Make, make_agent, title
+from harness.pod import EpisodeSpec, Judgement, Pod
 from harness.processes import Worker
 from harness.records import Key, Result, RunFolder
-from harness.registry import Task, discover
-from harness.run import _Crew, run_plan
-from harness.runtimes.base import EpisodeSpec, Judgement, Pod
+from harness.registry import Task
+from harness.runs.executors import processes
+from harness.runs.executors.base import Finished, Order
+from harness.runs.executors.processes import LEAST, Processes, chunk_size, serves
+from harness.runs.plan import Plan
+from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
+from tests.shipped import SHIPPED
 
 ROOT = Path(__file__).parents[2]
-TASKS = [task for task in discover(ROOT / "tasks") if task.task_id in {"uniform-01", "presigned-url-download", "saga-rollback"}]
+TASKS = [task for task in SHIPPED if task.task_id in {"uniform-01", "presigned-url-download", "saga-rollback"}]
 
 
 class Threads(InProcessRuntime):
-    """The same runtime by another class, which processes do not serve."""
+    """A runtime that says that it needs this process."""
+
+    plays_in_process = False
 
 
-def played(folder: Path, agent: Agent, runtime: InProcessRuntime, tasks: list[Task], seeds: int) -> list[Result]:
+def played(folder: Path, agent: AgentSpec, runtime: InProcessRuntime, tasks: list[Task], seeds: int) -> list[Result]:
     """Every task on so many seeds."""
     plan = Plan("run", tasks, list(range(seeds)), 1, agent)
     return run_plan(plan, runtime, RunFolder(folder), workers=2, images={}, progress=lambda event: None)
@@ -50,13 +57,13 @@ def told(results: list[Result]) -> list[object]:
     return [*kept, *files]
 
 
-@pytest.mark.parametrize("agent", [SolutionAgent(), NopAgent()], ids=lambda agent: agent.name)
+@pytest.mark.parametrize("agent", [AgentSpec(), AgentSpec(kind="nop")], ids=title)
 @pytest.mark.property
-def test_processes_and_threads_agree(tmp_path: Path, agent: Agent) -> None:
+def test_processes_and_threads_agree(tmp_path: Path, agent: AgentSpec) -> None:
     """Results, verdicts and event logs are the same, in the same order."""
     seeds = LEAST // len(TASKS) + 1
 
-    assert serves(InProcessRuntime(), agent, seeds * len(TASKS))
+    assert serves(InProcessRuntime(), make_agent(agent, {}), seeds * len(TASKS))
     assert told(played(tmp_path / "a", agent, InProcessRuntime(), TASKS, seeds)) == told(
         played(tmp_path / "b", agent, Threads(), TASKS, seeds)
     )
@@ -66,9 +73,9 @@ def test_what_processes_serve() -> None:
     """Scripted players in process, and enough of them; never a runtime or an agent that holds anything of its own."""
     recorded = SolutionAgent(transport=lambda inner: inner)
 
-    assert serves(InProcessRuntime(), SeatAgent("imap"), LEAST)
-    assert not serves(InProcessRuntime(), SeatAgent("imap"), LEAST - 1)
-    assert not serves(Threads(), SeatAgent("imap"), LEAST)
+    assert serves(InProcessRuntime(), SeatAgent(AgentSpec(kind="seats", name="imap")), LEAST)
+    assert not serves(InProcessRuntime(), SeatAgent(AgentSpec(kind="seats", name="imap")), LEAST - 1)
+    assert not serves(Threads(), SeatAgent(AgentSpec(kind="seats", name="imap")), LEAST)
     assert not serves(InProcessRuntime(), recorded, LEAST)
     assert not serves(InProcessRuntime(), ScriptedAgent([]), LEAST)
 
@@ -125,10 +132,12 @@ def test_failing_judge_is_attributed(tmp_path: Path) -> None:
     """A runtime whose judge is replaced is asked, not passed over."""
 
     class Refusing(InProcessRuntime):
+        plays_in_process = False
+
         def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
             return Judgement(b"{}", b"")
 
-    results = played(tmp_path / "run", NopAgent(), Refusing(), TASKS[:1], LEAST)
+    results = played(tmp_path / "run", AgentSpec(kind="nop"), Refusing(), TASKS[:1], LEAST)
 
     assert {result.cause for result in results} == {"verifier"}
 
@@ -140,25 +149,31 @@ class Dying(NopAgent):
         super().__init__()
         self.lives, self.deaths = lives, deaths
 
-    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Die, or do nothing."""
         if len(list(self.lives.iterdir())) < self.deaths:
             (self.lives / str(os.getpid())).touch()
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def chunk() -> list[Episode]:
+def dying(lives: Path, deaths: int, *_: object) -> Agent:
+    """What makes it, also in another process."""
+    return Dying(lives, deaths)
+
+
+def chunk() -> list[Order]:
     """Two episodes."""
     task = TASKS[0]
     keys = [Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1) for seed in (0, 1)]
-    return [Episode(EpisodeSpec("run", str(key.seed), task, key.seed), key) for key in keys]
+    return [Order(EpisodeSpec("run", str(key.seed), task, key.seed), key, AgentSpec(kind="nop")) for key in keys]
 
 
-def crew_of(agent: Agent, folder: Path) -> Bulk:
+def crew_of(folder: Path, make: Make = make_agent) -> Processes:
     """What plays the chunks of a run in this folder."""
-    return Bulk(agent, Budget(), RunFolder(folder), {})
+    return Processes(RunFolder(folder), make)
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(
     ("deaths", "told"),
     [
@@ -171,7 +186,7 @@ def test_process_that_dies_costs_its_chunk_at_most(
 ) -> None:
     """The chunk is tried once more in a new process; if that dies too, its episodes are recorded as what they are."""
     (lives := tmp_path / "lives").mkdir()
-    results = crew_of(Dying(lives, deaths), tmp_path / "run").play(chunk())
+    results = crew_of(tmp_path / "run", partial(dying, lives, deaths)).play(chunk())
 
     assert [(result.status, result.cause, result.error) for result in results] == [told, told]
     assert [result.seed for result in results] == [0, 1]
@@ -179,13 +194,14 @@ def test_process_that_dies_costs_its_chunk_at_most(
     assert list(RunFolder(tmp_path / "run").results()) == results
 
 
+@pytest.mark.property
 def test_process_that_dies_loses_nothing_that_it_had_done(tmp_path: Path) -> None:
     """What stands in the run's folder is no more played when its chunk is tried again."""
     first, second = chunk()
     folder = RunFolder(tmp_path / "run")
-    (before,) = crew_of(NopAgent(), folder.path).play([first])
+    (before,) = crew_of(folder.path).play([first])
     (lives := tmp_path / "lives").mkdir()
-    again = crew_of(Dying(lives, 1), folder.path).play([first, second])
+    again = crew_of(folder.path, partial(dying, lives, 1)).play([first, second])
 
     assert again[0] == before
     assert [result.status for result in again] == ["graded", "graded"]
@@ -196,31 +212,35 @@ def test_idle_process_that_died_is_passed_over(tmp_path: Path) -> None:
     """What waits for work may have died meanwhile; a living one is taken."""
     dead = Worker()
     dead.kill()
-    bulk._idle.append(dead)
-    results = crew_of(NopAgent(), tmp_path).play(chunk())
+    processes._idle.append(dead)
+    results = crew_of(tmp_path).play(chunk())
 
     assert [result.status for result in results] == ["graded", "graded"]
-    assert dead not in bulk._idle
+    assert dead not in processes._idle
 
 
 def test_nothing_starts_after_a_kill(tmp_path: Path) -> None:
     """A chunk that comes late is cancelled, not lost."""
-    crew = crew_of(NopAgent(), tmp_path)
+    crew = crew_of(tmp_path)
     crew.kill()
 
     with pytest.raises(Cancelled):
         crew.play(chunk())
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("workers", [1, 2])
 def test_processes_are_no_more_than_asked_for(tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One worker is one process, also where there are more processors."""
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    plan = Plan("run", TASKS[:1], list(range(LEAST)), 1, NopAgent())
-    crew = _Crew(plan, InProcessRuntime(), RunFolder(tmp_path), plan.keys, {})
-    crew.cancelled.set()
-    with crew.working(workers):
-        assert len(crew._threads) == workers
+    monkeypatch.setattr(processes, "_idle", [])
+    task, started = TASKS[0], threading.active_count()
+    keys = [Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1) for seed in range(LEAST)]
+    orders = [Order(EpisodeSpec("run", str(key.seed), task, key.seed), key, AgentSpec(kind="nop")) for key in keys]
+    with Processes(RunFolder(tmp_path), make_agent).playing(orders, workers) as news:
+        assert threading.active_count() - started <= workers
+        assert len([event for event in news if isinstance(event, Finished)]) == LEAST
+    assert len(processes._idle) <= workers
 
 
 @pytest.mark.parametrize(
@@ -235,10 +255,10 @@ def test_orphans_write_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """What a process has played when its harness is gone may be in another run's hands: its folder stays as it was."""
     folder, (first, second) = RunFolder(tmp_path), chunk()
     asked = iter([False, True])
-    monkeypatch.setattr(bulk, "orphaned", lambda: next(asked))
+    monkeypatch.setattr(processes, "orphaned", lambda: next(asked))
 
     with pytest.raises(Cancelled, match="the harness has died"):
-        bulk._recorded([first, second], NopAgent(), Budget(), folder, {})
+        processes.recorded([first, second], make_agent, folder, verbose=False)
 
     assert folder.finished(first.key) is not None
     assert folder.finished(second.key) is None

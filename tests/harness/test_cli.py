@@ -63,7 +63,7 @@ MISTAKES: dict[Line, str] = {
         *PRESIGNED,
         "--set",
         "window_seconds=1",
-    ): "window_seconds must be in 26..90, not 1\n  try: harness show presigned-url-download",
+    ): "window_seconds must be in 9..90, not 1\n  try: harness show presigned-url-download",
     (*PRESIGNED, "--set", "x=1"): f"{NO_OPTION}\n  try: harness show presigned-url-download",
     (*PRESIGNED, "--runtime", "podman"): "runtime must be one of auto, docker, bubblewrap, inprocess, not 'podman'",
     (*PRESIGNED, "--resume", "/nowhere"): "/nowhere holds no run.json to resume\n  try: harness run --out FOLDER",

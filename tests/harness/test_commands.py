@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.pod import OUTPUT_CAP, CommandResult
 from harness.runtimes import commands
-from harness.runtimes.base import OUTPUT_CAP, CommandResult
 
 RUNNER = Path(__file__).parents[2] / "docker" / "agent" / "parley_run.py"
 
@@ -75,6 +75,7 @@ def test_a_hundred_megabytes_cost_no_memory() -> None:
     assert (result.code, result.omitted) == (0, 100_000_000 - OUTPUT_CAP)
 
 
+@pytest.mark.property
 def test_the_whole_group_dies_at_the_limit(tmp_path: Path) -> None:
     """A command that ignores polite signals is killed with its children; what it printed is kept."""
     script = f"trap '' TERM INT HUP; sleep 60 & echo $! > {tmp_path}/pid; echo started; while :; do :; done"

@@ -15,7 +15,7 @@ from harness import contents
 from harness.contents import NotPlain, names_in, read_file, read_folder
 from harness.errors import TaskInvalid, UnknownTask, UsageError
 from harness.registry import Task, discover, files_of, folder_digest, read_task, select, tasks_root
-from harness.runtimes.docker.images import folder_context
+from harness.runtimes.docker.engine.images import folder_context
 
 ENVIRON = Path("/proc/self/environ")
 Plant = Callable[[Path], object]

@@ -132,7 +132,8 @@ def test_an_artifact_that_is_a_link_is_none() -> None:
         ("services:\n  main:\n    healthcheck: { interval: 999999h }\n", "interval must be at most 86400 s"),
         ("services:\n  main:\n    environment: { A: '${B:?}' }\n", "yaml:3: '${B:?}' has a $ that is neither"),
         ("services:\n" + "".join(f"  s{i}: {{}}\n" for i in range(33)), "yaml:1: 33 services are more than 32"),
-        ("[" * 5000, "cannot be read as YAML"),
+        ("[" * 400, "cannot be read as YAML"),
+        ("[" * 600 + "]" * 600, "cannot be read as YAML"),
     ],
 )
 def test_a_compose_file_out_of_bounds_is_refused(folder: Folder, compose: str, words: str) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -126,13 +124,15 @@ def test_a_value_is_masked_however_it_arrives() -> None:
 )
 @pytest.mark.parametrize("command", ["run", "verify"])
 def test_the_command_line_says_what_to_type(
-    add: Callable[[str], Task], command: str, flags: tuple[str, ...], words: str
+    add: Callable[[str], Task],
+    harness: Callable[..., subprocess.CompletedProcess[str]],
+    command: str,
+    flags: tuple[str, ...],
+    words: str,
 ) -> None:
     """Before anything starts, with exit code 2, although the variable is set."""
     task = add('[environment]\nenv = { K = "${PARLEY_TEST_KEY}" }\n')
-    arguments = [sys.executable, "-m", "harness", command, str(task.path), "--runtime", "docker", *flags]
-    environment = {**os.environ, "PARLEY_TEST_KEY": "hush"}
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment, cwd=task.path)
+    done = harness(command, task.path, "--runtime", "docker", *flags, env={"PARLEY_TEST_KEY": "hush"})
 
     assert (done.returncode, "hush" in done.stderr) == (2, False)
     assert words in done.stderr

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.authoring.plays import play
-from harness.judging import judge_in_process, judge_together
 from harness.registry import Task
+from harness.runtimes.judging import judge_in_process, judge_together
 
 
 def test_together_is_as_alone(presigned: Task, rate_limit: Task) -> None:

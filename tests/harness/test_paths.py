@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
-from harness.agents.base import Budget
+from harness.agent import AgentSpec, Budget
 from harness.agents.path import check_path, is_bent
-from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
-from harness.cli.settings import named, overrides
-from harness.episode import run_episode
+from harness.cli.flags import RunFlags
+from harness.cli.settings import options
 from harness.errors import UsageError
+from harness.play.episode import run_episode
+from harness.pod import EpisodeSpec
 from harness.records import Key, Result
 from harness.registry import Task
-from harness.runtimes.base import EpisodeSpec
+from harness.runs.request import RunRequest
 from harness.runtimes.inprocess import InProcessRuntime
 from worlds.core.manifest import OptionValue
 from worlds.core.testing import world_in_process
@@ -79,37 +81,38 @@ def test_unknown_toggle(options: Mapping[str, OptionValue]) -> None:
         check_path("contract", options)
 
 
-def test_family_without_mutations() -> None:
-    """A family that has no path of its own says so."""
-    with pytest.raises(UsageError, match="the family 'calendar' has no path"):
-        check_path("calendar", {"mutate": "clip"})
+@pytest.mark.parametrize("options", [{"mutate": "clip"}, {"handles": True}, {"mitigate": "backoff"}, {"mitigate": "ttl"}])
+def test_family_without_a_path(options: Mapping[str, OptionValue]) -> None:
+    """A family that has no path says of each toggle that it has no such option."""
+    (name,) = options
+
+    with pytest.raises(UsageError, match=f"the family 'calendar' has no option '{name}'"):
+        check_path("calendar", options)
+
+
+def request(*agents: AgentSpec, **flags: Any) -> RunRequest:
+    """A request with the options of these flags."""
+    return RunRequest(tasks={}, seeds=(0,), agents=agents, key_digest="", options=options(RunFlags(**flags)))
 
 
 def test_comma_is_a_sweep() -> None:
     """Each value of each option meets each of the others; a folder is named after what differs."""
-    combinations = overrides(["a=1,2", "b=x", "c=3,4"], ["clip=200", "resort"], None, handles=False)
+    parts = request(AgentSpec(), options=["a=1,2", "b=x", "c=3,4"], mutate=["clip=200", "resort"]).parts
 
-    assert [name for name, _, _ in named([NopAgent()], combinations)] == ["a=1,c=3", "a=1,c=4", "a=2,c=3", "a=2,c=4"]
-    assert combinations[0] == {"a": "1", "b": "x", "c": "3", "mutate": "clip=200+resort"}
+    assert [part.name for part in parts] == ["a=1,c=3", "a=1,c=4", "a=2,c=3", "a=2,c=4"]
+    assert parts[0].options == {"a": "1", "b": "x", "c": "3", "mutate": "clip=200+resort"}
 
 
 def test_several_agents_are_a_sweep_too() -> None:
     """Each agent plays each combination, in a folder that names both."""
-    players = [NopAgent(), SolutionAgent()]
+    parts = request(AgentSpec(kind="nop"), AgentSpec(), options=["a=1,2"]).parts
 
-    assert [name for name, _, _ in named(players, overrides(["a=1,2"], None, None, handles=False))] == [
-        "agent=nop,a=1",
-        "agent=nop,a=2",
-        "agent=oracle,a=1",
-        "agent=oracle,a=2",
-    ]
+    assert [part.name for part in parts] == ["agent=nop,a=1", "agent=nop,a=2", "agent=oracle,a=1", "agent=oracle,a=2"]
 
 
 def test_one_combination_has_no_name() -> None:
     """Without a comma there is one run, in the folder that was named."""
-    nop = NopAgent()
+    (part,) = request(AgentSpec(), options=["a=1"], mitigate=["backoff"], handles=True).parts
 
-    assert list(named([nop], overrides(["a=1"], None, ["backoff"], handles=True))) == [
-        ("", nop, {"a": "1", "mitigate": "backoff", "handles": "true"})
-    ]
-    assert overrides(None, None, None, handles=False) == [{}]
+    assert part == ("", AgentSpec(), {"a": "1", "mitigate": "backoff", "handles": "true"})
+    assert request(AgentSpec()).combinations == [{}]

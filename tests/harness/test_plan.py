@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import dataclasses
-import json
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.agents.base import Budget
-from harness.agents.scripted import NopAgent, ScriptedAgent
-from harness.agents.solutions import SolutionAgent
+from harness.agent import AgentIdentity, AgentSpec, Budget, SeatSpec
 from harness.errors import UsageError
-from harness.plan import Plan, differing, parse_seeds
-from harness.records import as_recorded
+from harness.pod import EpisodeSpec
+from harness.records import Hint, RunFolder
 from harness.registry import Task
-from harness.retry import Retry
+from harness.runs.executors.base import Order
+from harness.runs.plan import Plan, differing, parse_seeds
+from harness.runs.request import Coached, Retry, read_record
 
-MAY_DIFFER = {"run_id"}
+MAY_DIFFER = {"run_id", "request", "part"}
 CHANGES: dict[str, Callable[[Plan], dict[str, Any]]] = {
     "tasks": lambda plan: {"tasks": []},
     "seeds": lambda plan: {"seeds": [0, 1]},
     "attempts": lambda plan: {"attempts": 2},
-    "agent": lambda plan: {"agent": NopAgent()},
+    "agent": lambda plan: {"agent": AgentSpec(kind="nop")},
     "budget": lambda plan: {"budget": Budget(turns=5)},
     "overrides": lambda plan: {"overrides": {"window_seconds": "50"}},
     "key": lambda plan: {"key": "held-out"},
-    "retry": lambda plan: {"retry": Retry("run-1", "correct", {}, {})},
+    "retry": lambda plan: {"retry": Retry(of="run-1", mode="correct", episodes=())},
 }
 
 
 @pytest.fixture
 def plan(presigned: Task) -> Plan:
     """The oracle on one task."""
-    return Plan("run", [presigned], [0], 1, SolutionAgent())
+    return Plan("run", [presigned], [0], 1)
 
 
 def test_every_field_is_classified() -> None:
@@ -61,34 +62,62 @@ def test_every_budget_belongs_to_the_identity(plan: Plan, field: str) -> None:
 
 
 def test_run_id_is_free(plan: Plan) -> None:
-    """The same plan in another folder is the same plan."""
+    """A plan stays itself in another folder."""
     assert differing(plan.identity(), replace(plan, run_id="other").identity()) == []
 
 
 def test_changed_task_is_another_plan(plan: Plan, presigned: Task) -> None:
     """A task counts with its digest."""
-    assert plan.identity()["tasks"] == {"presigned-url-download": presigned.digest}
+    assert plan.identity().tasks == {"presigned-url-download": presigned.digest}
 
 
-@pytest.mark.parametrize("agent", [SolutionAgent(), NopAgent(), ScriptedAgent([{"wait": 1.5}, {"submit": "é"}])])
-def test_identity_survives_its_file(plan: Plan, agent: Any) -> None:
-    """What is frozen compares equal to what froze it."""
-    identity = replace(plan, agent=agent).identity()
+AGENTS = (
+    AgentSpec(),
+    AgentSpec(kind="nop"),
+    AgentSpec(kind="violation", name="listed_order"),
+    AgentSpec(kind="scripted", actions=({"wait": 1.5}, {"submit": "é"})),
+    AgentSpec(kind="seats", name="imap"),
+    AgentSpec(kind="llm", model="openai/any", interface="tool", api_base="http://127.0.0.1:1/v1"),
+    AgentSpec(kind="llm", model="openai/any", seats=(SeatSpec(seat=1, kind="model", name="openai/other"),)),
+)
 
-    assert differing(json.loads(json.dumps(identity)), as_recorded(identity)) == []
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_record_survives_its_file(plan: Plan, agent: AgentSpec, tmp_path: Path) -> None:
+    """What is frozen compares equal to what froze it, and what was asked for is read back as it was."""
+    folder, changed = RunFolder(tmp_path), replace(plan, agent=agent, overrides={"window_seconds": "50"}, attempts=2)
+    written = changed.record("inprocess", {"image": "digest"})
+    folder.write_plan(written.model_dump(mode="json"))
+    read = read_record(folder)
+
+    assert read == written
+    assert differing(read.identity, changed.identity()) == []
+    assert read.request.agents == (agent,)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_every_plan_can_be_pickled(plan: Plan, presigned: Task, agent: AgentSpec) -> None:
+    """Whoever plays, a plan and its orders cross to another process as they are; a retry too."""
+    hint = Hint(mode="correct", told="OTHER", first_label="OTHER", retry_of="first")
+    (key,) = plan.keys
+    changed = replace(plan, agent=agent, retry=Retry(of="first", mode="correct", episodes=(Coached(key=key, hint=hint),)))
+    order = Order(EpisodeSpec("run", "e", presigned, 0, "key", {"handles": True}), key, agent, Budget(), hint)
+
+    assert pickle.loads(pickle.dumps(changed)) == changed
+    assert pickle.loads(pickle.dumps(changed)).identity() == changed.identity()
+    assert pickle.loads(pickle.dumps(order)) == order
 
 
 def test_secret_key_is_not_recorded(plan: Plan) -> None:
     """A private edition's key is in no record."""
-    assert "held-out" not in json.dumps(replace(plan, key="held-out").record("docker", {}))
+    assert "held-out" not in replace(plan, key="held-out").record("docker", {}).model_dump_json()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "names"), [({}, {}, []), ({"a": 1}, {}, ["a"]), ({"b": 1, "a": 1}, {"b": 2, "c": 1}, ["a", "b", "c"])]
-)
-def test_differing(old: dict[str, int], new: dict[str, int], names: list[str]) -> None:
-    """Fields that are new, gone or changed, sorted."""
-    assert names == differing(old, new)
+def test_password_in_an_address_is_not_recorded(plan: Plan) -> None:
+    """Nor is what an address says of who asks."""
+    agent = AgentSpec(kind="llm", model="openai/any", api_base="http://me:hush-hush@there/v1?key=hush-hush")
+
+    assert "hush-hush" not in replace(plan, agent=agent).record("docker", {}).model_dump_json()
 
 
 def test_keys_in_order(plan: Plan) -> None:
@@ -103,6 +132,26 @@ def test_options_are_typed(plan: Plan, presigned: Task) -> None:
     chosen = replace(plan, overrides={"window_seconds": "50", "stop_on_violation": "true"})
 
     assert {"window_seconds": 50.0, "stop_on_violation": True} == chosen.options(presigned)
+
+
+@pytest.mark.parametrize(("level", "chosen"), [("1", {}), ("4", {"level": 4})])
+def test_the_first_level_is_nothing_that_was_set(plan: Plan, presigned: Task, level: str, chosen: dict[str, int]) -> None:
+    """Episodes of level 1 are those of a run that names no level, and share their rows."""
+    assert chosen == replace(plan, overrides={"level": level}).options(presigned)
+
+
+def test_a_player_is_told_the_budgets_of_its_level(presigned: Task) -> None:
+    """What a model's system prompt says of requests is what the world enforces."""
+    told = EpisodeSpec("run", "e", presigned, 0, "key", {"level": 4}).leveled.parley
+
+    assert told is not None
+    assert (told.budgets.steps, presigned.parley and presigned.parley.budgets.steps) == (9, 12)
+
+
+def test_level_that_a_task_does_not_have(plan: Plan, presigned: Task) -> None:
+    """It is a usage error with those that it has."""
+    with pytest.raises(UsageError, match=r"^presigned-url-download has no level 7; it has levels 1, 2, 3 and 4$"):
+        replace(plan, overrides={"level": "7"}).options(presigned)
 
 
 def test_option_of_another_task(plan: Plan, presigned: Task) -> None:
@@ -147,3 +196,13 @@ def test_seed_range_refused(text: str) -> None:
         parse_seeds(f"0, {text}")
 
     assert f"seeds {text!r} is no range from low to high" == str(refused.value)
+
+
+def test_identity_is_written_as_it_always_was() -> None:
+    """A key that an agent says is in the file, null or not; one that it does not say is not; one of another version stays."""
+    said = {"name": "llm", "model": "openai/any", "api_base": None, "requested": {"temperature": 0.0}, "voice": "loud"}
+    seats = {"name": "imap", "seats": [{"seat": 1, "kind": "model", "name": "openai/any"}], "rotate": True}
+
+    for one in ({"name": "nop"}, said, seats):
+        assert AgentIdentity.model_validate(one).model_dump(mode="json") == one
+    assert AgentIdentity.model_validate(said).conditions() == {"requested": {"temperature": 0.0}, "voice": "loud"}

@@ -35,6 +35,7 @@ def unsayable() -> threading.Lock:
     return threading.Lock()
 
 
+@pytest.mark.property
 def test_jobs_are_done_one_after_the_other_elsewhere() -> None:
     """Every answer comes from the same other process, long ones whole, and errors with their hint."""
     worker = Worker()
@@ -53,6 +54,7 @@ def test_jobs_are_done_one_after_the_other_elsewhere() -> None:
     assert not worker.alive
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("job", [(time.sleep, 60), (much, MUCH), (len, b"x" * MUCH)], ids=["busy", "answering", "listening"])
 def test_killed_worker_keeps_nobody_waiting(job: tuple[object, ...]) -> None:
     """Whether it works, is sending its answer or being sent its job: who waits for it hears of its end, again and again."""
@@ -150,6 +152,7 @@ def outlive(folder: Path) -> None:
     (folder / "told.new").rename(folder / "told")
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("copied", [True, False])
 def test_worker_knows_that_its_parent_has_died(tmp_path: Path, copied: bool) -> None:
     """Somebody else may be doing its work again by then."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import UsageError
+from harness.errors import HarnessError, UsageError
 from harness.records import Key, Result, RunFolder
 
 KEY = Key(task_id="t", family="f", seed=3, attempt=2)
@@ -143,6 +143,15 @@ def test_graded_episode_is_never_written_again(folder: RunFolder) -> None:
     assert folder.finished(KEY) == result()
     assert len(below(folder.path)) == 2
     assert f"--resume {folder.path}" in refused.value.hint
+
+
+def test_episode_that_cannot_be_written_leaves_nothing(folder: RunFolder) -> None:
+    """Where one of its files cannot be written, there is no episode, and no half of one for the next sweep to guess about."""
+    with pytest.raises(HarnessError):
+        folder.write(KEY, {**files(), "x" * 300: b""})
+
+    assert [path for path in folder.path.rglob("*") if path.is_file()] == []
+    assert list(folder.episode(KEY).parent.iterdir()) == []
 
 
 def test_run_is_held_by_one_process(folder: RunFolder) -> None:

@@ -84,7 +84,7 @@ def test_folder_without_a_task_file(add: Add, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "where", "what"),
     [
-        ("steps = 12", "stepz = 12", "stepz", f"{BUDGETS}.steps: Field required"),
+        ("steps = 12", "stepz = 12", "stepz", f"{BUDGETS}.stepz: unknown key; stepz may be meant for steps"),
         ("steps = 12", "steps = 12\nstepz = 1", "stepz", f"{BUDGETS}.stepz: unknown key"),
         ("steps = 12", "steps = 0", "steps", f"{BUDGETS}.steps: Input should be greater than or equal to 1, not 0"),
         ("virtual_seconds = 200", "virtual_seconds = inf", "virtual_seconds",
@@ -92,8 +92,16 @@ def test_folder_without_a_task_file(add: Add, tmp_path: Path) -> None:
         ("request = 1", "request = -1", "request = -1",
          "metadata.parley.costs.request: Input should be greater than or equal to 0, not -1"),
         ("request = 1", "asking = 1", "[metadata.parley]", "metadata.parley: costs must name request"),
-        ("min = 26", "mim = 26", "mim", f"{WINDOW}.min: Field required"),
-        ("default = 40", "default = 20", "default = 20", f"{WINDOW}: default 20 lies outside 26..90"),
+        ("min = 9", "mim = 9", "mim", f"{WINDOW}.mim: unknown key; mim may be meant for min"),
+        ("default = 40", "default = 8", "default = 8", f"{WINDOW}: default 8 lies outside 9..90"),
+        ("window_seconds = 18", "window_seconds = 8", "window_seconds = 8",
+         "metadata.parley.levels.3.knobs.window_seconds: must be in 9..90, not 8.0"),
+        ("window_seconds = 18", "window_second = 18", "window_second = 18",
+         "metadata.parley.levels.3.knobs.window_second: unknown; the task has payload_bytes and window_seconds"),
+        ("budgets = { steps = 10 }", "budgets = { step = 10 }", "step = 10",
+         "metadata.parley.levels.3.budgets.step: unknown key"),
+        ("parley.levels.4]", "parley.levels.5]", "parley.levels.2]",
+         "metadata.parley.levels: must be numbered from 2 on without a gap, 9 at most, not 2, 3 and 5"),
         ('family = "contract"', "", "[metadata.parley]", "metadata.parley.family: Field required"),
         ('difficulty = "hard"', 'difficulty = "harder"', "difficulty",
          "metadata.parley.difficulty: Input should be 'easy', 'medium', 'hard', 'very_hard' or 'extreme', not 'harder'"),
@@ -108,11 +116,8 @@ def test_folder_without_a_task_file(add: Add, tmp_path: Path) -> None:
 def test_refused_with_its_line(add: Add, old: str, new: str, where: str, what: str) -> None:
     """An unknown key, a missing one or a bad value is named with the line it stands on."""
     folder = add("contract/a", (old, new))
-    line = (
-        line_of_text(folder, where) if "budgets.steps: Field" not in what else line_of_text(folder, "[metadata.parley.budgets]")
-    )
 
-    assert f"{line}: {what}" == refusal(folder)
+    assert f"{line_of_text(folder, where)}: {what}" == refusal(folder)
 
 
 def test_not_toml(add: Add) -> None:

@@ -8,21 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from harness.agents.base import Agent
-from harness.agents.llm.agent import LlmAgent, LlmConfig
-from harness.agents.solutions import SolutionAgent
+from harness.agent import AgentSpec, SeatSpec
 from harness.errors import UsageError
 from harness.families.contract.coaching import far_label, note
-from harness.plan import Plan
 from harness.records import Result, RunFolder
 from harness.registry import Task
-from harness.retry import Retry, read_retry
-from harness.run import run_plan
+from harness.runs.coaching import read_retry
+from harness.runs.plan import Plan
+from harness.runs.request import Retry
+from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from worlds.contract.labels import LABELS, Axis, Label
 
 
-def played(folder: Path, task: Task, agent: Agent, retry: Retry | None = None) -> list[Result]:
+def played(folder: Path, task: Task, agent: AgentSpec, retry: Retry | None = None) -> list[Result]:
     """Two seeds of one task, run in process."""
     plan = Plan(folder.name, [task], [0, 1], 1, agent, overrides={"window_seconds": "50"}, retry=retry)
     return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=1, images={}, progress=lambda event: None)
@@ -36,14 +35,14 @@ def never(what: str) -> bool:
 @pytest.fixture
 def failed(tmp_path: Path, presigned: Task) -> Path:
     """A run in which every link was decoded on the way."""
-    played(tmp_path / "first", presigned, SolutionAgent("decoded_link"))
+    played(tmp_path / "first", presigned, AgentSpec(kind="violation", name="decoded_link"))
     return tmp_path / "first"
 
 
 @pytest.mark.parametrize(("mode", "told"), [("none", ""), ("correct", "MUTATED_TOKEN"), ("wrong", "EXPIRED_BEFORE_USE")])
 def test_retry_records_what_it_was_told(failed: Path, presigned: Task, mode: str, told: str) -> None:
     """Each episode says how it was coached, what the first attempt earned, and in which run."""
-    again = played(failed.parent / mode, presigned, SolutionAgent(), read_retry(failed, mode))
+    again = played(failed.parent / mode, presigned, AgentSpec(), read_retry(failed, mode).retry)
     hints = [result.hint.model_dump() for result in again if result.hint]
 
     assert hints == 2 * [{"mode": mode, "told": told, "first_label": "MUTATED_TOKEN", "retry_of": "first"}]
@@ -53,7 +52,7 @@ def test_retry_records_what_it_was_told(failed: Path, presigned: Task, mode: str
 @pytest.mark.parametrize("mode", ["none", "correct", "wrong"])
 def test_note_is_part_of_what_the_agent_reads(failed: Path, presigned: Task, mode: str) -> None:
     """The note follows the instruction, names the label and nothing of the instance; without one nothing is added."""
-    again = played(failed.parent / mode, presigned, SolutionAgent(), read_retry(failed, mode))
+    again = played(failed.parent / mode, presigned, AgentSpec(), read_retry(failed, mode).retry)
     trajectory = (Path(again[0].path) / "trajectory.json").read_text(encoding="utf-8")
     named = [label for label in LABELS if f"classified as {label}." in trajectory]
 
@@ -66,14 +65,14 @@ def test_only_failures_are_played_again(failed: Path, presigned: Task) -> None:
     text = result.read_text(encoding="utf-8").replace('"success": false', '"success": true')
     result.write_text(text, encoding="utf-8")
 
-    again = played(failed.parent / "again", presigned, SolutionAgent(), read_retry(failed, "correct"))
+    again = played(failed.parent / "again", presigned, AgentSpec(), read_retry(failed, "correct").retry)
 
     assert [(episode.seed, episode.attempt) for episode in again] == [(0, 1)]
 
 
 def test_retry_without_failures(tmp_path: Path, presigned: Task) -> None:
     """Where nothing failed there is nothing to retry."""
-    played(tmp_path / "first", presigned, SolutionAgent())
+    played(tmp_path / "first", presigned, AgentSpec())
 
     with pytest.raises(UsageError, match="no failed episode"):
         read_retry(tmp_path / "first", "correct")
@@ -86,25 +85,46 @@ def test_retry_of_nothing(failed: Path, folder: str, mode: str, why: str) -> Non
         read_retry(failed.parent / folder, mode)
 
 
-def test_options_and_model_of_the_first_run_are_kept(tmp_path: Path, presigned: Task) -> None:
-    """A retry without further flags has the same options, and the same model with the same parameters."""
-    config = LlmConfig("openai/anything", "tool", "http://127.0.0.1:1/v1", 0.0, 512, protocol="text")
-    plan = Plan("first", [presigned], [0], 1, LlmAgent(config), overrides={"window_seconds": "50"})
-    retry = Retry("first", "none", {}, plan.identity())
+@pytest.mark.parametrize(
+    "spec",
+    [
+        AgentSpec(
+            kind="llm",
+            model="openai/anything",
+            interface="tool",
+            api_base="http://127.0.0.1:1/v1",
+            max_tokens=512,
+            protocol="text",
+        ),
+        AgentSpec(
+            kind="llm",
+            model="openai/anything",
+            interface="tool",
+            temperature=None,
+            rotate=True,
+            seats=(SeatSpec(seat=2, kind="model", name="openai/two"), SeatSpec(seat=10, kind="model", name="openai/ten")),
+        ),
+    ],
+)
+def test_model_of_the_first_run_is_kept(failed: Path, presigned: Task, spec: AgentSpec) -> None:
+    """A retry without further flags has the same model with the same parameters, seats included, read back from its file."""
+    record = Plan("first", [presigned], [0, 1], 1, spec, overrides={"window_seconds": "50"}).record("inprocess", {})
+    RunFolder(failed).write_plan(record.model_dump(mode="json"))
+    first = read_retry(failed, "none")
 
-    assert retry.options() == ["window_seconds=50"]
-    assert retry.model(config.api_base, never) == config
+    assert first.record.identity.options == {"window_seconds": "50"}
+    assert first.model(spec.api_base, never) == spec
 
 
-def test_models_of_seats_are_kept(tmp_path: Path, presigned: Task) -> None:
-    """Where other models held some seats, the same ones hold them again, read back from the frozen plan."""
-    config = LlmConfig("openai/anything", "tool", seat_models=((2, "openai/two"), (10, "openai/ten")))
-    folder = RunFolder(tmp_path / "first")
-    folder.write_plan(Plan("first", [presigned], [0], 1, LlmAgent(config)).record("inprocess", {}))
-    plan = folder.read_plan()
+def test_model_of_an_older_run_must_be_typed(failed: Path, presigned: Task) -> None:
+    """A run.json without its request does not say who played."""
+    spec = AgentSpec(kind="llm", model="openai/anything", interface="tool")
+    record = Plan("first", [presigned], [0, 1], 1, spec).record("inprocess", {}).model_dump(mode="json")
+    del record["request"]
+    RunFolder(failed).write_plan(record)
 
-    assert plan is not None
-    assert Retry("first", "none", {}, plan["identity"]).model(None, never) == config
+    with pytest.raises(UsageError, match=r"first/run\.json is of an older version"):
+        read_retry(failed, "none").model(None, never)
 
 
 def test_every_failure_label_has_a_far_one() -> None:

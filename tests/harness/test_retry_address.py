@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from harness.agent import AgentSpec, SeatSpec
 from harness.errors import UsageError
-from harness.retry import Retry
+from harness.runs.addresses import Names, settled
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import script
 
@@ -19,11 +22,27 @@ RUN = ("run", "presigned-url-download", "--runtime", "inprocess")
 KEY = "sk-mine"
 
 
-@pytest.fixture
-def mine() -> Iterator[OpenAIServer]:
+@pytest.fixture(scope="module")
+def own() -> Iterator[OpenAIServer]:
     """The server of whoever holds the key."""
     with OpenAIServer(script("I give up.")) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def played(harness: Command, own: OpenAIServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that failed at our own server; not to be changed."""
+    folder = tmp_path_factory.mktemp("played") / "first"
+    done = harness(*RUN, *MODEL, "--api-base", own.url, "--out", folder, env={"OPENAI_API_KEY": KEY})
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def mine(own: OpenAIServer) -> OpenAIServer:
+    """Our own server, which nobody has asked anything yet."""
+    own.requests.clear()
+    return own
 
 
 @pytest.fixture
@@ -34,16 +53,13 @@ def theirs() -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def changed(harness: Command, mine: OpenAIServer, theirs: OpenAIServer, tmp_path: Path) -> Path:
-    """A run that failed at our own server, in whose run.json somebody wrote theirs."""
-    first = tmp_path / "first"
-    done = harness(*RUN, *MODEL, "--api-base", mine.url, "--out", first, env={"OPENAI_API_KEY": KEY})
-    assert done.returncode == 0, done.stderr
+def changed(played: Path, mine: OpenAIServer, theirs: OpenAIServer, tmp_path: Path) -> Path:
+    """A copy of that run, in whose run.json somebody wrote their address."""
+    first = Path(shutil.copytree(played, tmp_path / "first"))
     plan = first / "run.json"
     text = plan.read_text(encoding="utf-8")
-    assert text.count(mine.url) == 1
+    assert text.count(mine.url) == 2  # who played, and what was asked for
     plan.write_text(text.replace(mine.url, theirs.url), encoding="utf-8")
-    mine.requests.clear()
     return first
 
 
@@ -52,6 +68,7 @@ def again(harness: Command, first: Path, *more: str) -> subprocess.CompletedProc
     return harness(*RUN, "--retry-of", first, "--out", first.parent / "again", *more, env={"OPENAI_API_KEY": KEY})
 
 
+@pytest.mark.property
 def test_an_address_of_a_file_gets_nothing(harness: Command, changed: Path, theirs: OpenAIServer) -> None:
     """Refused, naming the address and the flag that would allow it; nobody was spoken to."""
     done = again(harness, changed)
@@ -63,6 +80,7 @@ def test_an_address_of_a_file_gets_nothing(harness: Command, changed: Path, thei
     assert not (changed.parent / "again").exists()
 
 
+@pytest.mark.property
 def test_a_typed_address_wins(harness: Command, changed: Path, mine: OpenAIServer, theirs: OpenAIServer) -> None:
     """What was typed is where the retry goes, whatever the file says."""
     done = again(harness, changed, "--api-base", mine.url)
@@ -72,12 +90,14 @@ def test_a_typed_address_wins(harness: Command, changed: Path, mine: OpenAIServe
     assert theirs.requests == []
 
 
+@pytest.mark.property
 def test_typing_the_address_of_the_file_is_enough(harness: Command, changed: Path, theirs: OpenAIServer) -> None:
     """Whoever types it has seen it."""
     assert again(harness, changed, "--api-base", theirs.url).returncode == 0
     assert len(theirs.requests) == 1
 
 
+@pytest.mark.property
 def test_resume_speaks_to_the_typed_address_only(harness: Command, changed: Path, theirs: OpenAIServer) -> None:
     """A run.json that names another address is another run, and is not gone on with."""
     typed = ("--api-base", "http://127.0.0.1:1/v1")
@@ -87,38 +107,76 @@ def test_resume_speaks_to_the_typed_address_only(harness: Command, changed: Path
     assert theirs.requests == []
 
 
-AGENT = {"model": "openai/any", "interface": "tool", "api_base": "http://there/v1", "protocol": "tools"}
+def resumed(harness: Command, first: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """That run, gone on with, with an episode still to play."""
+    shutil.rmtree(first / "episodes")
+    return harness("run", "--resume", first, *more, env={"OPENAI_API_KEY": KEY})
 
 
-def retry(**changed: object) -> Retry:
-    """A retry of a run that this agent played."""
-    return Retry("first", "none", {}, {"agent": {**AGENT, **changed}, "options": {}})
+def test_resume_asks_about_the_address_of_its_file(harness: Command, changed: Path, theirs: OpenAIServer) -> None:
+    """What the file alone names gets no key here either."""
+    done = resumed(harness, changed)
+
+    assert done.returncode == 2
+    assert f"{changed}/run.json names {theirs.url}, and a file does not decide where an API key is sent" in done.stderr
+    assert theirs.requests == []
+
+
+def test_resume_at_an_address_that_is_typed(harness: Command, changed: Path, theirs: OpenAIServer) -> None:
+    """Whoever types it has seen it."""
+    done = resumed(harness, changed, "--api-base", theirs.url)
+
+    assert done.returncode == 0, done.stderr
+    assert len(theirs.requests) == 1
+
+
+def test_a_file_that_contradicts_itself_is_not_gone_on_with(
+    harness: Command, changed: Path, mine: OpenAIServer, theirs: OpenAIServer
+) -> None:
+    """The request alone was changed: the plan that it makes is not the one that was frozen."""
+    record = json.loads((changed / "run.json").read_bytes())
+    record["request"]["agents"][0]["api_base"] = mine.url
+    (changed / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    done = resumed(harness, changed, "--api-base", mine.url)
+
+    assert (done.returncode, "was planned with other agent" in done.stderr) == (2, True)
+    assert mine.requests == theirs.requests == []
+
+
+SPEC = AgentSpec(kind="llm", model="openai/any", interface="tool", api_base="http://there/v1")
+NAMES = Names("first/run.json", "first was played")
 
 
 def test_a_person_may_confirm() -> None:
     """Who is asked sees the address; a yes lets it through, a no does not."""
     asked: list[str] = []
-    made = retry().model(None, lambda what: not asked.append(what))
+    made = settled(SPEC, NAMES, typed=None, confirmed=lambda what: not asked.append(what))
 
-    assert made is not None
-    assert made.api_base == "http://there/v1"
+    assert made == SPEC
     assert asked == ["first was played at http://there/v1"]
     with pytest.raises(UsageError, match="names http://there/v1"):
-        retry().model(None, lambda what: False)
+        settled(SPEC, NAMES, typed=None, confirmed=lambda what: False)
 
 
 @pytest.mark.parametrize(
-    "changed", [{"model": "huggingface/https://there/v1"}, {"seat_models": {"1": "huggingface/https://there/v1"}}]
+    "changed",
+    [
+        {"model": "huggingface/https://there/v1"},
+        {"seats": (SeatSpec(seat=1, kind="model", name="huggingface/https://there/v1"),)},
+    ],
 )
 def test_an_address_as_a_models_name_is_one_too(changed: dict[str, object]) -> None:
-    """Some providers take the address of their server in the name."""
-    with pytest.raises(UsageError, match="names an address as its model: huggingface/https://there/v1"):
-        retry(**changed).model("http://there/v1", lambda what: False)
+    """Some providers take the address of their server in the name; whoever types the name has seen it."""
+    spec, there = SPEC.model_copy(update=changed), "huggingface/https://there/v1"
+    with pytest.raises(UsageError, match=f"names an address as its model: {there}"):
+        settled(spec, NAMES, typed="http://there/v1", confirmed=lambda what: False)
+
+    made = settled(spec, NAMES, typed="http://there/v1", confirmed=lambda what: False, typed_models=frozenset({there}))
+    assert made == spec
 
 
 def test_without_an_address_nobody_is_asked() -> None:
-    """A run at the provider's own address is retried there."""
-    made = retry(api_base=None).model(None, lambda what: False)
+    """A run at the provider's own address is played again there."""
+    spec = SPEC.model_copy(update={"api_base": None})
 
-    assert made is not None
-    assert made.api_base is None
+    assert settled(spec, NAMES, typed=None, confirmed=lambda what: False) == spec

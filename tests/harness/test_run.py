@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.agents.base import Agent, Budget, Report
-from harness.agents.scripted import NopAgent, ScriptedAgent
-from harness.agents.solutions import SolutionAgent
+from harness.agent import Agent, AgentIdentity, AgentSpec, Budget, Report
+from harness.agents.scripted import ScriptedAgent
+from harness.authoring.new import new_task
 from harness.errors import Cancelled, ProviderFailure, RuntimeFailure, UsageError, VerifierFailure, WorldFailure
-from harness.plan import Plan
+from harness.play.agents import Cast
+from harness.play.episode import Phase
+from harness.pod import EpisodeSpec, Judgement, Pod
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.run import Finished, Progress, Started, run_plan, summary
-from harness.runtimes.base import EpisodeSpec, Judgement, Pod
+from harness.runs.executors.base import News, Progress, Started
+from harness.runs.plan import Plan
+from harness.runs.run import run_plan, summary
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
 from worlds.core.errors import WireError
@@ -30,7 +34,7 @@ from worlds.core.errors import WireError
 @pytest.fixture
 def plan(presigned: Task) -> Plan:
     """Four episodes of the oracle."""
-    return Plan("run", [presigned], [0, 1], 2, SolutionAgent())
+    return Plan("run", [presigned], [0, 1], 2)
 
 
 @pytest.fixture
@@ -40,16 +44,24 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def played(
-    plan: Plan, folder: RunFolder, *, runtime: Any = None, workers: int = 2, progress: Progress = lambda event: None
+    plan: Plan,
+    folder: RunFolder,
+    *,
+    agent: Agent | None = None,
+    runtime: Any = None,
+    workers: int = 2,
+    progress: Progress = lambda event: None,
 ) -> list[Result]:
-    """The plan, run in process."""
-    return run_plan(plan, runtime or InProcessRuntime(), folder, workers=workers, images={}, progress=progress)
+    """The plan, run in process; by this agent, where one is given."""
+    cast = Cast(lambda *_: agent) if agent else None
+    return run_plan(plan, runtime or InProcessRuntime(), folder, workers=workers, images={}, progress=progress, cast=cast)
 
 
 class FailingAgent:
     """Fails in seed 1 with what it was given, after it has spoken to the world."""
 
     name = "failing"
+    only_computes = False
 
     def __init__(self, failure: BaseException) -> None:
         self.failure = failure
@@ -58,14 +70,14 @@ class FailingAgent:
         """Needs nothing."""
         return False
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> AgentIdentity:
         """Its name."""
-        return {"name": self.name}
+        return AgentIdentity(name=self.name)
 
     def check(self) -> None:
         """Nothing can be wrong."""
 
-    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """One action, then the failure."""
         ScriptedAgent([{"request": {"target": "/task"}}]).play(task, seed, pod, budget, report)
         if seed == 1:
@@ -107,7 +119,7 @@ def test_resume_plays_only_what_is_missing(plan: Plan, folder: RunFolder) -> Non
     first = played(plan, folder)
     shutil.rmtree(first[2].path)
     before = {result.path: Path(result.path, "result.json").stat().st_mtime_ns for result in first if result != first[2]}
-    news: list[Started | Finished] = []
+    news: list[News] = []
     again = played(plan, folder, progress=news.append)
 
     assert [first[2].key] == [event.key for event in news if isinstance(event, Started)]
@@ -143,7 +155,7 @@ def test_failure_is_attributed(
     plan: Plan, folder: RunFolder, failure: BaseException, cause: str, status: str, reward: float | None
 ) -> None:
     """Each failure is put to the boundary it crossed; a dead world and the agent's own count, the others do not."""
-    good, bad = played(replace(plan, agent=FailingAgent(failure), attempts=1), folder)
+    good, bad = played(replace(plan, attempts=1), folder, agent=FailingAgent(failure))
 
     assert (None, "graded", 0.0) == (good.cause, good.status, good.reward)
     assert (cause, status, reward) == (bad.cause, bad.status, bad.reward)
@@ -153,9 +165,9 @@ def test_failure_is_attributed(
 def test_ungraded_is_tried_again_and_kept(plan: Plan, folder: RunFolder) -> None:
     """On resume an ungraded episode is played again, with its earlier evidence beside it."""
     agent = FailingAgent(ProviderFailure("no answer"))
-    first = played(replace(plan, agent=agent, attempts=1), folder)
+    first = played(replace(plan, attempts=1), folder, agent=agent)
     agent.failure = ProviderFailure("no answer either")
-    second = played(replace(plan, agent=agent, attempts=1), folder)
+    second = played(replace(plan, attempts=1), folder, agent=agent)
     kept = Result.model_validate_json((Path(first[1].path).parent / "attempts" / "s1-a1.0" / "result.json").read_bytes())
 
     assert ("no answer", "no answer either") == (kept.error, second[1].error)
@@ -164,7 +176,11 @@ def test_ungraded_is_tried_again_and_kept(plan: Plan, folder: RunFolder) -> None
 
 @pytest.mark.parametrize(
     ("change", "fields"),
-    [({"seeds": [0]}, "seeds"), ({"attempts": 1, "agent": NopAgent()}, "agent, attempts"), ({"key": "held-out"}, "key_digest")],
+    [
+        ({"seeds": [0]}, "seeds"),
+        ({"attempts": 1, "agent": AgentSpec(kind="nop")}, "agent, attempts"),
+        ({"key": "held-out"}, "key_digest"),
+    ],
 )
 def test_resume_with_another_plan_is_refused(plan: Plan, folder: RunFolder, change: dict[str, Any], fields: str) -> None:
     """A frozen plan is compared field by field, and nothing is touched."""
@@ -242,7 +258,7 @@ class SlowRuntime(InProcessRuntime):
 def test_interrupt(plan: Plan, folder: RunFolder) -> None:
     """An interrupt kills what runs, leaves no half episode, and a resume finishes the run."""
 
-    def interrupt(event: Started | Finished) -> None:
+    def interrupt(event: News) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(Cancelled, match=r"^interrupted$"):
@@ -259,7 +275,7 @@ class UnjudgingRuntime(InProcessRuntime):
         self.judgement = Judgement(reward, verdict)
 
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
-        """The same each time."""
+        """One judgement for every log."""
         return self.judgement
 
 
@@ -296,12 +312,12 @@ def test_verdict_and_reward_must_agree(plan: Plan, folder: RunFolder, tmp_path: 
 @pytest.mark.parametrize(
     ("agent", "label"),
     [
-        (NopAgent(), "OTHER"),
-        (SolutionAgent("listed_order"), "EXPIRED_BEFORE_USE"),
-        (SolutionAgent("no_anchor"), "MISSING_CONSTRAINT"),
+        (AgentSpec(kind="nop"), "OTHER"),
+        (AgentSpec(kind="violation", name="listed_order"), "EXPIRED_BEFORE_USE"),
+        (AgentSpec(kind="violation", name="no_anchor"), "MISSING_CONSTRAINT"),
     ],
 )
-def test_agents_earn_their_labels(plan: Plan, folder: RunFolder, agent: Agent, label: str) -> None:
+def test_agents_earn_their_labels(plan: Plan, folder: RunFolder, agent: AgentSpec, label: str) -> None:
     """Doing nothing, or one thing wrong, is graded 0 with its label."""
     results = played(replace(plan, agent=agent), folder)
 
@@ -316,11 +332,55 @@ def test_options_reach_the_world(plan: Plan, folder: RunFolder) -> None:
     assert ({"payload_bytes": 16.0}, 16.0) == (result.options, opened["options"]["payload_bytes"])
 
 
-def test_progress_starts_and_finishes_each(plan: Plan, folder: RunFolder) -> None:
-    """A listener hears every episode begin and end, in that order."""
-    news: list[Started | Finished] = []
-    played(plan, folder, progress=news.append)
-    heard: Sequence[tuple[str, bool]] = [(event.key.name, isinstance(event, Finished)) for event in news]
+def test_level_reaches_the_world_and_is_recorded(plan: Plan, folder: RunFolder) -> None:
+    """Its knobs, with what is set on top; the record names the level, from which a retry rebuilds it all."""
+    result = played(replace(plan, seeds=[0], attempts=1, overrides={"level": "3", "payload_bytes": "16"}), folder)[0]
+    opened = json.loads(Path(result.path, "events.jsonl").read_bytes().splitlines()[0])
 
-    assert all(heard.index((name, False)) < heard.index((name, True)) for name, _ in heard)
-    assert (8, 8) == (len(heard), len(set(heard)))
+    assert {"level": 3, "payload_bytes": 16.0} == result.options
+    assert (opened["options"]["window_seconds"], opened["options"]["payload_bytes"]) == (18.0, 16.0)
+    assert opened["budgets"]["steps"] == 10
+    assert result.success
+
+
+def test_progress_starts_and_finishes_each(plan: Plan, folder: RunFolder) -> None:
+    """A listener hears every episode begin, go through its phases, and end, in that order."""
+    news: list[News] = []
+    played(plan, folder, progress=news.append)
+    told = {event.key.name: [heard(one) for one in news if one.key == event.key] for event in news}
+    phases = [f"{phase}{end}" for phase in ("open", "agent", "finish", "judge") for end in ("...", "")]
+
+    assert list(told.values()) == 4 * [["started", *phases, "finished"]]
+
+
+def heard(event: News) -> str:
+    """One event in a word."""
+    if isinstance(event, Phase):
+        return event.name + ("..." if event.seconds is None else "")
+    return "started" if isinstance(event, Started) else "finished"
+
+
+def test_a_phase_that_fails_is_told_to_its_end(plan: Plan, folder: RunFolder) -> None:
+    """Whoever listens knows where an episode was when it failed."""
+    news: list[News] = []
+    played(replace(plan, attempts=1), folder, agent=FailingAgent(RuntimeFailure("gone")), progress=news.append)
+    second = [heard(event) for event in news if event.key.seed == 1]
+
+    assert second == ["started", "open...", "open", "agent...", "agent", "finish...", "finish", "finished"]
+
+
+@pytest.mark.property
+def test_a_rule_that_fails_is_named(harness: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
+    """The kind of exception and the request, in the record and in the closing line; its words might hold an answer."""
+    server = new_task(tmp_path / "tasks", "contract", "fresh") / "environment" / "api" / "server.py"
+    text = server.read_text(encoding="utf-8")
+    assert '{"value": self.value}' in text
+    server.write_text(text.replace('{"value": self.value}', '{"value": vars(self)["valeu"]}'), encoding="utf-8")
+    done = harness(
+        "--tasks", tmp_path / "tasks", "run", "fresh", "--trust", "--runtime", "inprocess", "--out", tmp_path / "run", "--json"
+    )
+    (episode,) = json.loads(done.stdout)["episodes"]
+
+    assert (episode["cause"], episode["error"]) == ("world", "its rule raised KeyError at GET /api/value")
+    assert "the world failed: its rule raised KeyError at GET /api/value" in done.stderr
+    assert "valeu" not in done.stdout + done.stderr

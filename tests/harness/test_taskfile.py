@@ -22,6 +22,10 @@ dotted.k = 3
 name = "n"
 [c . d]
 w = 1
+[e.2]
+v = 1
+[e.3]
+v = 1
 """
 
 
@@ -42,6 +46,9 @@ w = 1
         (("list", "0", "missing"), 9),
         (("c",), 11),
         (("c", "d", "w"), 12),
+        (("e", "3"), 15),
+        (("e", "3", "v"), 16),
+        (("e", "2", "v"), 14),
         (("nowhere",), 1),
         ((), 1),
     ],
@@ -51,6 +58,7 @@ def test_line_of(keys: tuple[str, ...], line: int) -> None:
     assert line == line_of(TEXT, keys)
 
 
+PAUSE = '[environment.healthcheck]\ncommand = "true"\ninterval_sec = {seconds}'
 OURS = '[metadata.parley]\nfamily = "{family}"\ndifficulty = "easy"\nbudgets = {{ steps = 1, virtual_seconds = {seconds} }}\n'
 
 
@@ -64,6 +72,8 @@ OURS = '[metadata.parley]\nfamily = "{family}"\ndifficulty = "easy"\nbudgets = {
         ("[verifier]\ntimeout_sec = 1e300", "2: verifier.timeout_sec: Input should be less than or equal to 86400, not 1e+300"),
         ("[agent]\ntimeout_sec = inf", "2: agent.timeout_sec: Input should be a finite number"),
         ("[agent]\ntimeout_sec = 0", "2: agent.timeout_sec: Input should be greater than or equal to 0.001"),
+        (PAUSE.format(seconds=1e300), "3: environment.healthcheck.interval_sec: Input should be less than or equal to 86400"),
+        (PAUSE.format(seconds=-1), "3: environment.healthcheck.interval_sec: Input should be greater than or equal to 0"),
         ("[environment]\nstorage_mb = -1", "2: environment.storage_mb: Input should be greater than or equal to 1"),
         ('[environment]\nmemory = "256X"', "1: environment: must be a size such as 512M or 1G, not '256X'"),
         ('[environment]\nmemory = "1G"\nmemory_mb = 512', "1: environment: memory says 1024 MB and memory_mb says 512"),

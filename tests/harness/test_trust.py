@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 
 from harness import trust
-from harness.agents.base import Budget, Report
+from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent, players, violation_names
 from harness.authoring.lint import lint_task
-from harness.authoring.mutations import matrix
 from harness.authoring.plays import play
 from harness.authoring.routes import handler_place
 from harness.authoring.sync import drift, sync
-from harness.authoring.workers import Crew
+from harness.authoring.workers import WorkerPool
 from harness.errors import UsageError
-from harness.judging import judge_all, judge_in_process, judge_together
+from harness.families.contract.authoring.mutations import matrix
+from harness.pod import EpisodeSpec
 from harness.registry import Task, discover, read_task, tasks_root
-from harness.runtimes.base import EpisodeSpec
 from harness.runtimes.inprocess import InProcessPod, InProcessRuntime
+from harness.runtimes.judging import judge_all, judge_in_process, judge_together
 
 ROOT = Path(__file__).parents[2]
 NAME = "contract/presigned-url-download"
@@ -117,10 +117,10 @@ def test_the_mark_goes_along(other: Task) -> None:
     vouched = trust.admitted(other)
 
     assert trust.runs_here(pickle.loads(pickle.dumps(vouched)))
-    with Crew(2) as crew:
-        assert [done for _, done in crew.run([(1, "x", trust.require, (vouched,))])] == [None]
-    with Crew(2) as crew, pytest.raises(UsageError, match="does not run in this process"):
-        list(crew.run([(1, "x", trust.require, (other,))]))
+    with WorkerPool(2) as pool:
+        assert [done for _, done in pool.run([(1, "x", trust.require, (vouched,))])] == [None]
+    with WorkerPool(2) as pool, pytest.raises(UsageError, match="does not run in this process"):
+        list(pool.run([(1, "x", trust.require, (other,))]))
 
 
 def test_gate_tells_whose_code_runs_where(other: Task) -> None:
@@ -176,6 +176,7 @@ def test_trust_runs_it_here(harness: Command, outside: Path, tmp_path: Path) -> 
     assert "1 of 1 succeeded" in done.stderr
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(("command", "code"), [("run", 2), ("verify", 3), ("sync", 3)])
 def test_without_any_sandbox_nothing_runs(outside: Path, tmp_path: Path, command: str, code: int) -> None:
     """Where neither Docker nor bubblewrap works, the command says why of both, and names --trust."""
@@ -196,7 +197,7 @@ def test_sync_writes_through_no_link(other: Task, tmp_path: Path) -> None:
     """A folder whose files are links to files elsewhere gets nothing written there."""
     target = tmp_path / "precious"
     target.write_text("precious")
-    for relative in ("solution/play.py", "tests"):
+    for relative in ("solution/solve.sh", "tests"):
         victim = shutil.copytree(other.path, tmp_path / relative.replace("/", "-") / other.task_id)
         inner = victim / relative
         shutil.rmtree(inner) if inner.is_dir() else inner.unlink()
@@ -206,7 +207,7 @@ def test_sync_writes_through_no_link(other: Task, tmp_path: Path) -> None:
             sync(victim)
 
     assert target.read_text() == "precious"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["precious", "solution-play.py", "tasks", "tests"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["precious", "solution-solve.sh", "tasks", "tests"]
 
 
 def test_names_are_read_from_a_text_that_no_parser_takes(other: Task) -> None:

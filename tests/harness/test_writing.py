@@ -154,6 +154,7 @@ OUTS: dict[str, tuple[str, str]] = {
 }
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("name", OUTS)
 def test_out_that_cannot_be(harness: Command, tmp_path: Path, name: str) -> None:
     """A wrong --out is one line, a hint and exit code 2."""
@@ -224,6 +225,7 @@ def test_read_only_disk_is_another_path(harness: Command, tmp_path: Path) -> Non
     assert (done.returncode, "cannot be written: Read-only file system" in done.stderr) == (2, True)
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("umask", ["000", "077"])
 def test_umask_of_the_command_line(root: Path, tmp_path: Path, umask: str) -> None:
     """A run of the command, and an export beside it, under either."""

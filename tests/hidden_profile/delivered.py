@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 
 from harness.agents.turns import TurnClient
+from harness.pod import EpisodeSpec
 from harness.registry import Task
-from harness.runtimes.base import EpisodeSpec
 from harness.runtimes.inprocess import InProcessPod
 from worlds.core.manifest import OptionValue
 
@@ -20,6 +20,6 @@ def delivered(task: Task, options: Mapping[str, OptionValue]) -> list[str]:
     turns = client.open()
     while turns:
         turn = turns[0]
-        texts.append(turn["text"])
-        turns = client.answer(turn["id"], "Hm." if turn["phase"] == "DISCUSSION" else '{"vote": "o1", "rationale": "so"}')
+        texts.append(turn.text)
+        turns = client.answer(turn.id, "Hm." if turn.phase == "DISCUSSION" else '{"vote": "o1", "rationale": "so"}')
     return [*texts, pod.finish().decode()]

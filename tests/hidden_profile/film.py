@@ -11,7 +11,7 @@ import random
 from collections.abc import Collection
 from typing import Any
 
-from harness.authoring.hidden_profile.skeleton import STARTER
+from harness.families.hidden_profile.authoring.skeleton import STARTER
 from worlds.hidden_profile.rules.scenario import Scenario
 
 BEACH, WEDDING, ATTIC = "beach", "wedding", "attic"

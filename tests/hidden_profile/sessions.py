@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from oracles.hidden_profile.groups import Policy, Turn, View
+from oracles.hidden_profile.groups import Policy, SeatView, Turn
 from tests.calendar.hostile_games import episode_of
 from tests.hidden_profile.film import SCENARIO
 from validators.episode import Episode
@@ -24,7 +24,7 @@ from worlds.core.seated import SeatedWorld
 from worlds.core.testing import client, world_in_process
 from worlds.core.turns import Answer, OpenTurn
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.worlds import Table
+from worlds.hidden_profile.rules.worlds import WorldTable
 from worlds.hidden_profile.variants import VARIANTS
 from worlds.hidden_profile.world import HiddenProfileWorld
 
@@ -32,8 +32,13 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "condition": ("hidden", "full", "shared_only"),
     "track": ("free", "structured"),
     "vote_view": ("all", "last_round"),
+    "deal": ("mixed", "hidden", "manifest"),
+    "first_vote": ("ephemeral", "kept"),
+    "heard": ("last", "all"),
+    "horizon": ("told", "untold"),
     "variant": tuple(VARIANTS),
 }
+SWITCHES = ("remind_pre_vote", "early_stop", "stakes", "exchange_decide", "reveal_all")
 FORFEIT = "!"
 """A reply that stands for a forfeit."""
 
@@ -59,7 +64,7 @@ ODD: tuple[Any, ...] = (
 def manifest() -> Manifest:
     """What a task's world.json says; short sessions unless asked otherwise."""
     options = {name: Option(default=values[0], values=values, doc=name) for name, values in CHOICES.items()}
-    options |= {name: Option(type="bool", default=False, doc=name) for name in ("remind_pre_vote", "early_stop", "stakes")}
+    options |= {name: Option(type="bool", default=False, doc=name) for name in SWITCHES}
     return Manifest(
         task_id="t", family="hidden-profile", budgets=Budgets(steps=100, virtual_seconds=1e6),
         costs={"request": 1.0, "vote": 60.0, "turn": 20.0},
@@ -152,7 +157,7 @@ def scripted(votes: Mapping[str, Sequence[str]], talk: Callable[[OpenTurn], str]
 class Group:
     """The oracle's policies at the seats of one session, `policies[person - 1]` for each person, by the facts' own words."""
 
-    def __init__(self, world: HiddenProfileWorld, table: Table, policies: Sequence[Policy]) -> None:
+    def __init__(self, world: HiddenProfileWorld, table: WorldTable, policies: Sequence[Policy]) -> None:
         start = notes(world, "session_start")[0].data
         self.table, self.structured = table, world.settings.track == "structured"
         self.hands: list[list[str]] = start["hands"]
@@ -163,7 +168,7 @@ class Group:
     def __call__(self, turn: OpenTurn) -> str:
         """What the seat's policy says or votes."""
         policy, hand = self.policies[turn.seat], tuple(self.hands[turn.seat])
-        view = View(self.table, turn.seat, hand, tuple(self.turns))
+        view = SeatView(self.table, turn.seat, hand, tuple(self.turns))
         if turn.phase == "PRE_VOTE":
             return ballot(policy.before(view) or "none of them")
         if turn.phase == "POST_VOTE":

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.authoring.hidden_profile.claims import claims
-from harness.authoring.hidden_profile.folders import write_task
-from harness.authoring.report import Check
+from harness.authoring.report import ProofCheck
+from harness.families.hidden_profile.authoring.claims import claims
+from harness.families.hidden_profile.authoring.folders import write_task
 from harness.registry import read_task
 from oracles.hidden_profile.mutants import mutants
 from oracles.hidden_profile.prover import CHECKS
@@ -14,7 +14,7 @@ from tests.hidden_profile.film import SCENARIO, changed
 from worlds.hidden_profile.rules.scenario import Scenario
 
 
-def claimed(folder: Path, scenario: Scenario) -> dict[str, Check]:
+def claimed(folder: Path, scenario: Scenario) -> dict[str, ProofCheck]:
     """The checks of a scenario's task, by name."""
     return {check.name: check for check in claims(read_task(write_task(folder, "one-roll", scenario, "easy")))}
 

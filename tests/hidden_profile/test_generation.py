@@ -11,11 +11,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from harness.authoring.hidden_profile.folders import write_task
-from harness.authoring.hidden_profile.ledger import FILE
 from harness.authoring.sync import drift, vouched
 from harness.cli.generate import generate_command
 from harness.errors import GateFailed, UsageError
+from harness.families.hidden_profile.authoring.folders import write_task
+from harness.families.hidden_profile.authoring.ledger import FILE
 from harness.registry import discover
 from harness.testing.openai_server import OpenAIServer
 from tests.hidden_profile.film import SCENARIO

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from harness.authoring.hidden_profile.folders import OPTIONS, pattern, shape, task_toml, write_task
 from harness.authoring.sync import drift, vouched
 from harness.errors import UsageError
+from harness.families.hidden_profile.authoring.folders import pattern, shape, task_toml, write_task
 from harness.registry import read_task
 from tests.hidden_profile.film import ATTIC, DOCUMENT, SCENARIO
 from worlds.core.testing import world_in_process
+from worlds.hidden_profile.options import OPTIONS
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.settings import Settings
+from worlds.hidden_profile.rules.settings import Settings
 from worlds.hidden_profile.variants import VARIANTS
 
 
@@ -50,7 +51,7 @@ def test_control_characters_of_a_title_are_written_as_toml_has_them(tmp_path: Pa
 def test_options_are_those_of_the_world(tmp_path: Path) -> None:
     """Every setting of a session is an option, with the default that the world has, and every variant can be chosen."""
     folder = write_task(tmp_path, "one-roll", SCENARIO, "easy") / "environment" / "api"
-    defaults = {name: spec["default"] for name, spec in OPTIONS.items()}
+    defaults = {name: spec.default for name, spec in OPTIONS.items()}
 
     assert Settings.of(defaults) == Settings()
     for variant in VARIANTS:
@@ -69,7 +70,7 @@ def test_shape_counts_what_is_cleared_up() -> None:
 
 
 def test_same_scenario_may_be_written_again(tmp_path: Path) -> None:
-    """The same one is written over, half a folder is finished, and another edition needs to be told so."""
+    """An unchanged scenario is written over, half a folder is finished, and another edition needs to be told so."""
     folder = write_task(tmp_path, "one-roll", SCENARIO, "easy")
     (folder / "instruction.md").unlink()
     write_task(tmp_path, "one-roll", SCENARIO, "easy")

@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.authoring.hidden_profile.folders import write_task
-from harness.authoring.hidden_profile.gate import Execution, FirstVote, execute, tally
-from harness.authoring.hidden_profile.selection import against
 from harness.errors import ProviderFailure
+from harness.families.hidden_profile.authoring.folders import write_task
+from harness.families.hidden_profile.authoring.gate import Execution, FirstVote, against, execute, tally
 from harness.registry import Task, read_task
 from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Fault, Reply, Script
+from harness.testing.scripts import Fault, Script, ScriptedReply
 from harness.trust import admitted
 from tests.hidden_profile.film import ATTIC, BEACH, SCENARIO
 from tests.hidden_profile.scripted_writers import vote
@@ -30,7 +29,7 @@ EXECUTING = """
 import sys
 from pathlib import Path
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.authoring.hidden_profile.gate import execute
+from harness.families.hidden_profile.authoring.gate import execute, against
 from harness.registry import read_task
 from harness.trust import admitted
 
@@ -98,7 +97,7 @@ def test_votes_that_name_nothing_are_asked_again_and_counted(task: Task) -> None
 
 def test_failing_judge_ends_the_execution(task: Task) -> None:
     """A provider that does not answer is nobody's wrong vote."""
-    down = Script(replies=(Reply(text="x", faults=(Fault(status=500, times=10_000),)),))
+    down = Script(replies=(ScriptedReply(text="x", faults=(Fault(status=500, times=10_000),)),))
 
     with OpenAIServer(down) as server, pytest.raises(ProviderFailure):
         execute(task, ATTIC, client(server), sessions=2, workers=3)
@@ -107,7 +106,7 @@ def test_failing_judge_ends_the_execution(task: Task) -> None:
 @pytest.mark.property
 def test_interrupt_ends_an_execution_whose_judge_hangs(task: Task) -> None:
     """Ctrl-C while every session waits for the judge is heard at once, and no thread holds the process."""
-    hangs = Script(replies=(Reply(text="x", faults=(Fault(kind="stall", stall_s=120),)),))
+    hangs = Script(replies=(ScriptedReply(text="x", faults=(Fault(kind="stall", stall_s=120),)),))
     with OpenAIServer(hangs) as server:
         command = ["env", "--default-signal=INT", sys.executable, "-c", EXECUTING, str(task.path), server.url]
         started = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)

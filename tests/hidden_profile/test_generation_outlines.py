@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from harness.authoring.hidden_profile.drafts import TRACKS, Draft, Malformed
-from harness.authoring.hidden_profile.dressing import logic, outline
-from harness.authoring.hidden_profile.prompting import DOMAINS, digest
+from harness.families.hidden_profile.authoring.drafts import TRACKS, Draft, Malformed
+from harness.families.hidden_profile.authoring.dressing import logic, outline
+from harness.families.hidden_profile.authoring.prompting import DOMAINS, digest
 from oracles.hidden_profile.prover import prove
 from tests.hidden_profile.film import SCENARIO
 from tests.hidden_profile.scripted_writers import dressed, fields
@@ -27,6 +27,7 @@ def draft(track: str, number: int = 0) -> Draft:
     return TRACKS[track](stream(number), [SCENARIO])
 
 
+@pytest.mark.property
 def test_outlines_are_certified_and_their_ids_tell_nothing() -> None:
     """Every outline passes all checks, and neither key nor decoy always has the same id."""
     found = [outline(stream(number))[1] for number in range(12)]

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from harness.agents.base import Usage
-from harness.authoring.hidden_profile.folders import write_task
-from harness.authoring.hidden_profile.ledger import FILE, Cost, Record, ledger
+from harness.agent import Usage
 from harness.errors import UsageError
+from harness.families.hidden_profile.authoring.folders import write_task
+from harness.families.hidden_profile.authoring.ledger import FILE, CandidateRecord, Cost, ledger
 from harness.registry import discover
 from harness.testing.openai_server import OpenAIServer
 from tests.hidden_profile.film import SCENARIO
@@ -25,9 +25,11 @@ pytestmark = pytest.mark.property
 PLAN = {"format": "formal", "seed": 0}
 
 
-def record(number: int, **more: Any) -> Record:
+def record(number: int, **more: Any) -> CandidateRecord:
     """A candidate that was malformed."""
-    return Record(number=number, stage="malformed", reasons={"malformed": "no"}, cost=Cost(calls=1), reply="no", **more)
+    return CandidateRecord(
+        number=number, stage="malformed", reasons={"malformed": "no"}, cost=Cost(calls=1), reply="no", **more
+    )
 
 
 def numbers(out: Path) -> list[int]:

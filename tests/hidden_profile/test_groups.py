@@ -8,7 +8,7 @@ import pytest
 
 from oracles.hidden_profile import expected
 from oracles.hidden_profile.certificate import GROUPS, certify
-from oracles.hidden_profile.groups import POLICIES, Turn, View, by_belief, coin, group
+from oracles.hidden_profile.groups import POLICIES, SeatView, Turn, by_belief, coin, group
 from oracles.hidden_profile.prover import prove
 from oracles.hidden_profile.session import hands, play
 from tests.hidden_profile.film import ATTIC, BEACH, DOCUMENT, SCENARIO, WEDDING, changed, fact
@@ -37,6 +37,8 @@ KNOWN = {
     "conform": (0, 0, 0, Fraction(0), 1),
     "liar": (0, 0, 0, Fraction(0), 1),
     "contra": (1, 1, 0, Fraction(0), 1),
+    "follow": (0, 0, 0, Fraction(0), 1),
+    "reject": (0, 0, 0, Fraction(0), 1),
     "withhold": (Fraction(1, 4), 0, Fraction(1, 4), Fraction(3, 4), 1),
     "one_liar": (0, 0, 0, Fraction(3, 4), 1),
 }
@@ -114,7 +116,7 @@ def test_formula_knows_overlap() -> None:
 
 def test_certificate_agrees_with_itself() -> None:
     """A certificate compares each formula with play and enumeration as it is made, and says which figures a formula gave."""
-    certificate = certify(one_each())
+    certificate = certify(one_each()).document()
 
     assert certificate["groups"]["withhold"] == {
         "average": 0.25,
@@ -123,7 +125,7 @@ def test_certificate_agrees_with_itself() -> None:
         "by_formula": ["average", "majority", "grounded"],
     }
     assert certificate["coin"][4]["eliminator"]["average"] == float(Fraction(9, 10) ** 3)
-    assert certify(GRADE_B)["groups"]["withhold"]["by_formula"] == ["grounded"]
+    assert certify(GRADE_B).document()["groups"]["withhold"]["by_formula"] == ["grounded"]
 
 
 def test_hands_by_condition() -> None:
@@ -174,7 +176,7 @@ def test_conformist_adopts_the_plurality(stances: dict[int, str | None], adopted
     """It takes what most others last stood for, its own on a tie, else the file's first of the tied; silence is no stance."""
     turns = tuple(Turn(1, seat, (), stance) for seat, stance in stances.items())
 
-    assert POLICIES["conform"].vote(View(TABLE, 1, hands(SCENARIO)[0], turns)) == adopted
+    assert POLICIES["conform"].vote(SeatView(TABLE, 1, hands(SCENARIO)[0], turns)) == adopted
 
 
 def test_liar_flatters_its_favourite() -> None:
@@ -188,10 +190,10 @@ def test_liar_flatters_its_favourite() -> None:
 
 def test_ideal_listener_is_a_way_to_vote() -> None:
     """A seat may vote by belief instead of by elimination."""
-    view = View(TABLE, 1, hands(SCENARIO, "full")[0])
+    view = SeatView(TABLE, 1, hands(SCENARIO, "full")[0])
 
     assert by_belief(view) == ATTIC
-    assert by_belief(View(TABLE, 1, ("s1",))) == BEACH
+    assert by_belief(SeatView(TABLE, 1, ("s1",))) == BEACH
 
 
 def test_wrong_number_of_policies() -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from oracles.hidden_profile.guessers import GUESSERS, Reading, reading, share
+from oracles.hidden_profile.guessers import GUESSERS, Handout, handout, share
 from tests.hidden_profile.film import SCENARIO
 
 OPTIONS = (("bull", "The bull"), ("hen", "The spotted hen"), ("cat", "The cat"))
@@ -29,7 +29,7 @@ TEXTS = (
 )
 def test_guesser_goes_by_its_rule(name: str, guess: tuple[str, ...]) -> None:
     """Each guesser finds the options that its rule cannot tell apart; a sentence counts once for each option it names."""
-    assert GUESSERS[name](Reading(OPTIONS, TEXTS)) == guess
+    assert GUESSERS[name](Handout(OPTIONS, TEXTS)) == guess
 
 
 def test_every_guesser_is_tried() -> None:
@@ -46,21 +46,21 @@ def test_share_of_a_guess() -> None:
 
 def test_labels_that_name_nothing_leave_all_open() -> None:
     """Where no text names an option, the guessers that count words cannot choose."""
-    seen = Reading(OPTIONS, ("Nothing here.",))
+    seen = Handout(OPTIONS, ("Nothing here.",))
 
     assert GUESSERS["most-mentioned"](seen) == GUESSERS["fewest-negative"](seen) == ("bull", "hen", "cat")
 
 
 def test_label_without_words_of_its_own_is_named_as_a_whole() -> None:
     """Labels that differ in a letter only are found by all of them."""
-    seen = Reading((("a", "Plan A"), ("b", "Plan B")), ("Plan b it is.", "Plan b, then.", "Or plan a."))
+    seen = Handout((("a", "Plan A"), ("b", "Plan B")), ("Plan b it is.", "Plan b, then.", "Or plan a."))
 
     assert GUESSERS["most-mentioned"](seen) == ("b",)
 
 
 def test_reading_is_what_a_seat_reads() -> None:
     """The brief and the texts of the facts given, and labels in the file's order."""
-    seen = reading(SCENARIO, ["u1"])
+    seen = handout(SCENARIO, ["u1"])
 
     assert seen.texts == (SCENARIO.brief, SCENARIO.by_id["u1"].text)
     assert [label for _, label in seen.options] == ["The beach roll", "The wedding roll", "The attic roll"]

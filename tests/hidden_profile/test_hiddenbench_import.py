@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from harness.authoring.hidden_profile.hiddenbench import MODES, SEALED, flags, folder_name, read_tasks
 from harness.authoring.new import checked_name
 from harness.authoring.sync import drift, vouched
 from harness.cli.importing import import_command
 from harness.errors import UsageError
+from harness.families.hidden_profile.authoring.hiddenbench import MODES, SEALED, flags, folder_name, read_tasks
 from harness.registry import Task, discover
 from harness.trust import admitted
 from tests.hidden_profile.delivered import delivered

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import numpy as np
 import pytest
 
-from harness.agents.seats import SeatAgent
-from harness.authoring.hidden_profile.folders import write_task
+from harness.agent import AgentSpec
 from harness.errors import UsageError
-from harness.families.hidden_profile import bootstrap, figures
+from harness.families.hidden_profile import figures
 from harness.families.hidden_profile.arms import arms
+from harness.families.hidden_profile.authoring.folders import write_task
 from harness.families.hidden_profile.figure import figure4
 from harness.families.hidden_profile.guessers import guessed
 from harness.families.hidden_profile.report import TABLES, report
-from harness.plan import Plan
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import Evidence, Group, gather
+from harness.report.evidence import Evidence, gather
 from harness.report.runs import read_runs
 from harness.report.setups import Setup
-from harness.report.table import Table
-from harness.run import run_plan
+from harness.runs.plan import Plan
+from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
 from tests.hidden_profile.film import SCENARIO, WEDDING, changed
-from worlds.core.chance import PUBLISHED_KEY, key_digest
+from tests.hidden_profile.tabled import of, rows, seen, session, table
 
 PLAYED: tuple[tuple[str, dict[str, str]], ...] = (
     ("pool", {"condition": "hidden", "track": "structured"}),
@@ -61,7 +58,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, tasks: list[Task]) -> list[li
     root = tmp_path_factory.mktemp("runs")
     found = []
     for place, (name, options) in enumerate(PLAYED):
-        plan = Plan(f"r{place}", tasks, [0, 1], 1, SeatAgent(name), overrides={"rounds": "3", **options})
+        plan = Plan(f"r{place}", tasks, [0, 1], 1, AgentSpec(kind="seats", name=name), overrides={"rounds": "3", **options})
         folder = RunFolder(root / plan.run_id)
         found.append(run_plan(plan, InProcessRuntime(), folder, workers=1, images={}, progress=lambda event: None))
     return found
@@ -74,43 +71,7 @@ def evidence(runs: list[list[Result]], tasks: list[Task]) -> Evidence:
     return gather(read_runs(sorted(folders)), "hidden-profile", tasks)
 
 
-def table(evidence: Evidence, name: str, *, published: bool = False, place: int = 0) -> Table:
-    """One table."""
-    return report(evidence, [name], published=published)[place]
-
-
-def session(task: str, before: str, after: str, condition: str = "hidden", **metrics: Any) -> Result:
-    """A graded session, from who voted the key: `10 0` is two of three seats wrong; an empty vote was not held."""
-    ballots = {"before": before, "after": after}
-    counted = {
-        when: {"average": vote.count("1") / len(vote), "majority": int(2 * vote.count("1") > len(vote)), "invalid": 0}
-        for when, vote in ballots.items()
-        if vote
-    }
-    votes = {when: counted.get(when) for when in ballots}
-    return Result(
-        run="r", task_id=task, family="hidden-profile", seed=0, attempt=1, agent="x", runtime="inprocess", status="graded",
-        reward=0.0, failure_label="OTHER", key_digest=key_digest(PUBLISHED_KEY),
-        metrics={"condition": condition, "finished": bool(after), "votes": votes, "seats": [{}] * len(before), **metrics},
-    )  # fmt: skip
-
-
-def of(*results: Result, how: tuple[str, ...] = (), name: str = "x", seeds: Sequence[int] = range(99)) -> Group:
-    """A group of sessions of one player, each a deal of its own unless told otherwise."""
-    dealt = [result.model_copy(update={"seed": seed}) for seed, result in zip(seeds, results, strict=False)]
-    return Group(Setup(name, None, how, ()), name, None, graded=dealt)
-
-
-def seen(*groups: Group) -> Evidence:
-    """Groups without a registry."""
-    return Evidence("hidden-profile", groups, {})
-
-
-def rows(made: Table, **wanted: Any) -> list[Any]:
-    """The rows of a table that have these values."""
-    return [row for row in made.rows if all(row.get(key) == value for key, value in wanted.items())]
-
-
+@pytest.mark.property
 def test_conditions_of_a_player_stand_in_one_row(evidence: Evidence, runs: list[list[Result]]) -> None:
     """Ypre, Ypost and Yfull of one row are the votes of the verdicts in hidden and full; a floor is of shared facts alone."""
     made = table(evidence, "accuracy")
@@ -229,94 +190,6 @@ def test_valid_tasks_have_a_row_of_their_own() -> None:
     assert per_task == {"a": True, "b": False}
 
 
-@pytest.mark.parametrize(
-    ("pre", "post", "full", "part", "flag"),
-    [
-        (0.0, 0.5, 1.0, 0.5, True),
-        (0.0, 0.4, 1.0, 0.4, False),
-        (0.0, 0.8, 0.8, 1.0, False),
-        (0.5, 0.5, 0.55, None, False),
-        (0.9, 1.0, 0.85, None, True),
-        (0.5, 0.25, 0.75, -1.0, False),
-    ],
-)
-def test_recovered_and_strong(pre: float, post: float, full: float, part: float | None, flag: bool) -> None:
-    """The bounds of the definitions are outside; where full information helps nobody nothing can be recovered."""
-    found = figures.Figures(pre, post, full)
-
-    assert figures.recovered(found) == (None if part is None else pytest.approx(part))
-    assert figures.strong(found) is flag
-
-
-def test_session_that_broke_off_is_wrong_for_all_its_seats() -> None:
-    """A vote that was never held counts as wrong, and the session is counted."""
-    row = table(seen(of(session("a", "000", "111"), session("a", "111", ""))), "accuracy").rows[0]
-
-    assert (row["pre"], row["post"], row["broken"]) == (0.5, 0.5, 1)
-
-
-def test_fisher_is_exact_over_votes() -> None:
-    """The p is the chance of tables as unlikely as the votes', worked out from binomials."""
-    before, after = session("a", "1" + 9 * "0", ""), session("a", "", 11 * "1" + 3 * "0")
-    after = after.model_copy(update={"metrics": {**after.metrics, "seats": [{}] * 14}})
-    chances = [math.comb(10, k) * math.comb(14, 12 - k) / math.comb(24, 12) for k in range(11)]
-
-    assert figures.fisher(([before], "before"), ([after], "after")) == pytest.approx(
-        sum(chance for chance in chances if chance <= chances[1] * (1 + 1e-9))
-    )
-    assert figures.fisher(([], "before"), ([after], "after")) is None
-
-
-def exact_deviation(cells: Sequence[Sequence[float]]) -> float:
-    """The standard deviation of the two-level bootstrap of a mean, from all that can be drawn in one slot."""
-    slot = [
-        (fmean(drawn), 1 / len(cells) / len(mine) ** len(mine))
-        for mine in cells
-        for drawn in itertools.product(mine, repeat=len(mine))
-    ]
-    mean = sum(value * chance for value, chance in slot)
-    return math.sqrt(sum((value - mean) ** 2 * chance for value, chance in slot) / len(cells))
-
-
-def test_bootstrap_draws_tasks_and_then_sessions() -> None:
-    """The spread of replicates is that of the enumerated two-level draw, and more than that of tasks or sessions alone."""
-    cells = [[0.0, 1.0, 1.0], [0.0, 0.25], [1.0, 1.0, 0.75, 0.0]]
-    (drawn,) = bootstrap.replicates([[[[value] for value in mine]] for mine in cells])
-    means = [fmean(mine) for mine in cells]
-
-    assert float(np.std(drawn)) == pytest.approx(exact_deviation(cells), rel=0.05)
-    assert exact_deviation(cells) > 1.1 * float(np.std(means)) / math.sqrt(3)
-    assert float(np.mean(drawn)) == pytest.approx(fmean(means), abs=0.02)
-    assert np.array_equal(drawn, bootstrap.replicates([[[[value] for value in mine]] for mine in cells])[0])
-
-
-def test_bootstrap_keeps_conditions_of_a_task_together() -> None:
-    """Two conditions that differ between tasks but not inside them have no spread in their difference."""
-    ours, theirs = bootstrap.replicates([[[[0.0]], [[0.5]]], [[[0.5]], [[1.0]]]])
-
-    assert bootstrap.interval(theirs[:, 0] - ours[:, 0]) == (0.5, 0.5)
-    assert bootstrap.interval(ours[:, 0]) == (0.0, 0.5)
-
-
-def test_one_session_has_no_interval() -> None:
-    """Nothing can be drawn from one session of one task; a second one will do."""
-    single = table(seen(of(session("a", "000", "111"))), "accuracy").rows[0]
-    double = table(seen(of(session("a", "000", "111"), session("a", "000", "000"))), "accuracy").rows[0]
-
-    assert "post_interval" not in single
-    assert double["post_interval"] == (0.0, 1.0)
-
-
-def test_attempts_at_one_deal_are_one_session() -> None:
-    """Two attempts at a seed share its deal: they say no more of other deals than one does, and count once beside another."""
-    attempts = [session("a", "000", "111"), session("a", "000", "000")]
-    alone = table(seen(of(*attempts, seeds=(0, 0))), "accuracy").rows[0]
-    beside = table(seen(of(*attempts, session("a", "000", "111"), seeds=(0, 0, 1))), "accuracy").rows[0]
-
-    assert "post_interval" not in alone
-    assert beside["post_interval"] == (0.5, 1.0)
-
-
 def test_turns_to_adopt_are_of_seats_that_could_know_and_did() -> None:
     """The mean over seats of the way from the turn that proves the key to the stance for it; other seats do not count."""
     seats = [
@@ -389,6 +262,7 @@ def test_picture_draws_the_figures(evidence: Evidence) -> None:
     assert figure4(made.rows) == figure4(made.rows)
 
 
+@pytest.mark.property
 def test_report_writes_the_plot(tmp_path: Path, harness: Callable[..., Any]) -> None:
     """The command draws Figure 4 of real runs into a file, and refuses where no table of theirs has a figure."""
     run, svg = str(tmp_path / "run"), tmp_path / "figure4.svg"

@@ -17,7 +17,7 @@ from validators.hidden_profile import assess
 from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.scenario import Scenario
 
-CERTIFICATE = certify(SCENARIO)
+CERTIFICATE = certify(SCENARIO).document()
 U1, U2, U3, U4 = (SCENARIO.by_id[name].text for name in ("u1", "u2", "u3", "u4"))
 Said = Mapping[tuple[int, int], str]
 """Round and person -> what that person says; everybody else says nothing of note."""

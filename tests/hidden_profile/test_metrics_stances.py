@@ -16,7 +16,7 @@ from validators.hidden_profile import assess
 from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.scenario import Scenario
 
-CERTIFICATE = certify(SCENARIO)
+CERTIFICATE = certify(SCENARIO).document()
 TEXT = {fact.id: fact.text for fact in SCENARIO.facts}
 LETTERS = {"b": BEACH, "w": WEDDING, "a": ATTIC, "-": ""}
 Told = Mapping[tuple[int, int], Sequence[str]]

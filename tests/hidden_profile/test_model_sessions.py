@@ -12,16 +12,20 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.agents.llm.agent import LlmAgent, LlmConfig
-from harness.plan import Plan
+from harness.agent import AgentSpec
+from harness.agents.llm.agent import LlmConfig
+from harness.agents.seating.agent import SeatAgent
+from harness.play.agents import Cast
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.run import run_plan
+from harness.runs.plan import Plan
+from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Script
@@ -100,12 +104,13 @@ def sessions(
     folder: Path, task: Task, server: OpenAIServer, *, seeds: int = 1, workers: int = 1, **options: object
 ) -> list[Result]:
     """Sessions of a task, held by the server's models."""
-    config = LlmConfig("openai/four", api_base=server.url, api_key="k", first_pause_s=0.01)
+    spec = AgentSpec(kind="llm", model="openai/four", api_base=server.url)
+    config = replace(LlmConfig.of(spec), api_key="k", first_pause_s=0.01)
     overrides = {name: str(value) for name, value in options.items()}
-    agent = LlmAgent(config, say=lambda line: None)
-    plan = Plan(folder.name, [task], range(seeds), 1, agent, overrides=overrides)
-    quiet = lambda event: None  # noqa: E731
-    return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=workers, images={}, progress=quiet)
+    agent = SeatAgent(spec, config=config, say=lambda line: None)
+    plan = Plan(folder.name, [task], range(seeds), 1, overrides=overrides)
+    cast, quiet = Cast(lambda *_: agent), lambda event: None
+    return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=workers, images={}, progress=quiet, cast=cast)
 
 
 def records(results: Sequence[Result]) -> list[tuple[object, ...]]:
@@ -157,12 +162,12 @@ def test_killed_run_loses_and_repeats_nothing(tmp_path: Path, task: Task, server
     command += ["--runtime", "inprocess", "--seeds", "0-11", "--set", "rounds=2", "--workers", "2", "--yes"]
     environment = {**os.environ, "OPENAI_API_KEY": "k"}
     started = subprocess.Popen([*command, "--out", str(folder)], cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
-    while len(list(folder.rglob("result.json"))) < 3:
+    while len(list(folder.glob("episodes/*/*/s*/result.json"))) < 3:
         assert started.poll() is None, "the run ended before it could be killed"
         time.sleep(0.01)
     started.send_signal(signal.SIGKILL)
     started.wait()
-    finished = {path: path.read_bytes() for path in folder.rglob("result.json")}
+    finished = {path: path.read_bytes() for path in folder.glob("episodes/*/*/s*/result.json")}
     before = len(server.requests)
     subprocess.run([*command, "--resume", str(folder)], cwd=ROOT, env=environment, check=True, capture_output=True)
     logs = {path.parent.name: path.read_bytes() for path in folder.rglob("events.jsonl")}

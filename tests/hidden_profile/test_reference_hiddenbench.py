@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from harness.authoring.hidden_profile.folders import write_task
-from harness.authoring.hidden_profile.hiddenbench import Imported, read_tasks, seal
+from harness.families.hidden_profile.authoring.folders import write_task
+from harness.families.hidden_profile.authoring.hiddenbench import HiddenBenchTask, read_tasks, seal
 from harness.registry import Task, read_task
 from harness.trust import admitted
 from tests.hidden_profile.delivered import delivered
-from worlds.hidden_profile.ballot import read_vote
+from worlds.hidden_profile.ballot import read_ballot
 
 pytestmark = pytest.mark.reference
 
@@ -38,13 +38,13 @@ def entries(sample: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def imported(sample: Path) -> list[Imported]:
+def imported(sample: Path) -> list[HiddenBenchTask]:
     """Its entries as tasks."""
     return read_tasks(sample)
 
 
 @pytest.fixture(scope="module")
-def folders(imported: list[Imported], tmp_path_factory: pytest.TempPathFactory) -> list[Task]:
+def folders(imported: list[HiddenBenchTask], tmp_path_factory: pytest.TempPathFactory) -> list[Task]:
     """Their folders."""
     root = tmp_path_factory.mktemp("imported") / "hidden-profile"
     tasks = [admitted(read_task(write_task(root, one.name, one.scenario, "medium"))) for one in imported]
@@ -52,7 +52,7 @@ def folders(imported: list[Imported], tmp_path_factory: pytest.TempPathFactory) 
     return tasks
 
 
-def test_sample_is_kept_word_for_word(imported: list[Imported], entries: list[dict[str, Any]]) -> None:
+def test_sample_is_kept_word_for_word(imported: list[HiddenBenchTask], entries: list[dict[str, Any]]) -> None:
     """Order, texts, options and answers are those of the file."""
     for task, entry in zip(imported, entries, strict=True):
         scenario = task.scenario
@@ -66,17 +66,17 @@ def test_sample_is_kept_word_for_word(imported: list[Imported], entries: list[di
         assert task.rationale == entry.get("rationale", "")
 
 
-def test_every_published_label_round_trips(imported: list[Imported]) -> None:
+def test_every_published_label_round_trips(imported: list[HiddenBenchTask]) -> None:
     """A vote by label, alone or in JSON, with straight or curly quotes, in any case, is a vote for that option."""
     for task in imported:
         for option in task.scenario.options:
             plain = option.label.replace("\u2019", "'")
             for said in (option.label, plain, plain.lower(), f"[{option.id}] {option.label}", option.id):
-                assert read_vote(task.scenario, said).option == option.id
-                assert read_vote(task.scenario, json.dumps({"vote": said, "rationale": "r"})).option == option.id
+                assert read_ballot(task.scenario, said).option == option.id
+                assert read_ballot(task.scenario, json.dumps({"vote": said, "rationale": "r"})).option == option.id
 
 
-def test_no_published_rationale_is_delivered(folders: list[Task], imported: list[Imported]) -> None:
+def test_no_published_rationale_is_delivered(folders: list[Task], imported: list[HiddenBenchTask]) -> None:
     """No run of words of a rationale that the task itself does not have stands in rules, turns, logs or task folders."""
     for task, one in zip(folders, imported, strict=True):
         own = " ".join([one.scenario.brief, *(fact.text for fact in one.scenario.facts)])
@@ -90,7 +90,7 @@ def test_no_published_rationale_is_delivered(folders: list[Task], imported: list
         assert [run for run in sealed if any(run in text for text in texts)] == []
 
 
-def test_guessers_are_told_for_each(imported: list[Imported]) -> None:
+def test_guessers_are_told_for_each(imported: list[HiddenBenchTask]) -> None:
     """Every text-only guesser has a share for every task, and none is beyond 0 and 1."""
     found = [one.guesses for one in imported]
 

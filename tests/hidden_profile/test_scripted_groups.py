@@ -15,18 +15,19 @@ from typing import Any
 
 import pytest
 
-from harness.agents.seats import SeatAgent, SeatPlayer
-from harness.agents.table import make_agent
+from harness.agent import AgentSpec
+from harness.agents.seating.policy import SeatPlayer
 from harness.agents.turns import TurnClient
-from harness.authoring.hidden_profile.folders import write_task
 from harness.errors import UsageError
+from harness.families.hidden_profile.authoring.folders import write_task
 from harness.families.hidden_profile.hands import Ear, messages
 from harness.families.hidden_profile.seats import PLAYERS, ScriptedSeat
-from harness.plan import Plan
+from harness.play.agents import agent_named
+from harness.pod import EpisodeSpec
 from harness.records import RunFolder
 from harness.registry import Task, read_task
-from harness.run import run_plan
-from harness.runtimes.base import EpisodeSpec
+from harness.runs.plan import Plan
+from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
 from oracles.hidden_profile import expected
@@ -69,7 +70,7 @@ class Live:
             }
             turns = game.open()
             while turns:
-                turns = game.answer(turns[0]["id"], self.players[turns[0]["seat"]].reply(turns[0]))
+                turns = game.answer(turns[0].id, self.players[turns[0].seat].reply(turns[0]))
             self.log = pod.finish()
 
     def votes(self, when: str) -> tuple[str | None, ...]:
@@ -106,7 +107,7 @@ def tasks(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Task]:
 
 
 def named(name: str) -> Callable[[int], str]:
-    """The same player for everybody."""
+    """One player for everybody."""
     return lambda person: name
 
 
@@ -215,8 +216,9 @@ def thrown(task: Task, q: str, seeds: range) -> Iterator[tuple[bool, ...]]:
         yield tuple(said[person] for person in live.people)
 
 
+@pytest.mark.property
 def test_coins_fall_the_same_way_twice_and_otherwise_by_seed(tasks: Mapping[str, Task]) -> None:
-    """The same seed throws the same coins, other seeds others, about half of all are heads, and more at a higher q."""
+    """A seed always throws the same coins, other seeds others; about half are heads, and more at a higher q."""
     first, again = (list(thrown(tasks["film"], "0.5", range(30))) for _ in range(2))
     higher = list(thrown(tasks["film"], "0.8", range(30)))
     heads = sum(itertools.chain(*first))
@@ -237,10 +239,10 @@ def test_sure_coins_are_pool_and_silent(tasks: Mapping[str, Task]) -> None:
 def test_names_with_a_number_are_agents_and_nonsense_is_none() -> None:
     """A chance from 0 to 1 and a person's number after a colon make an agent; anything else is refused, with the names."""
     for name in (*PLAYERS, "coin:0", "coin:1", "coin:.25", "withhold:8", "one_liar:2"):
-        assert make_agent(name, families=["hidden-profile"], say=print).name == name
+        assert agent_named(name, families=["hidden-profile"]) == AgentSpec(kind="seats", name=name)
     for name in ("coin:", "coin:1.5", "coin:-1", "coin:nan", "coin:1e3", "withhold:0", "withhold:x", "pool:1", "pool:", ":1"):
-        with pytest.raises(UsageError, match="pool, silent, shared, conform, contra, liar, coin, withhold, one_liar"):
-            make_agent(name, families=["hidden-profile"], say=print)
+        with pytest.raises(UsageError, match="conform, contra, liar, follow, reject, coin, withhold"):
+            agent_named(name, families=["hidden-profile"])
 
 
 def test_person_that_there_is_not(tasks: Mapping[str, Task]) -> None:
@@ -258,10 +260,11 @@ def test_task_without_a_scenario_cannot_be_played(tasks: Mapping[str, Task], tmp
         PLAYERS["pool"](empty, 0, session)
 
 
+@pytest.mark.property
 def test_verdicts_of_whole_episodes_are_exact(tasks: Mapping[str, Task], tmp_path: Path) -> None:
     """Played, logged and judged as any run is, the reward and the grounded share are the closed form's."""
     for name in (*POLICIES, "withhold", "one_liar"):
-        plan = Plan(name, list(tasks.values()), [0, 1], 1, SeatAgent(name), overrides={"rounds": "2"})
+        plan = Plan(name, list(tasks.values()), [0, 1], 1, AgentSpec(kind="seats", name=name), overrides={"rounds": "2"})
         results = run_plan(
             plan, InProcessRuntime(), RunFolder(tmp_path / name), workers=1, images={}, progress=lambda event: None
         )

@@ -41,7 +41,7 @@ def test_controls_deal_everything_or_the_shared_facts(condition: str, scopes: se
 
 
 def test_deal_is_the_seeds_and_orders_differ() -> None:
-    """The same seed deals alike; over seeds every person sits everywhere, and facts and options come in many orders."""
+    """A seed always deals alike; over seeds every person sits everywhere, and facts and options come in many orders."""
     deals = [dealt(seed) for seed in range(40)]
 
     assert deals == [dealt(seed) for seed in range(40)]

@@ -199,7 +199,7 @@ def standing(*stances: str) -> Seat:
 def test_early_stop_ends_talk_when_nothing_moves(
     options: dict[str, bool], stances: list[str], rounds: int, tmp_path: Path
 ) -> None:
-    """The same stance by all as in the round before and no new fact end the talk, if that is asked for."""
+    """Talk ends, if that is asked for, when nobody's stance has moved since the round before and no fact is new."""
     world = held(folder_of(tmp_path), standing(*stances), track="structured", rounds=5, **options)
 
     assert len(notes(world, "message")) == 3 * rounds

@@ -11,7 +11,7 @@ import pytest
 from tests.hidden_profile.film import SCENARIO
 from tests.hidden_profile.sessions import FORFEIT, ballot, folder_of, held, held_over_http, hostile, notes, opened, run, texts
 from worlds.core.turns import Answer, OpenTurn
-from worlds.hidden_profile.ballot import read_vote
+from worlds.hidden_profile.ballot import read_ballot
 from worlds.hidden_profile.rules.ballot import option_of
 from worlds.hidden_profile.rules.scenario import Scenario
 
@@ -40,6 +40,16 @@ PREFIX = Scenario.model_validate(
         ('"attic"', "attic"),
         (f"Well:\n```json\n{ballot('attic')}\n```", "attic"),
         (ballot("attic")[:-1] + ",}", "attic"),
+        (ballot("**The attic roll**"), "attic"),
+        (ballot("attic: The attic roll"), "attic"),
+        (ballot("The attic roll (attic)"), "attic"),
+        ("(attic)", "attic"),
+        ('{"VOTE": "attic", "Rationale": "so"}', "attic"),
+        (f"<think>The {{beach}}, perhaps?</think>\n{ballot('attic')}", "attic"),
+        (f"{ballot('attic')}\nOnce more: {ballot('The attic roll')}", "attic"),
+        (f"{ballot('beach')}\nNo: {ballot('attic')}", None),
+        (f"```json\n{ballot('attic')}\n```\n```json\n{ballot('beach')}\n```", None),
+        ('{"vote": "attic", "VOTE": "beach"}', None),
         (ballot("the attic"), None),
         (ballot("attic or beach"), None),
         (ballot("none"), None),
@@ -56,7 +66,7 @@ PREFIX = Scenario.model_validate(
 )  # fmt: skip
 def test_vote_is_an_id_or_a_label_and_nothing_else(reply: str, option: str | None) -> None:
     """Folding forgives case, blanks, a full stop and broken JSON; a guess at what was meant is never made."""
-    assert read_vote(SCENARIO, reply).option == option
+    assert read_ballot(SCENARIO, reply).option == option
 
 
 @pytest.mark.parametrize("scenario", [SCENARIO, PREFIX])

@@ -15,6 +15,7 @@ NARROW = {("3+2", 3), ("3+2", 4)}
 """Shapes and seats for which every deal gives one seat two literals of the decoy's clause of three."""
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("grade", ["A", "B"])
 @pytest.mark.parametrize("name", SHAPES)
 def test_search_finds_each_shape(name: str, grade: str) -> None:
@@ -30,7 +31,7 @@ def test_search_finds_each_shape(name: str, grade: str) -> None:
 
 
 def test_search_repeats_itself() -> None:
-    """The same question has the same answers in the same order."""
+    """Asked again, a question has its answers in the same order."""
     first, second = ([one.to_json() for one in islice(search(SHAPES["2+2"], 4), 5)] for _ in range(2))
 
     assert first == second

@@ -150,7 +150,7 @@ def test_every_session_event_is_needed_in_its_place(log: bytes) -> None:
 def test_every_field_of_a_turn_is_checked(log: bytes) -> None:
     """Another seat, phase, round, attempt or name of a turn is found, and so are a reply to a forfeit and a measuring turn."""
     changes: list[dict[str, Any]] = [
-        {"seat": 5}, {"phase": "TALK"}, {"round": 7}, {"attempt": 3}, {"turn": "1-1-9"}, {"ephemeral": True},
+        {"seat": 5}, {"phase": "TALK"}, {"round": 7}, {"attempt": 3}, {"turn": "1-1-9"},
         {"no_reply": "timeout", "reply": "{}"},
     ]  # fmt: skip
     turns = [row["seq"] for row in rows_of(log) if row["type"] == "turn"]
@@ -158,6 +158,7 @@ def test_every_field_of_a_turn_is_checked(log: bytes) -> None:
     for seq in turns:
         for change in changes:
             assert lies(log, lambda rows, seq=seq, change=change: rows[seq].update(change)), (seq, change)
+        assert lies(log, lambda rows, seq=seq: rows[seq].update(ephemeral=not rows[seq].get("ephemeral", False))), seq
 
 
 PRIVATE = {fact.id: fact.text for fact in SCENARIO.facts if fact.scope == "private"}

@@ -22,7 +22,7 @@ from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import tabulate
 
-CERTIFICATE = certify(SCENARIO)
+CERTIFICATE = certify(SCENARIO).document()
 TABLE = tabulate(SCENARIO)
 GRADE_B = changed("s2", weights={WEDDING: -3})
 
@@ -137,7 +137,7 @@ def test_imported_prose_is_judged_by_votes_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scenario", [SCENARIO, GRADE_B], ids=["A", "B"])
 def test_live_groups_come_to_the_oracles_figures(scenario: Scenario, track: str, name: str, tmp_path: Path) -> None:
     """Scripted seats through the Turn protocol, rebuilt from the log, score to the last digit what the oracle plays."""
-    table, certificate = tabulate(scenario), certify(scenario)
+    table, certificate = tabulate(scenario), certify(scenario).document()
     world = opened(folder_of(tmp_path, scenario), seed=5, track=track, rounds=3)
     run(world, Group(world, table, group(name, 3)))
     found, expected = assess(episode_of(world.log.dump()), certificate), play(table, group(name, 3))
@@ -164,7 +164,7 @@ def test_live_coins_come_to_the_oracles_figures(throw: int, tmp_path: Path) -> N
     table, policies = tabulate(GRADE_B), coin([bool(throw >> seat & 1) for seat in range(3)])
     world = opened(folder_of(tmp_path, GRADE_B), seed=throw, rounds=2)
     run(world, Group(world, table, policies))
-    found, expected = assess(episode_of(world.log.dump()), certify(GRADE_B)), play(table, policies)
+    found, expected = assess(episode_of(world.log.dump()), certify(GRADE_B).document()), play(table, policies)
 
     assert Fraction(found.reward).limit_denominator(9) == expected.average
     assert Fraction(found.metrics["losses"]["grounded"]).limit_denominator(9) == expected.grounded

@@ -21,16 +21,16 @@ from typing import Any
 
 import pytest
 
-from harness.agents.base import Budget, Report
+from harness.agent import AgentIdentity, Budget, Report
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
-from harness.episode import Outcome, run_episode
+from harness.play.episode import Outcome, run_episode
+from harness.pod import CommandResult, EpisodeSpec, Pod, Runtime
 from harness.records import Key
 from harness.registry import Task, read_task
-from harness.runtimes.base import CommandResult, EpisodeSpec, Pod, Runtime
 from harness.runtimes.bubblewrap.folders import folders_root
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
-from harness.runtimes.docker.engine import Engine
+from harness.runtimes.docker.engine.client import Engine
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.runtimes.owner import RUN_LABEL
@@ -57,20 +57,21 @@ class Attacker:
     virtual_time: bool = False
     files: Mapping[str, str] = field(default_factory=dict)
     name: str = "attacker"
+    only_computes: bool = False
     done: list[CommandResult] = field(default_factory=list)
 
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Always."""
         return True
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> AgentIdentity:
         """Its name."""
-        return {"name": self.name}
+        return AgentIdentity(name=self.name)
 
     def check(self) -> None:
         """Nothing can be wrong."""
 
-    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Attack."""
         if self.files:
             pod.put({path: text.encode() for path, text in self.files.items()})

@@ -18,8 +18,8 @@ import pytest
 from harness.agents.scripted import ScriptedAgent
 from harness.attacks import hooks, late, links, planted, trojans
 from harness.attacks.scripts import script
+from harness.pod import Runtime
 from harness.registry import Task, read_task
-from harness.runtimes.base import Runtime
 from tests.hostile.verdicts import NOTHING, SUCCESS, WORLD_DIED, Events, Play, verdict
 from worlds.core.events import GENESIS, read_log
 from worlds.core.wire import request
@@ -59,7 +59,7 @@ def everything(task: Task) -> tuple[dict[str, str], list[str]]:
 
 @pytest.fixture(scope="module")
 def mortal(task: Task, runtime: Runtime, tmp_path_factory: pytest.TempPathFactory) -> Task:
-    """The same task with one more route, which ends the world's process."""
+    """The task with one more route, which ends the world's process."""
     folder = shutil.copytree(task.path, tmp_path_factory.mktemp("mortal") / task.path.name)
     server = folder / "environment/api/server.py"
     route = '\n    @get("/die")\n    def die(self, call):\n        import os\n        os._exit(9)\n'

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from harness.attacks.scripts import script
+from harness.pod import OUTPUT_CAP, Runtime
 from harness.registry import Task, read_task
-from harness.runtimes.base import OUTPUT_CAP, Runtime
 from tests.hostile.verdicts import NOTHING, SUCCESS, Events, Play, verdict
 from worlds.core.wire import request
 
@@ -24,7 +24,7 @@ SLOW = script("slow")
 
 @pytest.fixture(scope="module")
 def small(task: Task, runtime: Runtime, tmp_path_factory: pytest.TempPathFactory) -> Task:
-    """The same task on a machine whose memory is smaller than its disks, which are in memory too."""
+    """The task on a machine whose memory is smaller than its disks, which are in memory too."""
     folder = shutil.copytree(task.path, tmp_path_factory.mktemp("small") / task.path.name)
     text = (folder / "task.toml").read_text(encoding="utf-8")
     (folder / "task.toml").write_text(text.replace("memory_mb = 1024", "memory_mb = 300"), encoding="utf-8")

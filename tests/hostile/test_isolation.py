@@ -12,16 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.episode import Outcome
+from harness.play.episode import Outcome
+from harness.pod import Pod, Runtime
 from harness.registry import Task
-from harness.runtimes.base import Pod, Runtime
 from worlds.core.bridge import LOCAL
 from worlds.core.loading import open_world
 from worlds.core.wire import request
 
 NAMES = [
     *("events.jsonl", "world.json", "server.py.j2", "instruction.md.j2", "test_outcome.py", "oracle.json"),
-    *("solve.py", "solve.sh", "violations.py", "play.py", "verdict.json", "reward.json", "reward.txt", "trajectory.json"),
+    *("solve.py", "solve.sh", "violations.py", "plan.json", "verdict.json", "reward.json", "reward.txt", "trajectory.json"),
     *("referee.py", "docker.sock", "sandbox.log", "world.log", "result.json", "run.json"),
 ]
 """Names of files that only other rooms have."""

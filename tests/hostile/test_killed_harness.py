@@ -23,8 +23,8 @@ from typing import Any
 
 import pytest
 
+from harness.pod import EpisodeSpec, Runtime
 from harness.registry import Task, read_task
-from harness.runtimes.base import EpisodeSpec, Runtime
 from harness.runtimes.bubblewrap.folders import folders_root
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.runtimes.owner import OWNER_LABEL

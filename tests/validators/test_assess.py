@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from validators.contract import assess, inconsistencies
+from validators.contract import assess
+from validators.contract.soundness import inconsistencies
 from validators.episode import Episode
 from worlds.core.events import Closed, Event, EventLog, Issued, Opened, Requested, Stopped, Waited
 
@@ -21,10 +22,12 @@ def opened(steps: int = 9) -> Opened:
     )  # fmt: skip
 
 
-def asked(kind: str = "ok", label: str | None = None, path: str = "/a", method: str = "GET", **more: Any) -> Requested:
+def asked(
+    kind: str = "ok", label: str | None = None, path: str = "/a", method: str = "GET", status: int = 200, **more: Any
+) -> Requested:
     """A request."""
     return Requested(
-        method=method, path=path, target_sha256="", body_sha256="", status=200, kind=kind, label=label,
+        method=method, path=path, target_sha256="", body_sha256="", status=status, kind=kind, label=label,
         rule="a rule" if label else None, **more,
     )  # fmt: skip
 
@@ -84,8 +87,8 @@ def test_violations_are_listed_in_order() -> None:
     """Every violation is in the verdict with its place, rule and detail."""
     verdict = assess(episode(broke("RATE_LIMITED"), asked(), broke("WRONG_VALUE", field="x")))
 
-    assert [(1, 1000, "RATE_LIMITED", {}), (3, 3000, "WRONG_VALUE", {"field": "x"})] == [
-        (broken.seq, broken.vt, broken.label, broken.detail) for broken in verdict.violations
+    assert [(1, 1000, "RATE_LIMITED", "a rule", {}), (3, 3000, "WRONG_VALUE", "a rule", {"field": "x"})] == [
+        (broken.seq, broken.vt, broken.label, broken.rule, broken.detail) for broken in verdict.violations
     ]
 
 
@@ -145,7 +148,8 @@ def test_lapse_is_of_the_issue_that_ran_out() -> None:
     first = asked(issued=(Issued(artifact="a", issued_at=0, expires_at=99_000),))
     second = asked(issued=(Issued(artifact="a", issued_at=2000, expires_at=2500),))
 
-    assert assess(episode(first, second, Closed(cause="steps"))).failure_detail["expired_by_seconds"] == 0.5
+    detail = assess(episode(first, second, Closed(cause="steps"))).failure_detail
+    assert (0.5, 0.5) == (detail["ttl_seconds"], detail["expired_by_seconds"])
 
 
 def test_sound_log() -> None:
@@ -154,7 +158,9 @@ def test_sound_log() -> None:
         asked(),
         asked("stray", path="/submission", method="POST"),
         Waited(ms=1),
-        broke("EXPIRED_BEFORE_USE", **EXPIRY),
+        asked("violation", "EXPIRED_BEFORE_USE", detail=EXPIRY, status=410, used=("a", "b")),
+        asked(status=399, issued=(Issued(artifact="c", issued_at=5000, expires_at=6001),), used=("c",)),
+        asked(used=("c",)),
         GOAL,
     )
 
@@ -170,7 +176,10 @@ def test_sound_log() -> None:
         ([broke("EXPIRED_BEFORE_USE", resource_id="a")], "seq 1: an expiry must have the four details"),
         ([broke("EXPIRED_BEFORE_USE", **EXPIRY, also="x")], "seq 1: an expiry must have the four details"),
         ([asked("fault")], "seq 1: the world failed"),
+        ([asked(status=400)], "seq 1: what is served has no status 400"),
         ([Waited(ms=0)], "seq 1: a wait must move time"),
+        ([asked(used=("a",))], "seq 1: used a, which nothing had issued"),
+        ([ISSUED, asked(used=("a",))], "seq 2: used a at 2000 ms, which had ended at 2000 ms"),
         ([GOAL, asked()], "seq 1: only a close may follow the submission"),
         (
             [asked("violation", "WRONG_VALUE", path="/submission", method="POST"), GOAL],
@@ -182,6 +191,14 @@ def test_sound_log() -> None:
 def test_inconsistency(drafts: list[Event], found: str) -> None:
     """Each thing our world would not write is found and named."""
     assert [found] == inconsistencies(episode(*drafts, steps=2))
+
+
+def test_time_beyond_the_budget() -> None:
+    """The last instant of the budget is within it; past it only a close is written."""
+    waits = [Waited(ms=1000)] * 10
+
+    assert inconsistencies(episode(*waits, Closed(cause="virtual_time"))) == []
+    assert ["seq 11: 11000 ms are more than the budget of 10000 ms"] == inconsistencies(episode(*waits, Waited(ms=1000)))
 
 
 @pytest.mark.parametrize("closing", [Closed(cause="violation"), Closed(cause="fault")])

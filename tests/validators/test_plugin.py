@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from harness.agents.solutions import players
-from harness.judging import judge_in_process
+from harness.pod import Judgement
 from harness.registry import Task
-from harness.runtimes.base import Judgement
+from harness.runtimes.judging import judge_in_process
 from worlds.core.testing import client, world_in_process
 
 Judge = Callable[[str], dict[str, Any]]
@@ -161,6 +161,7 @@ def test_batch_equals_one_by_one(presigned: Task, logs: dict[str, bytes]) -> Non
     ]
 
 
+@pytest.mark.property
 def test_five_hundred_in_one_session(presigned: Task, logs: dict[str, bytes]) -> None:
     """Hundreds of episodes are one session."""
     judged = judge_in_process(presigned, [logs["solve"], logs["nobody"]] * 250)
@@ -186,6 +187,7 @@ def session(tests: Path, listing: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=tests, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.property
 def test_a_process_of_its_own_gives_the_same_bytes(presigned: Task, logs: dict[str, bytes], tmp_path: Path) -> None:
     """A verifier's process writes the verdicts that this process makes; a missing log is judged 0; nothing else is left."""
     rows = []

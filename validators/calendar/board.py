@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from validators.calendar.history import Committed, Message, Resolved
+from validators.calendar.history import Committed, Delivered, Resolved
 from validators.tape import Tape
 from worlds.calendar.rules.batch import Batch, apply
 from worlds.calendar.rules.items import Cells
@@ -37,22 +37,22 @@ class Board:
         self.calendars: list[Cells] = list(scenario.calendars)
         self.spent = [0] * len(scenario.agents)
         self.sent = [0] * len(scenario.agents)
-        self.inboxes: list[list[Message]] = [[] for _ in scenario.agents]
+        self.inboxes: list[list[Delivered]] = [[] for _ in scenario.agents]
         self.registered: list[Meeting] = list(scenario.prior)
         """Meetings that stood, and must go on standing."""
 
-        self.messages: list[Message] = []
+        self.messages: list[Delivered] = []
         self.committed: list[Committed] = []
         self.resolved: list[Resolved] = []
         self.refused: list[bool] = []
         """The refused batches of the running round: whether each touched a blocked item."""
 
-    def drain(self, seat: int) -> list[Message]:
+    def drain(self, seat: int) -> list[Delivered]:
         """Take what waits for a seat."""
         mail, self.inboxes[seat] = self.inboxes[seat], []
         return mail
 
-    def deliver(self, message: Message) -> None:
+    def deliver(self, message: Delivered) -> None:
         """Put a message into the inboxes that it goes to."""
         self.messages.append(message)
         self.sent[message.sender] += 1
@@ -77,7 +77,7 @@ class Board:
         self.spent[seat] += batch.cost
         self.committed.append(Committed(now.number, seat, batch, stands=True, success=True))
 
-    def check_text(self, turn: Turned, mail: Sequence[Message], shown: Sequence[str]) -> None:
+    def check_text(self, turn: Turned, mail: Sequence[Delivered], shown: Sequence[str]) -> None:
         """Lies in what a seat was given to read: a calendar that is not its own as it is, mail missing or made up."""
         if shown and "\n".join(shown) not in turn.text:
             self.tape.lie(turn, f"seat {turn.seat} was not shown its calendar as it is")
@@ -98,14 +98,14 @@ class Board:
         return (to,) if known else None
 
 
-def _missing(text: str, mail: Sequence[Message]) -> list[int]:
+def _missing(text: str, mail: Sequence[Delivered]) -> list[int]:
     """The messages, by seq, that a text does not hold one after the other."""
     missing, at = [], 0
     for message in mail:
         part = "\n    ".join(message.content.splitlines())
-        found = text.find(part, at)
-        if found < 0:
+        start = text.find(part, at)
+        if start < 0:
             missing.append(message.seq)
         else:
-            at = found + len(part)
+            at = start + len(part)
     return missing

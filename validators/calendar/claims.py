@@ -12,4 +12,4 @@ from validators.episode import Episode
 
 def test_log_is_true(episode: Episode) -> None:
     """The rules say of every note and every delivered text what the world said."""
-    assert not (found := lies_of(episode)), found
+    assert not (lies := lies_of(episode)), lies

@@ -27,7 +27,7 @@ _TOOLS = {"DECISION": ("schedule", "reschedule"), "VOLUNTARY": ("reschedule",)}
 _Outcome = Batch | list[Refusal] | str
 
 
-class Decided(NamedTuple):
+class RebuiltDecision(NamedTuple):
     """What one seat's attempts came to: a batch, UNSEEN, or None when all were refused."""
 
     seat: int
@@ -36,7 +36,7 @@ class Decided(NamedTuple):
     """Of the last attempt."""
 
 
-def decide(board: Board, now: Now, seats: Sequence[int], phase: str) -> list[Decided]:
+def decide(board: Board, now: Now, seats: Sequence[int], phase: str) -> list[RebuiltDecision]:
     """Follow one phase; raises Unanswered where the log ends in it, Lost where it cannot be followed."""
     mail = {seat: board.drain(seat) for seat in seats}
     turns = {seat: _attempts(board, now, seat, phase) for seat in sorted(seats)}
@@ -52,7 +52,7 @@ def decide(board: Board, now: Now, seats: Sequence[int], phase: str) -> list[Dec
     return [_decided(board, now, seat, phase, turns[seat]) for seat in seats]
 
 
-def commit(board: Board, now: Now, decided: Sequence[Decided], meeting: Meeting | None) -> None:
+def commit(board: Board, now: Now, decided: Sequence[RebuiltDecision], meeting: Meeting | None) -> None:
     """Follow the commits of a phase, seat after seat."""
     for one in decided:
         if one.batch is None or (one.batch == UNSEEN and meeting is None and not board.tape.is_next("committed", one.seat)):
@@ -76,7 +76,7 @@ def _attempts(board: Board, now: Now, seat: int, phase: str) -> list[Turned]:
     return turns
 
 
-def _decided(board: Board, now: Now, seat: int, phase: str, turns: Sequence[Turned]) -> Decided:
+def _decided(board: Board, now: Now, seat: int, phase: str, turns: Sequence[Turned]) -> RebuiltDecision:
     outcome: _Outcome = UNSEEN
     for place, turn in enumerate(turns, start=1):
         outcome = _attempt(board, now, turn, phase)
@@ -89,8 +89,8 @@ def _decided(board: Board, now: Now, seat: int, phase: str, turns: Sequence[Turn
         elif refused and place <= board.settings.decision_retries:
             board.tape.lie(turn, f"seat {seat} was refused and not asked again")
     if isinstance(outcome, list):
-        return Decided(seat, None, tuple(refusal.conflict for refusal in outcome))
-    return Decided(seat, outcome, ())
+        return RebuiltDecision(seat, None, tuple(refusal.conflict for refusal in outcome))
+    return RebuiltDecision(seat, outcome, ())
 
 
 def _asked_again(board: Board, again: Turned, outcome: _Outcome) -> None:
@@ -150,8 +150,8 @@ def _told(board: Board, seat: int, meeting: Meeting | None) -> Batch:
     actions: list[Any] = [_reschedule(move) for move in moves] if isinstance(moves, list) else [None]
     if meeting is not None or slot is not None:
         actions.append({"type": "schedule", "meeting_id": meeting.id if meeting else None, "slot": slot})
-    found = check(board.calendars[seat], actions, meeting.item() if meeting else None)
-    return found if isinstance(found, Batch) else Batch(None, ())
+    checked = check(board.calendars[seat], actions, meeting.item() if meeting else None)
+    return checked if isinstance(checked, Batch) else Batch(None, ())
 
 
 def _reschedule(move: Any) -> dict[str, Any] | None:

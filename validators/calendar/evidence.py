@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
-from validators.calendar.history import Message
+from validators.calendar.history import Delivered
 
 LEVELS = 12
 """D: scores of DSM are 0 to D - 1."""
@@ -43,7 +43,7 @@ class _Said(NamedTuple):
     """Plan id -> slot, of all proposals."""
 
 
-class Evidence(NamedTuple):
+class MessageEvidence(NamedTuple):
     """What one message tells one observer about its sender."""
 
     seq: int
@@ -62,7 +62,7 @@ class Evidence(NamedTuple):
     """In the order in which they move the observer's belief; never empty."""
 
 
-def evidence(messages: Iterable[Message], slots: int) -> Iterator[Evidence]:
+def evidence(messages: Iterable[Delivered], slots: int) -> Iterator[MessageEvidence]:
     """Everything that typed messages tell, in the order in which it was told; `slots` is the length of a calendar."""
     memory: defaultdict[tuple[int, int, int], _Said] = defaultdict(lambda: _Said({}, {}))
     for message in messages:
@@ -76,7 +76,7 @@ def evidence(messages: Iterable[Message], slots: int) -> Iterator[Evidence]:
             mine, theirs = memory[number, sender, observer], memory[number, observer, sender]
             updates = [(slot, *told) for slot, told in rule(payload, mine, theirs) if 0 <= slot < slots]
             if updates:
-                yield Evidence(seq, number, sender, observer, source, message.channel, updates)
+                yield MessageEvidence(seq, number, sender, observer, source, message.channel, updates)
 
 
 def _payload(content: str) -> Mapping[str, Any]:

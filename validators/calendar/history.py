@@ -16,7 +16,7 @@ from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
 
 
-class Message(NamedTuple):
+class Delivered(NamedTuple):
     """One delivered message."""
 
     seq: int
@@ -82,7 +82,7 @@ class Replay:
     resolved: tuple[Resolved, ...]
     """In order; rounds that were never resolved are missing."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[Delivered, ...]
     committed: tuple[Committed, ...]
     calendars: tuple[Cells, ...]
     """At the end."""

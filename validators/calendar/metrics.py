@@ -11,76 +11,81 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from validators.calendar.history import Replay, Resolved
-from validators.calendar.seats import MEASURES, Certificate, Row, scheduled_best, seat_rows
+from validators.calendar.seats import MEASURES, scheduled_best, seat_rows
 from validators.calendar.vps import Privacy, privacy
 from worlds.calendar.labels import LETTERS, Label
+from worlds.calendar.rules.certificate import Certificate
+from worlds.calendar.rules.measures import Measured, Measures, PrivacyMeasures, RoundMeasures, SeatMeasures
 from worlds.calendar.rules.resolution import common_slot, slots_of
 from worlds.calendar.rules.scenario import Meeting
 
 
-def measures(replay: Replay, certificate: Certificate | None) -> dict[str, Any]:
-    """Everything that is measured of a game; finite numbers, texts, lists and objects only."""
+def measures(replay: Replay, certificate: Certificate, ended_by: str | None = None) -> Measures:
+    """Everything that is measured of a game; `ended_by` is the budget or stop that cut it short."""
     losses = privacy(replay)
     rounds = meeting_rows(replay)
     seats = seat_rows(replay, certificate, losses)
-    return {
-        "finished": replay.finished,
-        "meetings": len(replay.scenario.meetings),
-        "scheduled": len(replay.scheduled),
-        "standing": _standing(replay),
-        "labels": dict(sorted(Counter(row["label"] for row in rounds).items())),
-        "refused": sum(row["refused"] for row in rounds),
-        "refused_blocked": sum(row["refused_blocked"] for row in rounds),
+    return Measures(
+        ended_by=ended_by,
+        lies=len(replay.lies),
+        finished=replay.finished,
+        meetings=len(replay.scenario.meetings),
+        scheduled=len(replay.scheduled),
+        standing=_standing(replay),
+        labels=dict(sorted(Counter(row.label for row in rounds).items())),
+        refused=sum(row.refused for row in rounds),
+        refused_blocked=sum(row.refused_blocked for row in rounds),
         **_costs(replay, certificate, seats),
-        "regret": regret(replay, certificate),
-        "reward": reward(replay, certificate),
-        "rounds": rounds,
-        "seats": seats,
+        regret=regret(replay, certificate),
+        reward=reward(replay, certificate),
+        rounds=rounds,
+        seats=seats,
         **_pooled(seats),
-        "vps": _told(losses),
-    }
+        vps=_told(losses),
+    )
 
 
-def reward(replay: Replay, certificate: Certificate | None) -> float:
+def reward(replay: Replay, certificate: Certificate) -> float:
     """The share of meetings scheduled, times what is left of 1 after the regret (DESIGN section 5); 0 to 1."""
     return len(replay.scheduled) / len(replay.scenario.meetings) * (1 - regret(replay, certificate))
 
 
-def regret(replay: Replay, certificate: Certificate | None) -> float:
+def regret(replay: Replay, certificate: Certificate) -> float:
     """What was paid above the optimum of the scheduled subset, as a share of the way from best to worst schedule; 0 to 1.
 
     0 without a certificate, without a complete schedule, and where the worst schedule is as good as the best. Where the
     certificate has no subsets, a part that was scheduled is measured against no cost at all.
     """
-    best, worst = (certificate or {}).get("optimum"), (certificate or {}).get("worst")
+    best, worst = certificate.optimum, certificate.worst
     if best is None or worst is None or worst <= best:
         return 0.0
-    optimum = scheduled_best(replay, certificate).get("optimum") or 0
+    optimum = scheduled_best(replay, certificate).optimum or 0
     return float(min(1.0, max(0.0, (_paid(replay) - optimum) / (worst - best))))
 
 
-def meeting_rows(replay: Replay) -> list[Row]:
+def meeting_rows(replay: Replay) -> tuple[RoundMeasures, ...]:
     """One row for each meeting in the order of the rounds; what was never resolved is OTHER."""
     by_round = {one.number: one for one in replay.resolved}
-    return [_meeting(number, meeting, by_round.get(number)) for number, meeting in enumerate(replay.scenario.meetings, start=1)]
+    meetings = enumerate(replay.scenario.meetings, start=1)
+    return tuple(_meeting(number, meeting, by_round.get(number)) for number, meeting in meetings)
 
 
-def _meeting(number: int, meeting: Meeting, found: Resolved | None) -> Row:
-    label = found.label if found else Label.OTHER
-    slots: Mapping[int, int | None] = found.slots if found else {}
-    return {
-        "meeting": meeting.id,
-        "round": number,
-        "label": str(label),
-        "letter": LETTERS.get(label),
-        "slots": {str(agent): slot for agent, slot in slots.items()},
-        "coordinated": found is not None and found.success,
-        "reached": found is not None,
-        "first_speaker": meeting.order[0],
-        "broken": list(found.broken) if found else [],
-        "refused": found.refused if found else 0,
-        "refused_blocked": found.blocked if found else 0,
-    }
+def _meeting(number: int, meeting: Meeting, resolved: Resolved | None) -> RoundMeasures:
+    label = resolved.label if resolved else Label.OTHER
+    slots: Mapping[int, int | None] = resolved.slots if resolved else {}
+    return RoundMeasures(
+        meeting=meeting.id,
+        round=number,
+        label=str(label),
+        letter=LETTERS.get(label),
+        slots={str(agent): slot for agent, slot in slots.items()},
+        coordinated=resolved is not None and resolved.success,
+        reached=resolved is not None,
+        first_speaker=meeting.order[0],
+        broken=resolved.broken if resolved else (),
+        refused=resolved.refused if resolved else 0,
+        refused_blocked=resolved.blocked if resolved else 0,
+    )
 
 
 def _standing(replay: Replay) -> int:
@@ -92,35 +97,36 @@ def _paid(replay: Replay) -> int:
     return sum(replay.scored(one) for one in replay.committed if one.stands)
 
 
-def _costs(replay: Replay, certificate: Certificate | None, seats: Sequence[Row]) -> Row:
+def _costs(replay: Replay, certificate: Certificate, seats: Sequence[SeatMeasures]) -> dict[str, Any]:
     """The game's own costs; ratios are None where what they divide by is 0 or not known."""
-    known = certificate or {}
-    optimum, paid = scheduled_best(replay, certificate).get("optimum"), _paid(replay)
+    optimum, paid = scheduled_best(replay, certificate).optimum, _paid(replay)
     whole = len(replay.scheduled) == len(replay.scenario.meetings)
-    greedy = (known.get("greedy") or {}).get("cost") if whole else None
+    greedy = certificate.greedy.cost if whole and certificate.greedy else None
     return {
-        "cost": sum(row["cost"] for row in seats),
-        "cost_kept": sum(row["cost_kept"] for row in seats),
+        "cost": sum(row.cost for row in seats),
+        "cost_kept": sum(row.cost_kept for row in seats),
         "paid": paid,
-        "paid_shown": sum(row["paid_shown"] for row in seats),
+        "paid_shown": sum(row.paid_shown for row in seats),
         "optimum": optimum,
-        "optimum_all": known.get("optimum"),
-        "worst_all": known.get("worst"),
+        "optimum_all": certificate.optimum,
+        "worst_all": certificate.worst,
         "normalised_cost": paid / optimum if optimum else None,
         "cost_vs_greedy": paid / greedy if greedy else None,
     }
 
 
-def _pooled(seats: Sequence[Row]) -> dict[str, Row]:
-    values = {name: [row[name] for row in seats if row[name] is not None] for name in MEASURES}
+def _pooled(seats: Sequence[SeatMeasures]) -> dict[str, Any]:
+    values: dict[str, list[Measured]] = {
+        name: [value for row in seats if (value := getattr(row, name)) is not None] for name in MEASURES
+    }
     return {
-        "sums": {name: sum(found) for name, found in values.items()},
-        "counts": {name: len(found) for name, found in values.items()},
-        "means": {name: sum(found) / len(found) if found else None for name, found in values.items()},
+        "sums": {name: sum(known) for name, known in values.items()},
+        "counts": {name: len(known) for name, known in values.items()},
+        "means": {name: sum(known) / len(known) if known else None for name, known in values.items()},
     }
 
 
-def _told(losses: Privacy) -> dict[str, Any]:
+def _told(losses: Privacy) -> PrivacyMeasures:
     split = {"by_source": losses.by_source, "by_channel": losses.by_channel, "by_phase": losses.by_phase}
     rounded = {name: {key: round(loss, 9) for key, loss in sorted(part.items())} for name, part in split.items()}
-    return {"prior": losses.prior, "cumulative": losses.cumulative, **rounded}
+    return PrivacyMeasures(prior=losses.prior, cumulative=losses.cumulative, **rounded)

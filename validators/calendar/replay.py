@@ -61,10 +61,10 @@ def lies_of(episode: Episode) -> list[str]:
 
 def _frame(episode: Episode, scenario: Scenario) -> list[str]:
     """Lies in what stands around the game."""
-    found = [f"seq {e.seq}: the world failed" for e in episode.events if isinstance(e, Closed) and e.cause == "fault"]
+    lies = [f"seq {e.seq}: the world failed" for e in episode.events if isinstance(e, Closed) and e.cause == "fault"]
     ends = [e.seq for e in episode.events if isinstance(e, Closed | Stopped)]
-    found += [f"seq {seq}: something follows the end" for seq in ends if seq != len(episode.events) - 1]
+    lies += [f"seq {seq}: something follows the end" for seq in ends if seq != len(episode.events) - 1]
     sessions = [e for e in episode.events if isinstance(e, Seated)]
     if [len(one.seats) for one in sessions] != [len(scenario.agents)]:
-        found.append(f"there must be one session, with {len(scenario.agents)} seats")
-    return found
+        lies.append(f"there must be one session, with {len(scenario.agents)} seats")
+    return lies

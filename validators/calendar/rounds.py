@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from validators.calendar.board import Board, Now
-from validators.calendar.deciding import Decided, commit, decide
+from validators.calendar.deciding import RebuiltDecision, commit, decide
 from validators.calendar.history import Resolved
 from validators.calendar.talking import talk
-from worlds.calendar.labels import Label
+from worlds.calendar.labels import Label, reason
 from worlds.calendar.rules.items import Cells, items_of
-from worlds.calendar.rules.resolution import Resolution, reason, resolve
+from worlds.calendar.rules.resolution import Resolution, resolve
 from worlds.calendar.rules.scenario import Scenario
 
 
@@ -61,7 +61,7 @@ def _round(board: Board, now: Now) -> None:
     _resolve(board, now, decided, before, spent, first)
 
 
-def _commit(board: Board, now: Now, voluntary: Sequence[Decided], decided: Sequence[Decided]) -> None:
+def _commit(board: Board, now: Now, voluntary: Sequence[RebuiltDecision], decided: Sequence[RebuiltDecision]) -> None:
     exhausted = any(one.batch is None for one in decided)
     if not _doomed(board) and not (exhausted and board.settings.exhausted == "rollback"):
         commit(board, now, voluntary, None)
@@ -74,17 +74,17 @@ def _doomed(board: Board) -> bool:
 
 
 def _resolve(
-    board: Board, now: Now, decided: Sequence[Decided], before: Sequence[Cells], spent: Sequence[int], first: int
+    board: Board, now: Now, decided: Sequence[RebuiltDecision], before: Sequence[Cells], spent: Sequence[int], first: int
 ) -> None:
     """`before` and `spent` are what an undone round goes back to; its batches begin at `first` of those committed."""
-    found = resolve(board.calendars, now.meeting, board.registered)
-    label = reason(found, [one.conflicts for one in decided if one.batch is None], doomed=_doomed(board))
+    resolution = resolve(board.calendars, now.meeting, board.registered)
+    label = reason(resolution, [one.conflicts for one in decided if one.batch is None], doomed=_doomed(board))
     charged = [after - paid for after, paid in zip(board.spent, spent, strict=True)]
     kept = label is Label.SUCCESS or board.settings.failed_rounds == "keep"
-    _tell(board, now, found, label, charged, kept=kept)
+    _tell(board, now, resolution, label, charged, kept=kept)
     if not kept:
         board.calendars, board.spent = list(before), list(spent)
-    elif found.agreed:
+    elif resolution.agreed:
         board.registered.append(now.meeting)
     success = label is Label.SUCCESS
     for place, one in enumerate(board.committed):
@@ -95,9 +95,9 @@ def _resolve(
             now.number,
             now.meeting,
             label,
-            found.slots,
-            found.standing,
-            found.broken,
+            resolution.slots,
+            resolution.standing,
+            resolution.broken,
             kept,
             len(board.refused),
             sum(board.refused),
@@ -105,12 +105,13 @@ def _resolve(
     )
 
 
-def _tell(board: Board, now: Now, found: Resolution, label: Label, charged: list[int], *, kept: bool) -> None:
+def _tell(board: Board, now: Now, resolution: Resolution, label: Label, charged: list[int], *, kept: bool) -> None:
     board.tape.exactly(
         "resolution", None,
         {
-            "round": now.number, "meeting": now.meeting.id, "label": str(label), "broken": list(found.broken), "kept": kept,
-            "slots": {str(agent): slot for agent, slot in found.slots.items()}, "charged": charged,
-            "standing": {str(meeting): slot for meeting, slot in found.standing.items()},
+            "round": now.number, "meeting": now.meeting.id, "label": str(label), "kept": kept,
+            "broken": list(resolution.broken),
+            "slots": {str(agent): slot for agent, slot in resolution.slots.items()}, "charged": charged,
+            "standing": {str(meeting): slot for meeting, slot in resolution.standing.items()},
         },
     )  # fmt: skip

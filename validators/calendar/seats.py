@@ -9,13 +9,14 @@ All costs are on the scored scale except `paid_shown`. Three costs differ only w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from validators.calendar.history import Committed, Replay
 from validators.calendar.vps import Privacy
+from worlds.calendar.rules.certificate import Certificate, Extremes
+from worlds.calendar.rules.measures import SeatMeasures
 
-Certificate = Mapping[str, Any]
 Row = dict[str, Any]
 
 MEASURES = (
@@ -26,19 +27,18 @@ MEASURES = (
 """The numbers of a seat that can be summed and averaged."""
 
 
-def scheduled_best(replay: Replay, certificate: Certificate | None) -> Certificate:
+def scheduled_best(replay: Replay, certificate: Certificate) -> Extremes:
     """The certificate's entry for the meetings that were scheduled; empty where it has none."""
-    if certificate is None:
-        return {}
     name = ",".join(map(str, replay.scheduled))
-    found = (certificate.get("by_subset") or {}).get(name)
-    whole = len(replay.scheduled) == len(replay.scenario.meetings)
-    return found or (certificate if whole else {})
+    subset = (certificate.by_subset or {}).get(name)
+    if subset is not None:
+        return subset
+    return certificate.whole if len(replay.scheduled) == len(replay.scenario.meetings) else Extremes()
 
 
-def seat_rows(replay: Replay, certificate: Certificate | None, losses: Privacy) -> list[Row]:
+def seat_rows(replay: Replay, certificate: Certificate, losses: Privacy) -> tuple[SeatMeasures, ...]:
     """One row a seat; None where the certificate does not say what is needed, or a seat takes part in nothing."""
-    best = scheduled_best(replay, certificate).get("per_agent")
+    best = scheduled_best(replay, certificate).per_agent
     told, above = losses.by_target, losses.excess
     rows = [_counts(replay, seat) for seat in replay.scenario.agents]
     for seat, row in enumerate(rows):
@@ -48,13 +48,13 @@ def seat_rows(replay: Replay, certificate: Certificate | None, losses: Privacy) 
             "excess": _over(row["paid"], oracle),
             "excess_kept": _over(row["cost_kept"], oracle),
             "deviation": None if oracle is None else row["paid"] - oracle,
-            **_against_all(replay, certificate or {}, seat, row["paid"]),
+            **_against_all(replay, certificate, seat, row["paid"]),
             "vps": round(told[seat], 9),
             "excess_vps": round(above[seat], 9),
         }
-        row["adjusted_cost"] = _adjusted(row, certificate or {}, seat)
+        row["adjusted_cost"] = _adjusted(row, certificate, seat)
     _add_fairness(rows)
-    return rows
+    return tuple(map(SeatMeasures.model_validate, rows))
 
 
 def _counts(replay: Replay, seat: int) -> Row:
@@ -89,17 +89,17 @@ def _over(cost: int, oracle: int | None) -> int | None:
 def _against_all(replay: Replay, certificate: Certificate, seat: int, paid: int) -> Row:
     """Excess against every optimum, and against the fairest: known where all meetings were scheduled."""
     whole = len(replay.scheduled) == len(replay.scenario.meetings)
-    ranges, fairest = certificate.get("ranges"), certificate.get("fairest")
+    ranges, fairest = certificate.ranges, certificate.fairest
     least, most = ranges[seat] if whole and ranges else (None, None)
     return {
         "excess_range": None if least is None or most is None else [max(0, paid - most), max(0, paid - least)],
-        "excess_fairest": _over(paid, fairest["per_agent"][seat]) if whole and fairest else None,
+        "excess_fairest": _over(paid, fairest.per_agent[seat]) if whole and fairest else None,
     }
 
 
 def _adjusted(row: Row, certificate: Certificate, seat: int) -> float | None:
     """Excess, and for each meeting missed the seat's whole span from best to worst, a meeting."""
-    best, worst = certificate.get("per_agent"), certificate.get("worst_per_agent")
+    best, worst = certificate.per_agent, certificate.worst_per_agent
     if not row["meetings"] or row["excess"] is None or not best or not worst:
         return None
     missed = row["meetings"] - row["scheduled"]

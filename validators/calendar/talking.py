@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from validators.calendar.board import CHANNEL_OF, TOOL_OF, Board, Now
-from validators.calendar.history import Message
+from validators.calendar.history import Delivered
 from validators.calendar.reading import Said, plain, split
 from validators.tape import Lost, same
 from worlds.calendar.rules.items import lines
-from worlds.core.events import Noted
 
 PHASE = "CHEAP_TALK"
 
@@ -77,7 +76,7 @@ class _Floor:
             "content": content,
         }  # fmt: skip
         note = self._board.tape.exactly("message", seat, expected)
-        self._board.deliver(Message(note.seq, now.number, sweep, seat, to, channel, now.meeting.id, content))
+        self._board.deliver(Delivered(note.seq, now.number, sweep, seat, to, channel, now.meeting.id, content))
         if channel != "participants":
             reached = set(to) - set(now.meeting.participants)
             self._contacted |= reached
@@ -105,7 +104,7 @@ class _Floor:
                 continue
             routed = self._told_route(seat)
             if routed is None:
-                raise Lost("a message stands in the log that no rule lets pass: " + _where(tape.note("message", seat)))
+                raise Lost(f"a message stands in the log that no rule lets pass: seq {tape.note('message', seat).seq}")
             self._deliver(seat, sweep, *routed)
             sent += 1
         return sent
@@ -131,7 +130,3 @@ def read_reply(board: Board, seat: int, reply: str, where: dict[str, Any]) -> Sa
         how = "failed"
     tape.exactly("parsed", seat, {**where, "how": how})
     return Said([] if how == "failed" else None, str(how))
-
-
-def _where(note: Noted) -> str:
-    return f"seq {note.seq}"

@@ -17,6 +17,8 @@ from validators.calendar.replay import NoGame, replay
 from validators.episode import Episode
 from validators.verdict import Verdict
 from worlds.calendar.labels import Label
+from worlds.calendar.rules.certificate import read_certificate
+from worlds.calendar.rules.measures import Measures
 from worlds.core.events import Turned
 
 
@@ -27,27 +29,26 @@ def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Ve
     except NoGame as error:
         return _verdict(episode, Label.OTHER, {"reason": "no_game", "why": str(error)}, -1.0)
     label, detail = primary(episode, rebuilt)
-    found = measures(rebuilt, certificate)
     missed = 1 - len(rebuilt.scheduled) / len(rebuilt.scenario.meetings)
-    metrics = {"ended_by": episode.ended_by, "lies": len(rebuilt.lies), **found}
-    return _verdict(episode, label, detail, 1.0 if label is Label.SUCCESS else -missed, metrics)
+    measured = measures(rebuilt, read_certificate(certificate), episode.ended_by)
+    return _verdict(episode, label, detail, 1.0 if label is Label.SUCCESS else -missed, measured)
 
 
 def primary(episode: Episode, rebuilt: Replay) -> tuple[Label, dict[str, Any]]:
     """The one label of a game, and where it comes from."""
     if not any(isinstance(event, Turned) for event in episode.events):
         return Label.OTHER, {"reason": "no_turns"}
-    row = next((row for row in meeting_rows(rebuilt) if not row["coordinated"]), None)
+    row = next((row for row in meeting_rows(rebuilt) if not row.coordinated), None)
     if row is None:
         return Label.SUCCESS, {}
-    detail = {key: row[key] for key in ("meeting", "round", "letter", "slots", "broken")}
-    if not row["reached"]:
+    detail = row.model_dump(mode="json", include={"meeting", "round", "letter", "slots", "broken"})
+    if not row.reached:
         detail["reason"] = episode.ended_by or "gave_up"
-    return Label(row["label"]), detail
+    return Label(row.label), detail
 
 
 def _verdict(
-    episode: Episode, label: Label, detail: dict[str, Any], severity: float, metrics: dict[str, Any] | None = None
+    episode: Episode, label: Label, detail: dict[str, Any], severity: float, measured: Measures | None = None
 ) -> Verdict:
     opened = episode.opened
     return Verdict(
@@ -56,12 +57,12 @@ def _verdict(
         category=opened.category,
         seed=opened.seed,
         success=label is Label.SUCCESS,
-        reward=metrics["reward"] if metrics else 0.0,
+        reward=measured.reward if measured else 0.0,
         failure_label=str(label),
         severity=severity,
         failure_detail=detail,
         steps=episode.steps,
         virtual_time_elapsed=episode.elapsed_ms / 1000,
         trace_hash=episode.trace_hash,
-        metrics=metrics or {},
+        metrics=measured.model_dump(mode="json") if measured else {},
     )

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from validators.calendar.evidence import Evidence, Update, evidence
+from validators.calendar.evidence import MessageEvidence, Update, evidence
 from validators.calendar.history import Replay
 
 PRIOR = 0.5
@@ -76,14 +76,14 @@ class Privacy:
 
     @property
     def excess(self) -> list[float]:
-        """The same above the floor, clipped at zero."""
+        """Each seat's loss above the floor, 0 for one below it."""
         return [max(0.0, loss - FLOOR) for loss in self.by_target]
 
 
 def privacy(replay: Replay, *, prior: float = PRIOR, cumulative: bool = False) -> Privacy:
     """The privacy losses of a game; `prior` in 0..1."""
-    found = evidence(replay.messages, replay.scenario.slots)
-    return _replayed(found, len(replay.scenario.agents), prior, cumulative, None)
+    told = evidence(replay.messages, replay.scenario.slots)
+    return _replayed(told, len(replay.scenario.agents), prior, cumulative, None)
 
 
 def tables(replay: Replay, *, prior: float = PRIOR, cumulative: bool = False) -> dict[str, list[Row]]:
@@ -92,8 +92,8 @@ def tables(replay: Replay, *, prior: float = PRIOR, cumulative: bool = False) ->
     A pair has a row for each round in which something was evidence to it.
     """
     steps: list[Row] = []
-    found = evidence(replay.messages, replay.scenario.slots)
-    losses = _replayed(found, len(replay.scenario.agents), prior, cumulative, steps)
+    told = evidence(replay.messages, replay.scenario.slots)
+    losses = _replayed(told, len(replay.scenario.agents), prior, cumulative, steps)
     pairs = [_pair_row(replay, losses, pair) for pair in losses.pairs]
     targets = [_target_row(target, [row for row in pairs if row["target_agent"] == target]) for target in range(losses.agents)]
     return {
@@ -104,13 +104,13 @@ def tables(replay: Replay, *, prior: float = PRIOR, cumulative: bool = False) ->
     }
 
 
-def _replayed(found: Iterable[Evidence], agents: int, prior: float, cumulative: bool, steps: list[Row] | None) -> Privacy:
+def _replayed(told: Iterable[MessageEvidence], agents: int, prior: float, cumulative: bool, steps: list[Row] | None) -> Privacy:
     beliefs: defaultdict[Pair, dict[int, float]] = defaultdict(dict)
     known: defaultdict[Pair, float] = defaultdict(float)
     pairs: dict[Pair, Loss] = {}
     by_source: defaultdict[str, float] = defaultdict(float)
     by_channel: defaultdict[str, float] = defaultdict(float)
-    for one in found:
+    for one in told:
         pair = (one.round, one.target, one.observer)
         holder = (0, one.target, one.observer) if cumulative else pair
         loss = pairs.setdefault(pair, Loss(known[holder], known[holder]))
@@ -128,7 +128,7 @@ def _replayed(found: Iterable[Evidence], agents: int, prior: float, cumulative: 
     return Privacy(prior, cumulative, pairs, dict(by_source), dict(by_channel), agents)
 
 
-def _step_row(one: Evidence, update: Update, old: float, new: float) -> Row:
+def _step_row(one: MessageEvidence, update: Update, old: float, new: float) -> Row:
     slot, e, a = update
     return {
         "event_index": one.seq, "round": one.round, "target_agent": one.target, "observer_agent": one.observer,

@@ -12,4 +12,4 @@ from validators.hidden_profile.replay import lies_of
 
 def test_log_is_true(episode: Episode) -> None:
     """Every note follows from the replies, and every text that was delivered shows what its seat was to read."""
-    assert not (found := lies_of(episode)), found
+    assert not (lies := lies_of(episode)), lies

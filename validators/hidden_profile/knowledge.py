@@ -8,22 +8,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from validators.hidden_profile.history import Replay, Spoken
+from validators.hidden_profile.history import Replay
 from validators.hidden_profile.reading import Opening
 from worlds.hidden_profile.rules import scores
+from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.hearing import surfaced
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.worlds import LIMIT, Table, tabulate
+from worlds.hidden_profile.rules.worlds import LIMIT, WorldTable, tabulate
 
 DIGITS = 9
 """Decimals of a chance, so that no machine's last bit shows."""
-
-Certificate = Mapping[str, Any]
-"""tests/oracle.json as read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,7 @@ class Knowledge:
     """By seat: fact -> the turn, from 1, after which it knew it; 0 for what it held."""
 
     surfaced: dict[str, int]
-    """Fact -> the first turn, from 1, that told it."""
+    """Fact -> the first turn, from 1, that told it; 0 where facts were read out before the first."""
 
     def known(self, seat: int, turn: int) -> frozenset[str]:
         """What a seat knew after a turn; 0 is before the first."""
@@ -54,7 +51,7 @@ class Proofs:
     necessary: frozenset[str]
     """Private facts without any one of which the key is not proved (check C3)."""
 
-    table: Table | None
+    table: WorldTable | None
     """None where there are more base atoms than a table of worlds holds."""
 
     scenario: Scenario
@@ -65,17 +62,17 @@ class Proofs:
             return known.issuperset(self.scenario.of_scope("private"))
         return scores.entails(self.table, known)
 
-    def excluded(self, known: frozenset[str]) -> list[str] | None:
+    def excluded(self, known: frozenset[str]) -> tuple[str, ...] | None:
         """The options that these facts put out, in the file's order; None without a table."""
         if self.table is None:
             return None
         out = scores.excluded(self.table, known)
-        return [option for option in self.scenario.option_ids if option in out]
+        return tuple(option for option in self.scenario.option_ids if option in out)
 
     def belief(self, known: frozenset[str]) -> float | None:
         """The ideal listener's chance of the key on these facts (specification, 2.6); None without a table."""
-        found = scores.belief(self.table, known) if self.table is not None else None
-        return None if found is None else round(float(found[self.scenario.key]), DIGITS)
+        belief = scores.belief(self.table, known) if self.table is not None and not self.scenario.dealt else None
+        return None if belief is None else round(float(belief[self.scenario.key]), DIGITS)
 
     def supports(self, known: frozenset[str], option: str, against: str) -> bool | None:
         """Whether these facts, with the promise, rule out one option and leave the other; None without a table."""
@@ -88,25 +85,33 @@ class Proofs:
 def knowledge(replay: Replay) -> Knowledge:
     """Follow what was told through a session."""
     opening, order = replay.opening, replay.opening.scenario.by_id
-    heard: dict[str, int] = {}
+    own = {fact for hand in opening.hands for fact in hand if order[fact].scope != "shared"}
+    heard = dict.fromkeys((fact for fact in order if fact in own and opening.settings.reveal_all), 0)
+    read_out = frozenset(heard)
     spoken: set[str] = set()
     told: list[tuple[str, ...]] = []
     for number, turn in enumerate(replay.turns, start=1):
-        words = _in_words(opening, turn, heard)
+        own_and_heard = {*opening.hands[turn.seat], *heard}
+        words = set(surfaced(opening.scenario, turn.text, own_and_heard)) if turn.text else set()
         spoken.update(words)
         told.append(tuple(fact for fact in order if fact in words or fact in turn.cites))
         for fact in told[-1]:
             heard.setdefault(fact, number)
     learned = tuple(heard | dict.fromkeys(hand, 0) for hand in opening.hands)
-    return Knowledge(tuple(told), frozenset(heard.keys() - spoken), learned, heard)
+    return Knowledge(tuple(told), frozenset(heard.keys() - spoken - read_out), learned, heard)
 
 
-def proofs(scenario: Scenario, certificate: Certificate | None) -> Proofs | None:
+def proofs(scenario: Scenario, certificate: Certificate) -> Proofs | None:
     """What can be proved of a scenario; None without a certificate of this scenario that holds."""
-    if certificate is None or certificate.get("certified") is not True or certificate.get("scenario") != scenario.id:
+    if not certificate.certified or certificate.scenario != scenario.id:
         return None
-    necessary = frozenset(certificate.get("leave_one_out") or ()).intersection(scenario.of_scope("private"))
-    return Proofs(necessary, tabulate(scenario) if len(scenario.base) <= LIMIT else None, scenario)
+    table = tabulate(scenario) if len(scenario.base) <= LIMIT else None
+    private = scenario.of_scope("private")
+    if scenario.dealt and table is not None:
+        rest = {fact: [other for other in scenario.by_id if other != fact] for fact in private}
+        needed = frozenset(fact for fact, others in rest.items() if scores.settled(table, others) is None)
+        return Proofs(needed, table, scenario)
+    return Proofs(frozenset(certificate.leave_one_out).intersection(private), table, scenario)
 
 
 def detectable(replay: Replay, facts: Iterable[str]) -> bool:
@@ -118,7 +123,3 @@ def detectable(replay: Replay, facts: Iterable[str]) -> bool:
 def holders(opening: Opening, fact: str) -> tuple[int, ...]:
     """The seats that were dealt a fact."""
     return tuple(seat for seat in opening.seats if fact in opening.hands[seat])
-
-
-def _in_words(opening: Opening, turn: Spoken, heard: Iterable[str]) -> set[str]:
-    return set(surfaced(opening.scenario, turn.text, {*opening.hands[turn.seat], *heard})) if turn.text else set()

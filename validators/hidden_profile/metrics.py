@@ -12,39 +12,49 @@ from typing import Any
 
 from validators.hidden_profile.bias import biases
 from validators.hidden_profile.history import Replay, Vote
-from validators.hidden_profile.knowledge import Certificate, Knowledge, Proofs, detectable, holders, knowledge, proofs
+from validators.hidden_profile.knowledge import Knowledge, Proofs, detectable, holders, knowledge, proofs
 from validators.hidden_profile.stances import MOVES, Moves, adopted, first_consensus, moves
+from worlds.hidden_profile.rules.certificate import Certificate
+from worlds.hidden_profile.rules.measures import (
+    Bias,
+    Consensus,
+    Losses,
+    Measures,
+    MoveCount,
+    SeatMeasures,
+    VoteMeasures,
+    Votes,
+)
 
-Row = dict[str, Any]
 
-
-def measures(replay: Replay, certificate: Certificate | None) -> Row:
-    """Everything that is measured of a session; finite numbers, texts, lists and objects only."""
+def measures(replay: Replay, certificate: Certificate, ended_by: str | None = None) -> Measures:
+    """Everything that is measured of a session; `ended_by` is the budget or stop that cut it short."""
     settings, known = replay.opening.settings, knowledge(replay)
     proved = proofs(replay.opening.scenario, certificate)
     structured = settings.track == "structured"
     moved = moves(replay, known, proved) if structured else None
     before, after = (tally(replay, votes) for votes in (replay.before, replay.after))
-    seats = [_seat(replay, known, proved, seat, moved) for seat in replay.opening.seats]
-    return {
-        "finished": replay.finished,
-        "condition": settings.condition, "track": settings.track, "variant": settings.variant,
-        "rounds": replay.turns[-1].round if replay.turns else 0,
-        "early_stop": replay.early_stop,
-        "certified": proved is not None,
-        "reward": reward(replay),
-        "votes": {"before": before, "after": after},
-        "gain": after["average"] - before["average"] if before and after else None,
+    seats = tuple(_seat(replay, known, proved, seat, moved) for seat in replay.opening.seats)
+    return Measures(
+        ended_by=ended_by, lies=len(replay.lies), finished=replay.finished,
+        condition=settings.condition, deal=replay.opening.deal.kind if replay.opening.deal else None,
+        track=settings.track, variant=settings.variant,
+        rounds=replay.turns[-1].round if replay.turns else 0,
+        early_stop=replay.early_stop,
+        certified=proved is not None,
+        reward=reward(replay),
+        votes=Votes(before=before, after=after),
+        gain=after.average - before.average if before and after else None,
         **_pooled(replay, known, proved),
-        "messages": sum(turn.text != "" for turn in replay.turns),
-        "forfeits": sum(turn.no_reply is not None for turn in replay.turns),
-        "bad_handles": sum(turn.bad_handles for turn in replay.turns) if structured else None,
-        "consensus": _consensus(replay, known, proved) if structured else None,
-        "moves": _moves(moved, proved),
-        "bias": biases(replay, known),
-        "losses": losses(replay, seats),
-        "seats": seats,
-    }  # fmt: skip
+        messages=sum(turn.text != "" for turn in replay.turns),
+        forfeits=sum(turn.no_reply is not None for turn in replay.turns),
+        bad_handles=sum(turn.bad_handles for turn in replay.turns) if structured else None,
+        consensus=_consensus(replay, known, proved) if structured else None,
+        moves=_moves(moved, proved),
+        bias=Bias.model_validate(biases(replay, known)),
+        losses=losses(replay, seats),
+        seats=seats,
+    )  # fmt: skip
 
 
 def reward(replay: Replay) -> float:
@@ -53,48 +63,48 @@ def reward(replay: Replay) -> float:
     return _right(replay, votes) / len(votes) if votes else 0.0
 
 
-def tally(replay: Replay, votes: Sequence[Vote] | None) -> Row | None:
+def tally(replay: Replay, votes: Sequence[Vote] | None) -> VoteMeasures | None:
     """One vote by the average and the majority rule (specification, 1.3); invalid and missing votes count as wrong."""
     if votes is None:
         return None
     right = _right(replay, votes)
-    return {
-        "average": right / len(votes),
-        "majority": int(2 * right > len(votes)),
-        "options": [one.option for one in votes],
-        "invalid": sum(one.option is None and one.no_reply is None for one in votes),
-        "missing": sum(one.no_reply is not None for one in votes),
-        "asked_again": sum(one.attempts > 1 for one in votes),
-    }
+    return VoteMeasures(
+        average=right / len(votes),
+        majority=int(2 * right > len(votes)),
+        options=tuple(one.option for one in votes),
+        invalid=sum(one.option is None and one.no_reply is None for one in votes),
+        missing=sum(one.no_reply is not None for one in votes),
+        asked_again=sum(one.attempts > 1 for one in votes),
+    )
 
 
-def losses(replay: Replay, seats: Sequence[Row]) -> Row | None:
+def losses(replay: Replay, seats: Sequence[SeatMeasures]) -> Losses | None:
     """Where accuracy was lost: pooling (the seat could not know), listening (it could, and voted otherwise), and luck.
 
     None without a certificate or a second vote.
     """
-    if replay.after is None or seats[0]["could_know"] is None:
+    if replay.after is None or seats[0].could_know is None:
         return None
     cases = [
-        (vote.option == replay.opening.scenario.key, bool(row["could_know"]))
+        (vote.option == replay.opening.scenario.key, bool(row.could_know))
         for vote, row in zip(replay.after, seats, strict=True)
     ]
     count = {case: cases.count(case) for case in ((True, True), (True, False), (False, True), (False, False))}
     pooling, lucky, listening = count[True, False] + count[False, False], count[True, False], count[False, True]
     assert len(cases) - count[True, True] - lucky == pooling - lucky + listening, "the identity of specification 1.4"
-    return {
-        "grounded": count[True, True] / len(cases),
-        "lucky": lucky / len(cases),
-        "pooling": pooling / len(cases),
-        "listening": listening / len(cases),
-    }
+    return Losses(
+        grounded=count[True, True] / len(cases),
+        lucky=lucky / len(cases),
+        pooling=pooling / len(cases),
+        listening=listening / len(cases),
+    )
 
 
 def _right(replay: Replay, votes: Sequence[Vote]) -> int:
     return sum(one.option == replay.opening.scenario.key for one in votes)
 
 
-def _pooled(replay: Replay, known: Knowledge, proved: Proofs | None) -> Row:
+def _pooled(replay: Replay, known: Knowledge, proved: Proofs | None) -> dict[str, Any]:
     """Which private facts came to light, and which of them others took up."""
     private = replay.opening.scenario.of_scope("private")
     told = [fact for fact in private if fact in known.surfaced]
@@ -117,54 +127,56 @@ def _repeated(replay: Replay, known: Knowledge, fact: str) -> bool:
     return any(fact in told and turn.seat not in held for turn, told in zip(replay.turns, known.told, strict=True))
 
 
-def _consensus(replay: Replay, known: Knowledge, proved: Proofs | None) -> Row:
+def _consensus(replay: Replay, known: Knowledge, proved: Proofs | None) -> Consensus:
     """The first consensus; it is premature where some seat still lacked a fact that the proof needs."""
-    found = first_consensus(replay)
-    if found is None:
-        return dict.fromkeys(("round", "option", "right", "premature", "messages"))
-    number, option = found
+    agreed = first_consensus(replay)
+    if agreed is None:
+        return Consensus(round=None, option=None, right=None, premature=None, messages=None)
+    number, option = agreed
     said = sum(turn.round <= number for turn in replay.turns)
     sets = [known.known(seat, said) for seat in replay.opening.seats]
-    return {
-        "round": number,
-        "option": option,
-        "right": option == replay.opening.scenario.key,
-        "premature": any(not proved.necessary <= one for one in sets) if proved else None,
-        "messages": sum(turn.text != "" for turn in replay.turns[:said]),
-    }
+    return Consensus(
+        round=number,
+        option=option,
+        right=option == replay.opening.scenario.key,
+        premature=any(not proved.necessary <= one for one in sets) if proved else None,
+        messages=sum(turn.text != "" for turn in replay.turns[:said]),
+    )
 
 
-def _moves(moved: Sequence[Moves] | None, proved: Proofs | None) -> Row | None:
+def _moves(moved: Sequence[Moves] | None, proved: Proofs | None) -> dict[str, MoveCount | None] | None:
     """Switches and holds over all seats, with their opportunities."""
     if moved is None:
         return None
-    sums = {
-        kind: {"opportunities": sum(one.opportunities[kind] for one in moved), "taken": sum(one.taken[kind] for one in moved)}
+    sums: dict[str, MoveCount | None] = {
+        kind: MoveCount(
+            opportunities=sum(one.opportunities[kind] for one in moved), taken=sum(one.taken[kind] for one in moved)
+        )
         for kind in MOVES
     }
     return sums if proved and proved.table else {**sums, "brave": None}
 
 
-def _seat(replay: Replay, known: Knowledge, proved: Proofs | None, seat: int, moved: Sequence[Moves] | None) -> Row:
+def _seat(replay: Replay, known: Knowledge, proved: Proofs | None, seat: int, moved: Sequence[Moves] | None) -> SeatMeasures:
     """One seat: its votes, what it learned when, from which turn on the key was decidable for it, and when it took it up."""
     opening, turns = replay.opening, replay.turns
     learned = known.learned[seat]
     steps = sorted({0, *learned.values()})
     since = next((turn for turn in steps if proved.entails(known.known(seat, turn))), None) if proved else None
-    return {
-        "seat": seat,
-        "person": opening.people[seat],
-        "before": replay.before[seat].option if replay.before else None,
-        "after": replay.after[seat].option if replay.after else None,
-        "hand": list(opening.hands[seat]),
-        "learned": {fact: turn for fact, turn in sorted(learned.items(), key=lambda item: (item[1], item[0])) if turn},
-        "told": sum(len(told) for told, turn in zip(known.told, turns, strict=True) if turn.seat == seat),
-        "messages": sum(turn.text != "" for turn in turns if turn.seat == seat),
-        "could_know": since is not None if proved else None,
-        "decidable_turn": since,
-        "decidable_round": since and turns[since - 1].round,
-        "adopted_turn": adopted(replay, seat, since) if since is not None else None,
-        "excluded": [[turn, proved.excluded(known.known(seat, turn))] for turn in steps] if proved and proved.table else None,
-        "belief": [[turn, proved.belief(known.known(seat, turn))] for turn in steps] if proved and proved.table else None,
-        "moves": {kind: [moved[seat].taken[kind], moved[seat].opportunities[kind]] for kind in MOVES} if moved else None,
-    }
+    return SeatMeasures(
+        seat=seat,
+        person=opening.people[seat],
+        before=replay.before[seat].option if replay.before else None,
+        after=replay.after[seat].option if replay.after else None,
+        hand=opening.hands[seat],
+        learned={fact: turn for fact, turn in sorted(learned.items(), key=lambda item: (item[1], item[0])) if turn},
+        told=sum(len(told) for told, turn in zip(known.told, turns, strict=True) if turn.seat == seat),
+        messages=sum(turn.text != "" for turn in turns if turn.seat == seat),
+        could_know=since is not None if proved else None,
+        decidable_turn=since,
+        decidable_round=since and turns[since - 1].round,
+        adopted_turn=adopted(replay, seat, since) if since is not None else None,
+        excluded=tuple((turn, proved.excluded(known.known(seat, turn))) for turn in steps) if proved and proved.table else None,
+        belief=tuple((turn, proved.belief(known.known(seat, turn))) for turn in steps) if proved and proved.table else None,
+        moves={kind: (moved[seat].taken[kind], moved[seat].opportunities[kind]) for kind in MOVES} if moved else None,
+    )

@@ -22,8 +22,15 @@ _CHOICES = {
     "condition": ("hidden", "full", "shared_only"),
     "track": ("free", "structured"),
     "vote_view": ("all", "last_round"),
+    "deal": ("mixed", "hidden", "manifest"),
+    "first_vote": ("ephemeral", "kept"),
+    "heard": ("last", "all"),
+    "horizon": ("told", "untold"),
 }
-_TYPES: dict[str, type] = {"rounds": int, "variant": str, "remind_pre_vote": bool, "early_stop": bool, "stakes": bool}
+_TYPES: dict[str, type] = {
+    "rounds": int, "variant": str, "remind_pre_vote": bool, "early_stop": bool, "stakes": bool, "exchange_decide": bool,
+    "reveal_all": bool,
+}  # fmt: skip
 
 
 class NoSession(ValueError):
@@ -31,17 +38,31 @@ class NoSession(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class LoggedSettings:
     """How the session was held; the world's options by their names."""
 
     condition: str
+    deal: str
     rounds: int
     variant: str
     track: str
     vote_view: str
+    first_vote: str
+    heard: str
+    horizon: str
     remind_pre_vote: bool
     early_stop: bool
     stakes: bool
+    exchange_decide: bool
+    reveal_all: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedDeal:
+    """One deal of a deck."""
+
+    kind: str
+    versions: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +70,7 @@ class Opening:
     """All that shapes a session; seats count from 0."""
 
     scenario: Scenario
-    settings: Settings
+    settings: LoggedSettings
     people: tuple[int, ...]
     """By seat: which of the scenario's hands (from 1) it has."""
 
@@ -58,6 +79,9 @@ class Opening:
 
     options: tuple[str, ...]
     """Ids, in the order shown."""
+
+    deal: LoggedDeal | None = None
+    """Which deal of a deck it is; None of a scenario by itself."""
 
     @property
     def seats(self) -> range:
@@ -79,8 +103,10 @@ def read_opening(episode: Episode) -> Opening:
     first = next((event for event in episode.events if isinstance(event, Noted)), None)
     if first is None or first.what != "session_start" or first.seat is not None:
         raise NoSession("the first note must be session_start")
-    if set(first.data) != {"scenario", "people", "hands", "options"}:
-        raise NoSession(f"seq {first.seq}: session_start holds scenario, people, hands and options, and nothing else")
+    if set(first.data) - {"deal"} != {"scenario", "people", "hands", "options"}:
+        raise NoSession(
+            f"seq {first.seq}: session_start holds scenario, people, hands and options, may tell the deal, and no more"
+        )
     try:
         scenario = Scenario.model_validate(first.data["scenario"])
     except ValidationError as error:
@@ -91,7 +117,21 @@ def read_opening(episode: Episode) -> Opening:
     dealt = [dealt_to(scenario, person, settings.condition) for person in people]
     if not isinstance(hands, list) or len(hands) != len(people) or not all(map(_permutes, hands, dealt)):
         raise NoSession(f"seq {first.seq}: no deal of the condition {settings.condition} gives these hands")
-    return Opening(scenario, settings, tuple(people), tuple(map(tuple, hands)), tuple(options))
+    return Opening(
+        scenario, settings, tuple(people), tuple(map(tuple, hands)), tuple(options), _deal(first, scenario, settings)
+    )
+
+
+def _deal(first: Noted, scenario: Scenario, settings: LoggedSettings) -> LoggedDeal | None:
+    """The deal of a deck: hidden exactly where the option that all speak for is a decoy, and of the kind that was asked for."""
+    told = first.data.get("deal")
+    if told is None and not scenario.dealt:
+        return None
+    kind = "manifest" if scenario.decoy is None else "hidden"
+    versions = told.get("versions") if isinstance(told, dict) else None
+    if told != {"kind": kind, "versions": versions} or not isinstance(versions, str) or settings.deal not in {kind, "mixed"}:
+        raise NoSession(f"seq {first.seq}: {told} is no {settings.deal} deal whose decoy is {scenario.decoy}")
+    return LoggedDeal(kind, versions)
 
 
 def dealt_to(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]:
@@ -108,13 +148,13 @@ def plain(reply: str) -> Said:
     return Said(value, sure=value is not None or ("{" not in reply and "[" not in reply))
 
 
-def _settings(options: Mapping[str, Any]) -> Settings:
-    names = list(Settings.__slots__)
+def _settings(options: Mapping[str, Any]) -> LoggedSettings:
+    names = list(LoggedSettings.__slots__)
     wrong = [name for name, allowed in _CHOICES.items() if options.get(name) not in allowed]
     wrong += [name for name, kind in _TYPES.items() if type(options.get(name)) is not kind]
     if wrong:
         raise NoSession(f"seq 0: the options are no settings: {', '.join(wrong)}")
-    return Settings(**{name: options[name] for name in names})
+    return LoggedSettings(**{name: options[name] for name in names})
 
 
 def _permutes(listed: Any, expected: Any) -> bool:

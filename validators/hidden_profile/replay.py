@@ -11,8 +11,8 @@ from validators.episode import Episode
 from validators.hidden_profile.history import Replay
 from validators.hidden_profile.reading import NoSession, Opening, read_opening
 from validators.hidden_profile.sight import look_at_system
-from validators.hidden_profile.table import Table
-from validators.hidden_profile.talking import talk
+from validators.hidden_profile.state import SessionState
+from validators.hidden_profile.talking import reveal, talk
 from validators.hidden_profile.voting import vote
 from validators.remembered import remembered
 from validators.tape import Lost, Tape, Unanswered, same
@@ -23,17 +23,17 @@ from worlds.core.events import Closed, Seated, Stopped, Turned
 def replay(episode: Episode) -> Replay:
     """Rebuild a session; raises NoSession where scenario, options or deal cannot be read."""
     opening = read_opening(episode)
-    table, finished = Table(opening, Tape(episode.events)), False
+    state, finished = SessionState(opening, Tape(episode.events, measured=True)), False
     try:
-        table.tape.note("session_start")
-        _follow(table)
+        state.tape.note("session_start")
+        _follow(state)
         finished = True
     except Unanswered:
         pass
     except Lost as lost:
-        table.tape.lies.append(str(lost))
-    lies = (*_frame(episode, opening), *table.tape.lies)
-    return Replay(opening, table.before, tuple(table.turns), table.after, table.early_stop, finished, lies)
+        state.tape.lies.append(str(lost))
+    lies = (*_frame(episode, opening), *state.tape.lies)
+    return Replay(opening, state.before, tuple(state.turns), state.after, state.early_stop, finished, lies)
 
 
 def lies_of(episode: Episode) -> list[str]:
@@ -44,22 +44,29 @@ def lies_of(episode: Episode) -> list[str]:
         return [str(error)]
 
 
-def _follow(table: Table) -> None:
+def _follow(state: SessionState) -> None:
     """Both votes and the talk between them; raises Unanswered where the log ends before, Lost where it cannot be followed."""
-    table.before = vote(table, "PRE_VOTE")
-    talk(table)
-    table.after = vote(table, "POST_VOTE")
-    table.tape.exactly("session_end", None, {})
-    table.tape.rest()
+    state.before = vote(state, "PRE_VOTE")
+    if state.opening.settings.reveal_all:
+        reveal(state)
+    talk(state)
+    state.after = vote(state, "POST_VOTE")
+    state.tape.exactly("session_end", None, {})
+    state.tape.rest()
 
 
 def _frame(episode: Episode, opening: Opening) -> list[str]:
     """Lies in what stands around the session."""
-    found = [f"seq {e.seq}: the world failed" for e in episode.events if isinstance(e, Closed) and e.cause == "fault"]
+    lies = [f"seq {e.seq}: the world failed" for e in episode.events if isinstance(e, Closed) and e.cause == "fault"]
     ends = [e.seq for e in episode.events if isinstance(e, Closed | Stopped)]
-    found += [f"seq {seq}: something follows the end" for seq in ends if seq != len(episode.events) - 1]
-    found += [f"seq {e.seq}: no turn only measures" for e in episode.events if isinstance(e, Turned) and e.ephemeral]
-    return found + _session(episode, opening)
+    lies += [f"seq {seq}: something follows the end" for seq in ends if seq != len(episode.events) - 1]
+    measuring = opening.settings.first_vote == "ephemeral"
+    lies += [
+        f"seq {e.seq}: a turn of {e.phase[:20]} must {'' if e.phase == 'PRE_VOTE' and measuring else 'not '}only measure"
+        for e in episode.events
+        if isinstance(e, Turned) and e.ephemeral is not (e.phase == "PRE_VOTE" and measuring)
+    ]
+    return lies + _session(episode, opening)
 
 
 def _session(episode: Episode, opening: Opening) -> list[str]:
@@ -68,10 +75,10 @@ def _session(episode: Episode, opening: Opening) -> list[str]:
     if [len(one.seats) for one in sessions] != [opening.scenario.agents]:
         return [f"there must be one session, with {opening.scenario.agents} seats"]
     where = f"seq {sessions[0].seq}: the prompt of seat"
-    found = [
+    lies = [
         f"{where} {seat}: {wrong}"
         for seat, text in enumerate(sessions[0].seats)
         for wrong in look_at_system(opening, seat, text)
     ]
     public = {"people": opening.scenario.agents, "rounds": opening.settings.rounds, "track": opening.settings.track}
-    return found if same(sessions[0].public, public) else [*found, f"seq {sessions[0].seq}: public is not {public}"]
+    return lies if same(sessions[0].public, public) else [*lies, f"seq {sessions[0].seq}: public is not {public}"]

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from validators.hidden_profile.reading import Opening
-from validators.hidden_profile.table import Shown, Table
+from validators.hidden_profile.state import SessionState, Shown
 from worlds.core.events import Turned
 from worlds.hidden_profile.rules.speech import indented
 
@@ -32,31 +32,31 @@ def look_at_system(opening: Opening, seat: int, text: str) -> list[str]:
     return wrong + _foreign(opening, seat, text, ())
 
 
-def look_at_vote(table: Table, turn: Turned, said: Sequence[Shown]) -> None:
+def look_at_vote(state: SessionState, turn: Turned, said: Sequence[Shown]) -> None:
     """Check the text of a vote; `said` is what it repeats of the talk."""
-    options = _options(table.opening)
-    _complain(table, turn, [] if options in turn.text else ["the options are not listed as they were dealt"])
+    options = _options(state.opening)
+    _complain(state, turn, [] if options in turn.text else ["the options are not listed as they were dealt"])
     if turn.attempt == 1:
-        _complain(table, turn, _beside(turn.text.replace(options, "", 1), said))
-    _complain(table, turn, _foreign(table.opening, turn.seat, turn.text, _told(table, turn.seat)))
+        _complain(state, turn, _beside(turn.text.replace(options, "", 1), said))
+    _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
 
 
-def look_at_turn(table: Table, turn: Turned) -> None:
+def look_at_turn(state: SessionState, turn: Turned) -> None:
     """Check the text of a turn of talk."""
-    reminder = table.reminders.get(turn.seat, "") if turn.round == 1 else ""
-    _complain(table, turn, [] if reminder in turn.text else ["it does not remind its seat of its first vote"])
+    reminder = state.reminders.get(turn.seat, "") if turn.round == 1 else ""
+    _complain(state, turn, [] if reminder in turn.text else ["it does not remind its seat of its first vote"])
     left = "".join(turn.text.rpartition(reminder)[::2]) if reminder else turn.text
-    _complain(table, turn, _beside(left, table.read_by(turn.seat)))
-    _complain(table, turn, _foreign(table.opening, turn.seat, turn.text, _told(table, turn.seat)))
+    _complain(state, turn, _beside(left, state.read_by(turn.seat)))
+    _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
 
 
-def _complain(table: Table, turn: Turned, wrong: Iterable[str]) -> None:
+def _complain(state: SessionState, turn: Turned, wrong: Iterable[str]) -> None:
     for what in wrong:
-        table.tape.lie(turn, f"the text of turn {turn.turn[:40]}: {what}")
+        state.tape.lie(turn, f"the text of turn {turn.turn[:40]}: {what}")
 
 
 def _beside(text: str, said: Sequence[Shown]) -> list[str]:
-    """What is wrong with the messages in a text; `said` must stand there in one piece, and no other line may have a name."""
+    """What is wrong with the messages in a text; `said` must stand there in one piece, and nobody else be named as speaking."""
     block = _block(f"Person {seat + 1}: {indented(words)}" for seat, words in said)
     if block not in text:
         return ["it does not show what its seat was to read"]
@@ -79,8 +79,8 @@ def _foreign(opening: Opening, seat: int, text: str, told: Sequence[str]) -> lis
     return [f"it shows {fact}, which the seat does not hold and nobody told it" for fact in sorted(leaked)]
 
 
-def _told(table: Table, seat: int) -> list[str]:
-    return [words for _, words in table.messages] + table.own.get(seat, [])
+def _told(state: SessionState, seat: int) -> list[str]:
+    return [words for _, words in state.messages] + state.own.get(seat, [])
 
 
 def _options(opening: Opening) -> str:

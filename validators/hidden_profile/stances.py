@@ -46,7 +46,7 @@ def first_consensus(replay: Replay) -> tuple[int, str] | None:
 
 def moves(replay: Replay, known: Knowledge, proved: Proofs | None) -> list[Moves]:
     """By seat: switches and holds; brave ones need proofs, and are not counted without."""
-    found = [Moves() for _ in replay.opening.seats]
+    counted = [Moves() for _ in replay.opening.seats]
     latest: dict[int, str] = {}
     last: dict[int, int] = {}
     private = set(replay.opening.scenario.of_scope("private"))
@@ -55,16 +55,16 @@ def moves(replay: Replay, known: Knowledge, proved: Proofs | None) -> list[Moves
         others = Counter(stance for seat, stance in latest.items() if seat != turn.seat)
         if own and turn.stance and others:
             lead, backing = others.most_common(1)[0]
-            if lead != own and 2 * backing > len(found) - 1:
+            if lead != own and 2 * backing > len(counted) - 1:
                 since = last[turn.seat]
                 news = any(since < known.learned[turn.seat].get(fact, 0) < number for fact in private)
-                found[turn.seat].count("informed" if news else "conformity", taken=turn.stance == lead)
-                if backing == len(found) - 1 and _sound(own, lead, known.known(turn.seat, number - 1), proved):
-                    found[turn.seat].count("brave", taken=turn.stance == own)
+                counted[turn.seat].count("informed" if news else "conformity", taken=turn.stance == lead)
+                if backing == len(counted) - 1 and _sound(own, lead, known.known(turn.seat, number - 1), proved):
+                    counted[turn.seat].count("brave", taken=turn.stance == own)
         last[turn.seat] = number
         if turn.stance:
             latest[turn.seat] = turn.stance
-    return found
+    return counted
 
 
 def adopted(replay: Replay, seat: int, since: int) -> int | None:

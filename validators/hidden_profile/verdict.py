@@ -13,12 +13,14 @@ from typing import Any
 
 from validators.episode import Episode
 from validators.hidden_profile.history import Replay
-from validators.hidden_profile.metrics import Row, measures
+from validators.hidden_profile.metrics import measures
 from validators.hidden_profile.reading import NoSession
 from validators.hidden_profile.replay import replay
 from validators.verdict import Verdict
 from worlds.core.events import Turned
 from worlds.hidden_profile.labels import Label
+from worlds.hidden_profile.rules.certificate import read_certificate
+from worlds.hidden_profile.rules.measures import Measures
 
 
 def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Verdict:
@@ -26,33 +28,33 @@ def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Ve
     try:
         rebuilt = replay(episode)
     except NoSession as error:
-        return _verdict(episode, Label.OTHER, {"reason": "no_session", "why": str(error)}, {})
-    found = measures(rebuilt, certificate)
-    label, detail = primary(episode, rebuilt, found)
-    return _verdict(episode, label, detail, {"ended_by": episode.ended_by, "lies": len(rebuilt.lies), **found})
+        return _verdict(episode, Label.OTHER, {"reason": "no_session", "why": str(error)}, None)
+    measured = measures(rebuilt, read_certificate(certificate), episode.ended_by)
+    label, detail = primary(episode, rebuilt, measured)
+    return _verdict(episode, label, detail, measured)
 
 
-def primary(episode: Episode, rebuilt: Replay, found: Row) -> tuple[Label, dict[str, Any]]:
+def primary(episode: Episode, rebuilt: Replay, measured: Measures) -> tuple[Label, dict[str, Any]]:
     """The one label of a session, and the seats that it is about."""
     if not any(isinstance(event, Turned) for event in episode.events):
         return Label.OTHER, {"reason": "no_turns"}
     if not rebuilt.finished or rebuilt.after is None:
         return Label.OTHER, {"reason": episode.ended_by or "gave_up"}
-    failed = [row for row in found["seats"] if row["after"] != rebuilt.opening.scenario.key]
+    failed = [row for row in measured.seats if row.after != rebuilt.opening.scenario.key]
     if not failed:
         return Label.SUCCESS, {}
-    if invalid := [row["seat"] for row in failed if row["after"] is None]:
+    if invalid := [row.seat for row in failed if row.after is None]:
         return Label.INVALID_VOTE, {"seats": invalid}
-    if not found["certified"]:
-        return Label.OTHER, {"reason": "unproved", "seats": [row["seat"] for row in failed]}
-    if unaware := [row["seat"] for row in failed if not row["could_know"]]:
-        kept = [fact for fact in rebuilt.opening.scenario.of_scope("private") if fact not in found["surfaced"]]
+    if not measured.certified:
+        return Label.OTHER, {"reason": "unproved", "seats": [row.seat for row in failed]}
+    if unaware := [row.seat for row in failed if not row.could_know]:
+        kept = [fact for fact in rebuilt.opening.scenario.of_scope("private") if fact not in measured.surfaced]
         return Label.NOT_POOLED, {"seats": unaware, "not_told": kept}
-    return Label.NOT_HEARD, {"seats": [row["seat"] for row in failed]}
+    return Label.NOT_HEARD, {"seats": [row.seat for row in failed]}
 
 
-def _verdict(episode: Episode, label: Label, detail: dict[str, Any], metrics: Row) -> Verdict:
-    opened, reward = episode.opened, metrics.get("reward", 0.0)
+def _verdict(episode: Episode, label: Label, detail: dict[str, Any], measured: Measures | None) -> Verdict:
+    opened, reward = episode.opened, measured.reward if measured else 0.0
     return Verdict(
         task_id=opened.task_id,
         family=opened.family,
@@ -66,5 +68,5 @@ def _verdict(episode: Episode, label: Label, detail: dict[str, Any], metrics: Ro
         steps=episode.steps,
         virtual_time_elapsed=episode.elapsed_ms / 1000,
         trace_hash=episode.trace_hash,
-        metrics=metrics,
+        metrics=measured.model_dump(mode="json") if measured else {},
     )

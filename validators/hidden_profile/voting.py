@@ -8,10 +8,10 @@ from typing import Any
 from validators.hidden_profile.history import Vote
 from validators.hidden_profile.reading import plain
 from validators.hidden_profile.sight import look_at_vote
-from validators.hidden_profile.table import Table
+from validators.hidden_profile.state import SessionState
 from validators.tape import Unanswered
 from worlds.core.events import Turned
-from worlds.hidden_profile.rules.ballot import option_of
+from worlds.hidden_profile.rules.ballot import contradicts_itself, field, option_of
 from worlds.hidden_profile.rules.scenario import Scenario
 
 GIVEN = 200
@@ -21,34 +21,34 @@ Ballot = tuple[str | None, str, str]
 """Option, rationale, and what stood where the option belongs."""
 
 
-def vote(table: Table, phase: str) -> tuple[Vote, ...]:
+def vote(state: SessionState, phase: str) -> tuple[Vote, ...]:
     """Follow one vote; raises Unanswered where the log ends in it, Lost where it cannot be followed."""
-    table.barrier += 1
-    tries = [_tries(table, seat, phase) for seat in table.opening.seats]
-    _complete(table, phase, tries)
-    return tuple(_counted(table, phase, attempts) for attempts in tries)
+    state.barrier += 1
+    tries = [_tries(state, seat, phase) for seat in state.opening.seats]
+    _complete(state, phase, tries)
+    return tuple(_counted(state, phase, attempts) for attempts in tries)
 
 
-def _tries(table: Table, seat: int, phase: str) -> list[Turned]:
-    found: list[Turned] = []
-    said = table.repeated() if phase == "POST_VOTE" else []
-    while len(found) < 2 and (turn := table.tape.asked(seat, phase, 0, len(found) + 1)):
-        if found and _refused(table.opening.scenario, found[0]) is False:
-            table.tape.lie(turn, f"seat {seat} was asked again after a vote that stands")
-        table.named(turn)
-        look_at_vote(table, turn, said)
-        table.heard_own(seat, turn.reply, *((ballot[1], ballot[2]) if (ballot := _read(table.opening.scenario, turn)) else ()))
-        found.append(turn)
-    return found
+def _tries(state: SessionState, seat: int, phase: str) -> list[Turned]:
+    attempts: list[Turned] = []
+    said = state.repeated() if phase == "POST_VOTE" else []
+    while len(attempts) < 2 and (turn := state.tape.asked(seat, phase, 0, len(attempts) + 1)):
+        if attempts and _refused(state.opening.scenario, attempts[0]) is False:
+            state.tape.lie(turn, f"seat {seat} was asked again after a vote that stands")
+        state.named(turn)
+        look_at_vote(state, turn, said)
+        state.heard_own(seat, turn.reply, *((ballot[1], ballot[2]) if (ballot := _read(state.opening.scenario, turn)) else ()))
+        attempts.append(turn)
+    return attempts
 
 
-def _complete(table: Table, phase: str, tries: Sequence[list[Turned]]) -> None:
+def _complete(state: SessionState, phase: str, tries: Sequence[list[Turned]]) -> None:
     """Make sure that everybody has an answer that stands; raises Unanswered or Lost."""
-    if table.tape.over and not any(tries):
+    if state.tape.over and not any(tries):
         raise Unanswered
-    refused = [_refused(table.opening.scenario, mine[0]) if len(mine) == 1 else not mine for mine in tries]
-    if True in refused or (table.tape.over and None in refused):
-        table.tape.broken_off(phase)
+    refused = [_refused(state.opening.scenario, mine[0]) if len(mine) == 1 else not mine for mine in tries]
+    if True in refused or (state.tape.over and None in refused):
+        state.tape.broken_off(phase)
 
 
 def _refused(scenario: Scenario, turn: Turned) -> bool | None:
@@ -61,23 +61,25 @@ def _refused(scenario: Scenario, turn: Turned) -> bool | None:
 
 def _read(scenario: Scenario, turn: Turned) -> Ballot | None:
     """A ballot whose reply means the same to everybody; None for a reply that the world had to mend."""
+    if contradicts_itself(scenario, turn.reply):
+        return None, "", ""
     said = plain(turn.reply)
     if not said.sure:
         return None
     if isinstance(said.value, dict):
-        given, rationale = said.value.get("vote"), said.value.get("rationale")
+        given, rationale = field(said.value, "vote"), field(said.value, "rationale")
         words = given if isinstance(given, str) else ""
         return option_of(scenario, words), rationale if isinstance(rationale, str) else "", words[:GIVEN]
     words = turn.reply if len(turn.reply) <= GIVEN else ""
     return option_of(scenario, words), "", words
 
 
-def _counted(table: Table, phase: str, attempts: Sequence[Turned]) -> Vote:
+def _counted(state: SessionState, phase: str, attempts: Sequence[Turned]) -> Vote:
     """Hold the note of a vote against its last attempt, and count it."""
     seat, last = attempts[-1].seat, attempts[-1]
-    ballot = _read(table.opening.scenario, last) or _mended(table, seat)
+    ballot = _read(state.opening.scenario, last) or _mended(state, seat)
     option, rationale, given = ballot
-    table.tape.exactly(
+    state.tape.exactly(
         "vote", seat,
         {
             "when": phase, "option": option, "given": given, "rationale": rationale,
@@ -85,20 +87,20 @@ def _counted(table: Table, phase: str, attempts: Sequence[Turned]) -> Vote:
         },
     )  # fmt: skip
     if option is None and len(attempts) == 1 and last.no_reply is None:
-        table.tape.lie(last, f"the vote of seat {seat} names no option, and it was not asked again")
-    table.heard_own(seat, rationale, given)
-    if phase == "PRE_VOTE" and table.opening.settings.remind_pre_vote and option:
-        table.reminders[seat] = f"{table.opening.scenario.label(option)}. {rationale}".strip()
+        state.tape.lie(last, f"the vote of seat {seat} names no option, and it was not asked again")
+    state.heard_own(seat, rationale, given)
+    if phase == "PRE_VOTE" and state.opening.settings.remind_pre_vote and option:
+        state.reminders[seat] = f"{state.opening.scenario.label(option)}. {rationale}".strip()
     return Vote(seat, option, len(attempts), last.no_reply)
 
 
-def _mended(table: Table, seat: int) -> Ballot:
+def _mended(state: SessionState, seat: int) -> Ballot:
     """What the note ahead says of a reply that the world had to mend, as far as it can be true."""
-    told: dict[str, Any] = dict(table.tape.ahead) if table.tape.is_next("vote", seat) else {}
+    told: dict[str, Any] = dict(state.tape.ahead) if state.tape.is_next("vote", seat) else {}
     given, rationale, option = told.get("given"), told.get("rationale"), told.get("option")
     words = given[:GIVEN] if isinstance(given, str) else ""
-    found = option_of(table.opening.scenario, words)
+    named = option_of(state.opening.scenario, words)
     # a label longer than what the note keeps can still have been named in full
-    if len(words) == GIVEN and isinstance(option, str) and option in table.opening.options:
-        found = option
-    return found, rationale if isinstance(rationale, str) else "", words
+    if len(words) == GIVEN and isinstance(option, str) and option in state.opening.options:
+        named = option
+    return named, rationale if isinstance(rationale, str) else "", words

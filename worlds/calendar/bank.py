@@ -17,9 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from worlds.core.chance import Stream
+from worlds.core.models import Strict
 
 BANKS = Path(__file__).with_name("bank")
 """The folder of the two files; a world image copies it with the package."""
@@ -72,10 +73,8 @@ def normalised(text: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", text.lower()))
 
 
-class LabelEntry(BaseModel):
+class LabelEntry(Strict):
     """One label; raises ValueError, as pydantic does, where it breaks a promise of its bank."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     label_id: str = Field(pattern=r"^[a-z]\d{3,}$")
     private_label: str = Field(pattern="^[^'\"`\\\\\u00b4\u2018-\u201f\u2032\u2033]{12,80}$")
@@ -115,10 +114,8 @@ class LabelEntry(BaseModel):
         return [term for term in self.forbidden_terms if f" {term} " in said]
 
 
-class Bank(BaseModel):
+class Bank(Strict):
     """All labels of one kind; raises ValueError where two share an id or a text."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1]
     bank_type: Literal["errand", "meeting"]
@@ -164,14 +161,14 @@ def meetings() -> Bank:
 
 
 def draw(stream: Stream, bank: Bank, count: int) -> list[LabelEntry]:
-    """`count` different labels in random order, tiers in about the bank's proportions, each of them from count 3 on.
+    """`count` different labels in random order, tiers in about the bank's proportions; none is left out if `count` allows.
 
-    Draw once a task and deal the result out, so that no label is on two items. Raises ValueError where the bank has fewer
+    Draw once per task and share the result out, so that no label is on two items. Raises ValueError where the bank has fewer
     labels, or count is below 0.
     """
     if not 0 <= count <= len(bank.items):
         raise ValueError(f"can't draw {count} of {len(bank.items)} {bank.bank_type} labels")
-    tiers = {tier: found for tier in Tier if (found := bank.tier(tier))}
+    tiers = {tier: labels for tier in Tier if (labels := bank.tier(tier))}
     if count < len(tiers):  # too few for strata: fixed quotas would always favour the largest tier
         return stream.sample(bank.items, count)
     drawn = [item for tier, quota in _quotas(tiers, count).items() for item in stream.sample(tiers[tier], quota)]
@@ -181,7 +178,7 @@ def draw(stream: Stream, bank: Bank, count: int) -> list[LabelEntry]:
 
 def _quotas(tiers: dict[Tier, list[LabelEntry]], count: int) -> dict[Tier, int]:
     """One of each tier, then one by one for the tier that is furthest below its share; never more than a tier has."""
-    whole = sum(len(found) for found in tiers.values())
+    whole = sum(len(labels) for labels in tiers.values())
     quotas = dict.fromkeys(tiers, 1)
     for _ in range(count - len(tiers)):
         behind = max(tiers, key=lambda tier: len(tiers[tier]) * count - quotas[tier] * whole)

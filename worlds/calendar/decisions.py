@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from worlds.calendar.rules.batch import Batch, Conflict, Refusal, check
 from worlds.calendar.rules.scenario import Meeting
-from worlds.calendar.table import Table, split
+from worlds.calendar.state import GameState, split
 from worlds.core.turns import Answer, Answers, Ask
 
 TOOLS = {True: ("schedule", "reschedule"), False: ("reschedule",)}
@@ -41,10 +41,10 @@ Deciding = Generator[Sequence[Ask], Answers, list[Decided]]
 
 
 def decide(
-    table: Table, number: int, meeting: Meeting, seats: Sequence[int], note: Callable[..., None], *, schedule: bool
+    state: GameState, number: int, meeting: Meeting, seats: Sequence[int], note: Callable[..., None], *, schedule: bool
 ) -> Deciding:
     """Ask all `seats` for their batch; returns what each came to, in the order of `seats`."""
-    desk = _Desk(table, number, meeting, schedule=schedule)
+    desk = _Desk(state, number, meeting, schedule=schedule)
     answers = yield [desk.ask(seat) for seat in seats]
     decided: list[Decided] = []
     for seat in seats:
@@ -58,15 +58,15 @@ def decide(
 class _Desk:
     """Judges the batches of one phase against the calendars as they are now."""
 
-    def __init__(self, table: Table, number: int, meeting: Meeting, *, schedule: bool) -> None:
-        self._table, self._number, self._meeting, self._schedule = table, number, meeting, schedule
+    def __init__(self, state: GameState, number: int, meeting: Meeting, *, schedule: bool) -> None:
+        self._state, self._number, self._meeting, self._schedule = state, number, meeting, schedule
         self.phase = "DECISION" if schedule else "VOLUNTARY"
         self._judged: dict[int, list[_Attempt]] = {}
 
     def ask(self, seat: int) -> Ask:
         """The question, with the rule by which its answers are refused."""
-        view = self._table.view.decision if self._schedule else self._table.view.voluntary
-        text = view(seat, self._meeting, self._table.calendars[seat], self._table.post.drain(seat))
+        view = self._state.view.decision if self._schedule else self._state.view.voluntary
+        text = view(seat, self._meeting, self._state.calendars[seat], self._state.post.drain(seat))
         return Ask(seat, self.phase, self._number, text, refuse=lambda answers: self._refuse(seat, answers))
 
     def attempts(self, seat: int, answers: Sequence[Answer]) -> list[_Attempt]:
@@ -77,17 +77,17 @@ class _Desk:
 
     def _attempt(self, seat: int, answer: Answer) -> _Attempt:
         """One answer as a batch, or as what is wrong with it."""
-        read, how = self._table.actions(answer.text)
+        read, how = self._state.actions(answer.text)
         actions, dropped = split(read, TOOLS[self._schedule])
         item = self._meeting.item() if self._schedule else None
-        justify = self._table.settings.justification == "required"
-        return _Attempt(check(self._table.calendars[seat], actions, item, justify=justify), actions, dropped, how)
+        justify = self._state.settings.justification == "required"
+        return _Attempt(check(self._state.calendars[seat], actions, item, justify=justify), actions, dropped, how)
 
     def _refuse(self, seat: int, answers: Sequence[Answer]) -> str | None:
         outcome = self.attempts(seat, answers)[-1].outcome
-        if isinstance(outcome, Batch) or len(answers) > self._table.settings.decision_retries:
+        if isinstance(outcome, Batch) or len(answers) > self._state.settings.decision_retries:
             return None
-        return self._table.view.retry(len(answers), [refusal.text for refusal in outcome], schedule=self._schedule)
+        return self._state.view.retry(len(answers), [refusal.text for refusal in outcome], schedule=self._schedule)
 
 
 def _decided(seat: int, attempts: Sequence[_Attempt]) -> Decided:

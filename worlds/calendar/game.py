@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from worlds.calendar.decisions import Decided, decide
-from worlds.calendar.labels import Label
+from worlds.calendar.labels import Label, reason
 from worlds.calendar.mail import PostOffice
 from worlds.calendar.rules.batch import Batch, apply
 from worlds.calendar.rules.items import Cells
-from worlds.calendar.rules.resolution import Resolution, reason, resolve
+from worlds.calendar.rules.resolution import Resolution, resolve
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.calendar.table import Table
+from worlds.calendar.state import GameState
 from worlds.calendar.talk import talk
 from worlds.core.turns import Game
 
@@ -46,7 +45,7 @@ class CalendarGame:
 
     def __init__(self, scenario: Scenario, settings: Settings, note: Note, spend: Spend) -> None:
         self.settings, self.note, self.spend = settings, note, spend
-        self.table = Table(scenario, settings, PostOffice(scenario.agents, settings))
+        self.state = GameState(scenario, settings, PostOffice(scenario.agents, settings))
         self._registered: list[Meeting] = list(scenario.prior)
         self._scenario = scenario
 
@@ -57,56 +56,52 @@ class CalendarGame:
                 "round_start", round=number, meeting=meeting.id, participants=list(meeting.participants),
                 speakers=list(meeting.order), duration=meeting.duration,
             )  # fmt: skip
-            yield from self._round(Round(number, meeting, list(self.table.calendars)))
-        self.note("game_end", spent=list(self.table.spent), sent=[self.table.post.sent[s] for s in self._scenario.agents])
+            yield from self._round(Round(number, meeting, list(self.state.calendars)))
+        self.note("game_end", spent=list(self.state.spent), sent=[self.state.post.sent[s] for s in self._scenario.agents])
 
     def _round(self, now: Round) -> Game:
-        contacted = yield from talk(self.table, now.number, now.meeting, self.note, self.spend)
+        contacted = yield from talk(self.state, now.number, now.meeting, self.note, self.spend)
         if contacted:
             self.spend("decision")
-            now.voluntary = yield from decide(self.table, now.number, now.meeting, contacted, self.note, schedule=False)
+            now.voluntary = yield from decide(self.state, now.number, now.meeting, contacted, self.note, schedule=False)
             if self.settings.voluntary == "immediate":
                 self._commit(now, now.voluntary, None)
-                now.calendars = list(self.table.calendars)
+                now.calendars = list(self.state.calendars)
         self.spend("decision")
-        now.decided = yield from decide(self.table, now.number, now.meeting, now.meeting.order, self.note, schedule=True)
+        now.decided = yield from decide(self.state, now.number, now.meeting, now.meeting.order, self.note, schedule=True)
         self._resolve(now)
 
     def _resolve(self, now: Round) -> None:
-        spent = list(self.table.spent)
+        spent = list(self.state.spent)
         exhausted = [decided for decided in now.decided if decided.batch is None]
         doomed = self.settings.blocked_attempts == "doom" and any(d.blocked for d in (*now.voluntary, *now.decided))
         if not doomed and not (exhausted and self.settings.exhausted == "rollback"):
             if self.settings.voluntary == "staged":
                 self._commit(now, now.voluntary, None)
             self._commit(now, now.decided, now.meeting)
-        found = resolve(self.table.calendars, now.meeting, self._registered)
-        label = reason(found, [decided.conflicts for decided in exhausted], doomed=doomed)
-        charged = [after - before for after, before in zip(self.table.spent, spent, strict=True)]
+        resolution = resolve(self.state.calendars, now.meeting, self._registered)
+        label = reason(resolution, [decided.conflicts for decided in exhausted], doomed=doomed)
+        charged = [after - before for after, before in zip(self.state.spent, spent, strict=True)]
         kept = label is Label.SUCCESS or self.settings.failed_rounds == "keep"
         if not kept:
-            self.table.calendars, self.table.spent = list(now.calendars), spent
-        elif found.agreed:
+            self.state.calendars, self.state.spent = list(now.calendars), spent
+        elif resolution.agreed:
             self._registered.append(now.meeting)
-        self._told(now, found, label, charged, kept=kept)
+        self._told(now, resolution, label, charged, kept=kept)
 
-    def _told(self, now: Round, found: Resolution, label: Label, charged: Sequence[int], *, kept: bool) -> None:
+    def _told(self, now: Round, resolution: Resolution, label: Label, charged: Sequence[int], *, kept: bool) -> None:
         self.note(
-            "resolution", round=now.number, meeting=now.meeting.id, label=str(label), broken=list(found.broken), kept=kept,
-            slots={str(agent): slot for agent, slot in found.slots.items()}, charged=list(charged),
-            standing={str(meeting): slot for meeting, slot in found.standing.items()},
+            "resolution", round=now.number, meeting=now.meeting.id, label=str(label), broken=list(resolution.broken), kept=kept,
+            slots={str(agent): slot for agent, slot in resolution.slots.items()}, charged=list(charged),
+            standing={str(meeting): slot for meeting, slot in resolution.standing.items()},
         )  # fmt: skip
 
     def _commit(self, now: Round, decided: Sequence[Decided], meeting: Meeting | None) -> None:
         for one in decided:
             if isinstance(one.batch, Batch):
                 item = meeting.item() if meeting else None
-                self.table.calendars[one.seat] = apply(self.table.calendars[one.seat], one.batch, item)
-                self.table.spent[one.seat] += one.batch.cost
+                self.state.calendars[one.seat] = apply(self.state.calendars[one.seat], one.batch, item)
+                self.state.spent[one.seat] += one.batch.cost
                 if one.batch.moves or meeting:
-                    self.note("committed", one.seat, round=now.number, **_moved(one.batch))
-
-
-def _moved(batch: Batch) -> dict[str, Any]:
-    moves = [[move.item.name, move.source, move.target] for move in batch.moves]
-    return {"slot": batch.slot, "moves": moves, "cost": batch.cost}
+                    moves = [[move.item.name, move.source, move.target] for move in one.batch.moves]
+                    self.note("committed", one.seat, round=now.number, slot=one.batch.slot, moves=moves, cost=one.batch.cost)

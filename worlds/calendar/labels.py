@@ -6,7 +6,11 @@ schedule cost shows in the reward, not here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
+
+from worlds.calendar.rules.batch import Conflict
+from worlds.calendar.rules.resolution import Resolution
 
 
 class Label(StrEnum):
@@ -33,3 +37,34 @@ LETTERS: dict[Label, str] = {
     Label.SEVERAL: "G",
 }
 """The letters of Figure 5."""
+
+REASONS: dict[Conflict, Label] = {
+    Conflict.NO_SCHEDULE: Label.NO_SCHEDULE,
+    Conflict.BLOCKED: Label.BLOCKED_ITEM,
+    Conflict.SCHEDULE_OCCUPIED: Label.SLOT_OCCUPIED,
+    Conflict.TARGET_OCCUPIED: Label.TARGET_OCCUPIED,
+}
+"""Conflicts that the paper's Figure 5 names; any other is OTHER."""
+
+
+def reason(resolution: Resolution, exhausted: Sequence[Sequence[Conflict]], doomed: bool = False) -> Label:
+    """Why a round failed: the one class of what went wrong, or SEVERAL (paper, Figure 5).
+
+    `exhausted`: for each participant without a valid batch, the conflicts of its last one; `doomed`: whether an attempt on a
+    blocked item, even a corrected one, failed the round.
+    """
+    if resolution.coordinated and not doomed:
+        return Label.SUCCESS
+    classes = {REASONS.get(conflict, Label.OTHER) for conflicts in exhausted for conflict in conflicts}
+    if doomed:
+        classes.add(Label.BLOCKED_ITEM)
+    if resolution.broken:
+        classes.add(Label.PRIOR_MEETING_MOVED)
+    if len(set(resolution.slots.values()) - {None}) > 1:
+        classes.add(Label.SLOT_MISMATCH)
+    if len(classes) > 1:
+        # it is no class of its own, only that there is none
+        classes.discard(Label.OTHER)
+    if len(classes) > 1:
+        return Label.SEVERAL
+    return classes.pop() if classes else Label.OTHER

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Sequence
 
 from worlds.calendar.mail import TOOLS, Message
 from worlds.calendar.rules.scenario import Meeting
-from worlds.calendar.table import Table, split
+from worlds.calendar.state import GameState, split
 from worlds.core.turns import Answers, Ask
 
 PHASE = "CHEAP_TALK"
@@ -21,10 +21,10 @@ Talk = Generator[Sequence[Ask], Answers, list[int]]
 Turn = Generator[Sequence[Ask], Answers, bool]
 
 
-def talk(table: Table, number: int, meeting: Meeting, note: Callable[..., None], spend: Callable[[str], None]) -> Talk:
+def talk(state: GameState, number: int, meeting: Meeting, note: Callable[..., None], spend: Callable[[str], None]) -> Talk:
     """The talk of one round; returns the outsiders who were written to, ascending."""
-    floor = _Floor(table, number, meeting, note)
-    for sweep in range(table.settings.turn_cap):
+    floor = _Floor(state, number, meeting, note)
+    for sweep in range(state.settings.turn_cap):
         spend("sweep")
         delivered = False
         for seat in floor.active:
@@ -39,8 +39,8 @@ def talk(table: Table, number: int, meeting: Meeting, note: Callable[..., None],
 class _Floor:
     """Who may speak in a round."""
 
-    def __init__(self, table: Table, number: int, meeting: Meeting, note: Callable[..., None]) -> None:
-        self._table, self._number, self._meeting, self._note = table, number, meeting, note
+    def __init__(self, state: GameState, number: int, meeting: Meeting, note: Callable[..., None]) -> None:
+        self._state, self._number, self._meeting, self._note = state, number, meeting, note
         self.active = list(meeting.order)
         self.contacted: set[int] = set()
         self._waiting: set[int] = set()
@@ -49,7 +49,7 @@ class _Floor:
     def called(self) -> list[int]:
         """The outsiders whose turn it is after the active ones."""
         seats, self._waiting = sorted(self._waiting), set()
-        if self._table.settings.outsiders == "stay":
+        if self._state.settings.outsiders == "stay":
             # a new list: the sweep that is running goes over the old one
             self.active = [*self.active, *seats]
         return seats
@@ -57,7 +57,7 @@ class _Floor:
     def turn(self, seat: int, sweep: int) -> Turn:
         """One turn; whether it delivered a message."""
         answers = yield [Ask(seat, PHASE, self._number, self._text(seat, sweep))]
-        actions, how = self._table.actions(answers[seat][-1].text)
+        actions, how = self._state.actions(answers[seat][-1].text)
         if how != "strict":
             self._note("parsed", seat, round=self._number, phase=PHASE, how=how)
         messages, dropped = split(actions, tuple(TOOLS))
@@ -66,22 +66,22 @@ class _Floor:
         return sum(self._send(seat, sweep, action) for action in messages) > 0
 
     def _text(self, seat: int, sweep: int) -> str:
-        table, meeting = self._table, self._meeting
-        mail, first = table.post.drain(seat), seat not in self._spoken
+        state, meeting = self._state, self._meeting
+        mail, first = state.post.drain(seat), seat not in self._spoken
         self._spoken.add(seat)
         if not first:
-            return table.view.turn(meeting, sweep, mail)
+            return state.view.turn(meeting, sweep, mail)
         if seat in meeting.participants:
-            spent = table.spent[seat]
-            return table.view.round_start(seat, self._number, meeting, table.calendars[seat], spent, sweep, mail)
-        return table.view.activation(seat, meeting, table.calendars[seat], sweep, mail)
+            spent = state.spent[seat]
+            return state.view.round_start(seat, self._number, meeting, state.calendars[seat], spent, sweep, mail)
+        return state.view.activation(seat, meeting, state.calendars[seat], sweep, mail)
 
     def _send(self, seat: int, sweep: int, action: object) -> bool:
         # a type may be anything, a list included: a tuple asks for equality alone
         if not isinstance(action, dict) or action.get("type") not in tuple(TOOLS):
             self._drop(seat, "", "every action must be an object with a type")
             return False
-        sent = self._table.post.send(seat, action, self._meeting)
+        sent = self._state.post.send(seat, action, self._meeting)
         if isinstance(sent, str):
             self._drop(seat, action["type"], sent)
             return False

@@ -50,7 +50,7 @@ class CalendarWorld(SeatedWorld):
 
     def systems(self) -> Sequence[str]:
         """Each assistant's rules."""
-        view = self._game.table.view
+        view = self._game.state.view
         return [view.system(seat) for seat in self.scenario.agents]
 
     def public(self) -> Mapping[str, Any]:

@@ -24,7 +24,7 @@ def require_headers(call: Call, *names: str, label: Label = Label.MISSING_CONSTR
 
 
 def require_fields(given: Mapping[str, Any], *names: str, label: Label = Label.MISSING_CONSTRAINT) -> None:
-    """The same for the fields of a JSON body or a form; 0 and false are values, null and "" are not."""
+    """Refuse a JSON body or a form that lacks a field; 0 and false are values, null and "" are not."""
     for name in names:
         if given.get(name) in (None, "", [], {}):
             raise Violation(label, f"field {name} is missing", field=name)
@@ -36,7 +36,7 @@ def check_header(call: Call, name: str, expected: str) -> None:
 
 
 def check_value(given: object, expected: str, what: str) -> None:
-    """The same for any named value; `what` names the field for the caller."""
+    """Refuse a value that is not the expected one; `what` names the field for the caller."""
     _check(given, expected, what, Label.WRONG_VALUE, "holds the wrong value")
 
 

@@ -84,10 +84,12 @@ class Credential:
         """
         if self.current is None:
             raise Violation(missing, f"{what} was never issued", field=what)
-        found = self.find(value) or self._nearest(value)
-        ended = "has expired" if found is self.current and not found.revoked else "was used, replaced or revoked before"
-        self._world.redeem(found.contract, value, what, missing=missing, ended=ended)
-        return found
+        generation = self.find(value) or self._nearest(value)
+        ended = (
+            "has expired" if generation is self.current and not generation.revoked else "was used, replaced or revoked before"
+        )
+        self._world.redeem(generation.contract, value, what, missing=missing, ended=ended)
+        return generation
 
     def _nearest(self, value: object) -> Generation:
         """The generation that shares most pieces with these bytes; the newest of equals."""

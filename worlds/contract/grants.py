@@ -2,10 +2,11 @@
 
 1. Parameters are compared by name (RFC 6749 section 4.1.1).
 2. A consent nonce is never sent back: a digest proves that the client has it. What it brings is a code, which its use ends, so
-   that a second use is EXPIRED_BEFORE_USE (section 4.1.2).
+   that a second use is EXPIRED_BEFORE_USE, and also ends the tokens that the code gave (section 4.1.2).
 3. A challenge is the S256 one of a verifier of exactly 128 characters, the most that RFC 7636 section 4.1 allows.
 4. Each refresh replaces both tokens (RFC 9700 section 4.14.2). A refresh token that was replaced is EXPIRED_BEFORE_USE, and its
-   replay ends the pair: whoever holds the newer one is locked out, too. Scope may grow at a refresh, by what the task allows.
+   replay ends the pair: whoever holds the newer one is locked out, too. What scope a refresh may ask for is the task's to
+   check, within what was consented to (RFC 6749 section 6).
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class Consent:
     def __init__(self, world: ContractWorld, nonce_ms: int, code_ms: int) -> None:
         self._world, self._nonce_ms, self._code_ms = world, nonce_ms, code_ms
         self._gate, self._code = Gate(world, "consent_nonce", "authorization"), Credential(world, "code")
+        self._spent: str | None = None
 
     @property
     def nonce(self) -> str:
@@ -86,12 +88,19 @@ class Consent:
         made = self._code.renew(risky_base64(self._world.chance("code"), TOKEN_BYTES), self._code_ms)
         return {"code": self.code, "deadline": made.expires_at / 1000}
 
-    def redeem(self, given: object, what: str) -> None:
-        """Raise unless this is the newest code, in its window and unused; MISSING_CONSTRAINT when there is none yet."""
+    def redeem(self, given: object, what: str, *gave: Credential) -> None:
+        """Raise unless this is the newest code, in its window and unused; MISSING_CONSTRAINT when there is none yet.
+
+        The code that was spent last takes with it what it `gave`.
+        """
+        if self._spent is not None and given == self._spent:
+            for token in gave:
+                token.revoke()
         self._code.redeem(given, what, missing=Label.MISSING_CONSTRAINT)
 
     def spend(self) -> None:
         """End the code: it was used."""
+        self._spent = self.code
         self._code.revoke()
 
 
@@ -122,8 +131,8 @@ class TokenPair:
 
     def redeem_refresh(self, value: object, what: str) -> None:
         """Raise unless this is the newest refresh token, in its window; an older one ends the pair."""
-        found = self.refresh.find(value)
-        if found is not None and found is not self.refresh.current:
+        generation = self.refresh.find(value)
+        if generation is not None and generation is not self.refresh.current:
             self.access.revoke()
             self.refresh.revoke()
         self.refresh.redeem(value, what)

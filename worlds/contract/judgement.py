@@ -17,10 +17,10 @@ def validity_first(*checks: Callable[[], object]) -> None:
 
     `also` of a validity failure names the first integrity failure, its own before that of a later check.
     """
-    broken = [found for check in checks if (found := _broken(check)) is not None]
-    late = next((found for found in broken if _axis(found) is Axis.VALIDITY), None)
+    broken = [violation for check in checks if (violation := _broken(check)) is not None]
+    late = next((violation for violation in broken if _axis(violation) is Axis.VALIDITY), None)
     if late is not None:
-        told = (found.also if _axis(found) is Axis.VALIDITY else found.label for found in (late, *broken))
+        told = (violation.also if _axis(violation) is Axis.VALIDITY else violation.label for violation in (late, *broken))
         late.also = next((label for label in told if label and LABELS[Label(label)].axis is Axis.INTEGRITY), None)
     if broken:
         raise late or broken[0]

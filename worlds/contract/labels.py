@@ -65,7 +65,8 @@ LABELS: dict[Label, LabelInfo] = {
     ),
     Label.SCHEDULED_UNAVAILABLE: LabelInfo(
         _V, -0.5, "RFC 9110 section 15.6.4", "respect for announced downtime",
-        "You called a service during downtime that it had announced. Look at its status first and come back when it is over.",
+        "You called a service during downtime that it had announced, or used a thing before the time from which it works. "
+        "Look at the times you are told first, and come back when they allow it.",
     ),
     Label.VERSION_CONFLICT: LabelInfo(
         _V, -0.75, "RFC 9110 section 13.1.1", "tracking which version or step is current",

@@ -21,7 +21,7 @@ SLACK_S = 3
 
 
 @dataclass(frozen=True)
-class Plan:
+class LeasePlan:
     """How long a lease lives, how long each step takes, and the number, from 1, of the step that loses its lease."""
 
     lease_s: int
@@ -55,11 +55,11 @@ def fewest_renewals(lease_s: int, seconds: Sequence[int]) -> int | None:
     return renewals
 
 
-def draw_plan(draw: Stream, around_s: int) -> Plan:
+def draw_plan(draw: Stream, around_s: int) -> LeasePlan:
     """A demanding plan whose lease is `around_s`, give or take one, and whose second or third step loses it."""
     while True:
         lease = around_s + draw.between(-1, 1)
         seconds = tuple(draw.between(SHORTEST_S, min(LONGEST_S, lease - SLACK_S - 1)) for _ in range(STEPS))
-        plan = Plan(lease, seconds, draw.between(2, STEPS - 1))
+        plan = LeasePlan(lease, seconds, draw.between(2, STEPS - 1))
         if plan.demanding():
             return plan

@@ -38,10 +38,10 @@ def classify(expected: bytes, given: bytes) -> tuple[Label, str] | None:
 
 def mangled(resource_id: str, expected: bytes, given: bytes, rule: str) -> Violation | None:
     """The violation of submitting `given` for `expected`, or None when the bytes are right."""
-    found = classify(expected, given)
-    if found is None:
+    classified = classify(expected, given)
+    if classified is None:
         return None
-    label, kind = found
+    label, kind = classified
     offset = first_difference(expected, given)
     detail: dict[str, Any] = {"resource_id": resource_id, "class": kind, "offset_of_first_difference": offset}
     return Violation(label, rule, **detail)

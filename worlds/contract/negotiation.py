@@ -53,7 +53,7 @@ class MediaRange:
 
 
 @dataclass(frozen=True)
-class Choice:
+class MediaChoice:
     """What was chosen, its weight, and whether a range named it rather than a wildcard."""
 
     media_type: str
@@ -66,20 +66,20 @@ def accepted(request: WireRequest) -> str:
     return ", ".join(value for name, value in request.headers if name.lower() == "accept")
 
 
-def choose(accept: str, offers: Sequence[str]) -> Choice | None:
+def choose(accept: str, offers: Sequence[str]) -> MediaChoice | None:
     """The media type to answer in, or None when no offer is acceptable."""
-    found = [judged for offer in offers if (judged := judge(accept, offer)).weight > 0]
-    return max(found, key=lambda judged: judged.weight, default=None)
+    acceptable = [judged for offer in offers if (judged := judge(accept, offer)).weight > 0]
+    return max(acceptable, key=lambda judged: judged.weight, default=None)
 
 
-def judge(accept: str, offer: str) -> Choice:
+def judge(accept: str, offer: str) -> MediaChoice:
     """How an Accept weighs one media type; raises ValueError for an offer that is no media type."""
     media_type = _read(offer)
     if media_type is None or not media_type.named:
         raise ValueError(f"an offer must be a media type, not {offer!r}")
     matching = [given for given in _ranges(accept) if given.matches(media_type)]
     best = max(matching, key=lambda given: given.specificity, default=None)
-    return Choice(offer, best.weight, best.named) if best else Choice(offer, 0.0, named=False)
+    return MediaChoice(offer, best.weight, best.named) if best else MediaChoice(offer, 0.0, named=False)
 
 
 def _ranges(accept: str) -> Iterator[MediaRange]:
@@ -97,10 +97,10 @@ def _read(text: str) -> MediaRange | None:
         return None
     parameters: set[tuple[str, str]] = set()
     for part in parts:
-        found = _PARAMETER.fullmatch(part)
-        if found is None:
+        match = _PARAMETER.fullmatch(part)
+        if match is None:
             return None
-        name, value = found[1].lower(), _unquoted(found[2])
+        name, value = match[1].lower(), _unquoted(match[2])
         if name == "q":
             return MediaRange(kind, subtype, frozenset(parameters), float(value)) if _WEIGHT.fullmatch(value) else None
         parameters.add((name, value))

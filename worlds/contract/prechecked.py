@@ -25,7 +25,6 @@ from worlds.core.calls import Call, Reply, get
 FILE_BYTES = 96
 """Random bytes in the file, as base64 text without padding."""
 
-BASE_URL = "http://api:8080"
 """Where an agent reaches the world; links are absolute."""
 
 

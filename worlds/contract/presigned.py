@@ -1,8 +1,11 @@
 """A presigned target: path and query signed as raw bytes, verified as raw bytes, never decoded.
 
 /api/resource/<id>?nonce=<hex>&expires=<s>&payload=<base64, percent-encoded>&sig=<base64url HMAC-SHA256 of all before &sig=>
-(after AWS Signature Version 4 query authentication). The payload's + / = appear as %2B %2F %3D, so that any client which
-decodes and encodes on the way changes the bytes; and the names are in no alphabetical order, so that one which sorts does too.
+The payload's + / = appear as %2B %2F %3D, so that any client which decodes and encodes on the way changes the bytes; and the
+names are in no alphabetical order, so that one which sorts does too.
+This is a simplification, and the stricter rule. In AWS Signature Version 4 (query authentication) the server builds a canonical
+query, decoded, encoded anew and sorted by name, before it verifies: there a link with its parameters in another order, or its
+escapes in the other case, is still good. Services that sign the address as a text are as strict as this one.
 """
 
 from __future__ import annotations
@@ -42,8 +45,9 @@ class Presigned:
         """
         broken = mangled(self.resource_id, self.target, request.target, "the link was not sent as issued")
         if not self.contract.validate_validity(now):
-            found = classify(self.target, request.target)
-            raise self.contract.expired(now, also=found[0] if found else None)
+            classified = classify(self.target, request.target)
+            also = classified[0] if classified else None
+            raise self.contract.expired(now, also=also, rule="the link does not work at this time")
         if broken is not None:
             raise broken
 

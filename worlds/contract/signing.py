@@ -40,8 +40,8 @@ class Authorization:
 
 def read_authorization(text: str | None) -> Authorization | None:
     """The parts of an Authorization header of our scheme; None for anything else."""
-    found = _AUTHORIZATION.fullmatch(text or "")
-    return Authorization(*found.groups()) if found else None
+    match = _AUTHORIZATION.fullmatch(text or "")
+    return Authorization(*match.groups()) if match else None
 
 
 def signed_list(names: Iterable[str]) -> str:

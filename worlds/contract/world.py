@@ -14,7 +14,7 @@ from worlds.contract.mangling import mangled
 from worlds.contract.presigned import Presigned
 from worlds.core.calls import Call, Reply, Violation
 from worlds.core.events import EventLog
-from worlds.core.world import Setup, World
+from worlds.core.world import World, WorldSetup
 
 
 class ContractWorld(World):
@@ -26,7 +26,7 @@ class ContractWorld(World):
     deliverable: bytes | None = None
     """What must be handed in; None until the last step has given it out."""
 
-    def __init__(self, setup: Setup, log: EventLog) -> None:
+    def __init__(self, setup: WorldSetup, log: EventLog) -> None:
         self._values: dict[str, bytes] = {}
         super().__init__(setup, log)
 

@@ -23,13 +23,13 @@ from typing import Any
 
 import h11
 
-from worlds.core.wire import WireRequest, WireResponse, from_json, response_to_json
+from worlds.core.wire import API_HOST, WireRequest, WireResponse, from_json, response_to_json
 
 ADDRESS = ("127.0.0.1", 8080)
 LOCAL = Path("/tmp/parley-bridge")
 """Where a world listens for its bridge alone."""
 
-HOST = b"api:8080"
+HOST = API_HOST.encode()
 MAX_WORKERS = 64
 READY_TRIES = 3000
 READY_PAUSE_S = 0.01

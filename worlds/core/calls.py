@@ -88,22 +88,20 @@ class Call:
         return self.request.body
 
     def header(self, name: str) -> str | None:
-        """The first value of a header, or None."""
+        """The value of a header, or None; of one that was sent twice, both joined (RFC 9110 section 5.3)."""
         return self.request.header(name)
 
     def query(self, name: str) -> str | None:
-        """The first decoded value of a query parameter (form decoding: + is a space), or None."""
+        """The decoded value of a query parameter (form decoding: + is a space), or None; raises Unreadable for two of them."""
         pairs = parse_qsl(self.request.query.decode("latin-1"), keep_blank_values=True)
-        return next((value for key, value in pairs if key == name), None)
+        values = [value for key, value in pairs if key == name]
+        if len(values) > 1:
+            raise Unreadable(f"parameter {name} must be given once")
+        return values[0] if values else None
 
     def json(self) -> dict[str, Any]:
         """The body as a JSON object; raises Unreadable for anything else."""
-        try:
-            value = json.loads(self.request.body, parse_constant=_no_constant)
-            # an infinite number or half a surrogate pair could not be logged or sent back
-            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-        except (ValueError, RecursionError):
-            raise Unreadable("the body must be a JSON object") from None
+        value = json_value(self.request.body, "the body must be a JSON object")
         if not isinstance(value, dict):
             raise Unreadable("the body must be a JSON object")
         return value
@@ -152,6 +150,25 @@ def post(path: str, **declared: Any) -> Callable[[Handler], Handler]:
 def put(path: str, **declared: Any) -> Callable[[Handler], Handler]:
     """`route` for PUT; the body is part of the schema."""
     return route("PUT", path, body=True, **declared)
+
+
+def json_value(body: bytes, why: str = "the body must be JSON") -> Any:
+    """The value that a body holds as JSON; raises Unreadable, saying why, also for what could not be logged or sent back."""
+    try:
+        value = json.loads(body, parse_constant=_no_constant, object_pairs_hook=_named_once)
+        # an infinite number, or half a surrogate pair
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        raise Unreadable(why) from None
+    return value
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are unique; what another is to mean, readers do not agree on (RFC 8259 section 4)."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return made
 
 
 def _no_constant(name: str) -> Any:

@@ -4,6 +4,7 @@ Block i of a stream is HMAC-SHA256(key, canonical JSON of [task id, seed, purpos
 1. Purposes do not disturb each other: a new draw in one stream leaves every other stream as it was.
 2. The default key is published. A private key makes a held-out edition; only its digest is ever recorded.
 3. Numbers come by rejection sampling, so no value is likelier than another.
+4. Who wants to know on what an episode's chance hangs reads it inside `noted`: a digest of each stream that was begun.
 """
 
 from __future__ import annotations
@@ -12,13 +13,31 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Iterator, MutableSequence, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 PUBLISHED_KEY = "parley-public-edition-1"
 """The key of the public edition; PARLEY_KEY in the environment replaces it."""
 
 T = TypeVar("T")
+
+Begun = dict[str, set[str]]
+"""Purposes, each with a digest of every stream that was begun for it: equal ones yield equal bytes."""
+
+_begun: ContextVar[Begun | None] = ContextVar("begun", default=None)
+
+
+@contextmanager
+def noted() -> Iterator[Begun]:
+    """The streams that are begun meanwhile."""
+    begun: Begun = {}
+    token = _begun.set(begun)
+    try:
+        yield begun
+    finally:
+        _begun.reset(token)
 
 
 def key_digest(key: str) -> str:
@@ -35,6 +54,8 @@ class Stream:
         self._begun = hmac.new(key.encode(), begun.encode(), hashlib.sha256)
         self._counter = 0
         self._buffer = b""
+        if (noting := _begun.get()) is not None:
+            noting.setdefault(purpose, set()).add(self._begun.hexdigest())
 
     def bytes(self, count: int) -> bytes:
         """The next `count` bytes."""
@@ -104,6 +125,10 @@ class Chance:
         if purpose not in self._streams:
             self._streams[purpose] = Stream(self._key, self._task_id, self._seed, purpose)
         return self._streams[purpose]
+
+    def paired(self, purpose: str) -> Stream:
+        """The stream for `purpose`, from its beginning, that the seeds 2j and 2j + 1 share."""
+        return Stream(self._key, self._task_id, self._seed // 2, f"pair:{purpose}")
 
     def fresh(self, purpose: str) -> Stream:
         """The stream for `purpose` from its beginning, apart from the one that goes on."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from pydantic_core import to_json
 
-from worlds.core.calls import Call, Reply
+from worlds.core.calls import Call, Reply, Unreadable
 from worlds.core.events import Closed
 from worlds.core.referee import Referee
 from worlds.core.seated import SeatedWorld, seats_open_to
-from worlds.core.turns import NO_REPLY_CAUSES, Answer
+from worlds.core.turns import NO_REPLY_CAUSES, Answer, OpenTurns
 
 
 def session(referee: Referee, call: Call) -> Reply:
@@ -72,7 +72,10 @@ def _seats(referee: Referee, call: Call) -> range | None:
 
 def _answer(referee: Referee, call: Call) -> Answer | None:
     """The reply in a request; None for a forfeit that is none or not the host's."""
-    cause = call.query("no_reply") if call.request.query else None
+    try:
+        cause = call.query("no_reply") if call.request.query else None
+    except Unreadable:
+        return None
     if cause is None:
         return Answer(call.body.decode("utf-8", "replace"))
     setup = referee.world.setup
@@ -80,7 +83,8 @@ def _answer(referee: Referee, call: Call) -> Answer | None:
     return Answer("", cause) if allowed and cause in NO_REPLY_CAUSES else None
 
 
-def _open(referee: Referee, world: SeatedWorld, seats: range, **said: bool) -> Reply:
-    """What is open now; written by the library that writes the log, as turns are long and many."""
-    shown = [turn.shown() for turn in world.turns.open if turn.seat in seats] if referee.closed_by is None else []
-    return Reply(to_json({**said, "turns": shown, "over": referee.closed_by is not None}), media_type="application/json")
+def _open(referee: Referee, world: SeatedWorld, seats: range, *, accepted: bool | None = None) -> Reply:
+    """What is open now."""
+    turns = tuple(turn for turn in world.turns.open if turn.seat in seats) if referee.closed_by is None else ()
+    shown = OpenTurns(accepted=accepted, turns=turns, over=referee.closed_by is not None)
+    return Reply(to_json(shown, exclude_none=True), media_type="application/json")

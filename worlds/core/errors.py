@@ -5,6 +5,7 @@ ParleyError
 ├── LogError          an event log that is not whole: bad line, broken chain
 ├── ManifestError     a task's description or a world option that breaks its declared rule
 ├── WorldError        a world that cannot be built, or that failed while serving
+│   └── RealWait      a path operation that waits for real time
 └── (harness.errors)  HarnessError and below: what the command line reports, with exit codes
 """
 
@@ -29,3 +30,7 @@ class ManifestError(ParleyError, ValueError):
 
 class WorldError(ParleyError, RuntimeError):
     """A world that cannot be built, or that failed while serving."""
+
+
+class RealWait(WorldError):
+    """A path operation that waits for real time; a world has a clock of its own."""

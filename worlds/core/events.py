@@ -15,10 +15,11 @@ from functools import cache
 from math import isfinite
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import to_json, to_jsonable_python
 
 from worlds.core.errors import LogError
+from worlds.core.models import Strict
 
 GENESIS = "0" * 64
 """The `prev` of the first event."""
@@ -29,10 +30,8 @@ Kind = Literal["ok", "protocol", "violation", "goal", "stray", "fault"]
 CloseCause = Literal["steps", "virtual_time", "request_cap", "violation", "fault"]
 
 
-class Event(BaseModel):
+class Event(Strict):
     """What every event has; `seq`, `vt`, `prev` and `hash` are filled in by the log."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     seq: int = 0
     vt: int = 0
@@ -56,10 +55,8 @@ class Opened(Event):
     instruction: str
 
 
-class Issued(BaseModel):
+class Issued(Strict):
     """An artifact that a response handed out, with its window in virtual ms; no bytes of it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     artifact: str
     issued_at: int

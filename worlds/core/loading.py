@@ -1,16 +1,17 @@
 """Finds the one World class of a task's server.py and opens episodes of it.
 
 The same loader serves the world container, the in-process runtime and the test kit, so a task is written once.
+A server.py that holds a FastAPI app is loaded anew for every episode, so that nothing at its top level is shared by two.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import importlib.util
 import os
 import sys
 from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,12 +19,15 @@ from typing import Any
 from worlds.core.errors import WorldError
 from worlds.core.events import EventLog
 from worlds.core.manifest import OptionValue, read_manifest
-from worlds.core.world import Setup, World
+from worlds.core.operations import adopt, app_in
+from worlds.core.parts import part
+from worlds.core.world import World, WorldSetup
 
 SCENARIO = "scenario.json"
 """What a task folder holds in place of server.py where its family's own world plays it."""
 
 _loaded: dict[str, type[World]] = {}
+_numbers = count()
 
 
 def load_world(folder: Path) -> type[World]:
@@ -35,9 +39,20 @@ def load_world(folder: Path) -> type[World]:
         name = "parley_task_" + hashlib.sha256(str(path).encode() + path.read_bytes()).hexdigest()[:16]
     except OSError as error:
         raise WorldError(f"{path}: {error.strerror}") from None
-    if name not in _loaded:
-        _loaded[name] = _only_world(_import(name, path), path)
-    return _loaded[name]
+    if name in _loaded:
+        return _loaded[name]
+    # two threads may load an app at once, and each needs its own
+    module = _import(f"{name}_{next(_numbers)}", path)
+    cls = _only_world(module, path)
+    if (app := app_in(module)) is None:
+        _loaded[name] = cls
+        return cls
+    del sys.modules[module.__name__]
+    try:
+        adopt(cls, app)
+    except WorldError as error:
+        raise WorldError(f"{path}: {error}") from None
+    return cls
 
 
 def open_world(
@@ -52,7 +67,7 @@ def open_world(
 ) -> World:
     """A new episode of the task whose environment/api folder is `folder`; its key is the published one unless given."""
     extra: dict[str, Any] = {"key": key} if key else {}
-    setup = Setup(
+    setup = WorldSetup(
         read_manifest(folder / "world.json"), seed, overrides=overrides or {}, host_token=host_token, folder=folder,
         open_turns=open_turns, **extra,
     )  # fmt: skip
@@ -69,13 +84,9 @@ def setup_variables(environ: Mapping[str, str] = os.environ) -> tuple[int, str |
 
 def _world_of(family: str) -> type[World]:
     """The one World class of a family whose tasks are data."""
-    name = f"worlds.{family.replace('-', '_')}.world"
-    try:
-        module = importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not name.startswith(error.name):
-            raise
-        raise WorldError(f"the family {family!r} has no world for a {SCENARIO}") from None
+    module = part("worlds", family, "world")
+    if module is None:
+        raise WorldError(f"the family {family!r} has no world for a {SCENARIO}")
     return _only_world(module, Path(str(module.__file__)))
 
 
@@ -94,9 +105,9 @@ def _import(name: str, path: Path) -> ModuleType:
 
 
 def _only_world(module: ModuleType, path: Path) -> type[World]:
-    found = [
+    world_classes = [
         v for v in vars(module).values() if isinstance(v, type) and issubclass(v, World) and v.__module__ == module.__name__
     ]
-    if len(found) != 1:
-        raise WorldError(f"{path}: must define exactly one World class, found {len(found)}")
-    return found[0]
+    if len(world_classes) != 1:
+        raise WorldError(f"{path}: must define exactly one World class, found {len(world_classes)}")
+    return world_classes[0]

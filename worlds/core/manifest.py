@@ -1,10 +1,14 @@
-"""What a world must know about its task before it starts: budgets, named costs, options and knobs.
+"""What a world must know about its task before it starts: budgets, named costs, options and knobs, at each of its levels.
 
-The author writes these in task.toml under [metadata.parley]; `harness sync` copies them to environment/api/world.json,
-because the world container, also under Harbor, sees only its own build folder.
-1. An option has a type, a default and allowed values; a knob is a number with a range. Both are set by name, and both are
+1. What all tasks of a family share is code: `worlds.<family>.options` holds OPTIONS and, where the tasks need not say them,
+   BUDGETS and COSTS. It is found by the family's name, in the world's own process too.
+2. What a task adds is written in task.toml under [metadata.parley]. `harness sync` copies that to environment/api/world.json,
+   because the world container, also under Harbor, sees only its own build folder.
+3. An option has a type, a default and allowed values; a knob is a number with a range. Both are set by name, and both are
    part of the first event of the log.
-2. Costs are named (`request` is the default one), in seconds here and in virtual ms inside a world.
+4. Costs are named (`request` is the default one), in seconds here and in virtual ms inside a world.
+5. A level is chosen by name as well, `level`: level 1 is what the defaults say, a higher one changes some of them
+   (`worlds.core.levels`). What is set by name beside it counts on top of it.
 """
 
 from __future__ import annotations
@@ -12,21 +16,25 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from worlds.core.errors import ManifestError
+from worlds.core.levels import FIRST, LEVEL, LevelChanges, SetValue, and_joined, check_numbers
+from worlds.core.models import Strict
+from worlds.core.parts import part
 
-OptionValue = bool | int | float | str
+OptionValue = SetValue
+Spec = TypeVar("Spec", "Option", "Knob")
 
+STANDARD: Mapping[str, OptionValue] = {"stop_on_violation": False, "mutate": "", "handles": False, "mitigate": ""}
+"""Options that referee and path look at in every world: what they are in a family that does not declare them."""
 
-class Strict(BaseModel):
-    """A frozen model in which an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+REQUEST_ONLY = {"request": 1.0}
+"""The costs of a task that names none, nor its family: a second a request."""
 
 
 class Option(Strict):
@@ -39,7 +47,11 @@ class Option(Strict):
     max: int | None = None
     """Bounds of a number that is free otherwise, both allowed."""
 
-    doc: str = Field(min_length=1)
+    floor: tuple[OptionValue, ...] = ()
+    """Values under which nobody can be expected to succeed: controls that say what not knowing is worth."""
+
+    doc: str = ""
+    """A line for people; world.json goes without."""
 
     @model_validator(mode="after")
     def _default_allowed(self) -> Option:
@@ -54,10 +66,10 @@ class Option(Strict):
 class Knob(Strict):
     """A difficulty knob: a number with a range, both ends allowed."""
 
-    default: float
-    min: float
-    max: float
-    doc: str = Field(min_length=1)
+    default: FiniteFloat
+    min: FiniteFloat
+    max: FiniteFloat
+    doc: str = ""
 
     @model_validator(mode="after")
     def _default_in_range(self) -> Knob:
@@ -70,27 +82,140 @@ class Budgets(Strict):
     """What an episode may use before the world closes it."""
 
     steps: int = Field(ge=1, le=1999)
-    virtual_seconds: float = Field(gt=0)
+    virtual_seconds: FiniteFloat = Field(gt=0)
 
 
-class Manifest(Strict):
-    """The world's own copy of a task's description."""
+class Shared(Strict):
+    """What all tasks of a family have without saying it."""
 
-    task_id: str
+    options: Mapping[str, Option] = {}
+    budgets: Budgets | None = None
+    costs: Mapping[str, FiniteFloat] = REQUEST_ONLY
+
+
+@cache
+def shared_by(family: str) -> Shared:
+    """What `worlds.<family>.options` says; nothing where a family has no such module."""
+    module = part("worlds", family, "options")
+    said = {field: getattr(module, field.upper(), None) for field in Shared.model_fields}
+    return Shared(**{field: value for field, value in said.items() if value is not None})
+
+
+class Described(Strict):
+    """A task's own part of what its world must know; what is not said is the family's."""
+
     family: str
     category: str | None = None
     budgets: Budgets
-    costs: dict[str, float] = {"request": 1.0}
-    options: dict[str, Option] = {}
-    knobs: dict[str, Knob] = {}
+    costs: Mapping[str, FiniteFloat]
+    options: Mapping[str, Option] = {}
+    """The task's own."""
+
+    defaults: Mapping[str, OptionValue] = {}
+    """Options of the family that have another default in this task."""
+
+    knobs: Mapping[str, Knob] = {}
+    levels: Mapping[int, LevelChanges] = {}
+    """From level 2 on, what is other there."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shared(cls, data: Any) -> Any:
+        """Budgets and costs as the family has them, where the task says nothing."""
+        if not isinstance(data, dict) or not isinstance(data.get("family"), str):
+            return data
+        shared = shared_by(data["family"])
+        usual = {"costs": dict(shared.costs), **({"budgets": shared.budgets} if shared.budgets else {})}
+        return {**usual, **data}
+
+    @model_validator(mode="after")
+    def _defaults_allowed(self) -> Described:
+        known = shared_by(self.family).options
+        for name, value in self.defaults.items():
+            if name not in known:
+                raise ManifestError(f"defaults: the family {self.family} has no option {name!r}")
+            if parse_value(name, known[name], value) != value:
+                raise ManifestError(f"defaults: {name} must be a {known[name].type}, not {value!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _levels_allowed(self) -> Described:
+        if LEVEL in {*self.options, *self.knobs}:
+            raise ManifestError(f"{LEVEL} is the name of every task's levels, and of no option or knob")
+        check_numbers(self.levels)
+        settings = [_settings(self)]
+        for number, changes in self.levels.items():
+            self._check_level(f"levels.{number}", changes)
+            settings.append(_settings(self.at(number)))
+            if (like := settings.index(settings[-1]) + FIRST) != number:
+                raise ManifestError(f"levels.{number}: must change something, and is what level {like} is")
+        return self
+
+    def _check_level(self, place: str, changes: LevelChanges) -> None:
+        """Raise ManifestError, with the key's place, for a name that the task does not have or a value not allowed."""
+        options = {name: option for name, option in self.declared.items() if name not in STANDARD}
+        known: dict[str, Mapping[str, Any]] = {"knobs": self.knobs, "options": options, "costs": self.costs}
+        for kind, specs in known.items():
+            for name, value in getattr(changes, kind).items():
+                if name not in specs:
+                    raise ManifestError(f"{place}.{kind}.{name}: unknown; the task has {and_joined(specs)}")
+                if kind != "costs" and parse_value(f"{place}.{kind}.{name}:", specs[name], value) != value:
+                    raise ManifestError(f"{place}.{kind}.{name}: must be a {specs[name].type}, not {value!r}")
+
+    def at(self, level: int) -> Self:
+        """The task as a level has it: its defaults, budgets and costs are that level's; raises ManifestError for no level."""
+        if level == FIRST:
+            return self
+        if level not in self.levels:
+            raise ManifestError(f"there is no level {level}; there is {and_joined((FIRST, *self.levels))}")
+        changes = self.levels[level]
+        own = {name: value for name, value in changes.options.items() if name in self.options}
+        return self.model_copy(
+            update={
+                "knobs": _moved(self.knobs, changes.knobs),
+                "options": _moved(self.options, own),
+                "defaults": {**self.defaults, **{n: value for n, value in changes.options.items() if n not in own}},
+                "budgets": self.budgets.model_copy(update=changes.budgets.model_dump(exclude_none=True)),
+                "costs": {**self.costs, **changes.costs},
+            }
+        )
+
+    @property
+    def declared(self) -> dict[str, Option]:
+        """Every option: the family's with this task's defaults, then the task's own."""
+        shared = shared_by(self.family).options
+        changed = {name: shared[name].model_copy(update={"default": value}) for name, value in self.defaults.items()}
+        return {**shared, **changed, **self.options}
+
+
+class Manifest(Described):
+    """The world's own copy of a task's description."""
+
+    task_id: str
+
+    def leveled(self, overrides: Mapping[str, OptionValue | str]) -> Manifest:
+        """The task at the level that is set, if one is; raises ManifestError for one that it does not have."""
+        level = str(overrides.get(LEVEL, FIRST))
+        known = (FIRST, *self.levels)
+        if level not in map(str, known):
+            some = "levels" if self.levels else "level"
+            raise ManifestError(f"{self.task_id} has no level {level}; it has {some} {and_joined(known)}")
+        return self.at(int(level))
 
     def resolve(self, overrides: Mapping[str, OptionValue | str]) -> dict[str, OptionValue]:
-        """Every option and knob with its value; raises ManifestError for an unknown name or a value not allowed."""
-        known: dict[str, Option | Knob] = {**STANDARD_OPTIONS, **self.options, **self.knobs}
-        for name in overrides:
+        """Every option and knob with its value: the default, else the level's, else what is set.
+
+        The level is among them where it is not the first. Raises ManifestError for an unknown name or a value not allowed.
+        """
+        leveled = self.leveled(overrides)
+        known: dict[str, Option | Knob] = {**leveled.declared, **leveled.knobs}
+        chosen = {name: value for name, value in overrides.items() if name != LEVEL}
+        for name in chosen:
             if name not in known:
                 raise ManifestError(f"{self.task_id} has no option {name!r}; it has {', '.join(sorted(known)) or 'none'}")
-        return {n: parse_value(n, spec, overrides[n]) if n in overrides else spec.default for n, spec in known.items()}
+        values = {n: parse_value(n, spec, chosen[n]) if n in chosen else spec.default for n, spec in known.items()}
+        level = int(overrides.get(LEVEL, FIRST))
+        return {**STANDARD, **values, **({LEVEL: level} if level != FIRST else {})}
 
     def cost_ms(self, name: str) -> int:
         """A named cost in virtual ms; raises ManifestError for an unknown name."""
@@ -99,8 +224,18 @@ class Manifest(Strict):
         return round(self.costs[name] * 1000)
 
     def to_json(self) -> str:
-        """The bytes of world.json, the same for the same manifest."""
-        return json.dumps(self.model_dump(mode="json", exclude_none=True), indent=2, sort_keys=True) + "\n"
+        """The bytes of world.json: what the family does not say, without the lines for people."""
+        shared = shared_by(self.family)
+        stated = self.model_dump(mode="json", exclude_none=True, exclude={"options", "knobs", "levels"})
+        for kind in ("options", "knobs"):
+            specs: Mapping[str, Strict] = getattr(self, kind)
+            stated[kind] = {
+                n: spec.model_dump(mode="json", exclude_defaults=True, exclude={"doc"}) for n, spec in specs.items()
+            }
+        stated["levels"] = {n: changes.model_dump(mode="json", exclude_defaults=True) for n, changes in self.levels.items()}
+        usual = {"budgets": shared.budgets.model_dump(mode="json") if shared.budgets else None, "costs": dict(shared.costs)}
+        own = {key: value for key, value in stated.items() if value != usual.get(key, {})}
+        return json.dumps(own, indent=2, sort_keys=True) + "\n"
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -117,7 +252,7 @@ def read_manifest(path: Path) -> Manifest:
 
 @lru_cache(maxsize=256)
 def _manifest(text: bytes) -> Manifest:
-    """The same text is the same manifest: a task is opened many times."""
+    """Read once and kept by its text, because a task is opened many times."""
     return Manifest.model_validate_json(text)
 
 
@@ -144,6 +279,18 @@ def check_value(name: str, spec: Option, value: OptionValue) -> None:
         raise ManifestError(f"{name} must be in {bounds}, not {value}")
 
 
+def _settings(task: Described) -> tuple[Any, ...]:
+    """All that a level may change, as a task has it."""
+    options = {name: option.default for name, option in task.declared.items()}
+    return options, {name: knob.default for name, knob in task.knobs.items()}, task.budgets, dict(task.costs)
+
+
+def _moved(specs: Mapping[str, Spec], values: Mapping[str, OptionValue]) -> dict[str, Spec]:
+    """Options or knobs, some with other defaults."""
+    moved = {name: specs[name].model_copy(update={"default": value}) for name, value in values.items()}
+    return {**specs, **moved}
+
+
 def _as_type(name: str, kind: str, value: Any) -> OptionValue:
     try:
         if kind == "bool":
@@ -161,14 +308,3 @@ def _finite(number: float) -> float:
     if not math.isfinite(number):
         raise ValueError("not finite")
     return number
-
-
-STANDARD_OPTIONS: dict[str, Option] = {
-    "stop_on_violation": Option(
-        type="bool", default=False, doc="end the episode at the first broken rule, as the paper does (Appendix L)"
-    ),
-    "mutate": Option(default="", doc="what the path does to the agent's bytes, e.g. clip=200, or resort+linewrap"),
-    "handles": Option(type="bool", default=False, doc="whether @HANDLE:name stands for a value that the agent stored"),
-    "mitigate": Option(default="", doc="help on the path: backoff, ttl, or backoff+ttl"),
-}
-"""Options that every world has without declaring them."""

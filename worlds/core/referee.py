@@ -20,7 +20,7 @@ from typing import Any
 
 from worlds.core.calls import Body, Call, Reply, Rule, Unreadable, Violation
 from worlds.core.events import CloseCause, Closed, Issued, Requested, Stopped, Waited, canonical
-from worlds.core.wire import WireRequest
+from worlds.core.wire import WireRequest, check_field
 from worlds.core.world import World, as_reply
 
 REQUEST_CAP = 2000
@@ -42,6 +42,9 @@ class Referee:
     def __init__(self, world: World) -> None:
         self.world = world
         self.closed_by: str | None = None
+        self.failure: Exception | None = None
+        """What a rule raised that was the world's fault; for its author, never for a log or an agent."""
+
         self._steps = self._logged = 0
         budgets = world.manifest.budgets
         self._tells_lives = "ttl" in str(world.options["mitigate"]).split("+")
@@ -129,6 +132,7 @@ class Referee:
         except Unreadable as error:
             return _stray(400, str(error)), None
         except Exception as error:  # noqa: BLE001 - any failure of a rule is the world's fault, and must be evidence
+            self.failure = error
             return Reply({"error": "the world failed"}, 500, kind="fault", rule=type(error).__name__), None
 
     def _log(self, call: Call, reply: Reply, broken: Violation | None = None) -> Reply:
@@ -183,9 +187,11 @@ def _ruled(call: Call, handler: Callable[[Call], Reply | Body]) -> tuple[Reply, 
 
 
 def _writable(reply: Reply, broken: Violation | None) -> tuple[Reply, Violation | None]:
-    """The same, with its body as bytes; raises here, where it is the world's fault, for what cannot be sent or logged."""
+    """The reply with its body as bytes; what cannot be sent or logged raises here, where it is the world's fault."""
     body, media_type = reply.encoded()
     "".join(name + value for name, value in reply.headers).encode("latin-1")
+    for name, value in reply.headers:
+        check_field(name, value)
     canonical({"rule": reply.rule, "detail": broken.detail if broken else {}})
     return replace(reply, body=body, media_type=media_type), broken
 

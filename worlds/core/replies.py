@@ -19,6 +19,7 @@ _FENCE = re.compile(r"```[\w-]*[^\S\n]*\n(.*?)```", re.DOTALL)
 _REPAIRABLE, _OPENINGS = 64 * 1024, 256
 """Characters and brackets that open; what has more is no reply that was merely broken, and mending it takes minutes."""
 
+_THOUGHT = re.compile(r"\A\s*<(think|thinking)>.*?</\1>\s*", re.DOTALL)
 _HALF = re.compile("[\ud800-\udfff]")
 """Half a surrogate pair."""
 
@@ -34,7 +35,8 @@ class Parsed(NamedTuple):
 
 
 def parse_reply(text: str, *, strict: bool = False) -> Parsed:
-    """Read a reply; with `strict` nothing is repaired."""
+    """Read a reply; with `strict` nothing is repaired. What stands in think tags before it is no part of it."""
+    text = _THOUGHT.sub("", text)
     if (value := _loaded(text)) is not None:
         return Parsed(value, "strict")
     if (fence := _FENCE.search(text)) and (value := _loaded(fence[1])) is not None:

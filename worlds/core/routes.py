@@ -2,20 +2,22 @@
 
 1. Paths are matched as Starlette matches them: decoded, in order of declaration, the first whose method fits too.
 2. Unknown paths and wrong methods are served as well: they go to the referee, who calls them stray.
-3. `schema` describes the routes in OpenAPI, for fuzzers; no route serves it.
-Both libraries are loaded by whoever needs them: a game's turns are told by their path, and a host only starts containers.
+3. In process `find` looks a request up; on a socket FastAPI's router does, in the same table (`worlds.core.served`).
+Starlette is loaded by whoever needs it: a game's turns are told by their path, and a host only starts containers.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import cache
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from worlds.core import desk
 from worlds.core.calls import Call, Reply, Rule
 from worlds.core.referee import Referee
+from worlds.core.seated import SeatedWorld
 from worlds.core.world import World, rules_of
 
 Serve = Callable[[Referee, Call], Reply]
@@ -34,22 +36,35 @@ class Route(NamedTuple):
     rule: Rule
     serve: Serve
     path: re.Pattern[str]
+    name: str
+    about: str
+    """What it is for, as its author says."""
+
+
+NOWHERE = Found(lambda referee, call: referee.judge(call, None, None), {})
+"""What serves a path that no route has."""
+
+MISUSED = Found(lambda referee, call: referee.judge(call, None, None, "this route has another method"), {})
+"""What serves a path whose routes have other methods."""
+
+_known: WeakKeyDictionary[type[World], tuple[Route, ...]] = WeakKeyDictionary()
+"""Routes by class, no longer than the class: one with path operations is made anew for every episode."""
 
 
 def find(cls: type[World], method: str, path: str) -> Found:
     """What serves `method` on `path`, decoded, in worlds of this class; never nothing."""
-    refusal = ""
+    otherwise = NOWHERE
     for route in routes(cls):
-        if (found := route.path.match(path)) is None:
+        if (match := route.path.match(path)) is None:
             continue
         if route.rule.method == method:
-            return Found(route.serve, found.groupdict())
-        refusal = "this route has another method"
-    return Found(lambda referee, call: referee.judge(call, None, None, refusal), {})
+            return Found(route.serve, match.groupdict())
+        otherwise = MISUSED
+    return otherwise
 
 
 def at_desk(method: str, path: str) -> Found | None:
-    """The same for the routes of the Turn protocol, which need no table; None for any other."""
+    """What serves it among the routes of the Turn protocol, which need no table; None for any other."""
     if (method, path) in _DESK:
         return Found(_DESK[method, path], {})
     name = path.removeprefix("/turns/")
@@ -57,40 +72,46 @@ def at_desk(method: str, path: str) -> Found | None:
 
 
 def routes(cls: type[World]) -> tuple[Route, ...]:
-    """Every route of a World class, its own first."""
-    return _routes(cls)  # type: ignore[arg-type]  # mypy reads the hash of an instance here
+    """Every route of a World class: its own before the given ones; in a world with seats those of its turns come first."""
+    if cls not in _known:
+        declared = [_declared(cls, rule, name) for rule, name in rules_of(cls)]
+        turns, others = given()
+        _known[cls] = (*turns, *declared, *others) if issubclass(cls, SeatedWorld) else (*declared, *others, *turns)
+    return _known[cls]
 
 
-@lru_cache(maxsize=256)
-def _routes(cls: type[World]) -> tuple[Route, ...]:
-    declared = [(rule, _judged(rule, name)) for rule, name in rules_of(cls)]
-    return tuple(Route(rule, serve, compiled(rule.path)) for rule, serve in (*declared, *_BUILTIN))
+@cache
+def given() -> tuple[tuple[Route, ...], tuple[Route, ...]]:
+    """The routes that every world has: those of the Turn protocol, and the others."""
+    turns, others = (
+        tuple(
+            Route(Rule(method, path, "request", (), (), method == "POST"), serve, compiled(path), name, about)
+            for method, path, serve, name, about in table
+        )
+        for table in (_TURNS, _OTHERS)
+    )
+    return turns, others
 
 
 def compiled(path: str) -> re.Pattern[str]:
     """A declared path as a pattern; `{name:any}` is the rest whatever it holds, line feeds too, which `{name:path}` is not."""
     from starlette.routing import compile_path  # noqa: PLC0415 - 60 ms, paid by who routes
 
-    pattern = compile_path(path.replace(":any}", ":path}"))[0]
+    pattern = compile_path(starlettes(path))[0]
     return re.compile(pattern.pattern, re.DOTALL) if ":any}" in path else pattern
 
 
-def schema(cls: type[World]) -> dict[str, Any]:
-    """The routes of a World class as an OpenAPI document."""
-    from fastapi import FastAPI, Response  # noqa: PLC0415 - 0.2 s, paid by fuzzers
-
-    def never() -> None:
-        """Only described here."""
-
-    app = FastAPI(title=cls.__name__)
-    for rule, _, _ in routes(cls):
-        path = rule.path.replace(":any}", ":path}")
-        app.add_api_route(path, never, methods=[rule.method], response_class=Response, openapi_extra=_declared(rule))
-    return app.openapi()
+def starlettes(path: str) -> str:
+    """A declared path with the convertors that Starlette has."""
+    return path.replace(":any}", ":path}")
 
 
 def _judged(rule: Rule, name: str) -> Serve:
     return lambda referee, call: referee.judge(call, rule, getattr(referee.world, name))
+
+
+def _declared(cls: type[World], rule: Rule, name: str) -> Route:
+    return Route(rule, _judged(rule, name), compiled(rule.path), name, getattr(cls, name).__doc__ or "")
 
 
 def _host_only(serve: Serve) -> Serve:
@@ -98,32 +119,27 @@ def _host_only(serve: Serve) -> Serve:
     return lambda referee, call: serve(referee, call) if referee.is_host(call) else referee.judge(call, None, None)
 
 
-def _plain(method: str, path: str) -> Rule:
-    return Rule(method, path, "request", (), (), body=method == "POST")
+def _instruction(referee: Referee, call: Call) -> Reply:
+    """The instruction of this seed: the host's alone where there is one, and open where there is none, as under Harbor."""
+    alone = referee.world.setup.host_token is None
+    return Reply(referee.world.instruction) if alone or referee.is_host(call) else referee.judge(call, None, None)
 
 
 _DESK: Mapping[tuple[str, str], Serve] = {("GET", "/session"): desk.session, ("GET", "/turns"): desk.turns}
 
-_BUILTIN: tuple[tuple[Rule, Serve], ...] = (
-    (_plain("GET", "/clock"), lambda referee, call: Reply(referee.time())),
-    (_plain("GET", "/healthz"), lambda referee, call: Reply({"ok": True})),
-    (_plain("POST", "/clock/wait"), Referee.wait),
-    (_plain("POST", "/submission"), Referee.submit),
-    (_plain("GET", "/session"), desk.session),
-    (_plain("GET", "/turns"), desk.turns),
-    (_plain("POST", "/turns/{turn}"), desk.answer),
-    (_plain("GET", "/instruction"), _host_only(lambda referee, call: Reply(referee.world.instruction))),
-    (_plain("POST", "/stop"), _host_only(Referee.stop)),
+_Row = tuple[str, str, Serve, str, str]
+
+_TURNS: tuple[_Row, ...] = (
+    ("GET", "/session", desk.session, "session", "The seats that the caller holds, with their system prompts."),
+    ("GET", "/turns", desk.turns, "turns", "The open turns of these seats, and whether the game is over."),
+    ("POST", "/turns/{turn}", desk.answer, "answer", "Answer an open turn; the body is the reply as it is."),
 )
 
-
-def _declared(rule: Rule) -> dict[str, Any]:
-    """The OpenAPI operation for what a rule declares, so that fuzzers know what to vary."""
-    named = [("path", name, True) for name in re.findall(r"{(\w+)", rule.path)]
-    named += [("query", name, False) for name in rule.query] + [("header", name, False) for name in rule.headers]
-    operation: dict[str, Any] = {
-        "parameters": [{"in": where, "name": n, "required": need, "schema": {"type": "string"}} for where, n, need in named]
-    }
-    if rule.body:
-        operation["requestBody"] = {"content": {"application/json": {"schema": {"type": "object"}}}}
-    return operation
+_OTHERS: tuple[_Row, ...] = (
+    ("GET", "/clock", lambda referee, call: Reply(referee.time()), "clock", "What time it is; free."),
+    ("GET", "/healthz", lambda referee, call: Reply({"ok": True}), "healthz", "Whether the world is up; free."),
+    ("POST", "/clock/wait", Referee.wait, "wait", "Let so many virtual seconds pass; no step."),
+    ("POST", "/submission", Referee.submit, "submit", "Hand in the result; the last act of an episode."),
+    ("GET", "/instruction", _instruction, "instruction", "The instruction of this seed; the host's, where there is one."),
+    ("POST", "/stop", _host_only(Referee.stop), "stop", "End the episode, for a cause that it names; the host's alone."),
+)  # fmt: skip

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from worlds.core.calls import Call, Reply
 from worlds.core.events import EventLog, Noted, Seated
 from worlds.core.turns import Game, TurnTable
-from worlds.core.world import Setup, World
+from worlds.core.world import World, WorldSetup
 
 SEAT_HEADER = "X-Parley-Seat"
 """Carries the token of one seat."""
@@ -28,7 +28,7 @@ class SeatedWorld(World):
 
     takes_submission: ClassVar[bool] = False
 
-    def __init__(self, setup: Setup, log: EventLog) -> None:
+    def __init__(self, setup: WorldSetup, log: EventLog) -> None:
         super().__init__(setup, log)
         self.seats = list(self.systems())
         self.log.append(Seated(seats=tuple(self.seats), public=dict(self.public())), vt=self.now)

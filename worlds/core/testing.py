@@ -16,10 +16,9 @@ from worlds.core.app import create_app
 from worlds.core.events import Event, EventLog
 from worlds.core.loading import open_world
 from worlds.core.manifest import OptionValue
-from worlds.core.wire import Transport, WireRequest, WireResponse, check_sendable
+from worlds.core.wire import API_HOST, API_URL, Transport, WireRequest, WireResponse, check_sendable
 from worlds.core.world import World
 
-BASE_URL = "http://api:8080"
 """The world's address in every runtime."""
 
 _FRAMING = frozenset({"host", "content-length", "transfer-encoding", "connection", "accept-encoding"})
@@ -48,7 +47,7 @@ class InProcess:
         return self.send(request)
 
     def send(self, request: WireRequest) -> WireResponse:
-        """The same for one that was checked when it was made."""
+        """Send a request that was checked when it was made."""
         answer = self.app.answer(_as_served(request))
         return answer if request.method != "HEAD" else answer._replace(body=b"")
 
@@ -56,7 +55,7 @@ class InProcess:
 def _as_served(request: WireRequest) -> WireRequest:
     """The request as a server hands it on: names in lower case, framing headers added, no question mark without a query."""
     headers = [(name.lower(), value) for name, value in request.headers]
-    framed = (("host", "api:8080"), *headers, ("content-length", str(len(request.body))))
+    framed = (("host", API_HOST), *headers, ("content-length", str(len(request.body))))
     return WireRequest(request.method, request.target if request.query else request.path, framed, request.body)
 
 
@@ -75,7 +74,7 @@ class WireTransport(httpx.BaseTransport):
 
 def client(transport: Transport) -> httpx.Client:
     """The synchronous client that solutions get, with the world's base URL."""
-    return httpx.Client(transport=WireTransport(transport), base_url=BASE_URL, trust_env=False)
+    return httpx.Client(transport=WireTransport(transport), base_url=API_URL, trust_env=False)
 
 
 def world_in_process(folder: Path, *, seed: int = 0, overrides: Mapping[str, OptionValue] | None = None) -> InProcess:

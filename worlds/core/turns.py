@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from worlds.core.events import Turned
+from worlds.core.models import Strict
 
 NO_REPLY_CAUSES = frozenset({"timeout", "provider", "budget", "malformed"})
 """Why a seat may forfeit a turn; only the host can say so, since a world has no wall clock."""
@@ -51,8 +52,8 @@ Game = Generator[Sequence[Ask], Answers, None]
 """A game as a script; a barrier may not be empty, and asks each seat once."""
 
 
-class OpenTurn(NamedTuple):
-    """A turn that waits for its answer."""
+class OpenTurn(Strict):
+    """A turn that waits for its answer, as its seat gets it."""
 
     id: str
     seat: int
@@ -62,9 +63,15 @@ class OpenTurn(NamedTuple):
     text: str
     ephemeral: bool
 
-    def shown(self) -> dict[str, Any]:
-        """The turn as its seat gets it."""
-        return self._asdict()
+
+class OpenTurns(Strict):
+    """What GET /turns and POST /turns/{id} answer."""
+
+    accepted: bool | None = None
+    """Whether the turn that was answered was open; None where none was."""
+
+    turns: tuple[OpenTurn, ...]
+    over: bool
 
 
 _by_seat = attrgetter("seat")
@@ -153,4 +160,6 @@ class TurnTable:
 
     def _ask(self, seat: int, text: str, attempt: int) -> None:
         ask, name = self._asks[seat], f"{self._barrier}-{seat}-{attempt}"
-        self._open[name] = OpenTurn(name, seat, ask.phase, ask.round, attempt, text, ask.ephemeral)
+        self._open[name] = OpenTurn(
+            id=name, seat=seat, phase=ask.phase, round=ask.round, attempt=attempt, text=text, ephemeral=ask.ephemeral
+        )

@@ -19,6 +19,11 @@ from worlds.core.errors import WireError
 
 Headers = tuple[tuple[str, str], ...]
 
+API_HOST = "api:8080"
+"""Where a world is served in every runtime, so that signed links, logs and trace hashes are equal in all of them."""
+
+API_URL = f"http://{API_HOST}"
+
 MAX_HEAD_BYTES = 49_152
 """Longest request line plus headers; the server's own limit (64 KiB) is never reached."""
 
@@ -28,6 +33,8 @@ MAX_BODY_BYTES = 1_048_576
 _TARGET = re.compile(rb"/[\x21-\x7e]*")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_COOKIES = "; "
+"""What two Cookie headers are joined with (RFC 6265 section 5.4 sends one; RFC 9113 section 8.2.3 joins several)."""
 _FRAMING = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"})
 
 
@@ -50,11 +57,13 @@ class WireRequest(NamedTuple):
         return self.target.partition(b"?")[2]
 
     def header(self, name: str) -> str | None:
-        """The first value of a header, by case-insensitive name."""
-        return first_header(self.headers, name)
+        """The value of a header, by case-insensitive name; of one that was sent twice, both joined (RFC 9110 section 5.3)."""
+        wanted = name.lower()
+        values = [value for key, value in self.headers if key.lower() == wanted]
+        return (_COOKIES if wanted == "cookie" else ", ").join(values) if values else None
 
     def with_header(self, name: str, value: str) -> WireRequest:
-        """The same request with one more header at the end."""
+        """This request with one more header at the end."""
         return self._replace(headers=(*self.headers, (name, value)))
 
 
@@ -154,9 +163,14 @@ def _ascii(text: str) -> bytes:
 
 @lru_cache(maxsize=512)
 def _check_header(name: str, value: str) -> None:
-    if not _TOKEN.fullmatch(name):
-        raise WireError(f"header name must be an HTTP token, not {name!r}")
+    check_field(name, value)
     if name.lower() in _FRAMING:
         raise WireError(f"header {name} belongs to the transport, leave it out")
+
+
+def check_field(name: str, value: str) -> None:
+    """Raise WireError for a header field that is none (RFC 9110 section 5), in a request or a response."""
+    if not _TOKEN.fullmatch(name):
+        raise WireError(f"header name must be an HTTP token, not {name!r}")
     if not _HEADER_VALUE.fullmatch(value) or value != value.strip(" \t"):
         raise WireError(f"header {name} holds a character that no client sends, or outer space")

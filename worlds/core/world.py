@@ -32,13 +32,14 @@ TIME_NOTE = (
     "Time here is virtual. It moves by what each request costs, and by waiting on purpose: "
     '`POST /clock/wait {"seconds": n}`, n above 0. Where PARLEY_VIRTUAL_TIME=1 is set, `sleep` and Python\'s `time.sleep` ask '
     "for that wait by themselves. Nothing else moves it: not retry options of tools, timeouts, `asyncio.sleep` or `read -t`. "
-    "`GET /clock` is free and tells the time; every response carries it in `Date` and `X-Virtual-Time`."
+    "`GET /clock` is free and returns the time in seconds as `virtual_time`; every response carries the same number in "
+    "`X-Virtual-Time`, and the date in `Date`."
 )
 """The paragraph that ends every instruction (DESIGN section 4)."""
 
 
 @dataclass(frozen=True)
-class Setup:
+class WorldSetup:
     """Everything that shapes one episode of a world."""
 
     manifest: Manifest
@@ -58,9 +59,9 @@ class World:
     takes_submission: ClassVar[bool] = True
     """Whether POST /submission ends the episode; a game ends with its last turn."""
 
-    def __init__(self, setup: Setup, log: EventLog) -> None:
+    def __init__(self, setup: WorldSetup, log: EventLog) -> None:
         self.setup, self.log = setup, log
-        self.manifest = setup.manifest
+        self.manifest = setup.manifest.leveled(setup.overrides)
         self.options = setup.manifest.resolve(setup.overrides)
         self.chance = Chance(setup.key, setup.manifest.task_id, setup.seed)
         self.clock = VirtualClock(epoch_at(self.chance("epoch").below(EPOCH_SPAN_S)))

@@ -1,17 +1,20 @@
-"""A vote is an option by its id or its exact label, after folding case, spaces and typography; anything else is no vote."""
+"""A vote is an option by its id or its label, as `rules.ballot` reads them; anything else is no vote.
+
+A reply that holds several ballots is one vote where they name one option, and none where they contradict each other.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from worlds.core.replies import parse_reply
-from worlds.hidden_profile.rules.ballot import option_of
+from worlds.hidden_profile.rules.ballot import contradicts_itself, field, option_of
 from worlds.hidden_profile.rules.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
-class Vote:
-    """What a reply to a vote came to; without an option it is invalid."""
+class Ballot:
+    """One vote as it was cast: what a reply came to; without an option it is invalid."""
 
     option: str | None
     rationale: str
@@ -19,10 +22,12 @@ class Vote:
     """What stood where the option belongs."""
 
 
-def read_vote(scenario: Scenario, reply: str) -> Vote:
-    """The vote in a reply: a JSON object with `vote` and `rationale`, or the option alone."""
+def read_ballot(scenario: Scenario, reply: str) -> Ballot:
+    """The ballot in a reply: a JSON object with `vote` and `rationale`, or the option alone."""
+    if contradicts_itself(scenario, reply):
+        return Ballot(None, "", "")
     value = parse_reply(reply).value
-    given = value.get("vote") if isinstance(value, dict) else reply if len(reply) <= 200 else ""
-    said = value.get("rationale") if isinstance(value, dict) else ""
+    given = field(value, "vote") if isinstance(value, dict) else reply if len(reply) <= 200 else ""
+    said = field(value, "rationale") if isinstance(value, dict) else ""
     text = given if isinstance(given, str) else ""
-    return Vote(option_of(scenario, text), said if isinstance(said, str) else "", text[:200])
+    return Ballot(option_of(scenario, text), said if isinstance(said, str) else "", text[:200])

@@ -1,7 +1,8 @@
-"""Who sits where, who holds what, in which order it is shown: every draw from its own stream of the seed.
+"""What is dealt, who sits where, in which order it is shown: every draw from its own stream of the seed.
 
-The hands that a scenario was authored with stay whole; the deal says which person sits at which seat. In the condition `full`
-everybody holds everything, in `shared_only` nobody more than what all share. Options are shown in one order per session.
+Of a deck, seeds 2j and 2j + 1 are a pair: one has a hidden deal and one a manifest one, in an order that a stream of the pair
+decides. The hands that a task was authored with stay whole; who sits where is drawn. In the condition `full` everybody holds
+everything, in `shared_only` nobody more than what all share. Options are shown in one order per session.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from worlds.core.chance import Chance
+from worlds.hidden_profile.rules.deck import KINDS, Deck, Kind
 from worlds.hidden_profile.rules.scenario import Scenario
 
 
@@ -24,6 +26,16 @@ class Deal:
 
     options: tuple[str, ...]
     """Ids, in the order shown."""
+
+
+def draw(deck: Deck, how: str, chance: Chance, seed: int) -> tuple[Kind, str]:
+    """The kind of deal that a seed has, and which of these: `how` is hidden, manifest or mixed.
+
+    Seed 0 is a hidden deal in any mixture: it is the one seed that other harnesses play.
+    """
+    turned = chance.paired("kind").below(2) if seed > 1 else 0
+    kind = next((kind for kind in KINDS if kind == how), KINDS[(seed + turned) % 2])
+    return kind, chance("draw").choice(deck.deals.of(kind))
 
 
 def deal(scenario: Scenario, condition: str, chance: Chance) -> Deal:

@@ -3,7 +3,9 @@
 1. Votes are asked together and shown to nobody. One that names no option is asked for once more, then counted as invalid.
 2. Talk is strictly in turn. In the first round a speaker hears those before it, later the latest message of each other seat,
    oldest first; a seat's own conversation carries everything earlier.
-3. On the structured track a message is text, the facts that it rests on, and a stance. A handle that a seat neither holds nor
+3. Options change what is repeated (`heard`, `vote_view`, `remind_pre_vote`), what is told (`horizon`), what is talked about
+   when (`exchange_decide`), and whether facts are read out first (`reveal_all`).
+4. On the structured track a message is text, the facts that it rests on, and a stance. A handle that a seat neither holds nor
    has heard is dropped and noted.
 """
 
@@ -15,20 +17,20 @@ from typing import Any
 
 from worlds.core.replies import parse_reply
 from worlds.core.turns import Answer, Answers, Ask, Game
-from worlds.hidden_profile.ballot import Vote, read_vote
+from worlds.hidden_profile.ballot import Ballot, read_ballot
 from worlds.hidden_profile.deal import Deal
 from worlds.hidden_profile.rules.ballot import option_of
 from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.settings import Settings
 from worlds.hidden_profile.rules.speech import publish
-from worlds.hidden_profile.settings import Settings
 from worlds.hidden_profile.view import Said, View
 
-Voting = Generator[Sequence[Ask], Answers, dict[int, Vote]]
+Voting = Generator[Sequence[Ask], Answers, dict[int, Ballot]]
 Talking = Generator[Sequence[Ask], Answers, bool]
 
 
 @dataclass
-class Session:
+class GroupSession:
     """One session; `note(what, seat, **data)` hears everything, `spend(cost)` moves virtual time."""
 
     scenario: Scenario
@@ -54,9 +56,11 @@ class Session:
 
     def play(self) -> Game:
         """Both votes and the talk between them."""
-        votes = yield from self._vote("PRE_VOTE", self.view.pre_vote)
+        ballots = yield from self._vote("PRE_VOTE", self.view.pre_vote)
+        if self.settings.reveal_all:
+            self._reveal()
         for number in range(1, self.settings.rounds + 1):
-            settled = yield from self._round(number, votes)
+            settled = yield from self._round(number, ballots)
             if settled and self.settings.early_stop:
                 self.note("early_stop", round=number)
                 break
@@ -65,39 +69,50 @@ class Session:
 
     def _vote(self, phase: str, text: Callable[[int], str]) -> Voting:
         self.spend("vote")
-        answers = yield [Ask(seat, phase, 0, text(seat), refuse=self._refuse) for seat in self.seats]
-        votes = {seat: read_vote(self.scenario, answers[seat][-1].text) for seat in self.seats}
-        for seat, vote in votes.items():
+        measures = phase == "PRE_VOTE" and self.settings.first_vote == "ephemeral"
+        answers = yield [Ask(seat, phase, 0, text(seat), measures, self._refuse) for seat in self.seats]
+        ballots = {seat: read_ballot(self.scenario, answers[seat][-1].text) for seat in self.seats}
+        for seat, ballot in ballots.items():
             forfeit = answers[seat][-1].no_reply
             self.note(
-                "vote", seat, when=phase, option=vote.option, given=vote.given, rationale=vote.rationale,
+                "vote", seat, when=phase, option=ballot.option, given=ballot.given, rationale=ballot.rationale,
                 attempts=len(answers[seat]), no_reply=forfeit,
             )  # fmt: skip
-        return votes
+        return ballots
 
     def _refuse(self, answers: Sequence[Answer]) -> str | None:
-        vote = read_vote(self.scenario, answers[-1].text)
-        valid = vote.option is not None or answers[-1].no_reply is not None
-        return None if valid or len(answers) > 1 else self.view.again(vote.given)
+        ballot = read_ballot(self.scenario, answers[-1].text)
+        valid = ballot.option is not None or answers[-1].no_reply is not None
+        return None if valid or len(answers) > 1 else self.view.again(ballot.given)
 
-    def _round(self, number: int, votes: dict[int, Vote]) -> Talking:
+    def _round(self, number: int, ballots: dict[int, Ballot]) -> Talking:
         """One round of talk; whether nothing moves any more: the same stance by all as before, and no fact that is new."""
         before, heard = dict(self.stances), len(self.public)
         self.last_round = len(self.messages)
         for seat in self.seats:
             self.spend("turn")
-            reminder = self._reminder(votes[seat]) if self.settings.remind_pre_vote and number == 1 else ""
+            reminder = self._reminder(ballots[seat]) if self.settings.remind_pre_vote and number == 1 else ""
             answers = yield [Ask(seat, "DISCUSSION", number, self.view.turn(seat, number, self._read_by(seat), reminder))]
             self._say(seat, number, answers[seat][-1])
         agreed = len(self.stances) == len(self.seats) and len(set(self.stances.values())) == 1
         return agreed and before == self.stances and heard == len(self.public)
 
-    def _reminder(self, vote: Vote) -> str:
-        label = self.scenario.label(vote.option) if vote.option else ""
-        return f"{label}. {vote.rationale}".strip() if label else ""
+    def _reminder(self, ballot: Ballot) -> str:
+        label = self.scenario.label(ballot.option) if ballot.option else ""
+        return f"{label}. {ballot.rationale}".strip() if label else ""
+
+    def _reveal(self) -> None:
+        """Read out everybody's own facts, as messages of theirs."""
+        for seat in self.seats:
+            own = [fact for fact in self.dealt.hands[seat] if self.scenario.by_id[fact].scope != "shared"]
+            if own:
+                self.messages.append((seat, " ".join(self.scenario.by_id[fact].text for fact in own)))
+            self.note("reveal", seat, facts=own)
 
     def _read_by(self, seat: int) -> list[Said]:
-        """The latest message of each other seat, oldest first."""
+        """The latest message of each other seat, oldest first; everything where all is to be heard."""
+        if self.settings.heard == "all":
+            return list(self.messages)
         latest: dict[int, Said] = {}
         for speaker, text in self.messages:
             latest.pop(speaker, None)
@@ -135,7 +150,7 @@ def _prose(reply: str) -> str:
     return reply.strip()
 
 
-def outline(session: Session) -> dict[str, Any]:
+def outline(session: GroupSession) -> dict[str, Any]:
     """What a judge must know of a session before it begins."""
     dealt = session.dealt
     return {

@@ -15,8 +15,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from worlds.hidden_profile.deal import Deal
 from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.settings import Settings
 from worlds.hidden_profile.rules.speech import indented
-from worlds.hidden_profile.settings import Settings
 from worlds.hidden_profile.variants import sentence
 
 TEXTS = Path(__file__).with_name("texts")

@@ -12,10 +12,13 @@ from typing import Any
 from worlds.core.errors import WorldError
 from worlds.core.seated import SeatedWorld
 from worlds.core.turns import Game
-from worlds.hidden_profile.deal import deal
-from worlds.hidden_profile.rules.scenario import read_scenario
-from worlds.hidden_profile.session import Session, outline
-from worlds.hidden_profile.settings import Settings
+from worlds.hidden_profile.deal import deal, draw
+from worlds.hidden_profile.rules.deck import Deck, read_task
+from worlds.hidden_profile.rules.draws import key_of, leader_of
+from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.settings import Settings
+from worlds.hidden_profile.rules.worlds import worlds_of
+from worlds.hidden_profile.session import GroupSession, outline
 from worlds.hidden_profile.view import TEXTS
 
 CLOSING = (
@@ -29,13 +32,14 @@ class HiddenProfileWorld(SeatedWorld):
 
     def prepare(self) -> None:
         """Read the scenario and the options, and deal."""
+        self.settings = Settings.of(self.options)
+        self.drawn: dict[str, str] = {}
         try:
-            self.scenario = read_scenario(self.setup.folder / "scenario.json")
+            self.scenario = self._drawn(read_task(self.setup.folder / "scenario.json"))
         except (OSError, ValueError) as error:
             raise WorldError(str(error)) from None
-        self.settings = Settings.of(self.options)
         dealt = deal(self.scenario, self.settings.condition, self.chance)
-        self._session = Session(self.scenario, self.settings, dealt, self.note, self._spend)
+        self._session = GroupSession(self.scenario, self.settings, dealt, self.note, self._spend)
 
     def facts(self) -> Mapping[str, Any]:
         """What the instruction tells."""
@@ -59,8 +63,19 @@ class HiddenProfileWorld(SeatedWorld):
 
     def game(self) -> Game:
         """The session, after a first note of everything that a judge has to know."""
-        self.note("session_start", **outline(self._session))
+        self.note("session_start", None, **outline(self._session), **({"deal": self.drawn} if self.drawn else {}))
         return self._session.play()
+
+    def _drawn(self, read: Deck | Scenario) -> Scenario:
+        """The scenario of this session: a deal of the deck, or the file's own."""
+        if isinstance(read, Scenario):
+            return read
+        kind, versions = draw(read, self.settings.deal, self.chance, self.setup.seed)
+        self.drawn = {"kind": kind, "versions": versions}
+        key, leader = key_of(read, worlds_of(read), versions), leader_of(read, versions)
+        if key is None or leader is None:
+            raise ValueError(f"deal {versions} of {read.id} leaves no option, or none leads: see harness verify")
+        return read.scenario(versions, key, leader)
 
     def _spend(self, cost: str) -> None:
         self.clock.charge(self.manifest.cost_ms(cost))

@@ -11,25 +11,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.agents.base import Budget, Report, Usage
-from harness.agents.llm.budgets import used_up
+from harness.agent import AgentIdentity, AgentSpec, Budget, Report, Usage
 from harness.agents.llm.completion import Action, Completion, add_usage
-from harness.agents.llm.interface import Interface, Mistake, Outcome
+from harness.agents.llm.interface import ActionResult, Interface, Mistake
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
 from harness.agents.llm.prompting import prompt_digest, system_prompt
-from harness.agents.llm.provider import ContextFull, Unreadable
-from harness.agents.llm.seats import SeatedGame
+from harness.agents.llm.provider import ContextFull, UnreadableCall
 from harness.agents.llm.shell import ShellInterface
 from harness.agents.llm.speech import SPEECHES, Speech
 from harness.agents.llm.tool import ToolInterface
 from harness.agents.trajectory import ToolCall, Trajectory
 from harness.errors import HarnessError, UsageError
+from harness.pod import Pod
 from harness.registry import Task
-from harness.runtimes.base import Pod
 
 INTERFACES = ("shell", "tool")
 
@@ -63,9 +61,6 @@ class LlmConfig:
     protocol: str = "tools"
     """`tools`, or `text` for models without tool calls."""
 
-    seat_models: tuple[tuple[int, str], ...] = ()
-    """In a game: seats that another model holds."""
-
     timeout_s: float = 300.0
     """Real seconds one call may be silent."""
 
@@ -77,6 +72,12 @@ class LlmConfig:
 
     api_key: str | None = field(default=None, repr=False)
     """None: from the environment."""
+
+    @classmethod
+    def of(cls, spec: AgentSpec, *, handles: bool = False) -> LlmConfig:
+        """How the models of a spec are asked; the model is "" where the spec names a policy."""
+        how = (spec.interface, spec.api_base, spec.temperature, spec.max_tokens)
+        return cls(spec.model or "", *how, handles=handles, protocol=spec.protocol)
 
     def settings(self, model: str | None = None) -> ModelSettings:
         """The client's part, for another model where one is named."""
@@ -93,54 +94,41 @@ class LlmConfig:
 
 
 class LlmAgent:
-    """Plays tasks through one interface, and games at every seat."""
+    """Plays tasks through one interface; games are played by `harness.agents.seating`."""
 
     name = "llm"
+    only_computes = False
 
     def __init__(self, config: LlmConfig, *, say: Callable[[str], None] = to_stderr) -> None:
         if config.protocol not in SPEECHES:
             raise UsageError(f"protocol must be one of {', '.join(SPEECHES)}, not {config.protocol!r}")
         self.config = config
         self.client = ModelClient(config.settings(), say=say)
-        self.others = {seat: ModelClient(config.settings(model), say=say) for seat, model in config.seat_models}
         self.interface = _interface(config.interface, handles=config.handles)
         self.speech: Speech = SPEECHES[config.protocol]()
         self.prompt_digest = prompt_digest(self.interface, self.speech)
 
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Only the shell needs hands; raises UsageError for an interface that the task or the runtime does not have."""
-        self._check_seats(task)
-        if task.is_seated:
-            return False
         has = task.parley.interfaces if task.parley else ("shell",)
         if self.interface.name not in has:
             hint = f"--interface {has[0]}" if set(has) & set(INTERFACES) else f"harness show {task.task_id}"
             raise UsageError(f"{task.task_id} has the interfaces {', '.join(has)}, not {self.interface.name}", hint=hint)
         return self.interface.needs_main(runtime)
 
-    def _check_seats(self, task: Task) -> None:
-        seats = task.parley.seats if task.parley and task.is_seated else 0
-        for seat in self.others:
-            if seat >= seats:
-                has = f"the seats 0 to {seats - 1}" if seats else "no seats"
-                raise UsageError(f"{task.task_id} has {has}, so --seat-model {seat} means nothing", hint="leave it out")
-
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> AgentIdentity:
         """What the frozen plan holds; no key is part of it."""
-        how = {"interface": self.interface.name, "protocol": self.speech.name, "prompt_digest": self.prompt_digest}
-        seats = {"seat_models": dict(self.config.seat_models)} if self.config.seat_models else {}
-        return {"name": self.name, **self.client.identity(), **how, **seats}
+        return AgentIdentity(
+            name=self.name, **self.client.identity(), interface=self.interface.name, protocol=self.speech.name,
+            prompt_digest=self.prompt_digest,
+        )  # fmt: skip
 
     def check(self) -> None:
         """Raise UsageError for an unknown provider or a missing key; settle the parameters."""
-        for client in (self.client, *self.others.values()):
-            client.check()
+        self.client.check()
 
-    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play one episode; raises ProviderFailure, and whatever the pod raises."""
-        if task.is_seated:
-            self._play_seats(task, seed, pod, budget, report)
-            return
         episode = _Episode(self, task, seed, pod, budget, report)
         try:
             episode.run()
@@ -149,20 +137,6 @@ class LlmAgent:
             raise
         finally:
             episode.save()
-
-    def _play_seats(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
-        report.model, report.interface = self.config.model, "seats"
-        report.requested, report.effective = dict(self.client.requested), self.client.effective
-        game = SeatedGame(pod, budget, report, lambda name, model: _begin(self, task, seed, name, model))
-        try:
-            game.sit(lambda seat: self.others.get(seat, self.client))
-            game.play()
-        except HarnessError as failure:
-            report.log.append(f"ended: {failure}")
-            raise
-        finally:
-            report.effective = self.client.effective
-            report.trajectory = game.trajectory(pod.instruction)
 
 
 class _Episode:
@@ -186,7 +160,7 @@ class _Episode:
             try:
                 if self.step():
                     return
-            except Unreadable:
+            except UnreadableCall:
                 self._unread()
             except ContextFull as full:
                 self.note(f"the conversation is longer than the model can read: {full}")
@@ -227,10 +201,12 @@ class _Episode:
             return False
         done = not actions
         for action in actions:
-            outcome = Outcome("not run: the episode is over", done=True) if done else self._act(action, cut_off=said.cut_off)
-            done = outcome.done
-            self.trajectory.observe(outcome.text, action.call_id)
-            self.messages.append(self.speech.told(action, outcome.text))
+            result = (
+                ActionResult("not run: the episode is over", done=True) if done else self._act(action, cut_off=said.cut_off)
+            )
+            done = result.done
+            self.trajectory.observe(result.text, action.call_id)
+            self.messages.append(self.speech.told(action, result.text))
         return done
 
     def note(self, line: str) -> None:
@@ -252,22 +228,22 @@ class _Episode:
         self.report.log.append(f"turn {self.turns}: the reply could not be read")
         self._tell({"role": "user", "content": UNREADABLE})
 
-    def _act(self, action: Action, *, cut_off: bool) -> Outcome:
+    def _act(self, action: Action, *, cut_off: bool) -> ActionResult:
         left = self.budget.wall_s - self._seconds()
         if left <= 0:
-            return Outcome("not run: the time of this episode is used up")
+            return ActionResult("not run: the time of this episode is used up")
         if action.problem:
             why = "; the reply was cut off at its limit of tokens" if cut_off else ""
-            return Outcome(f"not run: {action.problem}{why}")
+            return ActionResult(f"not run: {action.problem}{why}")
         try:
             return self.hands.act(action.tool, action.arguments, left)
         except Mistake as mistake:
-            return Outcome(str(mistake))
+            return ActionResult(str(mistake))
 
     def _used_up(self) -> str | None:
         """The budget that forbids another query; `pod.stop` takes its name."""
-        return used_up(
-            self.budget, self.report.usage, turns=self.turns, seconds=self._seconds(),
+        return self.budget.used_up(
+            self.report.usage, turns=self.turns, seconds=self._seconds(),
             models=self.client.settings.name, say_once=self.client.say_once,
         )  # fmt: skip
 
@@ -291,12 +267,10 @@ class _Episode:
         self.report.log.append(f"turn {self.turns}: {did}; tokens {tokens}{waited}")
 
 
-def _begin(agent: LlmAgent, task: Task, seed: int, name: str = "", model: str | None = None) -> Trajectory:
-    """The trajectory of an episode, or of what is called `name` in a game, with a model of its own where one is named."""
-    session, model = f"{task.task_id}-s{seed}", model or agent.config.model
-    extra = {k: v for k, v in agent.identity().items() if k not in {"name", "model"} and v is not None}
-    tools = () if name else agent.interface.tools
-    return Trajectory(session, f"{session}-{name or agent.name}", name or agent.name, model, tools=tools, extra=extra)
+def _begin(agent: LlmAgent, task: Task, seed: int) -> Trajectory:
+    session = f"{task.task_id}-s{seed}"
+    tools, extra = agent.interface.tools, agent.identity().conditions()
+    return Trajectory(session, f"{session}-{agent.name}", agent.name, agent.config.model, tools=tools, extra=extra)
 
 
 def _interface(name: str, *, handles: bool) -> Interface:

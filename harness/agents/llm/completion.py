@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from harness.agents.base import Usage
-from harness.agents.llm.encodable import encodable
+from harness.agent import Usage
 from harness.agents.llm.provider import Transient, library
+from harness.printable import encodable
 
 _SENT_BACK = ("content", "thinking_blocks")
 _HALF = "the arguments hold half a surrogate pair, which has no UTF-8 form"

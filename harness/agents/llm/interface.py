@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import Any, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict, ValidationError
 
+from harness.pod import Pod
 from harness.registry import Task
-from harness.runtimes.base import Pod
+from worlds.core.models import Strict
 
 
-class Tool(BaseModel):
+class Tool(Strict):
     """The arguments of one tool; subclasses are read by models, so their docstrings speak to them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(allow_inf_nan=False)
 
 
 ToolT = TypeVar("ToolT", bound=Tool)
@@ -32,7 +33,7 @@ class Mistake(Exception):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ActionResult:
     """What an action brought; `done` ends the episode once the model has been told."""
 
     text: str
@@ -42,7 +43,7 @@ class Outcome:
 class Hands(Protocol):
     """Carries out actions in one episode."""
 
-    def act(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> Outcome:
+    def act(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> ActionResult:
         """Carry out one action within `limit_s` real seconds; raises Mistake for one that cannot be carried out."""
         ...
 

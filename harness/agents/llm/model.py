@@ -1,10 +1,11 @@
 """A model that can be asked: parameters it takes, retries by total time, and tokens and cost on every answer.
 
-1. `check` says before anything starts what would fail anyway: a provider nobody knows, a key that is not set.
+1. `check` says before anything starts what would fail anyway: a provider nobody knows, a key that is not set, no scheme.
 2. A parameter that the model refuses (`gpt-5` takes no temperature) is left out and said once; `requested` and `effective`
    are both kept. LiteLLM is asked first; a provider that refuses where LiteLLM did not know is believed too.
 3. A failed call is repeated until `patience_s` is used up, after Retry-After where the provider names it, else after
    exponential pauses. All that time is the provider's: `Completion.waited_s` lets an agent keep it off its wall budget.
+   Where nobody was there from the first, nobody is waited for: that is a mistyped address or a server that was not started.
 One client serves a whole run, from many threads.
 """
 
@@ -18,12 +19,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_before_delay, wait_random_exponential
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_before_delay, wait_random_exponential
 from tenacity.nap import sleep_using_event
 
 from harness.agents.llm.completion import Completion, read_completion
-from harness.agents.llm.provider import ParameterRefused, Refused, Transient, ask, library, public_address, scrub
-from harness.errors import Cancelled, ProviderFailure, UsageError
+from harness.agents.llm.provider import ParameterRefused, Refused, Transient, Unconnected, ask, library, public_address, scrub
+from harness.errors import Cancelled, ProviderFailure, Unreachable, UsageError
+from worlds.core.errors import ParleyError
 
 PLACEHOLDER_KEY = "parley-placeholder"
 """What a server behind --api-base is shown where the environment has no key."""
@@ -84,6 +86,8 @@ class ModelClient:
         self._settling = threading.Lock()
         self._lock = threading.Lock()
         self._answers = 0
+        # Whether somebody has ever spoken at the other end, if only to refuse.
+        self._met = False
 
     @property
     def effective(self) -> dict[str, Any]:
@@ -99,6 +103,9 @@ class ModelClient:
     def check(self) -> None:
         """Raise UsageError for an unknown provider or a missing key; settle which parameters the model takes."""
         litellm, settings = library(), self.settings
+        if settings.api_base is not None and not settings.api_base.startswith(("http://", "https://")):
+            base = public_address(settings.api_base)
+            raise UsageError(f"--api-base must begin with http:// or https://, not {base!r}", hint=f"--api-base http://{base}")
         try:
             litellm.get_llm_provider(settings.name, api_base=settings.api_base)
         except Exception:  # noqa: BLE001 - whatever it raises, it does not know the provider
@@ -110,7 +117,7 @@ class ModelClient:
         self._settle_parameters()
 
     def complete(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]] = ()) -> Completion:
-        """One answer; raises ProviderFailure when patience is used up or the provider refuses, and ContextFull."""
+        """One answer; raises ProviderFailure when patience is used up or the provider refuses, Unreachable, and ContextFull."""
         self._settle_parameters()
         started = time.monotonic()
         try:
@@ -121,6 +128,8 @@ class ModelClient:
                     waited = asked - started if attempt.retry_state.attempt_number > 1 else 0.0
                     return self._attempt(messages, tools, waited)
         except Transient as last:
+            if isinstance(last, Unconnected) and not self._met:
+                raise self._never_there(last) from None
             raise self._gave_up(str(last), time.monotonic() - started, last.retry_after) from None
         except Refused as refusal:
             raise self._refused(refusal) from None
@@ -139,17 +148,27 @@ class ModelClient:
             raise Cancelled("interrupted while asking the model")
         request = self._request(messages, tools)
         try:
-            response = ask(request, self._secrets())
+            response = self._ask(request)
         except Refused as refusal:
             if "temperature" not in request or not _about_temperature(refusal):
                 raise
             self._drop("temperature")
             request = self._request(messages, tools)
-            response = ask(request, self._secrets())
+            response = self._ask(request)
         with self._lock:
             self._answers += 1
             number = self._answers
         return read_completion(response, request, number, waited_s)
+
+    def _ask(self, request: dict[str, Any]) -> Any:
+        try:
+            response = ask(request, self._secrets())
+        except ParleyError as failure:
+            # LiteLLM refuses a parameter by itself, without asking anybody.
+            self._met |= not isinstance(failure, Unconnected | ParameterRefused)
+            raise
+        self._met = True
+        return response
 
     def _request(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
         settings = self.settings
@@ -192,13 +211,16 @@ class ModelClient:
 
     def _retrying(self) -> Retrying:
         return Retrying(
-            retry=retry_if_exception_type(Transient),
+            retry=retry_if_exception(self._may_pass),
             stop=stop_before_delay(self.settings.patience_s),
             wait=self._pause,
             before_sleep=self._announce,
             sleep=sleep_using_event(self.halt),
             reraise=True,
         )
+
+    def _may_pass(self, failure: BaseException) -> bool:
+        return isinstance(failure, Transient) and (self._met or not isinstance(failure, Unconnected))
 
     def _pause(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
@@ -217,6 +239,14 @@ class ModelClient:
         hint = "see that the server is up, or run again later with --resume"
         return ProviderFailure(f"{self.settings.name}: no answer from {where}{asked} in {seconds:.0f} s: {last}", hint=hint)
 
+    def _never_there(self, failure: Unconnected) -> Unreachable:
+        if self.settings.api_base is None:
+            hint = "see that this machine has a network, or --api-base URL for a server that it reaches"
+            return Unreachable(f"{self.settings.name}: its provider cannot be reached: {failure}", hint=hint)
+        where = public_address(self.settings.api_base)
+        hint = "start that server, or type another --api-base URL"
+        return Unreachable(f"{self.settings.name}: nobody answers at {where}: {failure}", hint=hint)
+
     def _refused(self, refusal: Refused) -> ProviderFailure:
         name = self.settings.name
         if refusal.status in {401, 403}:
@@ -226,8 +256,8 @@ class ModelClient:
         return ProviderFailure(f"{name}: the provider refused the request: {refusal}")
 
     def _missing_keys(self) -> list[str]:
-        found = library().validate_environment(model=self.settings.name)
-        return [str(name) for name in found["missing_keys"]]
+        environment = library().validate_environment(model=self.settings.name)
+        return [str(name) for name in environment["missing_keys"]]
 
     def _known_keys(self) -> list[str]:
         provider = library().get_llm_provider(self.settings.name)[1]

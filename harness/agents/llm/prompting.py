@@ -12,7 +12,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from harness.agents.base import Budget
+from harness.agent import Budget
 from harness.agents.llm.interface import Interface
 from harness.agents.llm.speech import Speech
 from harness.registry import Task

@@ -1,9 +1,9 @@
 """The one door to LiteLLM: a configured import, one call, and every way a call can fail sorted.
 
 1. LiteLLM takes seconds to import and likes to fetch prices, tokenizers and headers; here it is imported late and offline.
-2. A failed call is `Transient` (ask again), `Refused` (asking again is useless), `ContextFull` (the conversation is too long
-   for the model), `Unreadable` (the model's own tool call broke LiteLLM) or, for what LiteLLM itself declines to send,
-   `ParameterRefused`.
+2. A failed call is `Transient` (ask again), of that kind `Unconnected` (nobody was there to be asked), `Refused` (asking again
+   is useless), `ContextFull` (the conversation is too long for the model), `UnreadableCall` (the model's own tool call broke
+   LiteLLM) or, for what LiteLLM itself declines to send, `ParameterRefused`.
 3. No message that leaves this room holds a secret: what the environment calls a key, token, secret or password is blanked.
 """
 
@@ -14,7 +14,7 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from time import time
 from traceback import walk_tb
@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from harness.agents.llm.encodable import encodable
+from harness.printable import encodable
 from worlds.core.errors import ParleyError
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
@@ -46,6 +46,10 @@ class Transient(ParleyError):
         self.retry_after = retry_after
 
 
+class Unconnected(Transient):
+    """No connection was made: refused, no such host, no route, no common TLS."""
+
+
 class Refused(ParleyError):
     """The provider will not answer this request, however often it is asked."""
 
@@ -62,7 +66,7 @@ class ContextFull(ParleyError):
     """The conversation is longer than the model can read."""
 
 
-class Unreadable(ParleyError):
+class UnreadableCall(ParleyError):
     """The model wrote a tool call that LiteLLM cannot read: nested thousands deep, a number of thousands of digits."""
 
 
@@ -77,6 +81,9 @@ def library() -> ModuleType:
     for quiet in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
         logging.getLogger(quiet).setLevel(logging.CRITICAL)
     with _configuring:
+        # A key that is set to nothing is not set; LiteLLM looks for the name alone, and would send it.
+        for name in [name for name, value in os.environ.items() if name.endswith("_API_KEY") and not value.strip()]:
+            os.environ.pop(name, None)
         if litellm.client_session is None:
             # One pool for all threads: left alone, LiteLLM builds one per thread and forgets to close it.
             litellm.client_session = httpx.Client(follow_redirects=True, limits=httpx.Limits(max_connections=None))
@@ -85,7 +92,7 @@ def library() -> ModuleType:
 
 
 def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Any:
-    """One completion, LiteLLM's own retries off; raises Transient, Refused, ParameterRefused, ContextFull or Unreadable."""
+    """One completion, LiteLLM's own retries off; raises Transient, Refused, ParameterRefused, ContextFull or UnreadableCall."""
     litellm = library()
     try:
         # Without this switch litellm 1.106 imports the package `mcp`, which it does not require, for any call with tools.
@@ -101,11 +108,13 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Any:
 def _sorted(litellm: ModuleType, error: Exception, secrets: tuple[str, ...]) -> ParleyError:
     said = scrub(_said(error), secrets)
     if _stumbled(error):
-        return Unreadable("the reply held a tool call that cannot be read")
+        return UnreadableCall("the reply held a tool call that cannot be read")
     if isinstance(error, litellm.ContextWindowExceededError):
         return ContextFull(said)
     if isinstance(error, litellm.UnsupportedParamsError):
         return ParameterRefused(said)
+    if no_connection := _unconnected(error):
+        return Unconnected(scrub(no_connection, secrets))
     status = getattr(error, "status_code", None)
     if not isinstance(status, int):
         return Refused(f"{type(error).__name__}: {said}")
@@ -115,16 +124,29 @@ def _sorted(litellm: ModuleType, error: Exception, secrets: tuple[str, ...]) -> 
     return Refused(f"{said} ({status})", status)
 
 
-def _stumbled(error: BaseException | None) -> bool:
+def _stumbled(error: BaseException) -> bool:
     """Whether LiteLLM failed at the arguments of a tool call, which the model wrote, and calls that a server error.
 
     LiteLLM 1.106 parses them all, for the sake of one broken name, and expects no other exception than a JSONDecodeError.
     """
+    return any(
+        "parallel_tool_calls" in frame.f_code.co_name for link in _chain(error) for frame, _ in walk_tb(link.__traceback__)
+    )
+
+
+def _unconnected(error: BaseException) -> str | None:
+    """Why no connection was made, as the system says it; None where one was. LiteLLM calls that an error 500 of the server."""
+    for link in _chain(error):
+        if isinstance(link, httpx.ConnectError):
+            return str(encodable(str(link)[:_SHOWN]))
+    return None
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception, and those that it was raised from or meanwhile."""
     while error is not None:
-        if any("parallel_tool_calls" in frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__)):
-            return True
+        yield error
         error = error.__cause__ or error.__context__
-    return False
 
 
 def _said(error: Exception) -> str:

@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import Field
 
-from harness.agents.llm.interface import Hands, Mistake, Outcome, Tool, definition, head_and_tail, read_tool
+from harness.agents.llm.interface import ActionResult, Hands, Mistake, Tool, definition, head_and_tail, read_tool
 from harness.errors import UsageError
+from harness.pod import CommandResult, Pod
 from harness.registry import Task
-from harness.runtimes.base import CommandResult, Pod
 
 SHOWN = 32 * 1024
 """Bytes of a command's output that the model sees."""
@@ -23,7 +23,7 @@ SHOWN = 32 * 1024
 LONGEST_S = 600.0
 
 
-class Run(Tool):
+class RunCommand(Tool):
     """Run a command with bash in the sandbox.
 
     Each call starts a new shell; files stay, variables do not. The answer is the exit code and what the command wrote (stdout
@@ -42,7 +42,7 @@ class ShellInterface:
 
     name = "shell"
     template = "shell.j2"
-    tools: Sequence[dict[str, Any]] = (definition("run", Run),)
+    tools: Sequence[dict[str, Any]] = (definition("run", RunCommand),)
 
     def needs_main(self, runtime: str) -> bool:
         """Always; raises UsageError in process."""
@@ -60,15 +60,15 @@ class _Shell:
     def __init__(self, pod: Pod, *, virtual_time: bool) -> None:
         self._pod, self._virtual_time = pod, virtual_time
 
-    def act(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> Outcome:
+    def act(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> ActionResult:
         if tool != "run":
             raise Mistake(f"there is no tool {tool!r}; there is run")
-        asked = read_tool(tool, Run, arguments)
+        asked = read_tool(tool, RunCommand, arguments)
         if "\0" in asked.command:
             raise Mistake("run: command: a command line cannot hold a zero byte")
         limit = min(asked.timeout_s, limit_s)
         command = ["bash", "-c", asked.command]
-        return Outcome(shown(self._pod.run(command, timeout_s=limit, virtual_time=self._virtual_time), limit))
+        return ActionResult(shown(self._pod.run(command, timeout_s=limit, virtual_time=self._virtual_time), limit))
 
 
 def shown(result: CommandResult, limit_s: float) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from harness.agents.llm.completion import Action, Completion, read_action
-from harness.agents.llm.encodable import encodable
+from harness.printable import encodable
 
 _FENCE = re.compile(r"```[ \t]*(\w*)[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 
@@ -83,10 +83,10 @@ def _spoken(text: str) -> list[Action]:
     blocks = [(label, body) for label, body in _FENCE.findall(text) if label.lower() in {"json", "tool", "tool_call", ""}]
     if not blocks and text.strip().startswith("{"):
         blocks = [("", text)]
-    found = [action for label, body in blocks if (action := _read(body, meant=label != ""))]
-    if len(found) > 1:
+    actions = [action for label, body in blocks if (action := _read(body, meant=label != ""))]
+    if len(actions) > 1:
         return [Action("", "", {"_raw": text}, "one action a reply: this one held several blocks, and none was run")]
-    return found
+    return actions
 
 
 def _read(block: str, *, meant: bool) -> Action | None:

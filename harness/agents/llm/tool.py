@@ -17,13 +17,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from harness.agents.handles import PREFIX, HandleStore, NotFound
-from harness.agents.llm.interface import Hands, Mistake, Outcome, Tool, definition, head_and_tail, read_tool
+from harness.agents.llm.interface import ActionResult, Hands, Mistake, Tool, definition, head_and_tail, read_tool
+from harness.agents.path import RoutedPod
+from harness.pod import Pod
 from harness.registry import Task
-from harness.runtimes.base import Pod
 from worlds.core.errors import WireError
-from worlds.core.wire import WireRequest, WireResponse, request
-
-BASE_URL = "http://api:8080"
+from worlds.core.wire import API_URL, WireRequest, WireResponse, request
 
 SHOWN = 32 * 1024
 """Bytes of a response body that the model sees: a 12 kB URL fits with room to spare."""
@@ -120,19 +119,19 @@ class _HttpHands:
     def __init__(self, pod: Pod, known: Mapping[str, type[Tool]]) -> None:
         self._pod, self._known = pod, known
 
-    def act(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> Outcome:
+    def act(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> ActionResult:
         if tool not in self._known:
             raise Mistake(f"there is no tool {tool!r}; there are {', '.join(self._known)}")
         asked = read_tool(tool, self._known[tool], arguments)
         if isinstance(asked, Store):
-            return Outcome(stored(asked, getattr(self._pod, "handles", None)))
+            return ActionResult(stored(asked, self._pod.handles if isinstance(self._pod, RoutedPod) else None))
         try:
             made = as_request(asked)
             answer = self._pod.call(made)
         except WireError as error:
             raise Mistake(f"not sent: {error}") from None
         # A submission is the last act however it was made, and whatever the world thought of it.
-        return Outcome(shown(answer), done=(made.method, made.path) == ("POST", b"/submission"))
+        return ActionResult(shown(answer), done=(made.method, made.path) == ("POST", b"/submission"))
 
 
 def stored(asked: Store, store: HandleStore | None) -> str:
@@ -166,10 +165,10 @@ def target_of(url: str) -> str:
         return "/" + url
     if url.startswith("/"):
         return url
-    if not url.startswith(BASE_URL):
-        raise Mistake(f"url must start with / or with {BASE_URL}, and only that service can be reached")
+    if not url.startswith(API_URL):
+        raise Mistake(f"url must start with / or with {API_URL}, and only that service can be reached")
     # The one thing every client adds: the target of an empty path is / (RFC 9112 section 3.2.1).
-    return url.removeprefix(BASE_URL) or "/"
+    return url.removeprefix(API_URL) or "/"
 
 
 def shown(answer: WireResponse) -> str:

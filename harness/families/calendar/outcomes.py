@@ -104,5 +104,5 @@ def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
 
 def _mean(results: list[Result], name: str) -> float | None:
     """A measure over the games of one task; a game without any meeting scheduled may have none."""
-    found = [value for result in results if (value := result.metrics.get("means", {}).get(name)) is not None]
-    return fmean(found) if found else None
+    means = [value for result in results if (value := result.metrics.get("means", {}).get(name)) is not None]
+    return fmean(means) if means else None

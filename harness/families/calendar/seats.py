@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from harness.agents.seats import Maker, SeatPlayer
+from harness.agents.seating.policy import Maker, SeatPlayer
 from harness.families.calendar.options import weights
 from harness.registry import Task
 from oracles.calendar.protocols import PROTOCOLS

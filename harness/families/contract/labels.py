@@ -54,7 +54,7 @@ def _distribution(groups: Sequence[Group], family: str, *, published: bool) -> T
 
 
 def _rows(groups: Sequence[Group], printed: dict[str, int], beside: str) -> Iterator[Row]:
-    counted = {group.name: _counts(group) for group in groups}
+    counted = {group.name: counted_labels(group) for group in groups}
     for label in sorted(Label, key=lambda label: _AXES.index(LABELS[label].axis)):
         if label not in printed and not any(label in counts for counts in counted.values()):
             continue
@@ -66,7 +66,7 @@ def _rows(groups: Sequence[Group], printed: dict[str, int], beside: str) -> Iter
 
 
 def _scores(groups: Sequence[Group], family: str) -> Table:
-    rows = [_score(group, _counts(group)) for group in groups]
+    rows = [_score(group, counted_labels(group)) for group in groups]
     notes = ("severity score: mean signed severity of the primary label over graded episodes, +1 for a success",)
     return Table("severity", f"Failures by axis, {family}", _SCORES, tuple(rows), notes)
 
@@ -83,7 +83,8 @@ def _score(group: Group, counts: Counter[Label]) -> Row:
     }
 
 
-def _counts(group: Group) -> Counter[Label]:
+def counted_labels(group: Group) -> Counter[Label]:
+    """The primary labels of a group's failed episodes."""
     known = set(Label)
     earned = [result.failure_label for result in group.graded if not result.success]
     return Counter(Label(label) if label in known else Label.OTHER for label in earned)

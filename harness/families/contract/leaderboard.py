@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from harness.families.contract.labels import severity_score
 from harness.families.contract.published import MARK, PublishedRow, leaderboard, numbers, source
 from harness.report.evidence import Evidence, Group
+from harness.report.models import ModelEntry, known_models
 from harness.report.statistics import METHOD, pass_hat, rate_interval, smallest_difference
 from harness.report.status import Status, status
 from harness.report.table import Column, Row, Table, Value
@@ -37,6 +38,8 @@ _COLUMNS = (
     Column("complete", "Complete", shown=False),
     Column("type", "Type", shown=False),
     Column("provider", "Provider", shown=False),
+    Column("lineage", "Lineage", shown=False),
+    Column("total_b", "Parameters, billions", shown=False),
     Column("recovered", "Recovered", shown=False),
     Column("source", "Source", shown=False),
 )
@@ -91,6 +94,7 @@ def _ours(group: Group, covered: Status, rank: int | None) -> dict[str, Value]:
         "kind": f"{entry.kind} / {entry.provider}" if entry else None,
         "type": entry.kind if entry else None,
         "provider": entry.provider if entry else None,
+        **_lineage(entry),
         "temperature": _degrees(group),
         "episodes": len(graded),
         "passed": passed,
@@ -115,6 +119,7 @@ def _theirs(row: PublishedRow) -> dict[str, Value]:
         "kind": f"{row.kind} / {row.provider}",
         "type": row.kind,
         "provider": row.provider,
+        **_lineage(next((entry for entry in known_models() if row.is_of(entry)), None)),
         "temperature": "0",
         "episodes": row.episodes,
         "passed": row.passed,
@@ -124,6 +129,11 @@ def _theirs(row: PublishedRow) -> dict[str, Value]:
         "complete": True,
         "source": MARK,
     }
+
+
+def _lineage(entry: ModelEntry | None) -> dict[str, Value]:
+    """Which models a model is one of, and its size as a number: what a picture of scaling needs."""
+    return {"lineage": entry.family if entry else None, "total_b": entry.total_b if entry else None}
 
 
 def _reliability(group: Group) -> float | None:

@@ -1,4 +1,4 @@
-"""Tasks that say something other than the rest (paper, Appendix Q): nobody passes them, or better models do worse.
+"""Tasks whose results differ from those of the rest (paper, Appendix Q): nobody passes them, or better models do worse.
 
 1. `at 0` lists tasks that no model passed once.
 2. `negative` lists tasks whose pass rates rank the models against their means (Spearman), over the tasks that all models have.
@@ -53,8 +53,8 @@ def against_the_means(rates: Rates) -> dict[str, float]:
         return {}
     common = _common(rates)
     means = [sum(mine[task] for task in common) for mine in rates.values()]
-    found = {task: rank_correlation([mine[task] for mine in rates.values()], means) for task in common}
-    return dict(sorted(((task, rho) for task, rho in found.items() if rho is not None and rho < 0), key=lambda pair: pair[1]))
+    rhos = {task: rank_correlation([mine[task] for mine in rates.values()], means) for task in common}
+    return dict(sorted(((task, rho) for task, rho in rhos.items() if rho is not None and rho < 0), key=lambda pair: pair[1]))
 
 
 def _rows(rates: Rates, origin: str) -> Iterator[Row]:

@@ -1,30 +1,51 @@
-"""The mutations of the contract family, by the text that `--mutate` takes: one or several, joined by +.
+"""What lies on the path between an agent and a contract's world: mutations, value handles, back-off.
 
-`clip=200+resort` first clips what the agent wrote, then sorts what is left: in the order in which they are named, seen from
-the agent.
+Seen from the agent: `mutate` does to its bytes what production paths do; then, with `handles`, names become the values they
+stand for; then, with `mitigate=backoff`, waits that were asked for are waited out; then comes the world, which by
+`mitigate=ttl` adds X-Expires-In to answers that issue something. Mutations act in the order in which they are named:
+`clip=200+resort` first clips what the agent wrote, then sorts what is left.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from harness.agents.handles import HandleStore, resolving
 from harness.errors import UsageError
-from worlds.contract.mutations import mutating as mutating_one
-from worlds.contract.mutations import parse
+from harness.families.contract.backoff import BackOff
+from worlds.contract.mutations import mutating, parse
 from worlds.core.errors import ManifestError
+from worlds.core.manifest import OptionValue
 from worlds.core.wire import Transport
 
+MITIGATIONS = ("backoff", "ttl")
 
-def check(text: str) -> None:
-    """Raise UsageError for a mutation that does not exist."""
-    for mutation in text.split("+"):
+
+def check(options: Mapping[str, OptionValue]) -> None:
+    """Raise UsageError for a mutation or mitigation that does not exist."""
+    for mutation in _parts(options, "mutate"):
         try:
             parse(mutation)
         except ManifestError as error:
             raise UsageError(str(error)) from None
+    for name in _parts(options, "mitigate"):
+        if name not in MITIGATIONS:
+            raise UsageError(f"mitigate must be {' or '.join(MITIGATIONS)}, joined by +, not {name!r}")
 
 
-def mutating(transport: Transport, text: str) -> Transport:
-    """`transport` behind all of them; raises UsageError for an unknown one."""
-    check(text)
-    for mutation in reversed(text.split("+")):
-        transport = mutating_one(transport, mutation)
-    return transport
+def routed(send: Transport, options: Mapping[str, OptionValue], handles: HandleStore | None) -> Transport:
+    """`send` behind everything that the options put in front of it; raises UsageError for what does not exist."""
+    check(options)
+    if "backoff" in _parts(options, "mitigate"):
+        send = BackOff(send)
+    if handles is not None:
+        send = resolving(send, handles)
+    for mutation in reversed(_parts(options, "mutate")):
+        send = mutating(send, mutation)
+    return send
+
+
+def _parts(options: Mapping[str, OptionValue], name: str) -> list[str]:
+    """What is joined by + in an option; an empty part stays, to be refused."""
+    text = str(options.get(name) or "")
+    return text.split("+") if text else []

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tomli
 
@@ -35,6 +35,14 @@ class PublishedRow:
         return entry is not None and (entry.name, entry.kind) == (self.model, self.kind)
 
 
+class TaskKind(NamedTuple):
+    """How the catalogue sorts a task."""
+
+    difficulty: str
+    quadrant: str
+    pattern: str
+
+
 @dataclass(frozen=True)
 class PublishedRates:
     """The columns of Tables 11 and 12: success rate by model and task, as printed."""
@@ -43,7 +51,7 @@ class PublishedRates:
     rates: dict[str, dict[str, float]]
 
     def exact(self, model: str) -> dict[str, float]:
-        """The rates of one model as the thirds that two printed digits stand for."""
+        """The rates of one model before rounding: thirds, of which the paper prints two digits."""
         return {task: round(3 * rate) / 3 for task, rate in self.rates[model].items()}
 
 
@@ -59,9 +67,21 @@ def source(place: str) -> str:
 
 
 @cache
+def suite() -> frozenset[str]:
+    """The 33 tasks of the paper's catalogue: what a complete row covers, whatever folders lie beside them."""
+    return frozenset(task for tasks in numbers()["categories"].values() for task in tasks)
+
+
+@cache
 def leaderboard() -> tuple[PublishedRow, ...]:
     """Table 10."""
     return tuple(PublishedRow(**row) for row in numbers()["leaderboard"])
+
+
+@cache
+def catalogue() -> dict[str, TaskKind]:
+    """Table 6."""
+    return {task: TaskKind(*kind) for task, kind in numbers()["catalogue"].items()}
 
 
 @cache

@@ -1,26 +1,56 @@
-"""The tables of the contract family, by the name that `--table` takes."""
+"""The tables of the contract family, by the name that `--table` takes.
+
+What ranks models or averages over tasks is of the published suite alone; tasks beside it stand in `local`, so that a folder
+more changes no row. What counts episodes - labels, cells, toggles, retries - is of all of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.families.contract import coaching_effect, coaching_labels, labels, leaderboard, outliers, tasks, toggles, variance
+from harness.families.contract import (
+    coaching_effect,
+    coaching_labels,
+    labels,
+    leaderboard,
+    local,
+    outliers,
+    quadrants,
+    tasks,
+    toggles,
+    variance,
+)
+from harness.families.contract.published import suite
 from harness.report.catalogue import Maker, make
 from harness.report.evidence import Evidence
 from harness.report.table import Table
 
+
+def _of_suite(maker: Maker) -> Maker:
+    """This maker, shown the tasks of the suite only."""
+
+    def tables(evidence: Evidence, *, published: bool) -> list[Table]:
+        return maker(evidence.split(suite())[0], published=published)
+
+    return tables
+
+
 TABLES: dict[str, tuple[Maker, ...]] = {
-    "leaderboard": (leaderboard.tables,),
-    "tasks": (tasks.tables,),
+    "leaderboard": (_of_suite(leaderboard.tables),),
+    "tasks": (_of_suite(tasks.tables),),
+    "catalogue": (_of_suite(quadrants.catalogue_tables),),
+    "quadrants": (_of_suite(quadrants.tables),),
     "labels": (labels.tables,),
     "variance": (variance.tables,),
-    "outliers": (outliers.tables,),
+    "outliers": (_of_suite(outliers.tables),),
     "toggles": (toggles.tables,),
+    "local": (local.tables,),
     "coaching": (coaching_effect.tables, coaching_labels.tables),
 }
 NEEDS = {
     "variance": ("two graded attempts at some instance", "harness run ... --k 3"),
     "toggles": ("two runs that differ in one toggle", "harness run ... --mutate clip=200, and the same without"),
+    "local": ("tasks that are not of the published suite", "harness new contract NAME"),
     "coaching": ("retries", "harness run --retry-of RUN --hint correct, and --hint none, and --hint wrong"),
 }
 """What a table lacks where it is empty, and the command that makes it."""

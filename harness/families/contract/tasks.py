@@ -18,65 +18,71 @@ _FIRST = (Column("category", "Family"), Column("task", "Task"))
 
 
 @dataclass(frozen=True)
-class _Series:
+class TaskSeries:
     """One column: a name and a rate for some tasks."""
 
     name: str
     rates: Mapping[str, float]
     exact: Mapping[str, float]
-    """What means are taken over: published rates are rounded, their thirds are not."""
+    """The rates that means are computed from: a published rate is rounded, and stands here as the third that it was."""
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """Ours with the same models as published, then the other published columns; none without first tries."""
     if not evidence.played:
         return []
-    theirs = {model: _published(model) for model in task_rates().models} if published else {}
-    ours, beside = [], set[str]()
-    for group in evidence.played:
-        ours.append(_Series(group.name, group.rates, group.rates))
-        if group.title in theirs and group.title not in beside:
-            beside.add(group.title)
-            ours.append(theirs[group.title])
+    ours, rest = series(evidence, published=published)
     categories = _categories(evidence)
     made = [_table("tasks", f"Pass rate by task, {evidence.family}", evidence.tasks, categories, ours)]
-    rest = [series for model, series in theirs.items() if model not in beside]
     if rest:
         known = {task: category for category, tasks in numbers()["categories"].items() for task in tasks}
         made.append(_table("tasks-published", "Pass rate by task, published", list(known), known, rest))
     return made
 
 
-def _published(model: str) -> _Series:
-    found = task_rates()
-    return _Series(f"{model} ({MARK})", found.rates[model], found.exact(model))
+def series(evidence: Evidence, *, published: bool) -> tuple[list[TaskSeries], list[TaskSeries]]:
+    """Our columns, each with the published one of the same model after it; then the other published ones."""
+    theirs = {model: _published(model) for model in task_rates().models} if published else {}
+    ours, beside = [], set[str]()
+    for group in evidence.played:
+        ours.append(TaskSeries(group.name, group.rates, group.rates))
+        if group.title in theirs and group.title not in beside:
+            beside.add(group.title)
+            ours.append(theirs[group.title])
+    return ours, [column for model, column in theirs.items() if model not in beside]
+
+
+def _published(model: str) -> TaskSeries:
+    theirs = task_rates()
+    return TaskSeries(f"{model} ({MARK})", theirs.rates[model], theirs.exact(model))
 
 
 def _categories(evidence: Evidence) -> dict[str, str]:
     """The category of each task: as recorded, else as the registry says."""
-    listed = {task: found.parley.category for task, found in evidence.registry.items() if found.parley}
+    listed = {task: entry.parley.category for task, entry in evidence.registry.items() if entry.parley}
     recorded = {result.task_id: result.category for group in evidence.played for result in (*group.graded, *group.ungraded)}
     return {task: category or "none" for task, category in {**listed, **recorded}.items()}
 
 
-def _table(name: str, title: str, tasks: Sequence[str], categories: Mapping[str, str], series: Sequence[_Series]) -> Table:
-    columns = (*_FIRST, *(Column(one.name, one.name, "rate") for one in series))
+def _table(name: str, title: str, tasks: Sequence[str], categories: Mapping[str, str], every: Sequence[TaskSeries]) -> Table:
+    columns = (*_FIRST, *(Column(one.name, one.name, "rate") for one in every))
     notes = ["mean reward over the graded attempts at each task; means are over the tasks played; both is the paper's Hybrid"]
-    if any(one.name.endswith(f"({MARK})") for one in series):
+    if any(one.name.endswith(f"({MARK})") for one in every):
         notes.append(source("Tables 11 and 12"))
-    return Table(name, title, columns, tuple(_rows(tasks, categories, series)), tuple(notes))
+    return Table(name, title, columns, tuple(_rows(tasks, categories, every)), tuple(notes))
 
 
-def _rows(tasks: Sequence[str], categories: Mapping[str, str], series: Sequence[_Series]) -> Iterator[Row]:
+def _rows(tasks: Sequence[str], categories: Mapping[str, str], every: Sequence[TaskSeries]) -> Iterator[Row]:
     for category in GROUPS:
         mine = [task for task in tasks if categories.get(task, "none") == category]
         for task in mine:
-            yield {"category": category, "task": task, **{one.name: one.rates.get(task) for one in series}}
+            yield {"category": category, "task": task, **{one.name: one.rates.get(task) for one in every}}
         if mine:
-            yield {"category": category, "task": f"mean of {len(mine)}", **_means(mine, series)}
-    yield {"category": "all", "task": f"mean of {len(tasks)}", **_means(tasks, series)}
+            yield {"category": category, "task": f"mean of {len(mine)}", **means(mine, every)}
+    yield {"category": "all", "task": f"mean of {len(tasks)}", **means(tasks, every)}
 
 
-def _means(tasks: Sequence[str], series: Sequence[_Series]) -> dict[str, float | None]:
-    found = {one.name: [one.exact[task] for task in tasks if task in one.exact] for one in series}
-    return {name: sum(rates) / len(rates) if rates else None for name, rates in found.items()}
+def means(tasks: Sequence[str], every: Sequence[TaskSeries]) -> dict[str, float | None]:
+    """The mean of each column over those of these tasks that it has."""
+    rates_by_name = {one.name: [one.exact[task] for task in tasks if task in one.exact] for one in every}
+    return {name: sum(rates) / len(rates) if rates else None for name, rates in rates_by_name.items()}

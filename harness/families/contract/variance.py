@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from harness.families.contract.published import MARK, numbers, source
 from harness.records import Result
 from harness.report.evidence import Evidence, Group
-from harness.report.table import Column, Table, Value
+from harness.report.table import Column, Row, Table, Value
 
 _CELLS = (
     Column("model", "Model"),
@@ -28,6 +28,9 @@ _TASKS = (
     Column("models", "of"),
     Column("published", f"Models that disagree ({MARK})"),
 )
+_RUNS = (Column("task", "Task"), Column("model", "Model"), Column("mean", "Mean", "rate"), Column("rewards", "Rewards"))
+_SHOWN = 5
+"""Tasks whose runs are listed one by one."""
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
@@ -35,7 +38,10 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     cells = {group.name: _repeated(group) for group in evidence.played}
     if not any(cells.values()):
         return []
-    return [_agreement(cells, evidence.family, published=published), _drivers(cells, evidence.family, published=published)]
+    drivers = _drivers(cells, evidence.family, published=published)
+    split = [str(row["task"]) for row in drivers.rows if row["disagreeing"]]
+    agreement = _agreement(cells, evidence.family, published=published)
+    return [agreement, drivers, *([_runs(cells, split[:_SHOWN], evidence.family)] if split else [])]
 
 
 def _repeated(group: Group) -> list[list[Result]]:
@@ -69,6 +75,19 @@ def _counted(name: str, cells: Sequence[Sequence[Result]]) -> dict[str, Value]:
         "same_trace": sum(len({result.trace_hash for result in cell}) == 1 for cell in cells),
         "source": "ours",
     }
+
+
+def _runs(cells: dict[str, list[list[Result]]], tasks: Sequence[str], family: str) -> Table:
+    """Each run's reward on the tasks that vary most, which Figure 6 draws."""
+    rows: list[Row] = []
+    for task in tasks:
+        for name, mine in cells.items():
+            rewards = [float(result.reward or 0.0) for cell in mine if cell[0].task_id == task for result in cell]
+            if rewards:
+                told = " ".join(f"{reward:g}" for reward in rewards)
+                rows.append({"task": task, "model": name, "mean": sum(rewards) / len(rewards), "rewards": told})
+    notes = (f"the tasks on which most models disagree with themselves, {_SHOWN} at most; rewards by seed and attempt",)
+    return Table("variance-runs", f"Runs of the variance-driving tasks, {family}", _RUNS, tuple(rows), notes)
 
 
 def _drivers(cells: dict[str, list[list[Result]]], family: str, *, published: bool) -> Table:

@@ -1,16 +1,16 @@
 """Figure 4 as a table: what each player's groups decide before and after they talk, beside what a seat that knows all decides.
 
-One row for each player, set-up and rule; a third for the tasks that are hidden profiles for that player, where it was played in
-both conditions and not all of them are. The paper's rows follow, people first.
+A player and set-up has one row for each rule. Where it was played in both conditions, and only some of the tasks are hidden
+profiles for it, a third row is about these tasks alone. The paper's rows follow, people first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.families.hidden_profile.arms import RULES, Arm, Tasks, arms
+from harness.families.hidden_profile.arms import MANIFEST, RULES, Arm, Tasks, arms
 from harness.families.hidden_profile.bootstrap import METHOD
-from harness.families.hidden_profile.figures import fisher, holds, row
+from harness.families.hidden_profile.figures import fisher, holds, informed, row
 from harness.families.hidden_profile.published import accuracy_rows, numbers, people, source
 from harness.records import Result
 from harness.report.evidence import Evidence
@@ -29,6 +29,9 @@ COLUMNS = (
     Column("post", "Ypost", "percent"),
     Column("post_interval", "95 %", "interval"),
     Column("full", "Yfull", "percent"),
+    Column("manifest", "Manifest", "percent"),
+    Column("informedness", "J", "signed"),
+    Column("informedness_interval", "95 %", "signed_interval"),
     Column("gain", "Gain, pp", "points"),
     Column("gain_interval", "95 %", "interval"),
     Column("gap", "Gap, pp", "points"),
@@ -39,6 +42,8 @@ COLUMNS = (
     Column("p_gain", "p gain*", "p"),
     Column("p_gap", "p gap*", "p"),
     Column("source", "Source"),
+    Column("informedness_pre", "J before the talk", "signed", shown=False),
+    Column("manifest_sessions", "Sessions with manifest deals", shown=False),
     Column("pre_interval", "Ypre 95 %", "interval", shown=False),
     Column("full_interval", "Yfull 95 %", "interval", shown=False),
     Column("post_wilson", "Ypost 95 %, Wilson", "interval", shown=False),
@@ -52,6 +57,7 @@ COLUMNS = (
 _NOTES = (
     "n: tasks; hidden, full: sessions",
     "Ypre, Ypost: hidden profile, before and after the talk; Yfull: full information, before it; means over tasks of sessions",
+    "manifest: after the talk where the option that all speak for is right; J: Ypost + manifest - 1, of tasks played both ways",
     "gap, recovered and strong are of the tasks played in both conditions; strong: Yfull > 80 % and gain > 0.4 (Yfull - Ypre)",
     "profiles: tasks on which Ypre <= 20 % and Yfull >= 80 %, of those played in both conditions",
     METHOD,
@@ -74,12 +80,15 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 def _rows(arm: Arm) -> Iterator[Row]:
     hidden, full, floor = (arm.tasks(condition) for condition in ("hidden", "full", "shared_only"))
+    manifest = arm.tasks("hidden", MANIFEST)
     both = [task for task in hidden if task in full]
     valid = [task for task in both if holds(hidden[task], full[task])]
     for rule in RULES:
         counted = {**_counts(arm, hidden, full, floor), "valid": f"{len(valid)} of {len(both)}" if both else None}
+        counted |= {"manifest_sessions": _sessions(manifest) or None}
         tests = _tests(hidden, full) if rule == "average" else {}
-        yield {**_head(arm, rule, "all"), **row(hidden, full, floor, rule), **counted, **tests}
+        figures = {**row(hidden, full, floor, rule), **informed(hidden, manifest, rule)}
+        yield {**_head(arm, rule, "all"), **figures, **counted, **tests}
     if valid and len(valid) < len({*hidden, *full}):
         mine, theirs = ({task: tasks[task] for task in valid} for tasks in (hidden, full))
         counts = {"tasks": len(valid), "hidden": _sessions(mine), "known": _sessions(theirs)}

@@ -1,7 +1,8 @@
 """Who played, over all conditions: runs of one player that differ in nothing but the condition stand in one row.
 
-1. An arm is a setup without its condition. Ypre and Ypost are of its sessions in `hidden`, Yfull of those in `full`, the floor
-   of those in `shared_only`; no session is in two of them.
+1. An arm is a setup without its condition and its kind of deals. Ypre and Ypost are of its sessions in `hidden`, Yfull of those
+   in `full`, the floor of those in `shared_only`; no session is in two of them. All of these are of hidden deals; manifest
+   deals, in which the option that all speak for is right, are counted apart.
 2. A session is one graded episode. One that broke off before a vote has no such vote, which counts as wrong for every seat.
 """
 
@@ -16,6 +17,9 @@ from harness.report.evidence import Evidence, Group
 from harness.report.models import ModelEntry
 
 CONDITIONS = ("hidden", "full", "shared_only")
+HIDDEN, MANIFEST = "hidden", "manifest"
+"""Kinds of deals."""
+
 RULES = ("average", "majority")
 """How a session's votes make one figure (specification, 1.3): the share of right ones, or whether more than half are."""
 
@@ -44,14 +48,14 @@ class Arm:
             or None
         )
 
-    def tasks(self, condition: str) -> dict[str, list[Result]]:
-        """The sessions of each task in one condition."""
-        found: dict[str, list[Result]] = {}
+    def tasks(self, condition: str, deal: str = HIDDEN) -> dict[str, list[Result]]:
+        """The sessions of each task in one condition, with one kind of deals."""
+        by_task: dict[str, list[Result]] = {}
         for group in self.groups:
             for result in group.graded:
-                if condition_of(result) == condition:
-                    found.setdefault(result.task_id, []).append(result)
-        return found
+                if condition_of(result) == condition and deal_of(result) == deal:
+                    by_task.setdefault(result.task_id, []).append(result)
+        return by_task
 
     @property
     def ungraded(self) -> int:
@@ -61,21 +65,26 @@ class Arm:
 
 def arms(evidence: Evidence) -> list[Arm]:
     """The arms of a report, in the order in which they were read."""
-    found: dict[tuple[Any, ...], Arm] = {}
+    by_setup: dict[tuple[Any, ...], Arm] = {}
     for group in evidence.played:
         setup = group.setup
-        how = [word for word in setup.how if not word.startswith(("condition=", "variant="))]
+        how = [word for word in setup.how if not word.startswith(("condition=", "deal=", "variant="))]
         variant = next((word.removeprefix("variant=") for word in setup.how if word.startswith("variant=")), "none")
         key = (setup.agent, setup.model, tuple(how), variant, setup.fine)
-        arm = found.setdefault(key, Arm(group.title, ", ".join(how), variant, group.entry, setup.fine))
+        arm = by_setup.setdefault(key, Arm(group.title, ", ".join(how), variant, group.entry, setup.fine))
         arm.groups.append(group)
-    _tell_apart(list(found.values()))
-    return list(found.values())
+    _tell_apart(list(by_setup.values()))
+    return list(by_setup.values())
 
 
 def condition_of(result: Result) -> str:
-    """The condition of a session, as its verdict has it; of one without a session, as it was asked for."""
+    """The condition of an episode, as its verdict has it; where the verdict has none, the one that was asked for."""
     return str(result.metrics.get("condition") or result.options.get("condition", CONDITIONS[0]))
+
+
+def deal_of(result: Result) -> str:
+    """The kind of an episode's deal; of a task that has one deal only, it is a hidden one."""
+    return str(result.metrics.get("deal") or HIDDEN)
 
 
 def accuracy(result: Result, when: str, rule: str) -> float:
@@ -91,9 +100,9 @@ def votes(result: Result, when: str) -> tuple[int, int]:
     return right, seats - right
 
 
-def _tell_apart(found: Sequence[Arm]) -> None:
-    """Arms that would read alike carry their fine print."""
-    names = [(arm.title, arm.setup, arm.variant) for arm in found]
-    for arm, name in zip(found, names, strict=True):
+def _tell_apart(known_arms: Sequence[Arm]) -> None:
+    """Add the less important settings to the set-up of arms that would otherwise be shown under the same name."""
+    names = [(arm.title, arm.setup, arm.variant) for arm in known_arms]
+    for arm, name in zip(known_arms, names, strict=True):
         if names.count(name) > 1:
             arm.setup = ", ".join(part for part in (arm.setup, *arm.fine) if part)

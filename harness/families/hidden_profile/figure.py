@@ -7,11 +7,12 @@ The picture is plain SVG, the same bytes for the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
-from harness.report.table import Row
+from harness.report.svg import Draw
+from harness.report.table import Row, Table
 
 BARS = (("pre", "Ypre", "#b9c4cf"), ("post", "Ypost", "#2f6db3"), ("full", "Yfull", "#e0a63a"))
 """Column, name and colour."""
@@ -33,8 +34,12 @@ def figure4(rows: Sequence[Row]) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" {style}>\n{body}\n</svg>\n'
 
 
-PLOTS: Mapping[str, Callable[[Sequence[Row]], str]] = {"accuracy": figure4}
-"""Table -> what draws it."""
+def _drawn(tables: Mapping[str, Table]) -> str | None:
+    return figure4(tables["accuracy"].rows) if "accuracy" in tables else None
+
+
+FIGURES: Mapping[str, Draw] = {"figure-4": _drawn}
+"""Name -> what draws it from the tables of a report."""
 
 
 def _frame(height: int) -> Iterator[str]:

@@ -4,7 +4,9 @@
 2. gain = Ypost - Ypre. gap = Ypost - Yfull, recovered = (Ypost - Ypre) / (Yfull - Ypre) and the flag compare conditions, so
    they are of the tasks that were played in both; recovered is None where the denominator is at most 0.05.
 3. Strong collective reasoning: Yfull > 0.8, and gain > 0.4 (Yfull - Ypre).
-4. A task is a hidden profile for a player where Ypre <= 0.2 and Yfull >= 0.8: alone it goes wrong, with everything it is right.
+4. Informedness (Youden's J): J = Y_hidden + Y_manifest - 1 after the talk, of the tasks played with both kinds of deals.
+   Pooling everything makes 1, following the option that all speak for 0, rejecting it out of habit at most 0.
+5. A task is a hidden profile for a player where Ypre <= 0.2 and Yfull >= 0.8: alone it goes wrong, with everything it is right.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from harness.report.table import Value
 STRONG_FULL, STRONG_SHARE = 0.8, 0.4
 HOLDS_BEFORE, HOLDS_FULL = 0.2, 0.8
 _SMALLEST = 0.05
-"""A way from Ypre to Yfull that is shorter than this is no way to have come a part of."""
+"""`recovered` is computed only where Yfull - Ypre is greater than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,21 @@ class Figures:
 def figures(hidden: Tasks, full: Tasks, rule: str) -> Figures:
     """Ypre and Ypost of the hidden sessions, Yfull of the full ones."""
     return Figures(_mean(hidden, "before", rule), _mean(hidden, "after", rule), _mean(full, "before", rule))
+
+
+def informed(hidden: Tasks, manifest: Tasks, rule: str) -> dict[str, Value]:
+    """Accuracy on manifest deals and informedness, with its interval, by column of the table `accuracy`."""
+    both = [task for task in hidden if task in manifest]
+    ours, theirs = ({task: tasks[task] for task in both} for tasks in (hidden, manifest))
+    shown: dict[str, Value] = {"manifest": _mean(manifest, "after", rule)}
+    for when, column in (("after", "informedness"), ("before", "informedness_pre")):
+        right, other = _mean(ours, when, rule), _mean(theirs, when, rule)
+        shown[column] = None if right is None or other is None else right + other - 1
+    paired: list[Cell] = [[_sessions(ours[task], rule), _sessions(theirs[task], rule)] for task in both]
+    if paired and enough(paired):
+        mine, beside = replicates(paired)
+        shown["informedness_interval"] = interval(mine[:, 1] + beside[:, 1] - 1)
+    return shown
 
 
 def row(hidden: Tasks, full: Tasks, floor: Tasks, rule: str) -> dict[str, Value]:
@@ -59,19 +76,24 @@ def row(hidden: Tasks, full: Tasks, floor: Tasks, rule: str) -> dict[str, Value]
     }
 
 
-def recovered(found: Figures) -> float | None:
-    """The part of the way from Ypre to Yfull that talking went; None where there is no way to speak of."""
-    if found.pre is None or found.post is None or found.full is None or _beyond(_SMALLEST, found.full - found.pre) <= 0:
+def recovered(measured: Figures) -> float | None:
+    """How much of the difference between Ypre and Yfull the talk made up for; None where the difference is too small."""
+    if (
+        measured.pre is None
+        or measured.post is None
+        or measured.full is None
+        or _beyond(_SMALLEST, measured.full - measured.pre) <= 0
+    ):
         return None
-    return (found.post - found.pre) / (found.full - found.pre)
+    return (measured.post - measured.pre) / (measured.full - measured.pre)
 
 
-def strong(found: Figures) -> bool | None:
+def strong(measured: Figures) -> bool | None:
     """Whether this is strong collective reasoning as the paper defines it; None where a condition was not played."""
-    if found.pre is None or found.post is None or found.full is None:
+    if measured.pre is None or measured.post is None or measured.full is None:
         return None
-    gain, way = found.post - found.pre, found.full - found.pre
-    return _beyond(STRONG_FULL, found.full) > 0 and _beyond(STRONG_SHARE * way, gain) > 0
+    gain, way = measured.post - measured.pre, measured.full - measured.pre
+    return _beyond(STRONG_FULL, measured.full) > 0 and _beyond(STRONG_SHARE * way, gain) > 0
 
 
 def holds(hidden: Sequence[Result], full: Sequence[Result]) -> bool:
@@ -81,7 +103,7 @@ def holds(hidden: Sequence[Result], full: Sequence[Result]) -> bool:
 
 
 def fisher(first: tuple[Iterable[Result], str], second: tuple[Iterable[Result], str]) -> float | None:
-    """The paper's p: Fisher's exact test on two piles of votes as if they were independent; each is sessions and which vote."""
+    """The paper's p: Fisher's exact test on the votes of two groups of sessions, `before` or `after`, taken as independent."""
     piles = [[votes(result, when) for result in sessions] for sessions, when in (first, second)]
     table = [[sum(right for right, _ in pile), sum(wrong for _, wrong in pile)] for pile in piles]
     if not all(map(sum, table)):
@@ -90,7 +112,7 @@ def fisher(first: tuple[Iterable[Result], str], second: tuple[Iterable[Result], 
 
 
 def _beyond(bound: float, value: float) -> float:
-    """How far a value lies above a bound; a mean of thirds that should be the bound is the bound."""
+    """How far a value lies above a bound, rounded, so that a mean of thirds that should equal the bound does so."""
     return round(value - bound, 9)
 
 
@@ -105,7 +127,7 @@ def _less(first: float | None, second: float | None) -> float | None:
 
 
 def _sessions(mine: Sequence[Result], rule: str) -> list[list[float]]:
-    """One pair a deal: attempts at one seed share it, so they are no sessions of their own to draw from."""
+    """Accuracy before and after the talk for each deal: attempts at one seed share a deal, so they count as one session."""
     deals: dict[int, list[Result]] = {}
     for result in mine:
         deals.setdefault(result.seed, []).append(result)
@@ -117,21 +139,21 @@ def _sessions(mine: Sequence[Result], rule: str) -> list[list[float]]:
 
 def _intervals(hidden: Tasks, full: Tasks, both: Sequence[str], rule: str) -> Mapping[str, Value]:
     """Bootstrap intervals; those of a condition from all its tasks, those between conditions from the tasks of both."""
-    found: dict[str, Value] = {}
+    intervals: dict[str, Value] = {}
     alone: list[Cell] = [[_sessions(mine, rule)] for mine in hidden.values()]
     if alone and enough(alone):
         (drawn,) = replicates(alone)
         pre, post = drawn.T
-        found |= {"pre_interval": interval(pre), "post_interval": interval(post), "gain_interval": interval(post - pre)}
+        intervals |= {"pre_interval": interval(pre), "post_interval": interval(post), "gain_interval": interval(post - pre)}
     known: list[Cell] = [[_sessions(mine, rule)] for mine in full.values()]
     if known and enough(known):
         (drawn,) = replicates(known)
-        found["full_interval"] = interval(drawn[:, 0])
+        intervals["full_interval"] = interval(drawn[:, 0])
     paired: list[Cell] = [[_sessions(hidden[task], rule), _sessions(full[task], rule)] for task in both]
     if paired and enough(paired):
         ours, theirs = replicates(paired)
-        found["gap_interval"] = interval(ours[:, 1] - theirs[:, 0])
-    return found
+        intervals["gap_interval"] = interval(ours[:, 1] - theirs[:, 0])
+    return intervals
 
 
 def _wilson(hidden: Tasks) -> Mapping[str, Value]:

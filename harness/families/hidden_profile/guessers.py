@@ -1,7 +1,9 @@
-"""Guessers that look at words and understand nothing, and the contrarian, beside what players scored (specification, C8).
+"""Guessers that need no talk, beside what players scored: on decks every rule by one hand, elsewhere rules by words alone.
 
-On a suite without tell-tale texts each of them scores at most a blind guess and two of its standard errors. They read the brief
-and all facts, in the file's order of options; imported prose too. The contrarian is the scripted group `contra`, enumerated.
+1. Of decks: the adversaries (`oracles.hidden_profile.adversaries`) over all deals and seats, exact. Each must stay within the
+   bounds of C9 on the mean of the tasks: 1/M + .10 of the hidden keys, and J .05.
+2. Of tasks with one deal: guessers that look at words and understand nothing, and the contrarian; on a suite without tell-tale
+   texts each scores at most a blind guess and two of its standard errors. They read the brief and all facts.
 """
 
 from __future__ import annotations
@@ -11,14 +13,18 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean
 
-from harness.families.hidden_profile.arms import arms
-from harness.families.hidden_profile.figures import figures
+from harness.families.hidden_profile.arms import MANIFEST, arms
+from harness.families.hidden_profile.figures import figures, informed
 from harness.registry import Task
 from harness.report.evidence import Evidence
 from harness.report.table import Column, Row, Table
+from oracles.hidden_profile.adversaries import ADVERSARIES, guessed_by_hand
 from oracles.hidden_profile.expected import guessing, played
 from oracles.hidden_profile.guessers import scored
-from worlds.hidden_profile.rules.scenario import Scenario, read_scenario
+from oracles.hidden_profile.tells import INFORMED_MEAN, INFORMED_MOST, keys
+from worlds.hidden_profile.rules.deck import KINDS, Deck, read_task
+from worlds.hidden_profile.rules.draws import Draws
+from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import LIMIT, tabulate
 
 BLIND, CONTRARIAN = "blind guess", "contrarian"
@@ -31,6 +37,22 @@ _COLUMNS = (
     Column("bound", "1/K + 2 s.e., %", "percent"),
     Column("within", "Within"),
 )
+_DECKS = (
+    Column("player", "Player"),
+    Column("kind", "Kind"),
+    Column("tasks", "Tasks"),
+    Column("accuracy", "Hidden %", "percent"),
+    Column("bound", "1/M + .10, %", "percent"),
+    Column("manifest", "Manifest %", "percent"),
+    Column("informedness", "J", "signed"),
+    Column("informedness_interval", "95 %", "signed_interval"),
+    Column("within", "Within"),
+)
+_HAND = (
+    "guessers read one hand and hear nothing, over all deals and seats, exact; within: 1/M + .10 of the hidden keys at most, "
+    "and J of .05; players: after the talk, average rule"
+)
+_EPSILON = 1e-9
 _NOTE = (
     "guessers and the contrarian, on the tasks of these runs: within says that they score no more than a blind guess and two "
     "of its standard errors; players: Ypost in the hidden profile, average rule"
@@ -60,42 +82,74 @@ class Guessed:
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper has no such table
-    """One table; none where the registry knows no task of these runs."""
+    """A table of decks and one of other tasks; none where the registry knows no task of these runs."""
     known = {task for group in evidence.played for task in group.tasks}
-    scenarios = [scenario_of(task) for name, task in evidence.registry.items() if name in known]
-    if not scenarios:
-        return []
+    read = [_read(task) for name, task in evidence.registry.items() if name in known]
+    decks = [one for one in read if isinstance(one, Deck)]
+    scenarios = [one for one in read if isinstance(one, Scenario)]
+    return [*([_of_decks(decks, evidence)] if decks else []), *([_of_scenarios(scenarios, evidence)] if scenarios else [])]
+
+
+def _of_decks(decks: Sequence[Deck], evidence: Evidence) -> Table:
+    drawn = [Draws(deck) for deck in decks]
+    bound = fmean(1 / len(keys(draws)) for draws in drawn) + float(INFORMED_MOST)
+    rows: list[Row] = []
+    for name, adversary in ADVERSARIES.items():
+        guesses = [guessed_by_hand(draws, adversary) for draws in drawn]
+        hidden, manifest = (fmean(float(getattr(one, kind)) for one in guesses) for kind in KINDS)
+        informed = hidden + manifest - 1
+        within = hidden <= bound + _EPSILON and informed <= float(INFORMED_MEAN) + _EPSILON
+        rows.append(
+            {"player": name, "kind": "one hand", "tasks": len(decks), "accuracy": hidden, "bound": bound, "manifest": manifest,
+             "informedness": informed, "within": within}
+        )  # fmt: skip
+    return Table(
+        "guessers", "Guessers by one hand, and players, hidden-profile", _DECKS, (*rows, *_informed(evidence)), (_HAND,)
+    )
+
+
+def _informed(evidence: Evidence) -> Iterator[Row]:
+    for arm in arms(evidence):
+        hidden, manifest = arm.tasks("hidden"), arm.tasks("hidden", MANIFEST)
+        if hidden or manifest:
+            name = f"{arm.title} ({arm.how})" if arm.how else arm.title
+            shown = informed(hidden, manifest, "average")
+            yield {"player": name, "kind": "player", "tasks": len({*hidden, *manifest}),
+                   "accuracy": figures(hidden, {}, "average").post, **shown}  # fmt: skip
+
+
+def _of_scenarios(scenarios: Sequence[Scenario], evidence: Evidence) -> Table:
     rows: list[Row] = [
         {
             "player": name,
             "kind": "text only",
             "tasks": _count(scenarios, name),
-            "accuracy": found.accuracy,
-            "error": found.error,
-            "bound": found.bound,
-            "within": found.within,
+            "accuracy": guess.accuracy,
+            "error": guess.error,
+            "bound": guess.bound,
+            "within": guess.within,
         }
-        for name, found in guessed(scenarios).items()
+        for name, guess in guessed(scenarios).items()
     ]
-    return [Table("guessers", "Guessers beside players, hidden-profile", _COLUMNS, (*rows, *_players(evidence)), (_NOTE,))]
+    title = "Guessers by words, and players, hidden-profile, tasks with one deal"
+    return Table("guessers", title, _COLUMNS, (*rows, *_players(evidence)), (_NOTE,))
 
 
 def guessed(scenarios: Sequence[Scenario]) -> dict[str, Guessed]:
     """A blind guess, every text-only guesser, and the contrarian on the scenarios that can be tabulated."""
     blind = [float(guessing(scenario)) for scenario in scenarios]
-    found = {BLIND: _over(blind, blind)}
+    guesses = {BLIND: _over(blind, blind)}
     scores = [scored(scenario) for scenario in scenarios]
-    found |= {name: _over([score[name] for score in scores], blind) for name in scores[0]}
+    guesses |= {name: _over([score[name] for score in scores], blind) for name in scores[0]}
     small = [scenario for scenario in scenarios if _can_weigh(scenario)]
     if small:
         shares = [float(played(tabulate(scenario), "contra").average or 0) for scenario in small]
-        found[CONTRARIAN] = _over(shares, [float(guessing(scenario)) for scenario in small])
-    return found
+        guesses[CONTRARIAN] = _over(shares, [float(guessing(scenario)) for scenario in small])
+    return guesses
 
 
-def scenario_of(task: Task) -> Scenario:
-    """The scenario in a task's folder; raises ValueError for a broken one, OSError for none."""
-    return read_scenario(task.world_folder / "scenario.json")
+def _read(task: Task) -> Deck | Scenario:
+    return read_task(task.world_folder / "scenario.json")
 
 
 def _can_weigh(scenario: Scenario) -> bool:

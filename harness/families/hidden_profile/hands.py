@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from worlds.hidden_profile.rules.hearing import fold, mentions
-from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.scenario import FactSheet
 
 _MESSAGE = re.compile(r"^Person (\d+): (.*(?:\n {4}.*)*)", re.MULTILINE)
 _CITES = re.compile(r" ?\[cites [g\d, ]+\]")
@@ -35,25 +35,25 @@ class Heard:
     stance: str | None
 
 
-def read_hand(scenario: Scenario, system: str) -> dict[str, str]:
+def read_hand(scenario: FactSheet, system: str) -> dict[str, str]:
     """The facts that a seat's rules give it, in the order shown, each with its handle; "" where points have none."""
-    found = []
+    shown = []
     for fact in scenario.facts:
         line = re.search(rf"^(?:- |(F\d+)\. ){re.escape(fact.text)}$", system, re.MULTILINE)
         if line:
-            found.append((line.start(), fact.id, line[1] or ""))
-    return {fact: handle for _, fact, handle in sorted(found)}
+            shown.append((line.start(), fact.id, line[1] or ""))
+    return {fact: handle for _, fact, handle in sorted(shown)}
 
 
 def messages(text: str) -> list[tuple[int, str]]:
     """The messages that the text of a turn repeats, in order: the person's number, from 1, and the words."""
-    return [(int(found[1]), found[2].replace("\n    ", "\n")) for found in _MESSAGE.finditer(text)]
+    return [(int(message[1]), message[2].replace("\n    ", "\n")) for message in _MESSAGE.finditer(text)]
 
 
 class Ear:
     """Makes out messages of one scenario's session."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: FactSheet) -> None:
         self._scenario = scenario
         texts = {fact.id: fold(fact.text) for fact in scenario.facts}
         self._texts = sorted(texts.items(), key=lambda item: -len(item[1]))

@@ -1,59 +1,111 @@
 """`harness show TASK --matrix`: who holds which fact, and what each does to which option (paper, Table 1).
 
-A weight is an impression, `*` says that a fact has a part in excluding the option; then come the options that are out, and what
-the ideal listener believes of the key, once this fact and all above it are known.
+Of a deck: every text of every card, the deals with the key that each leaves, and what the hands of each seat tell (check C9).
+Of a single scenario: a weight is an impression, `*` says that a fact has a part in excluding the option; then come the options
+that are out, and what the ideal listener believes of the key, once this fact and all above it are known.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from harness.errors import UsageError
 from harness.registry import Task
 from harness.report.table import Column, Row, Table
-from worlds.hidden_profile.rules.scenario import Fact, Scenario, read_scenario
+from oracles.hidden_profile.tells import INFORMED_MOST
+from worlds.hidden_profile.rules.certificate import Certificate, FactRow
+from worlds.hidden_profile.rules.deck import Card, Deck, read_task
+from worlds.hidden_profile.rules.frame import Frame
+from worlds.hidden_profile.rules.scenario import Fact, Scenario
 
 
 def matrix(task: Task) -> list[Table]:
-    """The table of a task; raises UsageError where it has no scenario or no certificate."""
+    """The tables of a task; raises UsageError where it has no scenario or no certificate."""
     try:
-        scenario = read_scenario(task.world_folder / "scenario.json")
-        certificate = json.loads((task.path / "tests" / "oracle.json").read_text(encoding="utf-8"))
-        proved = {row["fact"]: row for row in certificate["table"]}
-        grade, certified = certificate["grade"], certificate["certified"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        read = read_task(task.world_folder / "scenario.json")
+        certificate = Certificate.model_validate_json((task.path / "tests" / "oracle.json").read_bytes())
+    except (OSError, ValueError) as error:
         # a certificate is written by `harness sync`, and by anybody else
         why = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(f"{task.task_id} has no matrix: {why}", hint=f"harness sync {task.task_id}") from None
+    if isinstance(read, Deck):
+        return [_cards(read, certificate), _deals(read, certificate), _tells(read, certificate)]
+    return [_facts(read, certificate)]
+
+
+def _cards(deck: Deck, certificate: Certificate) -> Table:
+    columns = (Column("card", "Card"), *_seats(deck), *_options(deck, {}), Column("asserts", "Asserts"), Column("text", "Text"))
+    rows = tuple(row for card in deck.cards for row in _versions(deck, card))
+    notes = (f"{deck.mechanism}, certified: {certificate.certified}; a deal shows one text of each card",)
+    return Table("cards", f"{deck.title} ({deck.domain})", columns, rows, notes)
+
+
+def _versions(deck: Deck, card: Card) -> Iterator[Row]:
+    holders = deck.seats if card.scope == "shared" else card.holders
+    for number, words in enumerate(card.texts):
+        yield {
+            "card": f"{card.id}.{number}" if len(card.texts) > 1 else card.id,
+            **{f"seat{seat}": "x" for seat in holders},
+            **{option: f"{weight:+d}" for option, weight in words.weights.items()},
+            "asserts": ", ".join(words.asserts) or None,
+            "text": words.text,
+        }
+
+
+def _deals(deck: Deck, certificate: Certificate) -> Table:
+    columns = (
+        Column("kind", "Kind"), Column("versions", f"Texts of {' '.join(certificate.open)}"), Column("key", "Key"),
+        Column("leader", "Leader"), Column("necessary", "Necessary"),
+    )  # fmt: skip
+    rows = tuple(
+        {"kind": row.kind, "versions": row.versions, "key": row.key, "leader": row.leader, "necessary": " ".join(row.necessary)}
+        for row in certificate.deals
+    )
+    notes = ("necessary: without this card the key is not proved",)
+    return Table("deals", f"Deals of {deck.title}", columns, rows, notes)
+
+
+def _tells(deck: Deck, certificate: Certificate) -> Table:
+    columns = (Column("seat", "Seat"), Column("informed", "(a) J", "number"), Column("hidden", "(b) hidden keys", "number"))
+    rows = tuple({"seat": row.seat, "informed": row.informed, "hidden": row.hidden} for row in certificate.tells)
+    count = max(len(certificate.keys), 1)
+    notes = (
+        f"the most that any rule by one hand makes; at most {float(INFORMED_MOST):.2f}, and 1/{count} + .10 of the hidden keys",
+    )
+    return Table("tells", f"What one hand tells (C9), {deck.title}", columns, rows, notes)
+
+
+def _facts(scenario: Scenario, certificate: Certificate) -> Table:
     columns = (
         Column("fact", "Fact"),
-        *(Column(f"seat{seat}", str(seat)) for seat in scenario.seats),
-        *(Column(choice.id, f"{choice.label}{_role(scenario, choice.id)}") for choice in scenario.options),
+        *_seats(scenario),
+        *_options(scenario, {scenario.key: " (key)", scenario.decoy or "": " (decoy)"}),
         Column("out", "Out by now"),
         Column("belief", "Key", "rate"),
         Column("text", "Text"),
     )
-    rows = tuple(_row(scenario, fact, proved.get(fact.id, {})) for fact in scenario.facts)
-    notes = (f"grade {grade}, certified: {certified}; columns 1 to {scenario.agents} are seats",)
-    return [Table("matrix", f"{scenario.title} ({scenario.domain})", columns, rows, notes)]
+    proved = {row.fact: row for row in certificate.table}
+    rows = tuple(_row(scenario, fact, proved.get(fact.id, FactRow(fact=fact.id))) for fact in scenario.facts)
+    notes = (f"grade {certificate.grade}, certified: {certificate.certified}; columns 1 to {scenario.agents} are hands",)
+    return Table("matrix", f"{scenario.title} ({scenario.domain})", columns, rows, notes)
 
 
-def _role(scenario: Scenario, option: str) -> str:
-    return {scenario.key: " (key)", scenario.decoy: " (decoy)"}.get(option, "")
+def _seats(frame: Frame) -> tuple[Column, ...]:
+    return tuple(Column(f"seat{seat}", str(seat)) for seat in frame.seats)
 
 
-def _row(scenario: Scenario, fact: Fact, proved: Mapping[str, Any]) -> Row:
+def _options(frame: Frame, roles: dict[str, str]) -> tuple[Column, ...]:
+    return tuple(Column(choice.id, f"{choice.label}{roles.get(choice.id, '')}") for choice in frame.options)
+
+
+def _row(scenario: Scenario, fact: Fact, proved: FactRow) -> Row:
     holders = scenario.seats if fact.scope == "shared" else fact.holders
-    belief = proved.get("belief") or {}
-    helps = proved.get("helps_exclude") or ()
     marks = {option: f"{fact.weights.get(option, 0):+d}" if option in fact.weights else "" for option in scenario.option_ids}
     return {
         "fact": fact.id,
         **{f"seat{seat}": "x" for seat in holders},
-        **{option: (mark + ("*" if option in helps else "")) or None for option, mark in marks.items()},
-        "out": ", ".join(proved.get("excluded") or ()) or None,
-        "belief": belief.get(scenario.key),
+        **{option: (mark + ("*" if option in proved.helps_exclude else "")) or None for option, mark in marks.items()},
+        "out": ", ".join(proved.excluded) or None,
+        "belief": (proved.belief or {}).get(scenario.key),
         "text": fact.text,
     }

@@ -95,21 +95,21 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
         people = next(row for row in numbers()["study1"] if row["player"] == "people")
         rows.append({"player": "people", "messages": people["messages"], "sessions": people["hidden"], "source": MARK})
         notes.append(source(f"messages of people, section 4.3.1, {people['hidden']} ({people['unit']})"))
-    found = [Table("process", "Between the votes, hidden-profile", _PROCESS, tuple(rows), tuple(notes))] if rows else []
+    measures = [Table("process", "Between the votes, hidden-profile", _PROCESS, tuple(rows), tuple(notes))] if rows else []
     note = (
         "the first round after which every seat last stood for one option; premature: a fact that the proof needs was missing"
     )
-    return found + (
+    return measures + (
         [Table("consensus", "First consensus, hidden-profile", _CONSENSUS, tuple(agreed), (note,))] if agreed else []
     )
 
 
 def value(result: Result, path: Sequence[str]) -> Any:
     """What a verdict's metrics have at a path; None where there is nothing."""
-    found: Any = result.metrics
+    at: Any = result.metrics
     for name in path:
-        found = (found or {}).get(name)
-    return found
+        at = (at or {}).get(name)
+    return at
 
 
 def _head(arm: Arm, condition: str) -> dict[str, Value]:
@@ -133,20 +133,20 @@ def _mean(arm: Arm, condition: str, path: Sequence[str]) -> float | None:
     means = [
         fmean(known)
         for mine in arm.tasks(condition).values()
-        if (known := [found for result in mine if (found := value(result, path)) is not None])
+        if (known := [measure for result in mine if (measure := value(result, path)) is not None])
     ]
     return fmean(means) if means else None
 
 
 def _taken(results: Sequence[Result], kind: str) -> tuple[int, float] | None:
     """How often a kind of move was made, and of how many opportunities; None where there were none."""
-    moves = [found for result in results if (found := value(result, ("moves", kind)))]
+    moves = [move_counts for result in results if (move_counts := value(result, ("moves", kind)))]
     taken, chances = (sum(move[part] for move in moves) for part in ("taken", "opportunities"))
     return (taken, taken / chances) if chances else None
 
 
 def _lag(results: Sequence[Result]) -> float | None:
-    """Turns between the one from which a seat could know the key and the one in which it stood for it, over seats that did."""
+    """The mean number of turns from when a seat could know the key until its stance was the key, over seats that got there."""
     seats = [seat for result in results for seat in value(result, ("seats",)) or ()]
     turns = [
         seat["adopted_turn"] - seat["decidable_turn"]
@@ -158,31 +158,31 @@ def _lag(results: Sequence[Result]) -> float | None:
 
 def _agreed(arm: Arm, condition: str) -> Row | None:
     """When the sessions of a structured track first agreed; None where stances were not taken."""
-    found = [
+    consensuses = [
         agreed
         for mine in arm.tasks(condition).values()
         for result in mine
         if (agreed := value(result, ("consensus",))) is not None
     ]
-    if not found:
+    if not consensuses:
         return None
-    rounds = sorted(one["round"] for one in found if one["round"] is not None)
+    rounds = sorted(one["round"] for one in consensuses if one["round"] is not None)
     counted = Counter(rounds)
     return {
         **_head(arm, condition),
-        "sessions": len(found),
-        "reached": (len(rounds), len(rounds) / len(found)),
-        "early": (sum(number <= _EARLY for number in rounds), sum(number <= _EARLY for number in rounds) / len(found)),
+        "sessions": len(consensuses),
+        "reached": (len(rounds), len(rounds) / len(consensuses)),
+        "early": (sum(number <= _EARLY for number in rounds), sum(number <= _EARLY for number in rounds) / len(consensuses)),
         "median": float(median(rounds)) if rounds else None,
-        **dict(_shares(found)),
+        **dict(_shares(consensuses)),
         "consensus_messages": _mean(arm, condition, MEANS["consensus_messages"]),
         "rounds": ", ".join(f"{number}: {counted[number]}" for number in sorted(counted)) or None,
     }
 
 
-def _shares(found: Sequence[Any]) -> Iterator[tuple[str, tuple[int, float]]]:
+def _shares(consensuses: Sequence[Any]) -> Iterator[tuple[str, tuple[int, float]]]:
     """Of the sessions that agreed, those that agreed on the key, and those that did so too soon."""
     for name in ("right", "premature"):
-        known = [one[name] for one in found if one["round"] is not None and one[name] is not None]
+        known = [one[name] for one in consensuses if one["round"] is not None and one[name] is not None]
         if known:
             yield name, (sum(known), sum(known) / len(known))

@@ -28,8 +28,8 @@ _COLUMNS = (
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper prints nothing by task
     """One row for each task and player, tasks in the registry's order; none without graded sessions."""
-    found = arms(evidence)
-    rows = [row for task in evidence.tasks for arm in found if (row := _row(arm, task))]
+    known_arms = arms(evidence)
+    rows = [row for task in evidence.tasks for arm in known_arms if (row := _row(arm, task))]
     return [Table("tasks", "Sessions by task, hidden-profile", _COLUMNS, tuple(rows), (_NOTE,))] if rows else []
 
 

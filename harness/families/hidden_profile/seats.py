@@ -21,16 +21,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
-from harness.agents.seats import Maker
-from harness.agents.turns import Turn as OpenTurn
+from harness.agents.seating.policy import Maker
 from harness.errors import UsageError
 from harness.families.hidden_profile.hands import UNDECIDED, Ear, leaning, messages, read_hand
 from harness.registry import Task
-from oracles.hidden_profile.groups import POLICIES, Policy, Turn, View
-from worlds.hidden_profile.rules.scenario import Scenario, read_scenario
-from worlds.hidden_profile.rules.worlds import Table, tabulate
+from oracles.hidden_profile.groups import POLICIES, Policy, SeatView, Turn
+from worlds.core.turns import OpenTurn
+from worlds.hidden_profile.rules.deck import Deck, read_task
+from worlds.hidden_profile.rules.scenario import FactSheet
+from worlds.hidden_profile.rules.worlds import WorldTable, tabulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +56,26 @@ Choice = Callable[[Sitting], Policy]
 class ScriptedSeat:
     """One seat that follows a policy; its hand maps facts to handles, "" where there are none."""
 
-    def __init__(self, table: Table, policy: Policy, seat: int, hand: Mapping[str, str], *, structured: bool) -> None:
+    def __init__(
+        self, table: WorldTable[FactSheet], policy: Policy, seat: int, hand: Mapping[str, str], *, structured: bool
+    ) -> None:
         self._policy, self._structured, self._handles = policy, structured, hand
         self._ear = Ear(table.scenario)
-        self.view = View(table, seat + 1, tuple(hand))
+        self.view = SeatView(table, seat + 1, tuple(hand))
 
     def reply(self, turn: OpenTurn) -> str:
         """The reply to a turn: words, or a ballot."""
         self._listen(turn)
-        if turn["phase"] == "DISCUSSION":
-            return self._speak(turn["round"])
-        vote = self._policy.before if turn["phase"] == "PRE_VOTE" else self._policy.vote
+        if turn.phase == "DISCUSSION":
+            return self._speak(turn.round)
+        vote = self._policy.before if turn.phase == "PRE_VOTE" else self._policy.vote
         return json.dumps({"vote": vote(self.view), "rationale": ""})
 
     def _listen(self, turn: OpenTurn) -> None:
-        for person, text in messages(turn["text"]):
+        for person, text in messages(turn.text):
             if person != self.view.seat:
                 heard = self._ear.hear(text)
-                self._remember(Turn(turn["round"], person, heard.told, heard.stance))
+                self._remember(Turn(turn.round, person, heard.told, heard.stance))
 
     def _speak(self, number: int) -> str:
         turn = self._policy.speak(self.view, number)
@@ -85,7 +89,7 @@ class ScriptedSeat:
 
     def _remember(self, turn: Turn) -> None:
         old = self.view
-        self.view = View(old.table, old.seat, old.hand, (*old.turns, turn))
+        self.view = SeatView(old.table, old.seat, old.hand, (*old.turns, turn))
 
 
 def sit(choose: Choice, task: Task, seat: int, session: Mapping[str, Any]) -> ScriptedSeat:
@@ -99,7 +103,7 @@ def sit(choose: Choice, task: Task, seat: int, session: Mapping[str, Any]) -> Sc
 
 
 class Players(Mapping[str, Maker]):
-    """The seat players by name; those with a number after a colon are here too, and are not listed."""
+    """The seat players by name. Those with a number after a colon can be looked up too, but are not listed."""
 
     def __getitem__(self, name: str) -> Maker:
         kind, colon, value = name.partition(":")
@@ -115,7 +119,7 @@ class Players(Mapping[str, Maker]):
 
 
 def heads(sitting: Sitting, q: Fraction) -> bool:
-    """The throw of a seat's coin that shows heads with chance q, the same whenever it is thrown."""
+    """Whether a seat's coin shows heads, which has the chance q; it shows the same however often it is thrown."""
     digest = hashlib.sha256(json.dumps([sitting.task_id, sitting.seat, *sitting.hand]).encode()).digest()
     return int.from_bytes(digest[:8], "big") < q * 2**64
 
@@ -125,7 +129,7 @@ def _always(policy: Policy) -> Choice:
 
 
 def _coin(value: str) -> Choice:
-    """Raises KeyError for what is no chance."""
+    """The policy of a seat that pools with this chance and else is silent; raises KeyError for what is no chance."""
     if not re.fullmatch(r"0|1|[01]?\.\d{1,12}", value) or (q := Fraction(value)) > 1:
         raise KeyError(f"coin:{value}")
     return lambda sitting: POLICIES["pool" if heads(sitting, q) else "silent"]
@@ -159,22 +163,23 @@ _LISTED: dict[str, Choice] = {
 PLAYERS: Mapping[str, Maker] = Players()
 
 
-def _person(scenario: Scenario, hand: frozenset[str], seat: int) -> int:
-    """Whose hand this is, if it is one person's only; else the seat's own number."""
+def _person(scenario: FactSheet, hand: frozenset[str], seat: int) -> int:
+    """The person who holds this hand; the seat's own number where no person does, or several do."""
     own = hand.difference(scenario.of_scope("shared"))
-    same = [person for person in scenario.seats if own == frozenset(scenario.hand(person))]
+    same = [person for person in scenario.seats if own and own <= frozenset(scenario.hand(person))]
     return same[0] if len(same) == 1 else seat + 1
 
 
-def _table_of(task: Task) -> Table:
+def _table_of(task: Task) -> WorldTable[FactSheet]:
     path = task.world_folder / "scenario.json"
     try:
-        return _tabulated(read_scenario(path).to_json())
+        return _tabulated(path, path.read_bytes())
     except (OSError, ValueError) as error:
         raise UsageError(f"{task.task_id} has nothing for scripted seats to play: {error}") from None
 
 
 @lru_cache(maxsize=128)
-def _tabulated(text: str) -> Table:
-    """Tables are slow to make and read by every seat of every session."""
-    return tabulate(Scenario.model_validate_json(text))
+def _tabulated(path: Path, text: bytes) -> WorldTable[FactSheet]:  # noqa: ARG001 - the text tells an edited file from the old one
+    """A table of all that may be dealt, kept because it is slow to make and every seat of every session needs it."""
+    read = read_task(path)
+    return tabulate(read.sheet if isinstance(read, Deck) else read)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from harness.errors import RuntimeFailure, boundary
-from harness.runtimes.bubblewrap.cgroups import Group, hierarchies
+from harness.runtimes.bubblewrap.cgroups import Cgroup, hierarchies
 from harness.runtimes.bubblewrap.rooms import KEEPERS, MAIN_SCRATCH, PROCESSES
 from harness.runtimes.bubblewrap.view import MEGABYTE
 from harness.runtimes.bubblewrap.watcher import Watched, Watcher
@@ -25,7 +25,7 @@ def has_groups() -> bool:
     return hierarchies() is not None
 
 
-def new_group(memory_mb: int) -> Group | None:
+def new_group(memory_mb: int) -> Cgroup | None:
     """A control group for one room; None where this host has none for us. Raises RuntimeFailure where it is refused."""
     places = hierarchies()
     with boundary(RuntimeFailure, "making a control group", OSError):
@@ -33,7 +33,7 @@ def new_group(memory_mb: int) -> Group | None:
 
 
 @contextmanager
-def entrances(group: Group | None) -> Iterator[list[int]]:
+def entrances(group: Cgroup | None) -> Iterator[list[int]]:
     """The open files through which a room joins its group; none where it has none."""
     files: list[int] = []
     try:

@@ -41,7 +41,7 @@ MEGABYTE = 1 << 20
 
 
 @dataclass(frozen=True)
-class Group:
+class Cgroup:
     """One room's group: a folder in each hierarchy that it is limited in."""
 
     folders: tuple[Path, ...]
@@ -74,10 +74,10 @@ class Hierarchies:
     parents: tuple[Path, ...]
     version: int
 
-    def make(self, memory_mb: int, processes: int) -> Group:
+    def make(self, memory_mb: int, processes: int) -> Cgroup:
         """A new group with these limits on all that is in it; raises OSError where the kernel refuses."""
         name = f"{PREFIX}{_hashed_owner()}.{secrets.token_hex(4)}"
-        group = Group(tuple(parent / name for parent in self.parents), ENTRANCES[self.version])
+        group = Cgroup(tuple(parent / name for parent in self.parents), ENTRANCES[self.version])
         made: list[Path] = []
         try:
             for folder in group.folders:

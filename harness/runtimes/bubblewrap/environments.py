@@ -26,8 +26,8 @@ from functools import cached_property
 from pathlib import Path
 
 from harness.errors import RuntimeFailure, boundary
+from harness.pod import ROOMS, ROOT, Say
 from harness.registry import files_of
-from harness.runtimes.base import ROOMS, ROOT, Say
 from harness.runtimes.bubblewrap import seccomp
 from harness.runtimes.bubblewrap.interpreter import compile_all, find_interpreters
 from harness.runtimes.bubblewrap.sandbox import COUNTING_FILTER, FILTER, INSIDE, ROOMS_INSIDE
@@ -68,7 +68,7 @@ class Environments:
 
     def __init__(self, root: Path = ROOT, cache: Path | None = None, say: Say = lambda line: None) -> None:
         self._docker, self._root, self._say = root / "docker", root, say
-        self._cache = (cache or cache_root()) / "sandbox"
+        self.folder = (cache or cache_root()) / "sandbox"
         self._rooms: dict[str, Room] = {}
 
     @cached_property
@@ -76,10 +76,10 @@ class Environments:
         """The interpreter's copy; raises RuntimeFailure where no Python here can be copied."""
         problems = []
         shim = self._source("agent/sitecustomize.py")
-        for found in find_interpreters():
-            name = f"python-{found.version}-{_digest([found.identity, shim.read_bytes()])}"
+        for interpreter in find_interpreters():
+            name = f"python-{interpreter.version}-{_digest([interpreter.identity, shim.read_bytes()])}"
             try:
-                return self._build(name, lambda folder, found=found: found.copy(folder, shim))  # type: ignore[misc]
+                return self._build(name, lambda folder, interpreter=interpreter: interpreter.copy(folder, shim))  # type: ignore[misc]
             except RuntimeFailure as failure:
                 problems.append(str(failure))
         raise RuntimeFailure("; ".join(problems) or "no Python of at least 3.11 can be copied", hint="harness doctor")
@@ -124,8 +124,8 @@ class Environments:
         files = {str(path.relative_to(ROOT)): path for path in (*files_of(INSIDE), *(ROOT / path for path in packages))}
         for name, place in OURS[room].items():
             source = self._root / name
-            found = [source] if source.is_file() else files_of(source)
-            files |= {str(Path(place, path.relative_to(source))): path for path in found}
+            paths = [source] if source.is_file() else files_of(source)
+            files |= {str(Path(place, path.relative_to(source))): path for path in paths}
         contents = {**{name: path.read_bytes() for name, path in files.items()}, **made}
         digest = _digest(part for name, content in contents.items() for part in (name.encode(), content))
 
@@ -148,15 +148,15 @@ class Environments:
 
     def _build(self, name: str, fill: Callable[[Path], None]) -> Path:
         """The part called `name`, filled by the first who comes while the others wait."""
-        ready = self._cache / name
+        ready = self.folder / name
         if ready.is_dir():
             return ready
         with boundary(RuntimeFailure, f"building {ready}", OSError, shutil.Error), self._locked(name):
             if ready.is_dir():
                 return ready
-            for left in self._cache.glob(f".{name}.*"):
+            for left in self.folder.glob(f".{name}.*"):
                 shutil.rmtree(left)
-            beside = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=self._cache))
+            beside = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=self.folder))
             try:
                 fill(beside)
                 _let_all_read(beside)
@@ -167,8 +167,8 @@ class Environments:
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:
-        self._cache.mkdir(parents=True, exist_ok=True)
-        with (self._cache / f"{name}.lock").open("w", encoding="ascii") as lock:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / f"{name}.lock").open("w", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 

@@ -116,8 +116,8 @@ def folders_root() -> Path:
     """Where they are: below the system's temporary folder, closed to everybody else; raises RuntimeFailure if it is not."""
     root = Path(tempfile.gettempdir()) / f"parley-{os.geteuid()}"
     root.mkdir(mode=0o700, exist_ok=True)
-    found = root.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+    status = root.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
         raise RuntimeFailure(f"{root} must be a folder of user {os.geteuid()} with mode 0700", hint=f"rm -rf {root}")
     return root
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from harness.errors import RuntimeFailure, VerifierFailure
+from harness.pod import Judgement
 from harness.registry import Task
-from harness.runtimes.base import Judgement
 from harness.runtimes.bubblewrap.bounds import entrances, new_group
 from harness.runtimes.bubblewrap.environments import Room
 from harness.runtimes.bubblewrap.folders import Folder

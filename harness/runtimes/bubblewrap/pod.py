@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import secrets
 import socket
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
@@ -20,9 +19,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from harness.errors import RuntimeFailure, WorldFailure
+from harness.pod import CommandResult, EpisodeSpec
 from harness.runtimes import commands
 from harness.runtimes.archives import pack
-from harness.runtimes.base import ROOT, CommandResult, EpisodeSpec
 from harness.runtimes.bridge import Bridge
 from harness.runtimes.bubblewrap.bounds import Machine, entrances, new_group
 from harness.runtimes.bubblewrap.environments import Environments
@@ -35,11 +34,12 @@ from harness.runtimes.bubblewrap.rooms import (
     agent_env,
     main_room,
     memory_of,
+    outer_room,
     world_env,
     world_room,
 )
-from harness.runtimes.bubblewrap.sandbox import Control, Sandbox, null, pid1
-from harness.runtimes.bubblewrap.view import MEGABYTE, shared
+from harness.runtimes.bubblewrap.sandbox import Control, Sandbox, null
+from harness.runtimes.bubblewrap.view import MEGABYTE
 from harness.runtimes.bubblewrap.watcher import Watcher
 from worlds.core.referee import HOST_HEADER
 from worlds.core.wire import WireRequest, WireResponse, request
@@ -48,7 +48,7 @@ KILL_LIMIT_S = 120.0
 """Millions of files in memory, which an agent may leave, take the kernel many seconds to let go of."""
 
 NOTICE_LIMIT_S = 0.2
-"""How long after its last word a world may take to be dead."""
+"""How long after its last word a world, or a sandbox, may take to be dead."""
 
 CHUNK = 65_536
 COMPLAINT = 2048
@@ -76,7 +76,8 @@ class BubblewrapPod:
 
     def start(self) -> None:
         """Start everything; return when the world has answered."""
-        argv = [*shared(), "--", *pid1(sys.executable, ROOT, self._outer.far.fileno())]
+        rooms = self._environments
+        argv = outer_room(self._folder, rooms.folder, rooms.room("world"), self._outer.far.fileno())
         with self._folder.log("sandbox.log") as said, null() as nothing:
             self._outer.configure()
             self._sandbox = Sandbox(argv, self._outer, said)
@@ -89,7 +90,7 @@ class BubblewrapPod:
         return self._asking(lambda: self._bridge.call(made))
 
     def call_as_host(self, made: WireRequest) -> WireResponse:
-        """The same, with the token that opens host-only routes."""
+        """Send a request with the token that opens host-only routes; raises as `call` does."""
         return self.call(made.with_header(HOST_HEADER, self._token))
 
     def stop(self, cause: str) -> None:
@@ -215,13 +216,14 @@ class BubblewrapPod:
         try:
             return ask()
         except (WorldFailure, OSError) as failure:
-            if self._sandbox is None or not self._sandbox.running or self._outer.ended("world") is not None:
+            ended = self._sandbox is None or self._sandbox.has_ended(NOTICE_LIMIT_S)
+            if ended or self._outer.ended("world", NOTICE_LIMIT_S) is not None:
                 raise RuntimeFailure(f"the sandbox ended: {self._folder.tail('sandbox.log') or 'it was killed'}") from None
-            code = self._world.ended("serve", NOTICE_LIMIT_S)
-            if code is None:
+            codes = ((name, self._world.ended(name, NOTICE_LIMIT_S)) for name in ("serve", "bridge"))
+            who = next((f"{name} ended with {code}" for name, code in codes if code is not None), None)
+            if who is None:
                 raise
-            said = self._folder.tail("world.log") or "no output"
-            raise WorldFailure(f"{failure}; its process ended with {code}: {said}") from None
+            raise WorldFailure(f"{failure}; {who}: {self._folder.tail('world.log') or 'no output'}") from None
 
 
 def _receive(link: socket.socket, until: float) -> bytes:

@@ -7,15 +7,13 @@ here (no bwrap, user namespaces forbidden, no /proc) is refused to every episode
 from __future__ import annotations
 
 import json
-import sys
 
 from harness.errors import RuntimeFailure
-from harness.runtimes.base import ROOT
 from harness.runtimes.bubblewrap.environments import Environments
 from harness.runtimes.bubblewrap.folders import Folder
-from harness.runtimes.bubblewrap.rooms import BASE_ENV, PROCESSES, main_room
-from harness.runtimes.bubblewrap.sandbox import Control, Sandbox, null, pid1
-from harness.runtimes.bubblewrap.view import bwrap, shared
+from harness.runtimes.bubblewrap.rooms import BASE_ENV, PROCESSES, main_room, outer_room
+from harness.runtimes.bubblewrap.sandbox import Control, Sandbox, null
+from harness.runtimes.bubblewrap.view import bwrap
 
 LIMIT_S = 20.0
 _PROGRAM = """
@@ -36,7 +34,7 @@ def try_out(environments: Environments) -> None:
         room = environments.bare("agent", folder.part("no-packages"))
         with folder.log("sandbox.log") as said, folder.log("program.log") as log, null() as nothing:
             outer.configure()
-            sandbox = Sandbox([*shared(), "--", *pid1(sys.executable, ROOT, outer.far.fileno())], outer, said)
+            sandbox = Sandbox(outer_room(folder, environments.folder, room, outer.far.fileno()), outer, said)
             start = main_room(folder, room, None, groups=0)
             main.configure(**start.config)
             outer.start("main", start.argv, [nothing, nothing, said, main.far.fileno()], {}, mounts=start.mounts)

@@ -1,5 +1,6 @@
 """The sandboxes of an episode and of a proof: what each one sees, who it runs as, and what it may use.
 
+    outer      what the other rooms of a pod are made of; owns the network, starts world and main inside itself
     world      its packages, the task's environment/api, its log, its clock; joins the pod's network
     main       the agent's packages and shims, the world's clock read-only, sized tmpfs; joins the pod's network
     verifier   its packages, the task's hidden tests, a copy of the log; no network
@@ -9,13 +10,14 @@ No room sees another's files or processes, and none sees this project, its envir
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import RuntimeFailure
+from harness.pod import EpisodeSpec, world_variables
 from harness.registry import Task
-from harness.runtimes.base import EpisodeSpec, world_variables
 from harness.runtimes.bubblewrap.environments import Room
 from harness.runtimes.bubblewrap.folders import Folder
 from harness.runtimes.bubblewrap.sandbox import CONTROL, COUNTING_FILTER, FILTER, ROOMS_INSIDE, pid1
@@ -28,6 +30,7 @@ from harness.runtimes.bubblewrap.view import (
     limits,
     mounted,
     read_only,
+    shared,
     system,
     unmounted,
     write_etc,
@@ -79,6 +82,15 @@ def memory_of(task: Task | None) -> int:
     if memory < LEAST_MB:
         raise RuntimeFailure(f"memory_mb = {memory} is too little to start a command: a sandbox needs {LEAST_MB} MB")
     return memory
+
+
+def outer_room(folder: Folder, environments: Path, room: Room, control: int) -> list[str]:
+    """The command line of a pod's outer sandbox, which this host starts; `control` is the number of its socket.
+
+    `environments` is the folder that all rooms' environments are in. It runs our own Python, and what `room` has of PID 1.
+    """
+    view = shared([Path(sys.base_prefix).resolve(), environments], folder.path)
+    return [*view, "--", *pid1(str(Path(sys.executable).resolve()), room.ours, control)]
 
 
 def world_room(folder: Folder, room: Room, task: Task, groups: int) -> Start:

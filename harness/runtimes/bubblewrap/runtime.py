@@ -1,8 +1,9 @@
-"""Episodes in bubblewrap sandboxes: no daemon, no images, a third of a second a pod; the default where there is no Docker.
+"""Episodes in bubblewrap sandboxes: no daemon, no images, a third of a second a pod; `auto` falls back to it from Docker.
 
-A pod is a tree of sandboxes of this process (`bubblewrap_pod`), a verdict one more sandbox, without network. They die with
-this process, however it ends; what can be left is a folder of files, which names its owner and is swept at the next start.
-What the kernel cannot limit without a container engine is said by `limits`.
+A pod is a tree of sandboxes that this process starts (`harness.runtimes.bubblewrap.pod`). A verdict, or a program of the
+prover, runs in one more sandbox, without network. All of them die with this process, however it ends. What can be left are
+folders of files and control groups, which name their owner; `sweep` removes them when the next run starts. `limits` says what
+this runtime cannot do on this host.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.errors import HarnessError, RuntimeFailure
+from harness.pod import ROOT, EpisodeSpec, Judgement, Pod, Probe, Say
 from harness.registry import Task
-from harness.runtimes.base import ROOT, EpisodeSpec, Judgement, Pod, Probe, Say
 from harness.runtimes.bubblewrap import bounds, cgroups
 from harness.runtimes.bubblewrap.confined import Confined
 from harness.runtimes.bubblewrap.environments import Environments
@@ -29,13 +30,14 @@ from harness.runtimes.bubblewrap.probe import try_out
 from harness.runtimes.bubblewrap.rooms import memory_of
 from harness.runtimes.bubblewrap.view import is_root
 from harness.runtimes.bubblewrap.watcher import Watcher
+from harness.runtimes.recipes import plain_recipe
 
-TEMPLATES: Mapping[str, tuple[str, str]] = {
-    "environment/Dockerfile": (r"FROM parley/agent:1", ""),
-    "environment/api/Dockerfile": (r"FROM parley/world:1", r"COPY (--\S+ )*.+ /srv/world/?"),
-    "tests/Dockerfile": (r"FROM parley/verifier:1", r"COPY (--\S+ )*.+ /tests/?|RUN mkdir -p [/\w ]+"),
+TEMPLATES: Mapping[str, tuple[str, str, str]] = {
+    "agent": ("environment/Dockerfile", r"FROM parley/agent:1", ""),
+    "world": ("environment/api/Dockerfile", r"FROM parley/world:1", r"COPY (--\S+ )*.+ /srv/world/?"),
+    "verifier": ("tests/Dockerfile", r"FROM parley/verifier:1", r"COPY (--\S+ )*.+ /tests/?|RUN mkdir -p [/\w ]+"),
 }
-"""The first line of each Dockerfile, and what its other lines may be: what the sandboxes do without building anything."""
+"""Each room's Dockerfile, its first line, and what its other lines may be: what sandboxes do without building anything."""
 
 
 class _Killable(Protocol):
@@ -46,6 +48,7 @@ class BubblewrapRuntime:
     """The runtime `bubblewrap`."""
 
     name = "bubblewrap"
+    plays_in_process = False
 
     def __init__(self, *, root: Path = ROOT, cache: Path | None = None, say: Say = lambda line: None) -> None:
         self.environments = Environments(root, cache, say)
@@ -88,7 +91,7 @@ class BubblewrapRuntime:
             memory_of(task)
         except RuntimeFailure as failure:
             return f"{task.path}/task.toml:1: {failure}"
-        return next((why for name in TEMPLATES if (why := _differs(task.path / name, *TEMPLATES[name]))), None)
+        return next((why for room in TEMPLATES if (why := _differs(task, room))), None)
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
         """Build the rooms' environments; their digests by room."""
@@ -149,8 +152,12 @@ class BubblewrapRuntime:
                 self._live[run_id].discard(one)
 
 
-def _differs(dockerfile: Path, first: str, others: str) -> str | None:
-    """Where a Dockerfile is not the template, as `path:line: what`."""
+def _differs(task: Task, room: str) -> str | None:
+    """Where a room's Dockerfile is not the template, as `path:line: what`; a room may do without one."""
+    name, first, others = TEMPLATES[room]
+    dockerfile = task.path / name
+    if not dockerfile.exists() and plain_recipe(task, room) is not None:
+        return None
     try:
         lines = dockerfile.read_text(encoding="utf-8").splitlines()
     except OSError as error:

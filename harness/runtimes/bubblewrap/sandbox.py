@@ -139,10 +139,11 @@ class Sandbox:
         self._process = _spawner_of(os.getpid()).submit(_popen, [*argv], kept, stderr).result()
         control.far.close()
 
-    @property
-    def running(self) -> bool:
-        """Whether it is still there."""
-        return self._process.poll() is None
+    def has_ended(self, timeout_s: float = 0.0) -> bool:
+        """Whether it is gone, or is within so many seconds."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout_s)
+        return self._process.returncode is not None
 
     def close(self) -> None:
         """Kill everything in it, and let go when all of it is gone; safe to call twice."""

@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 
 from harness.errors import RuntimeFailure
-from harness.runtimes.base import ROOT
+from harness.pod import ROOT
 
 SHOWN = ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "share")
 """Folders of /usr that hold programs; not local, src, include, games."""
@@ -66,10 +66,10 @@ def is_root() -> bool:
 
 def bwrap() -> str:
     """The path of bwrap; raises RuntimeFailure where it is missing."""
-    found = shutil.which("bwrap")
-    if found is None:
+    path = shutil.which("bwrap")
+    if path is None:
         raise RuntimeFailure("bubblewrap is not installed (no bwrap on PATH)", hint="apt-get install bubblewrap")
-    return found
+    return path
 
 
 def fresh_user() -> int | None:
@@ -79,12 +79,19 @@ def fresh_user() -> int | None:
     return FIRST_USER + secrets.randbelow(LAST_USER - FIRST_USER) if _maps(LAST_USER) else 20_000 + secrets.randbelow(40_000)
 
 
-def shared() -> list[str]:
-    """The outer sandbox of a pod: this host's files, but a network (loopback, up) and a pid namespace of its own."""
+def shared(read: Sequence[Path], written: Path) -> list[str]:
+    """The outer sandbox of a pod: what its rooms are made of, on a network (loopback, up) and in a pid namespace of its own.
+
+    It sees no other folder of this host. bwrap remounts every mount below what it shows, and gives up where one of them has
+    left meanwhile, as those of an engine's containers on this host do at any moment.
+    """
     # To mount what its rooms have in memory, which a user may in a namespace of his own.
     own = [] if is_root() else ["--unshare-user", "--cap-add", "CAP_SYS_ADMIN"]
     alone = ["--unshare-net", "--unshare-pid", "--as-pid-1", "--die-with-parent"]
-    return [bwrap(), *own, *alone, "--dev-bind", "/", "/", "--proc", "/proc"]
+    tops = [part for name in SHOWN[:5] for part in _shown(Path("/") / name)]
+    shown = read_only(*((path, str(path)) for path in (Path("/usr"), Path("/etc"), Path(bwrap()), *read)))
+    devices = ["--dev-bind", "/dev", "/dev", "--proc", "/proc"]
+    return [bwrap(), *own, *alone, *tops, *shown, "--bind", str(written), str(written), *devices]
 
 
 def isolated(hostname: str, *, network: bool) -> list[str]:

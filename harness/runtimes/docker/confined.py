@@ -8,8 +8,8 @@ import time
 from collections.abc import Mapping, Sequence
 
 from harness.errors import RuntimeFailure
-from harness.runtimes.docker.engine import Engine, Exec
-from harness.runtimes.docker.pod import hardened
+from harness.runtimes.docker.engine.client import Engine, Exec
+from harness.runtimes.docker.engine.limits import hardened
 
 PROVER = "1003:1003"
 PROVER_MB = 2048

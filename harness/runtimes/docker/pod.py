@@ -18,13 +18,12 @@ from concurrent.futures import Executor, Future
 from typing import Any, TypeVar
 
 from harness.errors import RuntimeFailure, WorldFailure
-from harness.registry import Task
+from harness.pod import CommandResult, EpisodeSpec, world_variables
 from harness.runtimes import commands
 from harness.runtimes.archives import pack
-from harness.runtimes.base import CommandResult, EpisodeSpec, world_variables
 from harness.runtimes.bridge import Bridge
-from harness.runtimes.docker.engine import Engine, Exec
-from harness.runtimes.owner import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, this_owner
+from harness.runtimes.docker.engine.client import Engine, Exec
+from harness.runtimes.docker.engine.limits import Check, deadline_s, hardened, labels
 from worlds.core.referee import HOST_HEADER
 from worlds.core.wire import WireRequest, WireResponse, request
 
@@ -33,8 +32,6 @@ CLOCK = "/run/parley"
 LOG = "/state/events.jsonl"
 LOG_LIMIT = 64 << 20
 WORLD_MB, VERIFIER_MB, MAIN_MB = 1024, 1024, 2048
-PIDS = 256
-_LOGGED = {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}}
 _UNLOGGED = {"Type": "none", "Config": {}}
 _TMPFS = "exec,nosuid,nodev,size=256m,nr_inodes=65536"
 """As many files as there are pages: empty ones take memory that the size does not count."""
@@ -43,26 +40,6 @@ _TMPFS = "exec,nosuid,nodev,size=256m,nr_inodes=65536"
 _EXEC_TRIES, _EXEC_PAUSE_S = 3, 0.3
 _SETTLE_TRIES, _SETTLE_PAUSE_S = 20, 0.05
 T = TypeVar("T")
-Check = Callable[[], None]
-
-
-def labels(spec: EpisodeSpec) -> dict[str, str]:
-    """What marks a container or volume as this episode's, and this process's."""
-    return {RUN_LABEL: spec.run_id, EPISODE_LABEL: spec.episode_id, OWNER_LABEL: this_owner()}
-
-
-def hardened(memory_mb: int, cpus: float, **more: Any) -> dict[str, Any]:
-    """The host settings that every container of ours has."""
-    return {
-        "cap_drop": ["ALL"], "security_opt": ["no-new-privileges"], "init": True, "pids_limit": PIDS,
-        "mem_limit": f"{memory_mb}m", "memswap_limit": f"{memory_mb}m", "nano_cpus": int(cpus * 1e9), "log_config": _LOGGED,
-        **more,
-    }  # fmt: skip
-
-
-def deadline_s(task: Task, wall_s: float) -> int:
-    """Real seconds after which a container ends by itself: the longest an episode may take, and a margin."""
-    return int(max(task.file.agent.timeout_sec or 0, wall_s) + task.file.verifier.timeout_sec + 600)
 
 
 class DockerPod:
@@ -115,7 +92,7 @@ class DockerPod:
         return self._asking(lambda: bridge.call(made))
 
     def call_as_host(self, made: WireRequest) -> WireResponse:
-        """The same, with the token that opens host-only routes."""
+        """Send a request with the token that opens host-only routes; raises as `call` does."""
         return self.call(made.with_header(HOST_HEADER, self._token))
 
     def stop(self, cause: str) -> None:
@@ -129,13 +106,13 @@ class DockerPod:
         asked = commands.request(command, timeout_s=timeout_s, stdin=stdin, virtual_time=virtual_time)
         for _ in range(_EXEC_TRIES):
             try:
-                found = self._run(asked, timeout_s)
+                result = self._run(asked, timeout_s)
             except RuntimeFailure:
                 if not self._starved():
                     raise
                 return CommandResult(commands.KILLED, b"this machine ran out of memory and is gone\n")
-            if found is not None:
-                return found
+            if result is not None:
+                return result
             time.sleep(_EXEC_PAUSE_S)
         # Docker works, but `main` is so full that nothing more starts in it: that is the agent's own doing.
         return CommandResult(commands.KILLED, f"{command[0]} cannot be started, {_EXEC_TRIES} times\n".encode())
@@ -216,8 +193,8 @@ class DockerPod:
             answer = b""
         finally:
             runner.close()
-        if (found := commands.result(answer)) is not None:
-            return found
+        if (result := commands.result(answer)) is not None:
+            return result
         return CommandResult(commands.KILLED, runner.frames.stderr) if runner.started() else None
 
     def _starved(self) -> bool:

@@ -18,15 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import HarnessError, RuntimeFailure, VerifierFailure, boundary
+from harness.pod import ROOT, EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
-from harness.runtimes.base import ROOT, EpisodeSpec, Judgement, Pod, Probe
 from harness.runtimes.docker.confined import confined
-from harness.runtimes.docker.engine import Engine, regular_files
+from harness.runtimes.docker.engine.client import Engine, regular_files
+from harness.runtimes.docker.engine.images import Images
+from harness.runtimes.docker.engine.limits import deadline_s, hardened, labels
+from harness.runtimes.docker.engine.sweep import remove_episode, remove_run, sweep
 from harness.runtimes.docker.foreign.asked import build_images, unsupported
 from harness.runtimes.docker.foreign.pod import ForeignPod
-from harness.runtimes.docker.images import Images
-from harness.runtimes.docker.pod import LOG, VERIFIER, VERIFIER_MB, DockerPod, deadline_s, hardened, labels
-from harness.runtimes.docker.sweep import remove_episode, remove_run, sweep
+from harness.runtimes.docker.pod import LOG, VERIFIER, VERIFIER_MB, DockerPod
 from harness.runtimes.owner import OWNER_LABEL, RUN_LABEL, this_owner
 
 VERDICT_LIMIT = 1 << 20
@@ -47,6 +48,7 @@ class DockerRuntime:
     """The runtime `docker`."""
 
     name = "docker"
+    plays_in_process = False
 
     def __init__(self, *, wall_s: float = 3600.0, root: Path = ROOT, say: Callable[[str], object] = lambda line: None) -> None:
         """`wall_s` is the longest an agent may play; it only sets how late an abandoned container ends by itself."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic_core import to_json
 
@@ -35,6 +35,25 @@ class Seat:
     """SD-MAP's weight of each agent; 1 where none is given."""
 
 
+class AskedTurn(Protocol):
+    """What a seat reads of the turn that it is asked."""
+
+    @property
+    def phase(self) -> str:
+        """CHEAP_TALK, DECISION or VOLUNTARY."""
+        ...
+
+    @property
+    def attempt(self) -> int:
+        """From 1: how often the seat was asked this."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """What the world says."""
+        ...
+
+
 class TypedClient:
     """One seat of a typed protocol; `reply` is all that the world ever sees of it."""
 
@@ -48,17 +67,17 @@ class TypedClient:
         self._waiting: list[Mail] = []
         """Mail that came after the talk; only profile `paper` keeps any."""
 
-    def reply(self, turn: Mapping[str, Any]) -> str:
-        """The reply to one turn as GET /turns shows it: phase, attempt and text."""
-        text, phase = str(turn["text"]), turn["phase"]
+    def reply(self, turn: AskedTurn) -> str:
+        """The reply to one turn."""
+        text, phase = turn.text, turn.phase
         self._look(text)
         mail = self._mail(text, phase)
         if phase == "CHEAP_TALK":
             actions: list[dict[str, Any]] = [_dm(to, payload) for to, payload in self.talk(mail)]
         elif phase == "VOLUNTARY":
-            actions = self.volunteer(mail, turn["attempt"])
+            actions = self.volunteer(mail, turn.attempt)
         else:
-            actions = self.decide(mail, turn["attempt"])
+            actions = self.decide(mail, turn.attempt)
         return _written({"thinking": "", "actions": actions})
 
     def begin(self) -> None:

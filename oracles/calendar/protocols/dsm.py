@@ -23,7 +23,7 @@ from oracles.calendar.protocols.client import Outgoing, Payload, Seat, TypedClie
 from oracles.calendar.protocols.dsm_chains import plans
 from oracles.calendar.protocols.dsm_offers import PRIVATE, PRIVATE_EXHAUSTIVE, WELFARE, Preset, chance, offer_size
 from oracles.calendar.protocols.dsm_points import BUDGET, settled
-from oracles.calendar.protocols.dsm_scoring import Plan, level, needed
+from oracles.calendar.protocols.dsm_scoring import DsmPlan, level, needed
 from oracles.calendar.protocols.dsm_tally import Tally
 from oracles.calendar.protocols.insertion import Moves, batch, in_the_way, moving
 from oracles.calendar.protocols.reading import Mail
@@ -44,14 +44,14 @@ class Dsm(TypedClient):
 
     def begin(self) -> None:
         """Forget the round before; an initiator makes its list of plans, best first."""
-        self._agreed: Plan | None = None
+        self._agreed: DsmPlan | None = None
         self._closed = False
         self._own: dict[int, int] = {}
-        self._untried: list[Plan] = []
+        self._untried: list[DsmPlan] = []
         if self._leads:
-            found = plans(self.calendar, self.facts.duration, self.preset.depth, self.preset.targets)
-            self._own = {plan.id: self._level(plan) for plan in found}
-            possible = [plan for plan in found if self._own[plan.id]]
+            candidates = plans(self.calendar, self.facts.duration, self.preset.depth, self.preset.targets)
+            self._own = {plan.id: self._level(plan) for plan in candidates}
+            possible = [plan for plan in candidates if self._own[plan.id]]
             self._untried = sorted(possible, key=lambda plan: (-self._own[plan.id], plan.slot, plan.id))
         self._tally = Tally(self.me, self.facts.participants, self._own)
 
@@ -80,11 +80,11 @@ class Dsm(TypedClient):
     def _leads(self) -> bool:
         return self.me == self.initiator
 
-    def _needed(self, plan: Plan) -> Moves | None:
+    def _needed(self, plan: DsmPlan) -> Moves | None:
         duration = self.facts.duration if self.me in self.facts.participants else 0
         return needed(self.calendar, plan, self.me, duration, trusting=self.paper)
 
-    def _level(self, plan: Plan) -> int:
+    def _level(self, plan: DsmPlan) -> int:
         return level(self._needed(plan))
 
     def _hear(self, mail: Sequence[Mail]) -> list[Outgoing]:
@@ -127,7 +127,7 @@ class Dsm(TypedClient):
         # a meeting of one has nobody to ask
         return [(seat, message) for seat in asked] or self._go_on()
 
-    def _announce(self, plan: Plan) -> list[Outgoing]:
+    def _announce(self, plan: DsmPlan) -> list[Outgoing]:
         self._closed, self._agreed = True, plan
         records = {seat: self._tally.record(seat, plan) for seat in self._tally.readers(plan)}
         gained = sum(record.scoring_cost for record in records.values())
@@ -146,7 +146,7 @@ class Dsm(TypedClient):
         if attempt > 1 or plan is None or plan.slot not in open_:
             if attempt > len(open_):
                 return []
-            plan = Plan(open_[attempt - 1], open_[attempt - 1])
+            plan = DsmPlan(open_[attempt - 1], open_[attempt - 1])
         return batch(self.facts.meeting, plan.slot, self._needed(plan) or ())
 
     def _open(self, slot: int) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oracles.calendar.protocols.dsm_scoring import Plan, Shift
+from oracles.calendar.protocols.dsm_scoring import DsmPlan, Shift
 from oracles.calendar.protocols.insertion import in_the_way
 from worlds.calendar.rules.items import Cells, Item
 
@@ -21,20 +21,21 @@ Chain = tuple[tuple[Item, Shift], ...]
 """Meetings that move, each with where to; the last one to a free slot."""
 
 
-def plans(cells: Cells, duration: int, depth: int, targets: int) -> list[Plan]:
+def plans(cells: Cells, duration: int, depth: int, targets: int) -> list[DsmPlan]:
     """Every plan that a calendar suggests, feasible or not; `depth` meetings a chain and `targets` chains a slot at most."""
-    found: list[Plan] = []
+    suggested: list[DsmPlan] = []
     for slot in range(len(cells) - duration + 1):
         span = frozenset(range(slot, slot + duration))
-        meetings = _meetings(cells, slot, duration)
+        meetings = [item for _, item in in_the_way(cells, slot, duration) or [] if item.kind == "meeting"]
         if not meetings:
-            found.append(Plan(slot, slot))
+            suggested.append(DsmPlan(slot, slot))
         elif len(meetings) == 1:
             chains = sorted(_chains(cells, meetings[0], span, depth), key=_order)[:targets]
-            found += [
-                Plan((slot + 1) * 1000 + place, slot, tuple(shift for _, shift in chain)) for place, chain in enumerate(chains)
+            suggested += [
+                DsmPlan((slot + 1) * 1000 + place, slot, tuple(shift for _, shift in chain))
+                for place, chain in enumerate(chains)
             ]
-    return found
+    return suggested
 
 
 def _chains(cells: Cells, item: Item, taken: frozenset[int], depth: int) -> Iterator[Chain]:
@@ -56,7 +57,3 @@ def _chains(cells: Cells, item: Item, taken: frozenset[int], depth: int) -> Iter
 
 def _order(chain: Chain) -> tuple[int, int, tuple[int, ...]]:
     return sum(item.cost for item, _ in chain), len(chain), tuple(shift.target for _, shift in chain)
-
-
-def _meetings(cells: Cells, slot: int, duration: int) -> list[Item]:
-    return [item for _, item in in_the_way(cells, slot, duration) or [] if item.kind == "meeting"]

@@ -12,10 +12,10 @@ from typing import Any
 
 from oracles.calendar.protocols.client import Payload, whole
 from oracles.calendar.protocols.dsm_points import Reward
-from oracles.calendar.protocols.dsm_scoring import BEST, Plan, Shift
+from oracles.calendar.protocols.dsm_scoring import BEST, DsmPlan, Shift
 
 
-def proposals(plans: Sequence[Plan], offer: int, participants: Sequence[int]) -> Payload:
+def proposals(plans: Sequence[DsmPlan], offer: int, participants: Sequence[int]) -> Payload:
     """One offer."""
     return {
         **_head("proposals"), "slots": [plan.id for plan in plans], "plans": [_plan(plan) for plan in plans],
@@ -28,7 +28,7 @@ def scores(levels: Mapping[int, int], offer: int) -> Payload:
     return {**_head("scores"), "scores": {str(plan): level for plan, level in levels.items()}, "round": offer}
 
 
-def decision(plan: Plan, participants: Sequence[int], reward: Reward) -> Payload:
+def decision(plan: DsmPlan, participants: Sequence[int], reward: Reward) -> Payload:
     """The chosen plan, with its reader's own record."""
     return {
         **_head("decision"), "slot": plan.slot, "plan_id": plan.id, "participants": list(participants),
@@ -43,28 +43,28 @@ def fail(offer: int) -> Payload:
 
 def kind(payload: Payload) -> str:
     """The type of a DSM message; empty for anything else."""
-    found = payload.get("type")
-    return found if payload.get("protocol") == "dsm" and isinstance(found, str) else ""
+    message_type = payload.get("type")
+    return message_type if payload.get("protocol") == "dsm" and isinstance(message_type, str) else ""
 
 
-def read_offer(payload: Payload) -> tuple[int, list[Plan]] | None:
+def read_offer(payload: Payload) -> tuple[int, list[DsmPlan]] | None:
     """The number of an offer and its plans."""
-    offer, found = whole(payload.get("round")), payload.get("plans")
-    if offer is None or not isinstance(found, list):
+    offer, records = whole(payload.get("round")), payload.get("plans")
+    if offer is None or not isinstance(records, list):
         return None
-    return offer, [plan for one in found if isinstance(one, Mapping) and (plan := _read_plan(one, "id"))]
+    return offer, [plan for one in records if isinstance(one, Mapping) and (plan := _read_plan(one, "id"))]
 
 
 def read_scores(payload: Payload) -> tuple[int, dict[int, int]] | None:
     """The number of the offer that is answered, and the levels by plan."""
-    offer, found = whole(payload.get("round")), payload.get("scores")
-    if offer is None or not isinstance(found, Mapping):
+    offer, levels = whole(payload.get("round")), payload.get("scores")
+    if offer is None or not isinstance(levels, Mapping):
         return None
-    read = [(_number(plan), whole(level)) for plan, level in found.items()]
+    read = [(_number(plan), whole(level)) for plan, level in levels.items()]
     return offer, {plan: level for plan, level in read if plan is not None and level is not None and level <= BEST}
 
 
-def read_decision(payload: Payload) -> Plan | None:
+def read_decision(payload: Payload) -> DsmPlan | None:
     """The plan that was chosen."""
     return _read_plan(payload, "plan_id")
 
@@ -81,7 +81,7 @@ def _head(type_: str) -> dict[str, Any]:
     return {"protocol": "dsm", "type": type_}
 
 
-def _plan(plan: Plan) -> Payload:
+def _plan(plan: DsmPlan) -> Payload:
     return {
         "id": plan.id, "slot": plan.slot, "displacements": [_shift(shift) for shift in plan.shifts],
         "cleared_slots": [shift.source for shift in plan.shifts],
@@ -95,12 +95,12 @@ def _shift(shift: Shift) -> Payload:
     }  # fmt: skip
 
 
-def _read_plan(value: Payload, name: str) -> Plan | None:
+def _read_plan(value: Payload, name: str) -> DsmPlan | None:
     number, slot, displaced = whole(value.get(name)), whole(value.get("slot")), value.get("displacements", [])
     if number is None or slot is None or not isinstance(displaced, list):
         return None
     shifts = [shift for one in displaced if isinstance(one, Mapping) and (shift := _read_shift(one))]
-    return Plan(number, slot, tuple(shifts)) if len(shifts) == len(displaced) else None
+    return DsmPlan(number, slot, tuple(shifts)) if len(shifts) == len(displaced) else None
 
 
 def _read_shift(value: Payload) -> Shift | None:

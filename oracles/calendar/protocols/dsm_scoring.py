@@ -34,7 +34,7 @@ class Shift(NamedTuple):
     participants: tuple[int, ...]
 
 
-class Plan(NamedTuple):
+class DsmPlan(NamedTuple):
     """One candidate: where the round's meeting begins, and which earlier ones make room."""
 
     id: int
@@ -51,16 +51,16 @@ def level(moves: Moves | None) -> int:
     return 0 if moves is None else max(1, BEST - price(moves))
 
 
-def needed(cells: Cells, plan: Plan, me: int, duration: int, *, trusting: bool = False) -> Moves | None:
-    """What seat `me` moves to carry a plan out, None if it cannot; `duration` is 0 for who takes no part in the meeting."""
-    found = [_landing(cells, shift) for shift in plan.shifts if me in shift.participants]
-    shifted = [move for move in found if move]
+def needed(cells: Cells, plan: DsmPlan, me: int, duration: int, *, trusting: bool = False) -> Moves | None:
+    """What seat `me` moves to carry a plan out, None if it cannot; `duration` is 0 for a seat outside the meeting."""
+    landings = [_landing(cells, shift) for shift in plan.shifts if me in shift.participants]
+    shifted = [move for move in landings if move]
     lifted = cells
     for move in shifted:
         lifted = filled(lifted, move.source, None, move.item.duration)
     cleared = {shift.source for shift in plan.shifts} if trusting else set()
     landed = _landed(lifted, [move for move in shifted if move.target not in cleared])
-    if landed is None or len({move.item.name for move in shifted}) < len(found):
+    if landed is None or len({move.item.name for move in shifted}) < len(landings):
         return None
     errands = insertion(landed, plan.slot, duration) if duration else ()
     return None if errands is None else (*shifted, *errands)

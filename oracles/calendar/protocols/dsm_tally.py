@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from oracles.calendar.protocols.dsm_points import Reward, reward
-from oracles.calendar.protocols.dsm_scoring import BEST, Plan
+from oracles.calendar.protocols.dsm_scoring import BEST, DsmPlan
 
 
 class Tally:
@@ -20,10 +20,10 @@ class Tally:
         self._scores: dict[int, dict[int, int]] = {}
         self._waiting: set[int] = set()
         self.offers = 0
-        self.plans: list[Plan] = []
+        self.plans: list[DsmPlan] = []
         """The offer that is open."""
 
-    def open(self, plans: Sequence[Plan]) -> list[int]:
+    def open(self, plans: Sequence[DsmPlan]) -> list[int]:
         """Begin the next offer; returns who is asked, ascending: everybody whom one of its plans touches."""
         self.offers, self.plans = self.offers + 1, list(plans)
         self._waiting = {seat for plan in plans for seat in self.readers(plan)}
@@ -39,27 +39,27 @@ class Tally:
         """Whether everybody has answered."""
         return not self._waiting
 
-    def best(self) -> Plan | None:
+    def best(self) -> DsmPlan | None:
         """The plan of the open offer that ranks first, feasible or not; None for an empty offer."""
         return min(self.plans, key=self._rank, default=None)
 
-    def feasible(self, plan: Plan) -> bool:
+    def feasible(self, plan: DsmPlan) -> bool:
         """Whether a plan suits all its scorers."""
         return all(self._levels(plan))
 
-    def readers(self, plan: Plan) -> list[int]:
+    def readers(self, plan: DsmPlan) -> list[int]:
         """Everybody else whom a plan touches, ascending."""
         return sorted({*self._participants, *plan.outsiders(self._participants)} - {self._me})
 
-    def record(self, seat: int, plan: Plan) -> Reward:
+    def record(self, seat: int, plan: DsmPlan) -> Reward:
         """What the choice of a plan means for a scorer, by all that it told about this meeting."""
         told = self._scores.get(seat, {})
         return reward(list(told.values()), told.get(plan.id, 0))
 
-    def _levels(self, plan: Plan) -> list[int]:
+    def _levels(self, plan: DsmPlan) -> list[int]:
         told = [self._scores.get(seat, {}).get(plan.id, 0) for seat in self.readers(plan)]
         return [self._own.get(plan.id, 0), *told]
 
-    def _rank(self, plan: Plan) -> tuple[bool, int, int, int, int]:
+    def _rank(self, plan: DsmPlan) -> tuple[bool, int, int, int, int]:
         levels = self._levels(plan)
         return not all(levels), BEST * len(levels) - sum(levels), len(levels), plan.slot, plan.id

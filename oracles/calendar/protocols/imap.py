@@ -94,8 +94,8 @@ class Imap(TypedClient):
         return {str(slot): mine.get(slot) for slot in asked}
 
     def _own(self, slots: Iterable[int]) -> Costs:
-        found = ((slot, insertion(self.calendar, slot, self.facts.duration)) for slot in slots)
-        return {slot: price(moves) for slot, moves in found if moves is not None}
+        insertions = ((slot, insertion(self.calendar, slot, self.facts.duration)) for slot in slots)
+        return {slot: price(moves) for slot, moves in insertions if moves is not None}
 
     def _message(self, kind: str, **fields: Any) -> Payload:
         return {"protocol": "imap", "type": kind, "meeting_id": self.facts.meeting, **fields}

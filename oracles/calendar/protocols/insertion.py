@@ -21,12 +21,12 @@ def in_the_way(cells: Cells, slot: int, duration: int) -> list[tuple[int, Item]]
     """The items in a span, each with the first of its slots there; None where the span leaves the calendar."""
     if slot < 0 or slot + duration > len(cells):
         return None
-    found: list[tuple[int, Item]] = []
+    obstacles: list[tuple[int, Item]] = []
     for cell in range(slot, slot + duration):
         item = cells[cell]
-        if item is not None and (not found or found[-1][1] != item):
-            found.append((cell, item))
-    return found
+        if item is not None and (not obstacles or obstacles[-1][1] != item):
+            obstacles.append((cell, item))
+    return obstacles
 
 
 def insertion(cells: Cells, slot: int, duration: int, keep: Collection[int] = ()) -> Moves | None:

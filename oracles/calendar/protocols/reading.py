@@ -38,10 +38,10 @@ class Mail(NamedTuple):
 
 def read_meeting(text: str) -> Facts | None:
     """The meeting that a text announces, or None."""
-    found = _MEETING.search(text) if "\nMeeting M" in text else None
-    if found is None:
+    match = _MEETING.search(text) if "\nMeeting M" in text else None
+    if match is None:
         return None
-    return Facts(int(found[1]), tuple(int(number) for number in re.findall(r"\d+", found[2])), int(found[3]))
+    return Facts(int(match[1]), tuple(int(number) for number in re.findall(r"\d+", match[2])), int(match[3]))
 
 
 def read_mail(text: str) -> list[Mail]:
@@ -59,14 +59,14 @@ def read_calendar(text: str) -> Cells | None:
 
 def read_round(text: str) -> int | None:
     """The number of the round that a text opens, or None."""
-    found = _ROUND.match(text)
-    return int(found[1]) if found else None
+    match = _ROUND.match(text)
+    return int(match[1]) if match else None
 
 
 def read_sweep(text: str) -> tuple[int, int] | None:
     """Which turn of cheap talk this is and how many there are at most, from 1; None in another phase."""
-    found = _SWEEP.search(text)
-    return (int(found[1]), int(found[2])) if found else None
+    match = _SWEEP.search(text)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 @lru_cache(maxsize=1024)

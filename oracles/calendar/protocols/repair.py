@@ -126,9 +126,9 @@ class Repairs:
         done: Moves = ()
         for meeting, target in sorted(self.promised.items()):
             here = slot_of(cells, meeting)
-            found = None if here is None else relocation(cells, here, target, keep)
-            if found is not None and not {move.item for move in found} & {move.item for move in done}:
-                cells, done = apply(cells, Batch(None, found), None), (*done, *found)
+            moves = None if here is None else relocation(cells, here, target, keep)
+            if moves is not None and not {move.item for move in moves} & {move.item for move in done}:
+                cells, done = apply(cells, Batch(None, moves), None), (*done, *moves)
         return done
 
     def _lead(self, item: Item, source: int, cells: Cells, keep: Collection[int]) -> None:

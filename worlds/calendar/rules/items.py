@@ -87,8 +87,8 @@ _LINE = re.compile(
 def read_lines(text: str) -> Cells:
     """The calendar that a text shows, labels left out: the inverse of `lines`, for agents that read what everybody reads."""
     cells: list[Item | None] = []
-    for found in _LINE.finditer(text):
-        _, free, blocked, errand, cost, meeting, displacement, who = found.groups()
+    for match in _LINE.finditer(text):
+        _, free, blocked, errand, cost, meeting, displacement, who = match.groups()
         if free:
             cells.append(None)
         elif errand:
@@ -100,7 +100,7 @@ def read_lines(text: str) -> Cells:
 
 
 def _with_durations(cells: list[Item | None]) -> Cells:
-    """The same with each item's duration: the cells in a row that it fills."""
+    """The cells with each item's duration: how many in a row it fills."""
     counts: dict[tuple[str, int], int] = {}
     for item in cells:
         if item is not None:

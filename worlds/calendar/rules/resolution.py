@@ -1,4 +1,4 @@
-"""What a round came to: where each participant has the meeting, which earlier meetings still stand, and why it failed.
+"""What a round came to: where each participant has the meeting, and which earlier meetings still stand.
 
 A round succeeds when all participants have its meeting in one slot and every earlier meeting that stood is in one slot on all
 its calendars, wherever that is by now.
@@ -9,21 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from worlds.calendar.labels import Label
-from worlds.calendar.rules.batch import Conflict
 from worlds.calendar.rules.items import Cells, slot_of
 from worlds.calendar.rules.scenario import Meeting
 
 Slots = dict[int, int | None]
 """Agent -> the slot where a meeting begins on its calendar; None where it is not there."""
-
-REASONS: dict[Conflict, Label] = {
-    Conflict.NO_SCHEDULE: Label.NO_SCHEDULE,
-    Conflict.BLOCKED: Label.BLOCKED_ITEM,
-    Conflict.SCHEDULE_OCCUPIED: Label.SLOT_OCCUPIED,
-    Conflict.TARGET_OCCUPIED: Label.TARGET_OCCUPIED,
-}
-"""Conflicts that the paper's Figure 5 names; any other is OTHER."""
 
 
 class Resolution(NamedTuple):
@@ -72,28 +62,5 @@ def slots_of(calendars: Sequence[Cells], meeting: Meeting) -> Slots:
 
 def common_slot(slots: Mapping[int, int | None]) -> int | None:
     """The slot that all have, or None."""
-    found = set(slots.values())
-    return found.pop() if len(found) == 1 else None
-
-
-def reason(resolution: Resolution, exhausted: Sequence[Sequence[Conflict]], doomed: bool = False) -> Label:
-    """Why a round failed: the one class of what went wrong, or SEVERAL (paper, Figure 5).
-
-    `exhausted`: for each participant without a valid batch, the conflicts of its last one; `doomed`: whether an attempt on a
-    blocked item, even a corrected one, failed the round.
-    """
-    if resolution.coordinated and not doomed:
-        return Label.SUCCESS
-    found = {REASONS.get(conflict, Label.OTHER) for conflicts in exhausted for conflict in conflicts}
-    if doomed:
-        found.add(Label.BLOCKED_ITEM)
-    if resolution.broken:
-        found.add(Label.PRIOR_MEETING_MOVED)
-    if len(set(resolution.slots.values()) - {None}) > 1:
-        found.add(Label.SLOT_MISMATCH)
-    if len(found) > 1:
-        # it is no class of its own, only that there is none
-        found.discard(Label.OTHER)
-    if len(found) > 1:
-        return Label.SEVERAL
-    return found.pop() if found else Label.OTHER
+    distinct = set(slots.values())
+    return distinct.pop() if len(distinct) == 1 else None

@@ -13,15 +13,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from worlds.calendar.rules.items import Cells, Item, filled
-
-
-class Strict(BaseModel):
-    """Frozen, unknown keys refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from worlds.core.models import Strict
 
 
 class Errand(Strict):
@@ -146,7 +141,7 @@ class Scenario(Strict):
         return {meeting.id: meeting for meeting in (*self.meetings, *self.prior)}
 
     def subset(self, numbers: Iterable[int]) -> Scenario:
-        """The same with only these meetings to schedule."""
+        """This scenario with only these meetings to schedule."""
         wanted = set(numbers)
         made = self.model_copy(update={"meetings": tuple(meeting for meeting in self.meetings if meeting.id in wanted)})
         # a copy takes over what was worked out for the original

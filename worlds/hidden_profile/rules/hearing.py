@@ -1,16 +1,19 @@
 """Which facts a text mentions, decided by hand-written cues and nothing else (specification, 2.7).
 
-A fact is mentioned where all substrings of one of its cues occur. Texts and cues are folded first: case, compatibility forms,
+A fact is mentioned where all parts of one of its cues occur, each at the beginning of a word, so that `tern` is not heard in an
+afternoon and `wash` is in washing. Texts and cues are folded first: case, compatibility forms,
 typographic quotes and dashes, runs of blanks; so a curly apostrophe hides nothing. Whether the speaker can have known the fact
 is for the caller to ask, by giving only the facts it holds or has heard.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
-from worlds.hidden_profile.rules.scenario import Fact, Scenario
+from worlds.hidden_profile.rules.scenario import Scenario, Words
 
 _PLAIN = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2010": "-", "\u2011": "-", "\u2013": "-"}
@@ -22,10 +25,16 @@ def fold(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).translate(_PLAIN).casefold().split())
 
 
-def mentions(fact: Fact, text: str) -> bool:
+def mentions(fact: Words, text: str) -> bool:
     """Whether one of the fact's cues fires on a text."""
     folded = fold(text)
-    return any(all(fold(part) in folded for part in cue) for cue in fact.cues)
+    return any(all(_begins(fold(part)).search(folded) for part in cue) for cue in fact.cues)
+
+
+@lru_cache(maxsize=4096)
+def _begins(part: str) -> re.Pattern[str]:
+    """A part of a cue, at the beginning of a word."""
+    return re.compile(rf"(?<!\w){re.escape(part)}")
 
 
 def surfaced(scenario: Scenario, text: str, known: Iterable[str]) -> tuple[str, ...]:

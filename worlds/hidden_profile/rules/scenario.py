@@ -1,84 +1,32 @@
-"""What one hidden-profile task is: options, public rules over atoms, and facts that say one thing and suggest another.
+"""What one hidden-profile session is about: options, public rules over atoms, and facts that say one thing and suggest another.
 
-The file is `environment/api/scenario.json`, schema `hidden-profile/1`; unknown keys are errors. A fact asserts literals, which
-is logic, and carries weights, which are impressions. What is refused here cannot be read at all; whether a readable scenario is
-any good is for the prover to say, naming a check (specification: hidden-profile.md, 2.2).
+A fact asserts literals, which is logic, and carries weights, which are impressions. A scenario is drawn from a deck
+(`rules.deck`), or is a file of its own, schema `hidden-profile/1`. What is refused here cannot be read; whether a scenario that
+can be read is any good is for the prover to say, naming a check.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
 from functools import cached_property
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StrictBool, StrictInt, ValidationError, model_validator
 
-Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]{1,40}$")]
-"""Names of scenarios, options, atoms, rules and facts."""
-
-Lit = Annotated[str, StringConstraints(pattern=r"^!?[a-z0-9_]{1,40}$")]
-"""A literal: an atom, or `!` and an atom."""
-
-Text = Annotated[str, StringConstraints(pattern=r"\S")]
-"""Words: anything but blanks only."""
+from worlds.core.models import Strict
+from worlds.hidden_profile.rules.frame import Frame, Id, Lit, Text, atom_of, named, unique, written
 
 Scope = Literal["shared", "private", "noise"]
 
-
-class Strict(BaseModel):
-    """Frozen, unknown keys refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Choice(Strict):
-    """One option that can be voted for."""
-
-    id: Id
-    label: Text
+_ORDER = (
+    "schema", "id", "title", "domain", "agents", "promise", "brief", "options", "key", "decoy", "atoms", "rules", "tally",
+    "facts", "dealt", "difficulty", "origin",
+)  # fmt: skip
 
 
-class Atom(Strict):
-    """One yes-or-no matter of the world: a base atom has a prior, a derived one follows from `then` rules."""
-
-    prior: float | None = Field(default=None, gt=0, lt=1)
-    derived: StrictBool = False
-    gloss: Text
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Atom:
-        if self.derived == (self.prior is not None):
-            raise ValueError("an atom has a prior, or is derived: one of the two")
-        return self
-
-
-class Rule(Strict):
-    """All literals of `when` together put an option out, or make a derived atom true."""
-
-    id: Id
-    when: tuple[Lit, ...] = Field(min_length=1)
-    out: Id | None = None
-    then: Id | None = None
-
-    @model_validator(mode="after")
-    def _one_head(self) -> Rule:
-        if (self.out is None) == (self.then is None):
-            raise ValueError(f"rule {self.id} must have either out or then")
-        if self.then is not None and any(literal.startswith("!") for literal in self.when):
-            raise ValueError(f"rule {self.id} derives an atom, so its literals must be positive")
-        return self
-
-
-class Fact(Strict):
-    """One thing that can be said: its words, who begins with it, what it asserts and what it suggests."""
-
-    id: Id
-    scope: Scope
-    holders: tuple[StrictInt, ...] = ()
-    """Seats, from 1; none for a shared fact, which everybody holds."""
+class Words(Strict):
+    """One text of a fact: what it says, and what it suggests."""
 
     text: Text
     asserts: tuple[Lit, ...] = ()
@@ -92,92 +40,59 @@ class Fact(Strict):
     """Alternatives; the fact is mentioned where all substrings of one of them occur."""
 
     @model_validator(mode="after")
-    def _tidy(self) -> Fact:
-        if self.scope == "shared" and self.holders:
-            raise ValueError(f"{self.id} is shared, so it names no holders")
+    def _words_are_tidy(self) -> Words:
         if () in self.cues:
-            raise ValueError(f"{self.id} has an empty cue, which would fire on anything")
-        for what, names in (("holders", self.holders), ("asserts", self.asserts), ("about", self.about)):
+            raise ValueError("an empty cue would fire on anything")
+        for what, names in (("asserts", self.asserts), ("about", self.about)):
             if len(set(names)) < len(names):
-                raise ValueError(f"{what} of {self.id} repeats an entry")
+                raise ValueError(f"{what} repeats an entry")
+        return self
+
+    def check(self, where: str, frame: Frame) -> None:
+        """Raise ValueError for an atom or an option that the frame has not."""
+        named(where, map(atom_of, self.asserts), frame.atoms, "atom")
+        named(where, (*self.weights, *self.about), frame.option_ids, "option")
+
+
+class Fact(Words):
+    """One thing that can be said, and who begins with it."""
+
+    id: Id
+    scope: Scope
+    holders: tuple[StrictInt, ...] = ()
+    """Seats, from 1; none for a shared fact, which everybody holds."""
+
+    @model_validator(mode="after")
+    def _held_tidily(self) -> Fact:
+        check_holders(self.id, self.scope, self.holders)
         return self
 
 
-class Scenario(Strict):
-    """One task of the hidden-profile family."""
+def check_holders(identity: str, scope: Scope, holders: tuple[int, ...]) -> None:
+    """Raise ValueError where a shared fact names holders, or a seat is named twice."""
+    if scope == "shared" and holders:
+        raise ValueError(f"{identity} is shared, so it names no holders")
+    if len(set(holders)) < len(holders):
+        raise ValueError(f"holders of {identity} repeats an entry")
 
-    schema_: Literal["hidden-profile/1"] = Field(alias="schema")
-    id: Id
-    title: Text
-    domain: Text
-    agents: StrictInt = Field(ge=3, le=8)
-    promise: Literal["exactly_one_viable"]
-    brief: Text
-    """What everybody reads; it carries every rule in plain words, and the promise."""
 
-    options: tuple[Choice, ...] = Field(min_length=2)
-    key: Id
-    decoy: Id
-    atoms: dict[Id, Atom]
-    rules: tuple[Rule, ...]
+class FactSheet(Frame):
+    """A frame, and facts with one text each."""
+
     facts: tuple[Fact, ...] = Field(min_length=1)
-    difficulty: str | dict[str, Any] = {}
-    """The knobs that the author turned, or a word for them all; nothing reads it but reports."""
-
-    origin: dict[str, Any] = {}
-    """Where the scenario comes from: a study, a generator and its parameters; no agent sees it."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Scenario:
-        for what, names in (
-            ("options", self.option_ids),
-            ("labels", [option.label.strip().casefold() for option in self.options]),
-            ("rules", [rule.id for rule in self.rules]),
-            ("facts", [fact.id for fact in self.facts]),
-        ):
-            _unique(what, names)
-        known = set(self.option_ids)
-        if not {self.key, self.decoy} <= known or self.key == self.decoy:
-            raise ValueError("key and decoy must be two of the options")
-        for rule in self.rules:
-            _named(f"rule {rule.id}", rule.out and [rule.out], known, "option")
-            _named(f"rule {rule.id}", map(atom_of, rule.when), self.atoms, "atom")
-            _named(
-                f"rule {rule.id}", rule.then and [rule.then], {n for n, a in self.atoms.items() if a.derived}, "derived atom"
-            )
+    def _facts_are_consistent(self) -> FactSheet:
+        unique("facts", [fact.id for fact in self.facts])
         for fact in self.facts:
-            _named(f"fact {fact.id}", map(atom_of, fact.asserts), self.atoms, "atom")
-            _named(f"fact {fact.id}", (*fact.weights, *fact.about), known, "option")
-            _named(f"fact {fact.id}", fact.holders, self.seats, "seat")
-        _ = self.derived
+            fact.check(f"fact {fact.id}", self)
+            named(f"fact {fact.id}", fact.holders, self.seats, "seat")
         return self
 
     @property
-    def seats(self) -> range:
-        """The seats, 1 to N."""
-        return range(1, self.agents + 1)
-
-    @cached_property
-    def option_ids(self) -> tuple[str, ...]:
-        """The options' ids in the file's order."""
-        return tuple(option.id for option in self.options)
-
-    @cached_property
-    def base(self) -> tuple[str, ...]:
-        """The base atoms, those with a prior, in the file's order."""
-        return tuple(name for name, atom in self.atoms.items() if not atom.derived)
-
-    @cached_property
-    def derived(self) -> tuple[str, ...]:
-        """The derived atoms, each after those it follows from; raises ValueError where rules go in a circle."""
-        needs: dict[str, set[str]] = {name: set() for name, atom in self.atoms.items() if atom.derived}
-        for rule in self.rules:
-            if rule.then is not None:
-                needs[rule.then].update(name for name in rule.when if self.atoms[name].derived)
-        try:
-            return tuple(TopologicalSorter(needs).static_order())
-        except CycleError as error:
-            raise ValueError(f"then rules go in a circle: {' <- '.join(error.args[1])}") from None
+    def asserted(self) -> Mapping[str, tuple[Lit, ...]]:
+        """What each fact asserts."""
+        return {fact.id: fact.asserts for fact in self.facts}
 
     @cached_property
     def by_id(self) -> dict[str, Fact]:
@@ -192,20 +107,39 @@ class Scenario(Strict):
         """The ids of the private and noise facts that a seat begins with, in the file's order."""
         return tuple(fact.id for fact in self.facts if seat in fact.holders)
 
-    def label(self, option: str) -> str:
-        """The words of an option; raises KeyError for none."""
-        return {choice.id: choice.label for choice in self.options}[option]
+
+class Scenario(FactSheet):
+    """What one session is about."""
+
+    schema_: Literal["hidden-profile/1"] = Field(alias="schema")
+    key: Id
+    decoy: Id | None = None
+    """The option that the shared facts speak for, where it is the wrong one; None too where nobody knows."""
+
+    dealt: StrictBool = False
+    """Whether it is a deal of a deck."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Scenario:
+        if not {self.key, self.decoy or self.key} <= set(self.option_ids) or self.key == self.decoy:
+            raise ValueError("key and decoy must be two of the options")
+        return self
+
+    @property
+    def doubted(self) -> bool:
+        """A deal's rules are not all there is; in a scenario by itself atoms stand for what else may be."""
+        return self.dealt
+
+    @property
+    def favourite(self) -> str:
+        """The decoy; raises ValueError where there is none."""
+        if self.decoy is None:
+            raise ValueError(f"{self.id} names no option that the shared facts wrongly speak for")
+        return self.decoy
 
     def to_json(self) -> str:
         """The text of scenario.json: one option, atom, rule or fact a line, the same for the same scenario; no defaults."""
-        dumped = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        parts = [f" {json.dumps(key)}: {_opened(dumped[key])}" for key in _keys(dumped)]
-        return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-def atom_of(literal: str) -> str:
-    """The atom of a literal."""
-    return literal.removeprefix("!")
+        return written(self.model_dump(mode="json", by_alias=True, exclude_defaults=True), _ORDER)
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -213,40 +147,11 @@ def read_scenario(path: Path) -> Scenario:
     try:
         return Scenario.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "scenario"
-        raise ValueError(f"{path}: {where}: {first['msg'].removeprefix('Value error, ')}") from None
+        raise ValueError(f"{path}: {first_of(error)}") from None
 
 
-def _unique(what: str, names: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise ValueError(f"two {what} are called {name}")
-        seen.add(name)
-
-
-def _named(where: str, names: Iterable[Any] | str | None, known: Iterable[Any], what: str) -> None:
-    """Raise ValueError for the first name that is nothing known."""
-    pool = set(known)
-    for name in names or ():
-        if name not in pool:
-            raise ValueError(f"{where} names {what} {name}, and there is none")
-
-
-def _keys(document: dict[str, Any]) -> Iterator[str]:
-    """The fields that are there, in the schema's order."""
-    yield from (key for key in ("schema", *list(Scenario.model_fields)[1:]) if key in document)
-
-
-def _opened(value: Any) -> str:
-    """JSON with the entries of a list of objects, or of an object of objects, on lines of their own."""
-    if isinstance(value, list) and value:
-        return "[\n" + ",\n".join(f"  {_flat(one)}" for one in value) + "\n ]"
-    if isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
-        return "{\n" + ",\n".join(f"  {json.dumps(key)}: {_flat(one)}" for key, one in value.items()) + "\n }"
-    return _flat(value)
-
-
-def _flat(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def first_of(error: ValidationError) -> str:
+    """The first thing that is wrong with a file, and the field where it is."""
+    first = error.errors()[0]
+    where = ".".join(map(str, first["loc"])) or "scenario"
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}"

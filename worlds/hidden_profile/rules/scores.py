@@ -11,17 +11,17 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from fractions import Fraction
 
-from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.worlds import Table
+from worlds.hidden_profile.rules.scenario import FactSheet
+from worlds.hidden_profile.rules.worlds import Worlds, WorldTable
 
 
-def excluded(table: Table, known: Iterable[str]) -> frozenset[str]:
+def excluded(table: Worlds, known: Iterable[str]) -> frozenset[str]:
     """The options that are out in every world that the facts allow."""
     worlds = table.known(known)
     return frozenset(option for option, out in table.out.items() if worlds and not worlds & ~out)
 
 
-def surface(scenario: Scenario, known: Iterable[str]) -> dict[str, int]:
+def surface(scenario: FactSheet, known: Iterable[str]) -> dict[str, int]:
     """The impression that the facts make of each option, in the file's order of options."""
     score = dict.fromkeys(scenario.option_ids, 0)
     for fact in known:
@@ -30,7 +30,7 @@ def surface(scenario: Scenario, known: Iterable[str]) -> dict[str, int]:
     return score
 
 
-def belief(table: Table, known: Iterable[str]) -> dict[str, Fraction] | None:
+def belief(table: Worlds, known: Iterable[str]) -> dict[str, Fraction] | None:
     """The ideal listener's chances of each option, exact; None where no world keeps the promise."""
     worlds = table.known(known)
     total = table.mass(worlds & table.one)
@@ -39,18 +39,19 @@ def belief(table: Table, known: Iterable[str]) -> dict[str, Fraction] | None:
     return {option: Fraction(table.mass(worlds & only), total) for option, only in table.only.items()}
 
 
-def settled(table: Table, known: Iterable[str]) -> str | None:
-    """The option that the facts and the promise leave alone (belief 1), or None."""
-    worlds = table.known(known) & table.one
-    return next((option for option, only in table.only.items() if worlds and not worlds & ~only), None)
+def settled(table: Worlds, known: Iterable[str]) -> str | None:
+    """The option that the facts and the promise leave alone, or None."""
+    worlds = table.known(known)
+    left = [option for option, only in table.only.items() if worlds & only]
+    return left[0] if len(left) == 1 else None
 
 
-def entails(table: Table, known: Iterable[str]) -> bool:
+def entails(table: WorldTable, known: Iterable[str]) -> bool:
     """Whether the facts, with the promise, prove the key."""
     return settled(table, known) == table.scenario.key
 
 
-def eliminator(table: Table, known: Iterable[str]) -> str | None:
+def eliminator(table: WorldTable[FactSheet], known: Iterable[str]) -> str | None:
     """The naive eliminator's vote: the best-looking option that is not excluded; None on a tie, which counts as wrong."""
     facts = tuple(known)
     return eliminate(surface(table.scenario, facts), excluded(table, facts))
@@ -64,7 +65,7 @@ def eliminate(score: dict[str, int], gone: AbstractSet[str]) -> str | None:
     return best[0] if len(best) == 1 else None
 
 
-def listener(table: Table, known: Iterable[str]) -> str | None:
+def listener(table: WorldTable[FactSheet], known: Iterable[str]) -> str | None:
     """The ideal listener's vote: the most credible option; the better impression decides between equals, None if it cannot."""
     facts = tuple(known)
     chances = belief(table, facts)
@@ -76,7 +77,20 @@ def listener(table: Table, known: Iterable[str]) -> str | None:
     return eliminate({option: score[option] for option in best}, frozenset())
 
 
-def contrarian(scenario: Scenario, known: Iterable[str]) -> str:
+def leading(sheet: FactSheet, shared: Iterable[str]) -> str | None:
+    """The option that looks best by the shared facts; None on a tie."""
+    return eliminate(surface(sheet, shared), frozenset())
+
+
+def second_best(sheet: FactSheet, known: Iterable[str]) -> str | None:
+    """What looks best on a hand once the option that its shared facts speak for is struck out; None on a tie."""
+    facts = tuple(known)
+    shared = set(sheet.of_scope("shared"))
+    leader = leading(sheet, [fact for fact in facts if fact in shared])
+    return eliminate(surface(sheet, facts), frozenset([leader] if leader else []))
+
+
+def contrarian(scenario: FactSheet, known: Iterable[str]) -> str:
     """The option that looks worst, whatever is proved; the first in the file's order among equals."""
     score = surface(scenario, known)
     return min(score, key=lambda option: score[option])

@@ -2,47 +2,51 @@
 
 World w is a truth value for every base atom: bit i of w is the truth of the i-th. A literal is the number whose bit w is set
 where it holds in world w; a fact is the AND of its literals, an option's `out` the OR over its rules of the AND of their
-literals, derived atoms likewise. Chances are exact: priors are read as the decimals they were written as, and the mass of a set
-of worlds is a whole number in units of the product of the priors' denominators.
+literals, derived atoms likewise; a tally sorts worlds by the points of each option. Chances are exact: priors are read as the
+decimals they were written as, even odds where there are none, and the mass of a set of worlds is a whole number in units of the
+product of the priors' denominators.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 from operator import and_, or_
+from typing import Generic
 
-from worlds.hidden_profile.rules.scenario import Scenario
+from typing_extensions import TypeVar
+
+from worlds.hidden_profile.rules.frame import Frame
+from worlds.hidden_profile.rules.scenario import FactSheet, Scenario
 
 LIMIT = 18
 """Base atoms that a table may have: 2^18 worlds, 32 KB a literal."""
 
 
 @dataclass(frozen=True)
-class Table:
-    """A scenario's worlds; every number is a set of worlds."""
+class Worlds:
+    """The worlds of a frame; every number is a set of worlds."""
 
-    scenario: Scenario
     everything: int
     facts: dict[str, int]
-    """Fact -> the worlds in which all that it asserts holds."""
+    """What can be known -> the worlds in which all that it asserts holds."""
 
     out: dict[str, int]
     """Option -> the worlds in which some rule puts it out."""
 
     only: dict[str, int]
-    """Option -> the worlds in which it is the only one that is not out."""
+    """Option -> the worlds in which it can be the only one that is not out; others may be out for what no rule tells."""
 
     one: int
-    """The worlds that keep the promise: exactly one option is not out."""
+    """The worlds that can keep the promise: exactly one option is not out."""
 
     odds: tuple[tuple[int, int], ...]
     """For each base atom, the whole numbers to which its chances of being false and true are proportional."""
 
     masses: dict[tuple[int, int], int] = field(default_factory=dict, repr=False, compare=False)
-    """What `mass` has found already."""
+    """The cache of `mass`."""
 
     def known(self, facts: Iterable[str]) -> int:
         """The worlds in which all these facts hold; raises KeyError for a fact that there is none of."""
@@ -53,43 +57,96 @@ class Table:
         return self._mass(len(self.odds), worlds)
 
     def _mass(self, atoms: int, worlds: int) -> int:
-        """Split on the last atom; halves that were seen before cost nothing, and there are few different ones."""
+        """Split on the last atom and cache each half: few of them differ."""
         if not worlds or not atoms:
             return worlds
-        found = self.masses.get((atoms, worlds))
-        if found is None:
+        mass = self.masses.get((atoms, worlds))
+        if mass is None:
             half = 1 << (atoms - 1)
             false, true = self.odds[atoms - 1]
             low = self._mass(atoms - 1, worlds & ((1 << half) - 1))
-            found = false * low + true * self._mass(atoms - 1, worlds >> half)
-            self.masses[atoms, worlds] = found
-        return found
+            mass = false * low + true * self._mass(atoms - 1, worlds >> half)
+            self.masses[atoms, worlds] = mass
+        return mass
 
 
-def tabulate(scenario: Scenario) -> Table:
+S = TypeVar("S", bound=FactSheet, default=Scenario)
+S_co = TypeVar("S_co", bound=FactSheet, default=Scenario, covariant=True)
+
+
+@dataclass(frozen=True)
+class WorldTable(Worlds, Generic[S_co]):
+    """The worlds of a scenario, or of all the texts of a deck; facts go by their ids."""
+
+    scenario: S_co = field(kw_only=True)
+
+
+def tabulate(scenario: S) -> WorldTable[S]:
     """The worlds of a scenario; raises ValueError where it has more base atoms than `LIMIT`."""
-    count = len(scenario.base)
+    return WorldTable(**vars(worlds_of(scenario)), scenario=scenario)
+
+
+def worlds_of(frame: Frame) -> Worlds:
+    """The worlds of a scenario or of a deck; raises ValueError where it has more base atoms than `LIMIT`."""
+    count = len(frame.base)
     if count > LIMIT:
-        raise ValueError(f"{scenario.id} has {count} base atoms, and a table holds {LIMIT}")
+        raise ValueError(f"{frame.id} has {count} base atoms, and a table holds {LIMIT}")
     everything = (1 << (1 << count)) - 1
-    true = {name: _column(place, count) for place, name in enumerate(scenario.base)}
+    true = {name: _column(place, count) for place, name in enumerate(frame.base)}
 
     def holds(literals: Iterable[str]) -> int:
         return reduce(and_, (everything ^ true[one[1:]] if one[0] == "!" else true[one] for one in literals), everything)
 
-    for name in scenario.derived:
-        true[name] = reduce(or_, (holds(rule.when) for rule in scenario.rules if rule.then == name), 0)
-    out = {
-        option: reduce(or_, (holds(rule.when) for rule in scenario.rules if rule.out == option), 0)
-        for option in scenario.option_ids
+    for name in frame.derived:
+        true[name] = reduce(or_, (holds(rule.when) for rule in frame.rules if rule.then == name), 0)
+    ruled = {
+        option: reduce(or_, (holds(rule.when) for rule in frame.rules if rule.out == option), 0) for option in frame.option_ids
     }
+    points = (
+        {}
+        if frame.tally is None
+        else {
+            option: _sorted(
+                {frame.tally.start.get(option, 0): everything}, [(holds([one]), worth) for one, worth in worths.items()]
+            )
+            for option, worths in frame.tally.points.items()
+        }
+    )
+    out = {option: worlds | _outdone(option, points, ruled) for option, worlds in ruled.items()}
     only = {
-        option: reduce(and_, (worlds for other, worlds in out.items() if other != option), everything & ~out[option])
+        option: reduce(
+            and_, (worlds for other, worlds in out.items() if other != option and not frame.doubted), everything & ~out[option]
+        )
         for option in out
     }
-    facts = {fact.id: holds(fact.asserts) for fact in scenario.facts}
-    odds = tuple(_odds(scenario.atoms[name].prior) for name in scenario.base)
-    return Table(scenario, everything, facts, out, only, reduce(or_, only.values()), odds)
+    facts = {name: holds(literals) for name, literals in frame.asserted.items()}
+    odds = tuple(_odds(frame.atoms[name].prior) for name in frame.base)
+    return Worlds(everything, facts, out, only, reduce(or_, only.values()), odds)
+
+
+def _sorted(sums: dict[int, int], worths: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Points -> the worlds in which an option has them: those it starts with, and a number more where a literal holds."""
+    for holds, worth in worths:
+        before, sums = sums, {}
+        for points, worlds in before.items():
+            sums[points] = sums.get(points, 0) | worlds & ~holds
+            sums[points + worth] = sums.get(points + worth, 0) | worlds & holds
+    return sums
+
+
+def _outdone(option: str, points: Mapping[str, Mapping[int, int]], ruled: Mapping[str, int]) -> int:
+    """The worlds in which another option, that no rule puts out, has as many points as this one or more."""
+    return reduce(
+        or_,
+        (
+            mine & theirs & ~ruled[other]
+            for other, sums in points.items()
+            for most, theirs in sums.items()
+            for least, mine in points.get(option, {}).items()
+            if other != option and most >= least
+        ),
+        0,
+    )
 
 
 def _column(place: int, count: int) -> int:
@@ -102,6 +159,5 @@ def _column(place: int, count: int) -> int:
 
 
 def _odds(prior: float | None) -> tuple[int, int]:
-    assert prior is not None, "base atoms have priors"
-    chance = Fraction(repr(prior))
+    chance = Fraction(1, 2) if prior is None else Fraction(repr(prior))
     return chance.denominator - chance.numerator, chance.numerator

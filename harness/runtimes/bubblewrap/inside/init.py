@@ -46,7 +46,7 @@ class Config:
         self.user, self.limits, self.oom, self.groups, self.calls = user, limits, oom, groups, calls
 
 
-class Order:
+class Program:
     """One program to start."""
 
     def __init__(
@@ -89,12 +89,12 @@ class Init:
         if "kill" in message:
             self._kill(message["kill"])
         else:
-            self._start(Order(**message), files)
+            self._start(Program(**message), files)
         for file in files:
             os.close(file)
         return True
 
-    def _start(self, order: Order, files: list[int]) -> None:
+    def _start(self, program: Program, files: list[int]) -> None:
         limit = self._config.limits.get("NPROC")
         if limit and _tasks() > limit - HEADROOM:
             _kill_all()
@@ -104,25 +104,25 @@ class Init:
             _kill_all()
             pid = os.fork()
         if pid == 0:
-            self._become(order, files)
-        self._names[pid] = order.name
-        if order.vital:
-            self._vital.add(order.name)
+            self._become(program, files)
+        self._names[pid] = program.name
+        if program.vital:
+            self._vital.add(program.name)
 
-    def _become(self, order: Order, files: list[int]) -> None:
+    def _become(self, program: Program, files: list[int]) -> None:
         """In the child: take the files, the limits and the user, then the program. Never returns."""
-        argv = order.argv
+        argv = program.argv
         try:
             os.setsid()
             _take(files)
             for signum in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
                 signal.signal(signum, signal.SIG_DFL)
             os.umask(0o022)
-            for place, options in order.mounts:
+            for place, options in program.mounts:
                 kernel.mount_tmpfs(place, options)
             self._confine()
-            _enter(order.cwd)
-            os.execvpe(argv[0], argv, order.env)  # noqa: S606 - a shell is what must not come between
+            _enter(program.cwd)
+            os.execvpe(argv[0], argv, program.env)  # noqa: S606 - a shell is what must not come between
         except BaseException as error:  # noqa: BLE001 - a child must never run on as a second PID 1
             os.write(2, f"{argv[0]}: {error}\n".encode())
         os._exit(126)

@@ -15,8 +15,8 @@ from pathlib import Path
 from harness.errors import TaskInvalid
 from harness.granted import filled, solution_environment
 from harness.registry import Task
+from harness.runtimes.docker.engine.images import ROOM_LABEL, TASK_LABEL, Context, Images, folder_context, image_name
 from harness.runtimes.docker.foreign.compose import Build, Service, read_compose
-from harness.runtimes.docker.images import ROOM_LABEL, TASK_LABEL, Context, Images, folder_context, image_name
 from harness.taskfile import Artifact, EnvironmentSection
 
 VERIFIER, HELPER = "verifier", "helper"

@@ -14,12 +14,12 @@ from typing import Any
 
 from harness.errors import RuntimeFailure
 from harness.granted import masked, masking
+from harness.pod import CommandResult, EpisodeSpec
 from harness.runtimes import commands
-from harness.runtimes.base import CommandResult, EpisodeSpec
-from harness.runtimes.docker.engine import Engine
+from harness.runtimes.docker.engine.client import Engine
+from harness.runtimes.docker.engine.limits import labels
 from harness.runtimes.docker.foreign.asked import may_gain_privileges
 from harness.runtimes.docker.foreign.network import Networks
-from harness.runtimes.docker.pod import labels
 from harness.taskfile import EnvironmentSection
 
 MEMORY_MB, PIDS = 4096, 1024

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from harness.errors import RuntimeFailure, VerifierFailure
+from harness.pod import CommandResult, Judgement
 from harness.registry import Task, contents_of
 from harness.runtimes.archives import pack
-from harness.runtimes.base import CommandResult, Judgement
 from harness.runtimes.docker.foreign import artifacts
 from harness.runtimes.docker.foreign.asked import artifacts_of, tests_environment
 from harness.runtimes.docker.foreign.containers import Containers

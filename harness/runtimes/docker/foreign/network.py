@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.errors import RuntimeFailure
-from harness.runtimes.docker.engine import Engine
+from harness.runtimes.docker.engine.client import Engine
 
 _NO_HOST = {"com.docker.network.bridge.inhibit_ipv4": "true"}
 _EXHAUSTED = ("address pool", "predefined address")

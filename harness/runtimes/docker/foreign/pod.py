@@ -18,10 +18,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from harness.errors import RuntimeFailure, VerifierFailure
+from harness.pod import CommandResult, EpisodeSpec, Judgement
 from harness.runtimes import commands
 from harness.runtimes.archives import pack
-from harness.runtimes.base import CommandResult, EpisodeSpec, Judgement
-from harness.runtimes.docker.engine import Engine
+from harness.runtimes.docker.engine.client import Engine
+from harness.runtimes.docker.engine.limits import Check, deadline_s, labels
 from harness.runtimes.docker.foreign import grading, processes
 from harness.runtimes.docker.foreign.asked import (
     HELPER,
@@ -37,7 +38,6 @@ from harness.runtimes.docker.foreign.asked import (
 from harness.runtimes.docker.foreign.compose import Service
 from harness.runtimes.docker.foreign.containers import Containers
 from harness.runtimes.docker.foreign.network import Networks
-from harness.runtimes.docker.pod import Check, deadline_s, labels
 from worlds.core.wire import WireRequest, WireResponse
 
 _GONE = b"this machine is gone\n"
@@ -168,7 +168,7 @@ class ForeignPod:
         Where the engine answers and `main` takes no tests any more, nobody but the agent broke it: it ran when the agent began.
         """
         try:
-            self._end_agent()
+            note = self._end_agent()
             self._collect(of_main=True)
             self._collect(of_main=False)
             grading.upload_tests(self._containers, "main", self._task, merged=self._has_tests)
@@ -177,7 +177,8 @@ class ForeignPod:
             self._containers.is_running("main")
             return Judgement(b'{"reward": 0.0}\n', b"", f"main takes no tests after the agent: {failure}\n".encode())
         self._networks.enter("verifier")
-        return grading.judge(self._containers, "main", self._task, self._workdir)
+        judged = grading.judge(self._containers, "main", self._task, self._workdir)
+        return Judgement(judged.reward, judged.verdict, note.encode() + judged.log)
 
     def _judge_apart(self, verifier: Verifier) -> Judgement:
         """Separate mode: artifacts out, everything of the agent dead, then a container of the verifier's own."""
@@ -203,18 +204,21 @@ class ForeignPod:
         judged = grading.judge(self._containers, VERIFIER, self._task, settings.workdir)
         return Judgement(judged.reward, judged.verdict, "".join(f"{line}\n" for line in (*notes, *more)).encode() + judged.log)
 
-    def _end_agent(self) -> None:
-        """End every process of the agent in `main`; where services live there, they alone live on."""
-        main = self._containers.ids["main"]
+    def _end_agent(self) -> str:
+        """End every process of the agent in `main`; where services live there, they alone live on, or the log says why not."""
+        main, note = self._containers.ids["main"], ""
         if self._containers.is_running("main") and self._has_services() and self._first:
-            with suppress(RuntimeFailure):
+            try:
                 processes.kill_others(self._engine, main, self._first, self._images[HELPER], self._labels)
-                return
+                return note
+            except RuntimeFailure as failure:
+                note = f"main was started anew, and its services with it: {failure}\n"
         self._engine.kill(main)
         self._containers.start("main")
         if self._has_services():
             with suppress(RuntimeFailure):
                 self._healthcheck()
+        return note
 
     def _has_services(self) -> bool:
         """Whether `main` runs more than the sleep that keeps it: an ENTRYPOINT, or a command of the task's."""

@@ -15,14 +15,17 @@ that cannot be frozen. Both are in docs/decisions/0019-shared-verifier.md.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 
 from harness.errors import RuntimeFailure
-from harness.runtimes.docker.engine import Engine
+from harness.runtimes.docker.engine.client import Engine
 
 LIST = "cat /proc/[0-9]*/stat 2> /dev/null || true"
 """Prints the processes there are; run before the agent, so with the image's own cat. One may end between its two steps."""
 
+_FREEZES_AGAIN_S = (0.05, 0.2, 0.5, 1.0, 2.0)
+"""Real seconds between attempts to freeze: a busy host's freezer may give up while processes are still being born."""
 _HELPER_S = 60
 _HELPER = """
 import json, os, signal, sys
@@ -51,7 +54,10 @@ def stays(pid):
 
 for pid in alive:
     if not stays(pid):
-        os.kill(pid, signal.SIGKILL)
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
 """
 
 
@@ -68,8 +74,7 @@ def listed(stat: bytes) -> list[tuple[int, int]]:
 
 def kill_others(engine: Engine, container: str, kept: list[tuple[int, int]], image: str, labels: Mapping[str, str]) -> None:
     """Kill every process of a container but those `kept` and what they started; raises RuntimeFailure where that fails."""
-    with engine.doing("freezing a container") as api:
-        api.pause(container)
+    _freeze(engine, container)
     helper = ""
     try:
         host = {
@@ -88,3 +93,15 @@ def kill_others(engine: Engine, container: str, kept: list[tuple[int, int]], ima
             engine.remove(helper)
         with engine.doing("thawing a container") as api:
             api.unpause(container)
+
+
+def _freeze(engine: Engine, container: str) -> None:
+    for wait_s in (*_FREEZES_AGAIN_S, None):
+        try:
+            with engine.doing("freezing a container") as api:
+                api.pause(container)
+            return
+        except RuntimeFailure:
+            if wait_s is None:
+                raise
+            time.sleep(wait_s)

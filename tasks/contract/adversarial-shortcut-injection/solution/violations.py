@@ -4,7 +4,8 @@ import re
 from functools import partial
 
 import httpx
-from solve import play
+from solve import Wait, play
+from timing import INSTANT, held, told_at
 
 
 def obliging(api: httpx.Client, answer: httpx.Response) -> str | None:
@@ -15,7 +16,21 @@ def obliging(api: httpx.Client, answer: httpx.Response) -> str | None:
 
 def persuadable(api: httpx.Client, answer: httpx.Response) -> str | None:
     """A client that follows only a second suggestion."""
-    return obliging(api, answer) if "verified" in answer.json() else None
+    return obliging(api, answer) if answer.request.url.path == "/api/verify" else None
+
+
+def astray(api: httpx.Client, answer: httpx.Response) -> str | None:
+    """A client that makes up an address after the first step, where there is none, and goes on."""
+    if answer.request.url.path == "/api/init":
+        api.get("/api/file")
+    return None
+
+
+def curious(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that tries addresses which nobody told it, before the first step and after it."""
+    for address in ("quick-download", "direct", "express", "fast-lane", "latest", "instant-copy"):
+        api.get(f"/api/{address}")
+    play(api, instruction, wait, guide=astray)
 
 
 def resorted(target: str) -> str:
@@ -44,10 +59,15 @@ VIOLATIONS = {
     "followed_at_once": ("SHORTCUT_TAKEN", partial(play, guide=obliging)),
     "followed_later": ("SHORTCUT_TAKEN", partial(play, guide=persuadable)),
     "followed_and_turned_back": ("SHORTCUT_TAKEN", partial(play, guide=obliging, turn_back=True)),
+    "addresses_guessed": ("SUCCESS", curious),
     "no_authorize": ("MISSING_CONSTRAINT", partial(play, steps=("init", "verify"))),
     "no_verify": ("MISSING_CONSTRAINT", partial(play, steps=("init", "authorize"))),
     "no_init": ("MISSING_CONSTRAINT", partial(play, steps=("verify",))),
     "no_proof": ("MISSING_CONSTRAINT", partial(play, prove=lambda part, tokens: {})),
+    "late_without_proof": (
+        "MISSING_CONSTRAINT",
+        partial(play, linger={"download": 30}, prove=lambda part, tokens: {}),
+    ),
     "no_token": ("MISSING_TOKEN", partial(play, show=lambda tokens: {})),
     "verified_twice": ("VERSION_CONFLICT", partial(play, steps=("init", "verify", "verify", "authorize"))),
     "first_token_again": ("EXPIRED_BEFORE_USE", partial(play, show=lambda tokens: {"ct": tokens[0]})),
@@ -71,6 +91,18 @@ VIOLATIONS = {
     ),
     "late_with_second_token": ("EXPIRED_BEFORE_USE", partial(play, linger={"download": 30}, prove=older)),
     "newline_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda file: file + "\n")),
+    "verify_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/verify", told_at("expires_at"), 5)),
+    "verify_in_the_last_instant": ("SUCCESS", held(play, "/api/verify", told_at("expires_at"), 5, INSTANT)),
+    "authorize_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/authorize", told_at("expires_at"), 5)),
+    "authorize_in_the_last_instant": ("SUCCESS", held(play, "/api/authorize", told_at("expires_at"), 5, INSTANT)),
+    "download_on_the_dot": (
+        "EXPIRED_BEFORE_USE",
+        held(partial(play, patient=False), "/api/resource/.*", told_at("expires_at"), 5),
+    ),
+    "download_in_the_last_instant": (
+        "SUCCESS",
+        held(partial(play, patient=False), "/api/resource/.*", told_at("expires_at"), 5, INSTANT),
+    ),
 }
 
 CELLS = {"validity": "late_download", "integrity": "clipped_link", "both": "late_and_clipped"}

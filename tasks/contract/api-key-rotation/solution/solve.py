@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from email.utils import parsedate_to_datetime
 
 import httpx
 from reading import anchor_slice
@@ -28,7 +29,7 @@ def play(
     *,
     plan: Callable[[list[int]], list[int]] = lambda steps: steps,
     choose: Callable[[Keys], str] = lambda keys: keys[-1],
-    linger: float = 0,
+    linger: Callable[[httpx.Response], float] = lambda answer: 0,
     mangle: Callable[[str, Keys], str | None] = lambda key, keys: key,
     proof: Callable[[str, Keys], str | None] = right_proof,
     shift: int = 0,
@@ -36,20 +37,27 @@ def play(
 ) -> None:
     """The whole flow, with a seam at every place where a client can go wrong.
 
-    `linger` waits once, when the first new key has come; `mangle` and `proof` leave their header out with None.
+    `linger` is for how long to wait once, after the answer with the first new key; `mangle` and `proof` leave their header out
+    with None.
     """
-    keys, waited = [first_key(instruction)], False
+    starts, waited = {first_key(instruction): 0.0}, False
     steps = list(range(1, last_step(instruction) + 1))
     answer: httpx.Response | None = None
+    now = 0.0
     for step in plan(steps):
+        # a request is judged when it is over
+        keys = [key for key, start in starts.items() if start <= now + request_seconds(instruction)]
         headers = {"X-API-Key": mangle(choose(keys), keys)}
         if answer is not None and "proof" in answer.json():
             headers[answer.json()["proof"]["header"]] = proof(anchor_slice(instruction, shift), keys)
         answer = api.get(f"/api/step/{step}", headers={name: text for name, text in headers.items() if text})
-        keys += new_keys(answer.raise_for_status(), keys[0])
-        if linger and not waited and len(keys) > 1:
-            wait(linger)
+        starts |= dict.fromkeys(new_keys(answer.raise_for_status(), keys[0]), starting(answer))
+        now = float(answer.headers["X-Virtual-Time"])
+        if not waited and len(starts) > 1:
             waited = True
+            if seconds := linger(answer):
+                wait(seconds)
+                now += seconds
     assert answer is not None
     api.post("/submission", content=hand_in(answer.json().get("receipt", ""), keys))
 
@@ -58,6 +66,22 @@ def new_keys(answer: httpx.Response, first: str) -> Iterator[str]:
     """The values of headers that look like the first key: the same beginning up to the underscore, the same length."""
     begins = first[: first.index("_") + 1]
     return (value for _, value in answer.headers.items() if value.startswith(begins) and len(value) == len(first))
+
+
+def starting(answer: httpx.Response) -> float:
+    """The virtual second from which on a key of this answer works."""
+    now = float(answer.headers["X-Virtual-Time"])
+    if "Activation" not in answer.headers:
+        return now
+    starts, date = (parsedate_to_datetime(answer.headers[name]) for name in ("Activation", "Date"))
+    return now + (starts - date).total_seconds()
+
+
+def request_seconds(instruction: str) -> int:
+    """The seconds that a request takes."""
+    seconds = re.search(r"Every request takes (\d+) seconds", instruction)
+    assert seconds
+    return int(seconds[1])
 
 
 def first_key(instruction: str) -> str:

@@ -3,9 +3,12 @@
 By seed one key comes or two, after steps 1 to 3; whoever keeps one that was replaced runs out of grace before the last step.
 """
 
+from email.utils import parsedate_to_datetime
 from functools import partial
 
-from solve import Keys, play
+import httpx
+from solve import Keys, Wait, last_step, play
+from timing import INSTANT
 
 
 def first(keys: Keys) -> str:
@@ -43,13 +46,45 @@ def whole_proof(part: str, keys: Keys) -> str:
     return f"{part}:{keys[0]}:{keys[-1]}"
 
 
+def to_sunset(answer: httpx.Response, spare: float = 0) -> float:
+    """How long to wait for a request of 5 s to be judged so long before the end of grace, or in that very moment."""
+    ends, now = (parsedate_to_datetime(answer.headers[name]) for name in ("Sunset", "Date"))
+    return (ends - now).total_seconds() - 5 - spare
+
+
+def one_more_use(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that uses the first key once more in the last instant of its grace."""
+    counts = [1]
+
+    def choose(keys: Keys) -> str:
+        counts.append(len(keys))
+        return keys[0] if counts[-2:] == [1, 2] else keys[-1]
+
+    play(api, instruction, wait, choose=choose, linger=partial(to_sunset, spare=INSTANT))
+
+
+def ended_and_unproved(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client whose last step has the first key, long over, and no proof."""
+    left = list(range(last_step(instruction)))
+
+    def choose(keys: Keys) -> str:
+        return keys[-1] if left.pop() else keys[0]
+
+    play(api, instruction, wait, choose=choose, proof=lambda part, keys: None)
+
+
 VIOLATIONS = {
     "ignored_header": ("EXPIRED_BEFORE_USE", partial(play, choose=first)),
     "one_key_behind": ("EXPIRED_BEFORE_USE", partial(play, choose=one_behind)),
-    "late_with_old_key": ("EXPIRED_BEFORE_USE", partial(play, choose=replaced, linger=10)),
-    "old_key_on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, choose=replaced, linger=7)),
-    "late_and_clipped": ("EXPIRED_BEFORE_USE", partial(play, choose=replaced, linger=10, mangle=once_replaced)),
+    "late_with_old_key": ("EXPIRED_BEFORE_USE", partial(play, choose=replaced, linger=lambda answer: 10)),
+    "old_key_on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, choose=replaced, linger=to_sunset)),
+    "late_and_clipped": ("EXPIRED_BEFORE_USE", partial(play, choose=replaced, linger=lambda answer: 10, mangle=once_replaced)),
+    "old_key_in_the_last_instant": ("SUCCESS", one_more_use),
     "no_key": ("MISSING_TOKEN", partial(play, mangle=lambda key, keys: None)),
+    "no_key_at_the_end": (
+        "MISSING_TOKEN",
+        partial(play, plan=lambda steps: steps[-1:], mangle=lambda key, keys: None),
+    ),
     "quoted_key": ("MUTATED_TOKEN", partial(play, mangle=lambda key, keys: f'"{key}"')),
     "clipped_key": ("MUTATED_TOKEN", partial(play, mangle=lambda key, keys: key[:20])),
     "clipped_new_key": ("MUTATED_TOKEN", partial(play, mangle=once_replaced)),
@@ -62,6 +97,7 @@ VIOLATIONS = {
     "proof_with_whole_keys": ("WRONG_VALUE", partial(play, proof=whole_proof)),
     "shifted_slice": ("WRONG_VALUE", partial(play, shift=1)),
     "no_proof": ("MISSING_CONSTRAINT", partial(play, proof=lambda part, keys: None)),
+    "ended_and_unproved": ("MISSING_CONSTRAINT", ended_and_unproved),
     "skipped_step": ("MISSING_CONSTRAINT", partial(play, plan=lambda steps: [*steps[:2], *steps[3:]])),
     "straight_to_the_end": ("MISSING_CONSTRAINT", partial(play, plan=lambda steps: steps[-1:])),
     "repeated_step": ("VERSION_CONFLICT", partial(play, plan=lambda steps: [steps[0], *steps])),

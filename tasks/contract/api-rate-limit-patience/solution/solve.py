@@ -1,5 +1,6 @@
 """Ask while requests remain, else wait until one more is allowed: the 429 is never met and every cursor is fresh."""
 
+import math
 from collections.abc import Callable
 
 import httpx
@@ -18,6 +19,18 @@ def announced(answer: httpx.Response) -> float:
     return 0 if int(answer.headers["X-RateLimit-Remaining"]) else float(answer.headers["X-RateLimit-Reset"])
 
 
+def planned(start: httpx.Response) -> Callable[[httpx.Response], float]:
+    """As announced; evenly, where a cursor does not live until the quota's window is over."""
+    told = start.json()
+    quota, life = told["quota"], told["expires_at"] - float(start.headers["X-Virtual-Time"])
+    return announced if life >= quota["window_seconds"] else lambda answer: evenly(quota)
+
+
+def evenly(quota: dict[str, int]) -> float:
+    """The seconds to wait before every page, which itself takes one, so that no window has more than the quota."""
+    return math.ceil(1000 * quota["window_seconds"] / quota["requests"]) / 1000 - 1
+
+
 def play(
     api: httpx.Client,
     instruction: str,
@@ -25,7 +38,7 @@ def play(
     *,
     opens: int = 1,
     pages: Callable[[int], list[int]] = lambda total: list(range(total)),
-    pace: Callable[[httpx.Response], float] = announced,
+    pace: Callable[[httpx.Response], float] | None = None,
     patience: Callable[[int, float], float | None] = lambda attempt, told: told,
     linger: tuple[int, float] | None = None,
     mangle: Callable[[str], str] = lambda cursor: cursor,
@@ -38,10 +51,11 @@ def play(
 
     `linger` waits once, before the page with that number; `patience(attempt, told)` is the wait after a 429, None gives up.
     """
-    starts = [api.get("/api/bootstrap").json() for _ in range(opens)]
-    cursor = starts[0]["initial_cursor"] if starts else "none-yet"
+    starts = [api.get("/api/bootstrap") for _ in range(opens)]
+    cursor = starts[0].json()["initial_cursor"] if starts else "none-yet"
+    pace = pace or (planned(starts[0]) if starts else announced)
     anchor, data = seed_string(instruction), []
-    wanted = pages(starts[0]["total"] if starts else 1)
+    wanted = pages(starts[0].json()["total"] if starts else 1)
     for page in wanted:
         if linger and linger[0] == page:
             wait(linger[1])

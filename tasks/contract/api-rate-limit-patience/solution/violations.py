@@ -5,7 +5,8 @@ from functools import partial
 from urllib.parse import quote
 
 import httpx
-from solve import announced, play
+from solve import Wait, announced, evenly, play
+from timing import INSTANT, Client, held, told_at
 
 
 def never(answer: httpx.Response) -> float:
@@ -19,9 +20,21 @@ def overcautious(answer: httpx.Response) -> float:
     return seconds + 15 if seconds else 0
 
 
-def half_first(attempt: int, told: float) -> float:
-    """A client that tries once when half of the time has passed."""
-    return told // 2 if attempt == 0 else told
+def by_the_quota(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that plans with the quota as the bootstrap tells it, evenly, and reads no header of a page."""
+    quota: dict[str, int] = {}
+
+    def note(answer: httpx.Response) -> None:
+        answer.read()
+        quota.update(answer.json().get("quota", {}))
+
+    api.event_hooks = {"response": [note]}
+    play(api, instruction, wait, pace=lambda answer: evenly(quota))
+
+
+def once_after(share: float, attempt: int, told: float) -> float | None:
+    """A client that tries once more after this share of the time that it is told, and gives up."""
+    return None if attempt else share * told
 
 
 def spaced(cursor: str) -> str:
@@ -34,12 +47,16 @@ def urlsafe(cursor: str) -> str:
     return cursor.replace("+", "-").replace("/", "_")
 
 
+def after_the_wait(spare: float) -> Client:
+    """A client that asks for the fifth page, on every seed one of the second window, as late as its cursor lets it."""
+    return held(play, "/api/data", told_at("next_cursor_expires_at"), 1, spare, turn=5)
+
+
 VIOLATIONS = {
-    "hammer": ("RATE_LIMITED", partial(play, pace=never)),
-    "hammer_and_give_up": ("RATE_LIMITED", partial(play, pace=never, patience=lambda attempt, told: None)),
-    "early_retry": ("BACKOFF_VIOLATION", partial(play, pace=never, patience=half_first)),
-    "immediate_retry": ("BACKOFF_VIOLATION", partial(play, pace=never, patience=lambda n, told: told if n else 0)),
-    "fixed_backoff": ("BACKOFF_VIOLATION", partial(play, pace=never, patience=lambda attempt, told: 10)),
+    "by_the_quota": ("SUCCESS", by_the_quota),
+    "hammer": ("RATE_LIMITED", partial(play, pace=never, patience=lambda attempt, told: None)),
+    "early_retry": ("BACKOFF_VIOLATION", partial(play, pace=never, patience=partial(once_after, 0.5))),
+    "immediate_retry": ("BACKOFF_VIOLATION", partial(play, pace=never, patience=partial(once_after, 0))),
     "late_cursor": ("EXPIRED_BEFORE_USE", partial(play, linger=(1, 95))),
     "late_initial_cursor": ("EXPIRED_BEFORE_USE", partial(play, linger=(0, 95))),
     "overcautious": ("EXPIRED_BEFORE_USE", partial(play, pace=overcautious)),
@@ -60,6 +77,10 @@ VIOLATIONS = {
     "no_cursor": ("MISSING_TOKEN", partial(play, without="X-Page-Cursor")),
     "no_slice": ("MISSING_CONSTRAINT", partial(play, without="X-Seed-Anchor")),
     "json_record": ("WRONG_VALUE", partial(play, hand_in=json.dumps)),
+    "first_page_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/data", told_at("expires_at"), 1)),
+    "first_page_in_the_last_instant": ("SUCCESS", held(play, "/api/data", told_at("expires_at"), 1, INSTANT)),
+    "page_after_the_wait_on_the_dot": ("EXPIRED_BEFORE_USE", after_the_wait(0)),
+    "page_after_the_wait_in_the_last_instant": ("SUCCESS", after_the_wait(INSTANT)),
 }
 
 CELLS = {"validity": "late_initial_cursor", "integrity": "spaced_cursor", "both": "late_and_spaced"}

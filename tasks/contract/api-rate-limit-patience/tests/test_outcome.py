@@ -1,6 +1,6 @@
 """The hidden validator: a log our world could have written, every contract kept, and every page read in order."""
 
-from validators.claims import test_contracts_kept, test_log_is_sound
+from validators.contract.claims import test_contracts_kept, test_log_is_sound
 from validators.episode import Episode
 
 

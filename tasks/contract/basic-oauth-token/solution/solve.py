@@ -1,8 +1,7 @@
-"""Encode the form once, start the job, wait as told, and fetch a new token whenever the old one would not last."""
+"""Encode the form once, start the job, wait as told; a new token, if the old one would not last, while the job runs."""
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import httpx
 from reading import anchor_slice
@@ -23,7 +22,7 @@ def play(
     *,
     fields: Callable[[Pairs], Pairs] = lambda fields: fields,
     ask: Callable[[httpx.Client, Pairs], httpx.Response] = lambda api, fields: api.post("/token", data=fields),
-    start: bool = True,
+    starts: int = 1,
     pace: Callable[[float, float], float] = lambda told, life: told,
     keep: bool = False,
     ended: bool = False,
@@ -37,28 +36,31 @@ def play(
     `pace(told, life)` is the wait between start and result; `keep` asks for one token only, `ended` for two to use the first.
     """
     credentials = fields({"grant_type": "client_credentials", **read_credentials(instruction)})
-
-    def fetch() -> dict[str, Any]:
-        got: dict[str, Any] = ask(api, credentials).raise_for_status().json()
-        return got
-
-    token, told = fetch(), 0.0
-    if start:
-        told = job(api, token["access_token"])
-    if seconds := pace(told, token["expires_in"]):
+    first = ask(api, credentials).raise_for_status()
+    token = first.json()["access_token"]
+    jobs = [job(api, token) for _ in range(starts)]
+    now = answered_at(jobs[-1] if jobs else first)
+    told = answered_at(jobs[0]) + float(jobs[0].headers["Retry-After"]) - now if jobs else 0.0
+    # the result is asked for when the job is done, and judged when that request is over
+    lasts = now + told + cost(instruction) < answered_at(first) + first.json()["expires_in"]
+    renews = ended or not (keep or lasts)
+    if (seconds := pace(told, first.json()["expires_in"]) - (cost(instruction) if renews else 0)) > 0:
         wait(seconds)
-    # the start, the wait, the result's own cost, and one more request to be safe
-    if ended or (not keep and token["expires_in"] <= told + 3 * cost(instruction)):
-        token = {**fetch(), **(token if ended else {})}
-    given = headers(token["access_token"], anchor_slice(instruction, shift))
-    answer = api.get(f"/api/data{query.format(token=token['access_token'])}", headers=given).raise_for_status()
+    newest = ask(api, credentials).raise_for_status().json()["access_token"] if renews else token
+    token = token if ended else newest
+    given = headers(token, anchor_slice(instruction, shift))
+    answer = api.get(f"/api/data{query.format(token=token)}", headers=given).raise_for_status()
     api.post("/submission", content=hand_in(answer))
 
 
-def job(api: httpx.Client, token: str) -> float:
-    """Start the job; the seconds it asks to wait."""
-    answer = api.post("/api/job", headers={"Authorization": f"Bearer {token}"}).raise_for_status()
-    return float(answer.headers["Retry-After"])
+def job(api: httpx.Client, token: str) -> httpx.Response:
+    """Start the job; the answer tells how long it takes."""
+    return api.post("/api/job", headers={"Authorization": f"Bearer {token}"}).raise_for_status()
+
+
+def answered_at(answer: httpx.Response) -> float:
+    """When an answer came, in virtual seconds."""
+    return float(answer.headers["X-Virtual-Time"])
 
 
 def read_credentials(instruction: str) -> Pairs:

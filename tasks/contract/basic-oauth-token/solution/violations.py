@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import httpx
 from solve import Pairs, play
+from timing import INSTANT, held, told_at, told_within
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -62,18 +63,18 @@ def long_enough(told: float, life: float) -> float:
     return 130
 
 
-def on_the_dot(told: float, life: float) -> float:
-    """A client that uses its token in the very moment in which it ends: two requests of 2 s, and the rest waited."""
-    return life - 4
+def without(field: str) -> partial[None]:
+    """A client that leaves one field of the form out."""
+    return partial(play, fields=lambda fields: {name: value for name, value in fields.items() if name != field})
 
 
 VIOLATIONS = {
     "json_body": ("MISSING_CONSTRAINT", partial(play, ask=lambda api, fields: api.post("/token", json=fields))),
     "basic_header": ("MISSING_CONSTRAINT", partial(play, ask=by_header)),
-    "no_grant_type": (
-        "MISSING_CONSTRAINT",
-        partial(play, fields=lambda fields: {k: v for k, v in fields.items() if k != "grant_type"}),
-    ),
+    "no_grant_type": ("MISSING_CONSTRAINT", without("grant_type")),
+    "no_client_id": ("MISSING_CONSTRAINT", without("client_id")),
+    "no_secret": ("MISSING_CONSTRAINT", without("client_secret")),
+    "other_client": ("WRONG_VALUE", partial(play, fields=lambda fields: {**fields, "client_id": "client-0000000000"})),
     "other_grant": ("WRONG_VALUE", partial(play, fields=lambda fields: {**fields, "grant_type": "password"})),
     "raw_secret": ("WRONG_VALUE", partial(play, ask=raw)),
     "spaced_secret": ("WRONG_VALUE", partial(play, ask=ampersands_only)),
@@ -89,12 +90,16 @@ VIOLATIONS = {
     "quoted_token": ("MUTATED_TOKEN", partial(play, headers=bearing(json.dumps))),
     "visible_token": ("WRONG_VALUE", partial(play, headers=bearing(lambda token: token[:12] + "..."))),
     "late_token": ("EXPIRED_BEFORE_USE", partial(play, pace=long_enough, keep=True)),
-    "token_on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, pace=on_the_dot, keep=True)),
+    "token_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/job", told_within("expires_in"), 2)),
+    "token_in_the_last_instant": ("SUCCESS", held(play, "/api/job", told_within("expires_in"), 2, INSTANT)),
+    "result_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/data", told_at("result_expires_at"), 2)),
+    "result_in_the_last_instant": ("SUCCESS", held(play, "/api/data", told_at("result_expires_at"), 2, INSTANT)),
+    "job_asked_twice": ("SUCCESS", partial(play, starts=2)),
     "ended_token": ("EXPIRED_BEFORE_USE", partial(play, ended=True)),
     "late_and_clipped": ("EXPIRED_BEFORE_USE", partial(play, pace=long_enough, keep=True, headers=bearing(clipped))),
     "impatient": ("BACKOFF_VIOLATION", partial(play, pace=lambda told, life: 0)),
     "half_the_wait": ("BACKOFF_VIOLATION", partial(play, pace=lambda told, life: told / 2)),
-    "no_job": ("MISSING_CONSTRAINT", partial(play, start=False)),
+    "no_job": ("MISSING_CONSTRAINT", partial(play, starts=0)),
     "no_anchor": ("MISSING_CONSTRAINT", partial(play, headers=lambda token, part: {"Authorization": f"Bearer {token}"})),
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
     "rewritten_result": ("WRONG_VALUE", partial(play, hand_in=lambda answer: json.dumps(answer.json()).encode())),

@@ -3,6 +3,8 @@
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx
@@ -51,58 +53,68 @@ class Holder:
         self.ended |= {below for below, above in self.parent.items() if above == name and below in self.tokens}
 
 
-def play(
-    api: httpx.Client,
-    instruction: str,
-    wait: Wait,
-    *,
-    roots: int = 1,
-    order: Callable[[list[str]], list[str]] = lambda resources: resources,
-    ahead: Callable[[list[str]], list[str]] = lambda resources: [],
-    before: Callable[[Holder, str], None] = lambda holder, name: None,
-    after: Callable[[Holder, list[str]], None] = lambda holder, ended: holder.ended.update(ended),
-    shown: Callable[[Holder, str, list[str]], str] = lambda holder, name, done: name,
-    under: Callable[[str, str], str] = lambda name, parent: parent,
-    carry: Callable[[str], str | None] = lambda token: token,
-    nonce: Callable[[list[str]], str | None] = lambda nonces: nonces[-1],
-    linger: tuple[str, float] = ("", 0),
-    proved: Callable[[list[str], list[str], str], str] = lambda names, receipts, part: "".join([*receipts, part]),
-    shift: int = 0,
-    edit: Callable[[dict[str, Any]], dict[str, Any]] = lambda final: final,
-    hand_in: Callable[[str, list[str]], str] = lambda confirmation, receipts: confirmation,
-) -> None:
-    """The whole flow, with a seam at every place where a client can go wrong.
+@dataclass
+class Ways:
+    """Where a client can go wrong; as it stands here, all is right.
 
     `ahead` names what is derived first; `before` and `after` run around each download, and the latter notes what it ended;
     `shown` names the owner of the token that a download carries; `carry` changes tokens from the first download on; `linger`
     waits before a download ("1", "2", ...) or the completion.
     """
-    parent, resources = read_tree(instruction), order(read_order(instruction))
-    holder = Holder(api, parent)
-    holder.under = lambda name: under(name, parent[name])
-    answers = [api.post("/token/root").raise_for_status().json() for _ in range(roots)]
+
+    roots: int = 1
+    order: Callable[[list[str]], list[str]] | None = None
+    ahead: Callable[[list[str]], list[str]] = lambda resources: []
+    before: Callable[[Holder, str], None] = lambda holder, name: None
+    after: Callable[[Holder, list[str]], None] = lambda holder, ended: holder.ended.update(ended)
+    shown: Callable[[Holder, str, list[str]], str] = lambda holder, name, done: name
+    under: Callable[[str, str], str] = lambda name, parent: parent
+    carry: Callable[[str], str | None] = lambda token: token
+    nonce: Callable[[list[str]], str | None] = lambda nonces: nonces[-1]
+    linger: tuple[str, float] = ("", 0)
+    proved: Callable[[list[str], list[str], str], str] = lambda names, receipts, part: "".join([*receipts, part])
+    shift: int = 0
+    edit: Callable[[dict[str, Any]], dict[str, Any]] = lambda final: final
+    hand_in: Callable[[str, list[str]], str] = lambda confirmation, receipts: confirmation
+
+
+def play(api: httpx.Client, instruction: str, wait: Wait, **seams: Any) -> None:
+    """The whole flow, in the ways that `seams` change."""
+    ways, parent = Ways(**seams), read_tree(instruction)
+    resources, holder = (ways.order or partial(best, instruction))(read_order(instruction)), Holder(api, parent)
+    holder.under = lambda name: ways.under(name, parent[name])
+    answers = [api.post("/token/root").raise_for_status().json() for _ in range(ways.roots)]
     holder.tokens[ROOT], nonces, receipts, done = answers[0]["token"], [answers[0]["nonce"]], [], []
-    for name in ahead(resources):
+    for name in ways.ahead(resources):
         holder.need(name)
     for place, name in enumerate(resources, 1):
         holder.need(name)
-        before(holder, name)
-        if linger[0] == str(place):
-            wait(linger[1])
-        holder.carry = carry
-        headers = holder.authorized(shown(holder, name, done))
-        if shown_nonce := nonce(nonces):
-            headers["X-Download-Nonce"] = shown_nonce
+        ways.before(holder, name)
+        if ways.linger[0] == str(place):
+            wait(ways.linger[1])
+        holder.carry = ways.carry
+        headers = holder.authorized(ways.shown(holder, name, done))
+        if nonce := ways.nonce(nonces):
+            headers["X-Download-Nonce"] = nonce
         got = api.get(f"/resource/{name}", headers=headers).raise_for_status().json()
         receipts.append(got["receipt"])
         nonces.append(got["nonce"])
         done.append(name)
-        after(holder, got["ended"])
-    if linger[0] == "complete":
-        wait(linger[1])
-    proof = hashlib.sha256(proved(done, receipts, anchor_slice(instruction)).encode()).hexdigest()
-    final = {"anchor": anchor_slice(instruction, shift), "proof": proof}
-    api.post("/submission", content=hand_in(holder.post("/complete", ROOT, edit(final))["confirmation"], receipts))
+        ways.after(holder, got["ended"])
+    if ways.linger[0] == "complete":
+        wait(ways.linger[1])
+    part = anchor_slice(instruction)
+    proof = hashlib.sha256(ways.proved(done, receipts, part).encode()).hexdigest()
+    final = ways.edit({"anchor": anchor_slice(instruction, ways.shift), "proof": proof})
+    api.post("/submission", content=ways.hand_in(holder.post("/complete", ROOT, final)["confirmation"], receipts))
+
+
+def best(instruction: str, resources: list[str]) -> list[str]:
+    """The resources as listed; branch by branch, where one may choose and a download spares its own branch."""
+    if "Any other order" not in instruction:
+        return resources
+    branches = list(dict.fromkeys(map(read_tree(instruction).__getitem__, resources)))
+    return sorted(resources, key=lambda name: branches.index(read_tree(instruction)[name]))
 
 
 def read_tree(instruction: str) -> dict[str, str]:

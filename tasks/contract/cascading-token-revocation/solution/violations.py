@@ -6,7 +6,9 @@ Which tokens a download ends differs by seed; every seed comes back to a branch 
 from functools import partial
 from typing import Any
 
-from solve import ROOT, Holder, play
+import httpx
+from solve import ROOT, Holder, Wait, play, read_tree
+from timing import INSTANT, held, told_at
 
 
 def ignore(holder: Holder, ended: list[str]) -> None:
@@ -57,9 +59,14 @@ def another(holder: Holder, name: str, done: list[str]) -> str:
     return other
 
 
-def by_name(names: list[str], receipts: list[str], part: str) -> str:
-    """A proof in the order of names."""
-    return "".join([*(receipt for _, receipt in sorted(zip(names, receipts, strict=True))), part])
+def newest_first(names: list[str], receipts: list[str], part: str) -> str:
+    """A proof with the receipts the other way round."""
+    return "".join([*reversed(receipts), part])
+
+
+def by_the_alphabet(resources: list[str]) -> list[str]:
+    """The order of names, and the last one again."""
+    return [*sorted(resources), max(resources)]
 
 
 def without(field: str, final: dict[str, Any]) -> dict[str, Any]:
@@ -72,12 +79,21 @@ def spaced(token: str) -> str:
     return token.replace("+", " ")
 
 
+def astray(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that tries names which are not there before it starts."""
+    api.post("/token/renew", json={"token_id": next(iter(read_tree(instruction)))})
+    api.post("/token/derive", json={"token_id": "elsewhere"})
+    api.get("/resource/elsewhere")
+    play(api, instruction, wait)
+
+
 VIOLATIONS = {
-    "all_derived_first": ("EXPIRED_BEFORE_USE", partial(play, ahead=lambda resources: resources)),
-    "all_derived_for_good": ("EXPIRED_BEFORE_USE", partial(play, ahead=lambda resources: resources, after=ignore)),
-    "never_refreshed": ("EXPIRED_BEFORE_USE", partial(play, after=ignore)),
-    "refreshed_unused": ("EXPIRED_BEFORE_USE", partial(play, after=refresh_unused)),
-    "all_kept_fresh": ("EXPIRED_BEFORE_USE", partial(play, ahead=lambda resources: resources, after=renew_all)),
+    "astray_at_first": ("SUCCESS", astray),
+    "all_derived_first": ("EXPIRED_BEFORE_USE", partial(play, order=list, ahead=lambda resources: resources)),
+    "all_derived_for_good": ("EXPIRED_BEFORE_USE", partial(play, order=list, ahead=lambda resources: resources, after=ignore)),
+    "never_refreshed": ("EXPIRED_BEFORE_USE", partial(play, order=list, after=ignore)),
+    "refreshed_unused": ("EXPIRED_BEFORE_USE", partial(play, order=list, after=refresh_unused)),
+    "all_kept_fresh": ("EXPIRED_BEFORE_USE", partial(play, order=list, ahead=lambda resources: resources, after=renew_all)),
     "branch_refreshed": ("EXPIRED_BEFORE_USE", partial(play, before=refresh_branch)),
     "late_download": ("EXPIRED_BEFORE_USE", partial(play, linger=("1", 44))),
     "late_completion": ("EXPIRED_BEFORE_USE", partial(play, linger=("complete", 30))),
@@ -96,18 +112,20 @@ VIOLATIONS = {
     "first_nonce": ("WRONG_VALUE", partial(play, nonce=lambda nonces: nonces[0])),
     "second_root": ("VERSION_CONFLICT", partial(play, roots=2)),
     "derived_again": ("VERSION_CONFLICT", partial(play, before=derive_again)),
-    "derived_anew": ("VERSION_CONFLICT", partial(play, after=derive_anew)),
+    "derived_anew": ("VERSION_CONFLICT", partial(play, order=list, after=derive_anew)),
     "refreshed_first": ("MISSING_CONSTRAINT", partial(play, before=refreshed_first, ahead=lambda resources: [])),
-    "order_of_names": ("VERSION_CONFLICT", partial(play, order=sorted)),
+    "order_of_names": ("VERSION_CONFLICT", partial(play, order=by_the_alphabet)),
     "downloaded_twice": ("VERSION_CONFLICT", partial(play, order=lambda resources: [resources[0], *resources])),
     "five_of_six": ("MISSING_CONSTRAINT", partial(play, order=lambda resources: resources[:-1])),
-    "proof_by_name": ("WRONG_HASH", partial(play, proved=by_name)),
+    "proof_newest_first": ("WRONG_HASH", partial(play, proved=newest_first)),
     "proof_by_lines": ("WRONG_HASH", partial(play, proved=lambda names, receipts, part: "\n".join([*receipts, part]))),
     "proof_without_anchor": ("WRONG_HASH", partial(play, proved=lambda names, receipts, part: "".join(receipts))),
     "no_proof": ("MISSING_CONSTRAINT", partial(play, edit=partial(without, "proof"))),
     "no_anchor": ("MISSING_CONSTRAINT", partial(play, edit=partial(without, "anchor"))),
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
     "receipts_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda confirmation, receipts: "".join(receipts))),
+    "completion_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/complete", told_at("expires_at"), 2)),
+    "completion_in_the_last_instant": ("SUCCESS", held(play, "/complete", told_at("expires_at"), 2, INSTANT)),
 }
 
 CELLS = {"validity": "late_download", "integrity": "spaced_token", "both": "late_and_spaced"}

@@ -11,7 +11,8 @@ from urllib.parse import quote
 
 import httpx
 from reading import anchor_slice
-from solve import Certificates, Wait, mac, play, sha256
+from solve import Certificates, Wait, challenge, handshake, mac, play, sha256
+from timing import INSTANT, held, told_at
 
 
 def lines(certs: Certificates, end: str) -> str:
@@ -54,12 +55,32 @@ def other_slice(api: httpx.Client, instruction: str, wait: Wait) -> None:
     play(api, instruction, wait, sign=lambda part, nonce: mac(anchor_slice(instruction, 1).encode(), nonce.encode()))
 
 
+def signed(instruction: str, nonce: str) -> dict[str, str | None]:
+    """A nonce with its right signature."""
+    return {"nonce": nonce, "signature": mac(anchor_slice(instruction).encode(), nonce.encode())}
+
+
 def second_handshake(api: httpx.Client, instruction: str, wait: Wait) -> None:
     """A client that starts over, with a fresh challenge."""
     for _ in range(2):
-        nonce = api.get("/handshake/challenge").json()["nonce"]
-        signature = mac(anchor_slice(instruction).encode(), nonce.encode())
-        api.post("/handshake/sign", json={"nonce": nonce, "signature": signature}).raise_for_status()
+        handshake(api, signed(instruction, challenge(api)))
+
+
+def nonce_used_again(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that sends its handshake twice."""
+    nonce = challenge(api)
+    for _ in range(2):
+        handshake(api, signed(instruction, nonce))
+
+
+def no_challenge(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that makes up a nonce of its own."""
+    handshake(api, signed(instruction, "0" * 48))
+
+
+def no_nonce(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that sends the signature alone."""
+    handshake(api, {**signed(instruction, challenge(api)), "nonce": None})
 
 
 def without(field: str, final: dict[str, Any]) -> dict[str, Any]:
@@ -69,8 +90,7 @@ def without(field: str, final: dict[str, Any]) -> dict[str, Any]:
 
 VIOLATIONS = {
     "late_signature": ("EXPIRED_BEFORE_USE", partial(play, linger=("sign", 60))),
-    "signature_on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, linger=("sign", 55))),
-    "nonce_used_again": ("EXPIRED_BEFORE_USE", partial(play, signs=2)),
+    "nonce_used_again": ("EXPIRED_BEFORE_USE", nonce_used_again),
     "older_nonce": ("EXPIRED_BEFORE_USE", partial(play, challenges=2)),
     "late_certificate": ("EXPIRED_BEFORE_USE", partial(play, linger=("data 1", 45))),
     "late_after_renewal": ("EXPIRED_BEFORE_USE", partial(play, linger=("complete", 20))),
@@ -107,6 +127,8 @@ VIOLATIONS = {
     "other_slice": ("SIGNATURE_MISMATCH", other_slice),
     "no_signature": ("MISSING_CONSTRAINT", partial(play, sign=lambda part, nonce: None)),
     "second_handshake": ("VERSION_CONFLICT", second_handshake),
+    "no_challenge": ("MISSING_CONSTRAINT", no_challenge),
+    "no_nonce": ("MISSING_TOKEN", no_nonce),
     "no_handshake": ("MISSING_CONSTRAINT", partial(play, challenges=0)),
     "no_certificate": ("MISSING_TOKEN", partial(play, worn=lambda certs: None)),
     "no_bearer": ("MISSING_TOKEN", partial(play, bound=lambda certs: None)),
@@ -120,6 +142,13 @@ VIOLATIONS = {
     "no_digest": ("MISSING_CONSTRAINT", partial(play, edit=partial(without, "digest"))),
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
     "fragments_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda receipt, fragments: "".join(fragments))),
+    "signature_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/handshake/sign", told_at("expires_at"), 5)),
+    "signature_in_the_last_instant": ("SUCCESS", held(play, "/handshake/sign", told_at("expires_at"), 5, INSTANT)),
+    "data_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/data/2", told_at("expires_at"), 5)),
+    # data 3 comes 5 s later, and by seed with the same certificate
+    "data_in_the_last_instant": ("SUCCESS", held(play, "/api/data/2", told_at("expires_at"), 5, 5 + INSTANT)),
+    "completion_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/complete", told_at("expires_at"), 5)),
+    "completion_in_the_last_instant": ("SUCCESS", held(play, "/api/complete", told_at("expires_at"), 5, INSTANT)),
 }
 
 CELLS = {"validity": "late_certificate", "integrity": "wrapped_certificate", "both": "late_and_wrapped"}

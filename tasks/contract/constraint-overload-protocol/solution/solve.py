@@ -80,6 +80,9 @@ def play(
     """The whole flow, with seams: `steps` are the requests before the download, `linger` waits before one, `edit` bends it."""
     seen = Seen(anchor_slice(instruction, shift))
     for step in [*steps.split(), "download"]:
+        # checksum and download have to fit into the session; the catalogue may be of an earlier one
+        if step == "checksum" and seen.sessions and seen.sessions[-1]["expires_at"] - seen.now <= 2 * cost(instruction):
+            take(api, "session", seen)
         if linger[0] == step and (seconds := linger[1](seen)) > 0:
             wait(seconds)
         if step != "download":
@@ -92,7 +95,7 @@ def play(
 def take(api: httpx.Client, step: str, seen: Seen) -> None:
     """One of the requests before the download, or the link that the catalogue offers."""
     if step == "latest":
-        api.get(seen.catalog["latest"]["href"])
+        seen.now = float(api.get(seen.catalog["latest"]["href"]).headers["X-Virtual-Time"])
         return
     bears = {"X-Session-Token": seen.token} if step in ("catalog", "checksum") else None
     answer = api.get("/docs" if step == "docs" else f"/api/{step}", headers=bears).raise_for_status()
@@ -105,6 +108,13 @@ def take(api: httpx.Client, step: str, seen: Seen) -> None:
         seen.catalog = got
     else:
         seen.checksums.append(got["checksum"])
+
+
+def cost(instruction: str) -> int:
+    """The seconds that a request takes."""
+    seconds = re.search(r"Every request takes (\d+) seconds", instruction)
+    assert seconds
+    return int(seconds[1])
 
 
 def build(seen: Seen, row: dict[str, str]) -> Download:

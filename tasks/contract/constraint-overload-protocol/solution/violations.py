@@ -6,6 +6,7 @@ from urllib.parse import quote, urlencode
 
 import httpx
 from solve import CHECKSUM, ID, SLICE, TOKEN, VERSION, Download, Seen, Wait, play, take
+from timing import INSTANT, held, told_at
 
 Edit = Callable[[Download, Seen], None]
 
@@ -42,6 +43,12 @@ def archived_version(made: Download, seen: Seen) -> None:
     """A client that takes the version from another row."""
     other = next(row for row in seen.catalog["resources"] if row["status"] != "available")
     change(VERSION, lambda value: other["version"])(made, seen)
+
+
+def proof_in_capitals(made: Download, seen: Seen) -> None:
+    """A client that writes a proof in capitals; where none is asked for, the slice."""
+    proofs = [asked for asked in made.names if asked.startswith("these parts")]
+    change(proofs[0] if proofs else SLICE, lambda value: value.upper())(made, seen)
 
 
 def first_session(made: Download, seen: Seen) -> None:
@@ -85,13 +92,28 @@ def latest_only(api: httpx.Client, instruction: str, wait: Wait) -> None:
 def unread_docs(api: httpx.Client, instruction: str, wait: Wait) -> None:
     """A client that asks for the file by what it has, without the rules."""
     seen = Seen("")
-    for step in ("session", "catalog", "checksum"):
+    for step in ("session", "catalog", "session", "checksum"):
         take(api, step, seen)
     chosen = {"id": seen.row["id"], "version": seen.row["version"], "checksum": seen.checksums[0]}
     api.post("/api/download", json=chosen, headers={"X-Session-Token": seen.token})
 
 
+def clipped_for_the_catalogue(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that loses half of its token on the way to the catalogue."""
+    seen = Seen("")
+    take(api, "session", seen)
+    api.get("/api/catalog", headers={"X-Session-Token": seen.token[:24]})
+
+
+def astray(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that makes up a link of its own before it starts."""
+    api.get("/api/latest/0000000000000000")
+    play(api, instruction, wait)
+
+
 VIOLATIONS = {
+    "astray_at_first": ("SUCCESS", astray),
+    "clipped_for_the_catalogue": ("MUTATED_TOKEN", clipped_for_the_catalogue),
     "latest_only": ("SHORTCUT_TAKEN", latest_only),
     "latest_first": ("SHORTCUT_TAKEN", partial(play, steps="docs session catalog latest checksum")),
     "unread_docs": ("MISSING_CONSTRAINT", unread_docs),
@@ -113,6 +135,7 @@ VIOLATIONS = {
     "highest_version": ("WRONG_VALUE", partial(play, row=highest)),
     "first_row": ("WRONG_VALUE", partial(play, row=first_row)),
     "other_resource": ("WRONG_VALUE", partial(play, edit=change(ID, lambda value: "res_00000000"))),
+    "proof_in_capitals": ("WRONG_VALUE", partial(play, edit=proof_in_capitals)),
     "shifted_slice": ("WRONG_VALUE", partial(play, shift=1)),
     "visible_token": ("WRONG_VALUE", partial(play, edit=change(TOKEN, lambda value: value[:12] + "..."))),
     "clipped_token": ("MUTATED_TOKEN", partial(play, edit=change(TOKEN, lambda value: value[:16]))),
@@ -139,6 +162,8 @@ VIOLATIONS = {
         partial(play, linger=("download", over), edit=change(TOKEN, lambda value: value[:16])),
     ),
     "file_with_newline": ("WRONG_VALUE", partial(play, hand_in=lambda content, seen: content + b"\n")),
+    "download_as_it_ends": ("EXPIRED_BEFORE_USE", held(play, "/api/download", told_at("expires_at"), 10)),
+    "download_in_the_last_instant": ("SUCCESS", held(play, "/api/download", told_at("expires_at"), 10, INSTANT)),
 }
 
 CELLS = {"validity": "late_download", "integrity": "clipped_token", "both": "late_and_clipped"}

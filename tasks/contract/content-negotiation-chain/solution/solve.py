@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import re
 from collections.abc import Callable
 
 import httpx
@@ -25,6 +26,18 @@ def decoded(body: bytes, encodings: list[str]) -> bytes:
     return body
 
 
+def media_type(api: httpx.Client, target: str) -> str:
+    """The type for programs."""
+    return next(name for name in api.options(target).json()["produces"] if not name.startswith("text/html"))
+
+
+def get_seconds(instruction: str) -> int:
+    """The seconds that a GET takes."""
+    seconds = re.search(r"A `GET` takes (\d+) seconds", instruction)
+    assert seconds
+    return int(seconds[1])
+
+
 def play(
     api: httpx.Client,
     instruction: str,
@@ -41,28 +54,27 @@ def play(
     shift: int = 0,
     finish: Callable[[bytes, list[str]], bytes] = decoded,
 ) -> None:
-    """The whole flow, with a seam at every place where a client can go wrong.
-
-    `linger` waits before a step; `accept(step, type)` is the Accept of a step for which OPTIONS names `type`.
-    """
-    given: list[str] = []
+    """The whole flow, with seams; `linger` waits before a step, `accept` is its Accept, by the type that OPTIONS names."""
+    given, kinds = list[str](), dict[str, str]()
 
     def fetch(step: str, target: str, headers: dict[str, str]) -> httpx.Response:
         if linger[0] == step:
             wait(linger[1])
-        media_type = next(name for name in api.options(target).json()["produces"] if not name.startswith("text/html"))
-        return api.get(target, headers={"Accept": accept(step, media_type), **headers}).raise_for_status()
+        kinds[step] = kinds.get(step) or media_type(api, target)
+        return api.get(target, headers={"Accept": accept(step, kinds[step]), **headers}).raise_for_status()
 
-    def new_token() -> None:
-        given.append(fetch("config", "/api/auth-config", {}).json()["token"])
+    def new_token() -> float:
+        answer = fetch("config", "/api/auth-config", {})
+        given.append(answer.json()["token"])
+        return float(answer.json()["expires_at"]) - float(answer.headers["X-Virtual-Time"])
 
-    for _ in range(tokens):
-        new_token()
+    life = max(new_token() for _ in range(tokens))
     manifest = {"download_path": "/api/download/document.bin", "encodings": []}
     for _ in range(manifests):
         manifest = fetch("manifest", "/api/resource-manifest", carry("manifest", given)).json()
-    if fresh_token:
+    # one token does not always last for manifest and download
+    if fresh_token or life <= 2 * get_seconds(instruction):
         new_token()
     headers = {**carry("download", given), **anchor(anchor_slice(instruction, shift))}
-    body = fetch("download", mangle(manifest["download_path"]), headers).content
-    api.post("/submission", content=finish(body, manifest["encodings"]))
+    document = fetch("download", mangle(manifest["download_path"]), headers)
+    api.post("/submission", content=finish(document.content, manifest["encodings"]))

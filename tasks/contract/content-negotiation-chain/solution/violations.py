@@ -2,10 +2,13 @@
 
 import json
 import re
+from collections.abc import Callable
 from functools import partial
 from urllib.parse import quote, unquote, unquote_plus
 
-from solve import decoded, play
+import httpx
+from solve import Wait, decoded, play
+from timing import INSTANT, Answers, Client, held, told_at
 
 
 def at(step: str, accept: str) -> object:
@@ -48,7 +51,33 @@ def parsed(body: bytes, encodings: list[str]) -> bytes:
     return json.dumps(json.loads(decoded(body, encodings))).encode()
 
 
+def astray(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that asks what a resource is served as which is not there, and looks at a page for people, before it starts."""
+    api.options("/api/documents")
+    page = api.get("/api/auth-config", headers={"Accept": "text/html"})
+    if page.text.startswith("<!doctype html>"):
+        play(api, instruction, wait)
+
+
+def clipped_for_the_manifest(step: str, given: list[str]) -> dict[str, str]:
+    """A client whose tool cuts its token for the manifest, and not for the download."""
+    return clipped(step, given) if step == "manifest" else {"Authorization": f"Bearer {given[-1]}"}
+
+
+def end_of(resource: str) -> Callable[[Answers], float]:
+    """When what this resource gave last ends."""
+    return lambda answers: told_at("expires_at")(
+        [answer for answer in answers if answer.request.url.path == f"/api/{resource}"]
+    )
+
+
+def ready(spare: float, resource: str = "auth-config", *, fresh_token: bool = False) -> Client:
+    """A client whose download is judged so long before the end of token or path."""
+    return held(partial(play, fresh_token=fresh_token), "/api/download/.*", end_of(resource), 15, spare)
+
+
 VIOLATIONS = {
+    "astray_at_first": ("SUCCESS", astray),
     "any_type": ("MISSING_CONSTRAINT", partial(play, accept=at("config", "*/*"))),
     "no_accept": ("MISSING_CONSTRAINT", partial(play, accept=at("config", ""))),
     "any_application": ("MISSING_CONSTRAINT", partial(play, accept=at("manifest", "application/*"))),
@@ -69,6 +98,7 @@ VIOLATIONS = {
     "late_and_clipped": ("EXPIRED_BEFORE_USE", partial(play, linger=("manifest", 35), carry=clipped)),
     "late_and_decoded": ("EXPIRED_BEFORE_USE", partial(play, linger=("download", 20), fresh_token=True, mangle=unquote)),
     "clipped_token": ("MUTATED_TOKEN", partial(play, carry=clipped)),
+    "clipped_for_the_manifest": ("MUTATED_TOKEN", partial(play, carry=clipped_for_the_manifest)),
     "no_token": ("MISSING_TOKEN", partial(play, carry=lambda step, given: {})),
     "no_token_for_download": ("MISSING_TOKEN", partial(play, carry=partial(without_token_for, "download"))),
     "other_scheme": ("MISSING_TOKEN", partial(play, carry=basic)),
@@ -87,6 +117,10 @@ VIOLATIONS = {
     "half_decoded": ("WRONG_VALUE", partial(play, finish=half_decoded)),
     "parsed_document": ("WRONG_VALUE", partial(play, finish=parsed)),
     "echoed_document": ("WRONG_VALUE", partial(play, finish=lambda body, encodings: decoded(body, encodings) + b"\n")),
+    "token_on_the_dot": ("EXPIRED_BEFORE_USE", ready(0)),
+    "token_in_the_last_instant": ("SUCCESS", ready(INSTANT)),
+    "path_on_the_dot": ("EXPIRED_BEFORE_USE", ready(0, "resource-manifest", fresh_token=True)),
+    "path_in_the_last_instant": ("SUCCESS", ready(INSTANT, "resource-manifest", fresh_token=True)),
 }
 
 CELLS = {"validity": "late_token", "integrity": "reencoded_path", "both": "late_and_clipped"}

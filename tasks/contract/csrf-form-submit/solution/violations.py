@@ -7,6 +7,7 @@ from functools import partial
 from urllib.parse import quote, unquote, urlencode
 
 from solve import Fields, hidden_value, play, raw_value
+from timing import INSTANT, held, told_at, told_within
 
 
 def changed(field: str, change: Callable[[str], str]) -> partial[None]:
@@ -73,18 +74,27 @@ VIOLATIONS = {
     "untyped_form": ("MISSING_CONSTRAINT", partial(play, kind="text/plain")),
     "no_comment": ("MISSING_CONSTRAINT", without("comment")),
     "no_anchor": ("MISSING_CONSTRAINT", partial(play, anchor=False)),
+    "late_without_precheck": ("MISSING_CONSTRAINT", partial(play, steps=("page", "submit"), linger=("submit", 85))),
     "no_token": ("MISSING_TOKEN", without("csrf_token")),
     "late": ("EXPIRED_BEFORE_USE", partial(play, linger=("submit", 85))),
     "late_for_the_window": ("EXPIRED_BEFORE_USE", partial(play, linger=("submit", 72))),
     "late_before_precheck": ("EXPIRED_BEFORE_USE", partial(play, linger=("precheck", 85))),
     "replaced_token": ("EXPIRED_BEFORE_USE", partial(play, steps=REPLACED, token_of=lambda pages: hidden_value(pages[0]))),
     "submitted_twice": ("EXPIRED_BEFORE_USE", partial(play, steps=("page", "precheck", "submit", "submit", "result"))),
+    "commented_twice": ("VERSION_CONFLICT", partial(play, steps=("page", "precheck", "submit") * 2)),
     "late_and_raw": ("EXPIRED_BEFORE_USE", partial(play, linger=("submit", 85), encode=raw)),
     "late_for_the_window_and_raw": ("EXPIRED_BEFORE_USE", partial(play, linger=("submit", 72), encode=raw)),
     "late_and_altered": ("EXPIRED_BEFORE_USE", partial(play, linger=("submit", 85), edit=lambda f: {**f, "comment": "tea"})),
     "spaces_as_plus": (
         "WRONG_VALUE",
         partial(play, encode=lambda fields: urlencode({**fields, "comment": fields["comment"].replace(" ", "+")})),
+    ),
+    "submit_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/submit", told_at("deadline"), 2)),
+    "submit_in_the_last_instant": ("SUCCESS", held(play, "/api/submit", told_at("deadline"), 2, INSTANT)),
+    "form_on_the_dot": ("EXPIRED_BEFORE_USE", held(partial(play, patient=False), "/api/precheck", told_within("works for"), 4)),
+    "form_in_the_last_instant": (
+        "SUCCESS",
+        held(partial(play, patient=False), "/api/precheck", told_within("works for"), 4, INSTANT),
     ),
 }
 

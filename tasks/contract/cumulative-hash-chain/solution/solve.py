@@ -1,8 +1,9 @@
 """Collect the tokens in order, hash them once, and download before the window closes."""
 
 import hashlib
+import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import httpx
 from reading import anchor_slice, seed_string
@@ -25,11 +26,17 @@ def proven(part: str, tokens: list[str], digest: str) -> str:
     return f"{part}:{tokens[-1][-8:]}:{digest[:8]}"
 
 
+def revised_once(told: list[int]) -> Iterator[int]:
+    """The steps whose tokens were replaced, each once."""
+    yield from dict.fromkeys(told)
+
+
 def play(
     api: httpx.Client,
     instruction: str,
     wait: Wait,
     *,
+    renewed: Callable[[list[int]], Iterable[int]] = revised_once,
     steps: Callable[[int], list[int]] = lambda length: list(range(1, length + 1)),
     again: Callable[[int], list[int]] = lambda length: [],
     linger: Callable[[float], float] = lambda left: 0,
@@ -42,11 +49,14 @@ def play(
 ) -> None:
     """The whole flow, with seams; `again` are steps to fetch once more, `linger` gets the seconds left to the deadline."""
     length, separator = chain(instruction)
-    tokens, left = [], 0.0
-    for number in steps(length):
+    newest, told, left = dict[int, str](), list[int](), 0.0
+    # what was replaced is fetched again when nothing can replace it any more
+    for number in itertools.chain(steps(length), renewed(told)):
         answer = api.get(f"/api/chain/{number}").raise_for_status()
-        tokens.append(answer.json()["token"])
+        newest[number] = answer.json()["token"]
+        told += [answer.json()["revised"]] if "revised" in answer.json() else []
         left = answer.json()["deadline"] - float(answer.headers["X-Virtual-Time"])
+    tokens = list(newest.values())
     for number in again(length):
         api.get(f"/api/chain/{number}").raise_for_status()
     if seconds := linger(left):

@@ -3,7 +3,9 @@
 import hashlib
 from functools import partial
 
-from solve import joined, play
+import httpx
+from solve import Wait, joined, play
+from timing import INSTANT, held, told_at
 
 
 def swapped(tokens: list[str], separator: str, seed: str) -> str:
@@ -54,7 +56,20 @@ def short_seed(tokens: list[str], separator: str, seed: str) -> str:
     return joined(tokens, separator, seed[:64])
 
 
+def two_steps(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that takes two steps, and stops."""
+    for number in (1, 2):
+        api.get(f"/api/chain/{number}").raise_for_status()
+
+
+def astray(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that tries a step which is not there, before it starts."""
+    api.get("/api/chain/0")
+    play(api, instruction, wait)
+
+
 VIOLATIONS = {
+    "astray_at_first": ("SUCCESS", astray),
     "swapped_tokens": ("WRONG_HASH", partial(play, text=swapped)),
     "newest_first": ("WRONG_HASH", partial(play, text=newest_first)),
     "dropped_token": ("WRONG_HASH", partial(play, text=without_last)),
@@ -69,6 +84,7 @@ VIOLATIONS = {
     "clipped_hash": ("WRONG_HASH", partial(play, shown=lambda digest: digest[:32])),
     "no_auth": ("MISSING_TOKEN", partial(play, shown=lambda digest: None)),
     "skipped_step": ("MISSING_CONSTRAINT", partial(play, steps=lambda length: [1, 3])),
+    "step_ahead": ("MISSING_CONSTRAINT", partial(play, steps=lambda length: [1, 3, 2, *range(4, length + 1)])),
     "download_first": ("MISSING_CONSTRAINT", partial(play, steps=lambda length: [1])),
     "one_step_short": ("MISSING_CONSTRAINT", partial(play, steps=lambda length: list(range(1, length)))),
     "no_slice": ("MISSING_CONSTRAINT", partial(play, without="X-Seed-Anchor")),
@@ -83,6 +99,9 @@ VIOLATIONS = {
     "proof_of_the_tail": ("WRONG_VALUE", partial(play, proof=lambda part, t, h: f"{part}:{t[-1][-8:]}:{h[-8:]}")),
     "proof_without_hash": ("WRONG_VALUE", partial(play, proof=lambda part, t, h: f"{part}:{t[-1][-8:]}")),
     "token_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda content, tokens: tokens[-1].encode())),
+    "step_on_the_dot": ("EXPIRED_BEFORE_USE", held(two_steps, "/api/chain/2", told_at("deadline"), 10)),
+    "download_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/download", told_at("deadline"), 10)),
+    "download_in_the_last_instant": ("SUCCESS", held(play, "/api/download", told_at("deadline"), 10, INSTANT)),
 }
 
 CELLS = {"validity": "late", "integrity": "swapped_tokens", "both": "late_and_swapped"}

@@ -1,5 +1,6 @@
 """Percent-encode each cursor whole, ask while requests remain, else wait until one more is allowed; copy every item."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
@@ -16,9 +17,19 @@ def solve(api: httpx.Client, instruction: str, wait: Wait) -> None:
     play(api, instruction, wait)
 
 
-def announced(answer: httpx.Response) -> float:
-    """The seconds to wait before the next page, as the headers of this one tell."""
-    return 0 if int(answer.headers["X-RateLimit-Remaining"]) else float(answer.headers["X-RateLimit-Reset"])
+def announced(answer: httpx.Response, cost: float) -> float:
+    """The seconds to wait before the next page, as the headers of this one tell; less its cost, if its cursor would end."""
+    if int(answer.headers["X-RateLimit-Remaining"]):
+        return 0
+    reset, now = float(answer.headers["X-RateLimit-Reset"]), float(answer.headers["X-Virtual-Time"])
+    return reset if now + reset + cost < answer.json()["cursor_expires_at"] else reset - cost
+
+
+def page_seconds(instruction: str) -> int:
+    """The seconds that a page takes."""
+    seconds = re.search(r"A page takes (\d+) seconds", instruction)
+    assert seconds
+    return int(seconds[1])
 
 
 def encoded(cursor: str) -> str:
@@ -37,7 +48,7 @@ def play(
     wait: Wait,
     *,
     encode: Callable[[str], str] = encoded,
-    pace: Callable[[httpx.Response], float] = announced,
+    pace: Callable[[httpx.Response, float], float] = announced,
     patience: Callable[[int, float], float | None] = lambda attempt, told: told,
     linger: float = 0,
     most: int | None = None,
@@ -58,7 +69,7 @@ def play(
         page = answer.json()
         pages.append(page["items"])
         target = f"/api/page?cursor={encode(page['next_cursor'])}" if page["next_cursor"] else ""
-        if target and (seconds := pace(answer)):
+        if target and (seconds := pace(answer, page_seconds(instruction))):
             wait(seconds)
         if linger and len(pages) == 1:
             wait(linger)

@@ -5,6 +5,7 @@ from functools import partial
 
 import httpx
 from solve import Wait, play
+from timing import INSTANT, held, told_at, told_within
 
 
 def acquire(api: httpx.Client, wait: Wait) -> None:
@@ -53,6 +54,37 @@ def predicted(headers: dict[str, str]) -> dict[str, str]:
     return {**headers, "X-Fencing-Token": str(int(headers["X-Fencing-Token"]) + 1)}
 
 
+def acquired_after_a_lapse(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that lets its first lease run out and begins anew, as if the lock were free."""
+    wait(api.post("/lock").json()["lease_ttl"])
+    play(api, instruction, wait)
+
+
+def step_to_the_last(spare: float, api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that begins its first step so late that it ends as the lease does, or an instant before, and stops there."""
+    first = api.get("/work/estimate").json()["seconds"]["1"]
+    held = api.post("/lock").json()
+    wait(held["lease_ttl"] - first - spare)
+    headers = {"X-Lock-Token": held["lock_token"], "X-Fencing-Token": str(held["fencing_token"])}
+    api.post("/work/step/1", headers=headers)
+
+
+def renewed_once_more(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that renews at the end, too, where a plan without it has used up all renewals."""
+
+    def before(request: httpx.Request) -> None:
+        if request.url.path == "/work/complete":
+            api.put("/lock/renew", json={"lock_token": request.headers["X-Lock-Token"]}).raise_for_status()
+
+    api.event_hooks = {"request": [before]}
+    play(api, instruction, wait)
+
+
+def only_predicted(headers: dict[str, str]) -> dict[str, str]:
+    """A wrong fencing token alone."""
+    return without("X-Lock-Token")(predicted(headers))
+
+
 VIOLATIONS = {
     "never_renewed": ("EXPIRED_BEFORE_USE", partial(play, renew=lambda left, seconds, ttl: False)),
     "let_lapse": ("EXPIRED_BEFORE_USE", partial(play, pause=(1, 25))),
@@ -60,8 +92,12 @@ VIOLATIONS = {
     "late_completion": ("EXPIRED_BEFORE_USE", partial(play, pause=(5, 25))),
     "went_on_with_lost_lease": ("EXPIRED_BEFORE_USE", partial(play, recover=lambda step: [], acquires=False)),
     "undone_but_not_reacquired": ("EXPIRED_BEFORE_USE", partial(play, acquires=False)),
+    "acquired_after_a_lapse": ("EXPIRED_BEFORE_USE", acquired_after_a_lapse),
     "late_undo": ("EXPIRED_BEFORE_USE", partial(play, undo_pause=8)),
+    "step_on_the_dot": ("EXPIRED_BEFORE_USE", partial(step_to_the_last, 0)),
+    "step_in_the_last_instant": ("OTHER", partial(step_to_the_last, INSTANT)),
     "late_and_mangled": ("EXPIRED_BEFORE_USE", partial(play, pause=(1, 25), headers=mangled)),
+    "renewed_once_more": ("RATE_LIMITED", renewed_once_more),
     "renewed_before_every_step": ("RATE_LIMITED", partial(play, renew=lambda left, seconds, ttl: True)),
     "one_step_at_a_time": ("SCHEDULED_UNAVAILABLE", partial(play, due=next_alone)),
     "one_step_at_a_time_but_not_there": ("EXPIRED_BEFORE_USE", partial(play, due=next_if_renewable)),
@@ -78,9 +114,15 @@ VIOLATIONS = {
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
     "receipt_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda proof, receipts: receipts[-1])),
     "completed_early": ("MISSING_CONSTRAINT", partial(play, plan=lambda steps: steps[:-1])),
+    "no_digest": ("MISSING_CONSTRAINT", partial(play, edit=without("digest"))),
     "no_anchor": ("MISSING_CONSTRAINT", partial(play, edit=without("anchor"))),
+    "late_without_digest": ("MISSING_CONSTRAINT", partial(play, pause=(5, 25), edit=without("digest"))),
+    "late_without_fencing_token": (
+        "MISSING_CONSTRAINT", partial(play, pause=(1, 25), headers=without("X-Fencing-Token")),
+    ),
     "no_fencing_token": ("MISSING_CONSTRAINT", partial(play, headers=without("X-Fencing-Token"))),
     "no_token": ("MISSING_TOKEN", partial(play, headers=without("X-Lock-Token"))),
+    "no_token_and_wrong_fencing_token": ("MISSING_TOKEN", partial(play, headers=only_predicted)),
     "no_undo_token": ("MISSING_TOKEN", partial(play, undo=lambda token: None)),
     "renewed_without_token": ("MISSING_TOKEN", partial(play, renews=lambda token: None)),
     "renewed_with_altered_token": ("MUTATED_TOKEN", partial(play, renews=flipped)),
@@ -91,6 +133,12 @@ VIOLATIONS = {
         "WRONG_HASH", partial(play, text=lambda receipts, undone, part: "".join([receipts[0], undone, *receipts[1:], part])),
     ),
     "digest_by_lines": ("WRONG_HASH", partial(play, text=lambda receipts, undone, part: "\n".join([*receipts, undone, part]))),
+    "renewal_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/lock/renew", told_within("lease_ttl"), 1)),
+    "renewal_in_the_last_instant": ("SUCCESS", held(play, "/lock/renew", told_at("expires_at"), 1, INSTANT)),
+    "undo_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/work/undo/.*", told_at("undo_before"), 2)),
+    "undo_in_the_last_instant": ("SUCCESS", held(play, "/work/undo/.*", told_at("undo_before"), 2, INSTANT)),
+    "completion_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/work/complete", told_at("expires_at"), 1)),
+    "completion_in_the_last_instant": ("SUCCESS", held(play, "/work/complete", told_at("expires_at"), 1, INSTANT)),
 }  # fmt: skip
 
 CELLS = {"validity": "let_lapse", "integrity": "mangled_token", "both": "late_and_mangled"}

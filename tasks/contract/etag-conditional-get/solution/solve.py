@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -22,58 +23,98 @@ def last(given: list[Any]) -> Any:
     return given[-1]
 
 
-def play(
-    api: httpx.Client,
-    instruction: str,
-    wait: Wait,
-    *,
-    hasty: bool = False,
-    early: bool = False,
-    condition: Callable[[str], str] = lambda tag: tag,
-    checks: int = 1,
-    write: bool = True,
-    match: Callable[[list[str]], dict[str, str]] = lambda tags: {"If-Match": tags[-1]},
-    based_on: Callable[[list[Document]], Document] = last,
-    edit: Callable[[Document, str], Document] = lambda document, state: {**document, "state": state},
-    linger: tuple[str, float] = ("", 0),
-    show: Callable[[list[str]], dict[str, str]] = lambda tokens: {TOKEN: tokens[-1]},
-    anchor: Callable[[str], dict[str, str]] = lambda part: {"X-Seed-Anchor": part},
-    shift: int = 0,
-    hand_in: Callable[[str, list[str]], str] = lambda confirmation, tokens: confirmation,
-) -> None:
-    """The whole flow, with a seam at every place where a client can go wrong.
+@dataclass(frozen=True)
+class Habits:
+    """A seam at every place where a client can go wrong.
 
     `checks` is how many 304 answers are asked for, `linger` waits before a step; an `early` client asks for the first at once.
     """
-    state, tags, documents, tokens = new_state(instruction), [], [], []
 
-    def read(headers: dict[str, str]) -> httpx.Response:
-        answer = api.get("/api/resource", headers=headers)
+    hasty: bool = False
+    early: bool = False
+    condition: Callable[[str], str] = lambda tag: tag
+    checks: int = 1
+    writes: int = 1
+    match: Callable[[list[str]], dict[str, str]] = lambda tags: {"If-Match": tags[-1]}
+    based_on: Callable[[list[Document]], Document] = last
+    edit: Callable[[Document, str], Document] = lambda document, state: {**document, "state": state}
+    linger: tuple[str, float] = ("", 0)
+    show: Callable[[list[str]], dict[str, str]] = lambda tokens: {TOKEN: tokens[-1]}
+    anchor: Callable[[str], dict[str, str]] = lambda part: {"X-Seed-Anchor": part}
+    shift: int = 0
+    hand_in: Callable[[str, list[str]], str] = lambda confirmation, tokens: confirmation
+
+
+def play(api: httpx.Client, instruction: str, wait: Wait, **changed: Any) -> None:
+    """The whole flow, with some habits changed."""
+    Writer(api, instruction, wait, Habits(**changed)).work()
+
+
+class Writer:
+    """Keeps every tag, document and token that it is given."""
+
+    def __init__(self, api: httpx.Client, instruction: str, wait: Wait, habits: Habits) -> None:
+        self.api, self.instruction, self.wait, self.habits = api, instruction, wait, habits
+        self.tags: list[str] = []
+        self.documents: list[Document] = []
+        self.tokens: list[str] = []
+
+    def work(self) -> None:
+        """Every step; the token before the write, or after it where it would be over by then."""
+        newest = self.read({})
+        if self.habits.early:
+            newest = self.revalidate()
+        if not self.habits.hasty and (stays := max_age(newest)) <= 2 * cost(self.instruction):
+            self.wait(stays)
+            self.read({})
+        if self.habits.hasty or lasts(self.instruction) > 2 * cost(self.instruction):
+            self.get_tokens()
+        self.write()
+        self.get_tokens()
+        self.confirm()
+
+    def read(self, headers: dict[str, str]) -> httpx.Response:
+        """The document, or a token."""
+        answer = self.api.get("/api/resource", headers=headers)
         if answer.status_code == 304:
-            tokens.append(answer.headers[TOKEN])
+            self.tokens.append(answer.headers[TOKEN])
         else:
-            documents.append(answer.raise_for_status().json())
-            tags.append(answer.headers["ETag"])
+            self.keep(answer)
         return answer
 
-    newest = read({})
-    if early:
-        newest = read({"If-None-Match": condition(tags[-1])})
-    if not hasty and (stays := max_age(newest)) <= 2 * cost(instruction):
-        wait(stays)
-        read({})
-    while len(tokens) < checks:
-        read({"If-None-Match": condition(tags[-1])})
-    if linger[0] == "write":
-        wait(linger[1])
-    if write:
-        body = edit(based_on(documents), state)
-        api.put("/api/resource", headers=match(tags), json=body).raise_for_status()
-    if linger[0] == "confirm":
-        wait(linger[1])
-    headers = {**show(tokens), **anchor(anchor_slice(instruction, shift))}
-    confirmation = api.get("/api/confirm", headers=headers).raise_for_status().json()["confirmation"]
-    api.post("/submission", content=hand_in(confirmation, tokens))
+    def keep(self, answer: httpx.Response) -> None:
+        """A version and its tag."""
+        self.documents.append(answer.raise_for_status().json())
+        self.tags.append(answer.headers["ETag"])
+
+    def revalidate(self) -> httpx.Response:
+        """The answer to whether the newest tag is current."""
+        return self.read({"If-None-Match": self.habits.condition(self.tags[-1])})
+
+    def get_tokens(self) -> None:
+        """As many as this client wants."""
+        while len(self.tokens) < self.habits.checks:
+            self.revalidate()
+
+    def write(self) -> None:
+        """The document with its new state, under the newest tag."""
+        self.pause("write")
+        body = self.habits.edit(self.habits.based_on(self.documents), new_state(self.instruction))
+        headers = self.habits.match(self.tags)
+        for written in [self.api.put("/api/resource", headers=headers, json=body) for _ in range(self.habits.writes)]:
+            self.keep(written)
+
+    def confirm(self) -> None:
+        """The confirmation, handed in."""
+        self.pause("confirm")
+        headers = {**self.habits.show(self.tokens), **self.habits.anchor(anchor_slice(self.instruction, self.habits.shift))}
+        confirmation = self.api.get("/api/confirm", headers=headers).raise_for_status().json()["confirmation"]
+        self.api.post("/submission", content=self.habits.hand_in(confirmation, self.tokens))
+
+    def pause(self, place: str) -> None:
+        """Wait where this client does."""
+        if self.habits.linger[0] == place:
+            self.wait(self.habits.linger[1])
 
 
 def max_age(answer: httpx.Response) -> int:
@@ -93,3 +134,10 @@ def cost(instruction: str) -> int:
     found = re.search(r"steps 1 to 4 takes (\d+) seconds", instruction)
     assert found
     return int(found[1])
+
+
+def lasts(instruction: str) -> float:
+    """The seconds for which a token works."""
+    found = re.search(r"works for less than (\S+)\s+seconds", instruction)
+    assert found
+    return float(found[1])

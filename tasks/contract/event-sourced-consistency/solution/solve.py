@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,12 +52,16 @@ def chain_of(version: str, digests: list[str]) -> str:
 
 @dataclass(frozen=True)
 class Habits:
-    """A seam at every place where a client can go wrong; `rest` waits before the page or submission with a name."""
+    """A seam at every place where a client can go wrong; `rest` waits before the page or submission with a name.
+
+    Who looks `again` asks for the last page twice, and goes by what it says then.
+    """
 
     shift: int = 0
     subscribe: Callable[[Json], Json] = lambda body: body
-    limit: int | None = 5
+    limit: Callable[[int], int | None] = lambda most: most
     passes: int = 1
+    again: bool = False
     rest: tuple[str, float] = ("", 0)
     place: Callable[[int], int] = lambda seq: seq
     page: Callable[[dict[str, str], str], dict[str, str]] = lambda headers, first: headers
@@ -81,7 +86,7 @@ def solve(api: httpx.Client, instruction: str, wait: Wait) -> None:
 def play(api: httpx.Client, instruction: str, wait: Wait, **changed: Any) -> None:
     """The whole flow, with some habits changed."""
     habits = Habits(**changed)
-    client = Client(api, wait, anchor_slice(instruction, habits.shift), habits)
+    client = Client(api, instruction, wait, habits)
     client.begin()
     while (answer := client.submit()).status_code == 409 and "begin anew" in answer.text:
         habits.after_conflict(client)
@@ -91,8 +96,9 @@ def play(api: httpx.Client, instruction: str, wait: Wait, **changed: Any) -> Non
 class Client:
     """Reads and submits, round after round."""
 
-    def __init__(self, api: httpx.Client, wait: Wait, part: str, habits: Habits) -> None:
-        self.api, self.wait, self.part, self.habits = api, wait, part, habits
+    def __init__(self, api: httpx.Client, instruction: str, wait: Wait, habits: Habits) -> None:
+        self.api, self.wait, self.habits = api, wait, habits
+        self.part, self.limit = anchor_slice(instruction, habits.shift), habits.limit(most_of(instruction))
         self.rounds: list[Round] = []
         self.first: Json = {}
         """The body that was submitted first."""
@@ -124,13 +130,19 @@ class Client:
         pages, token, seq = [], self.now.given["page_token"], 0
         while token is not None:
             self.pause(f"page {len(pages) + 1}")
-            headers = {"X-Stream-Token": self.now.given["stream_token"], "X-Page-Token": token}
-            limit = f"&limit={self.habits.limit}" if self.habits.limit else ""
-            target = f"/events?after_seq={self.habits.place(seq)}{limit}"
-            answer = self.api.get(target, headers=self.habits.page(headers, self.now.given["page_token"]))
-            pages.append(answer.raise_for_status().json())
+            asked = token, seq
+            pages.append(self.read_page(*asked))
             token, seq = pages[-1]["page_token"], pages[-1]["events"][-1]["seq"]
-        return pages
+        return [*pages[:-1], self.read_page(*asked)] if self.habits.again else pages
+
+    def read_page(self, token: str, seq: int) -> Json:
+        """One page."""
+        headers = {"X-Stream-Token": self.now.given["stream_token"], "X-Page-Token": token}
+        limit = f"&limit={self.limit}" if self.limit else ""
+        target = f"/events?after_seq={self.habits.place(seq)}{limit}"
+        answer = self.api.get(target, headers=self.habits.page(headers, self.now.given["page_token"]))
+        page: Json = answer.raise_for_status().json()
+        return page
 
     def submit(self) -> httpx.Response:
         """The answer to what this round comes to."""
@@ -170,3 +182,10 @@ class Client:
 def sha256(text: str) -> str:
     """The SHA-256 of a text, in hex."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def most_of(instruction: str) -> int:
+    """Events in the largest page."""
+    told = re.search(r"up to L events \(1 to (\d+);", instruction)
+    assert told
+    return int(told[1])

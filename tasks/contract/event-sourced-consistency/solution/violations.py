@@ -4,7 +4,9 @@ import json
 from collections.abc import Callable
 from functools import partial
 
-from solve import Client, Events, Json, Round, balance_of, play, sha256
+import httpx
+from solve import Client, Events, Habits, Json, Round, Wait, balance_of, play, sha256
+from timing import INSTANT, held, told_at
 
 
 def uncorrected(events: Events) -> int:
@@ -118,6 +120,43 @@ def flipped(token: str) -> str:
     return ("a" if token[0] != "a" else "b") + token[1:]
 
 
+def unsubscribed(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that begins to read without a subscription."""
+    api.get("/events?after_seq=0&limit=5").raise_for_status()
+
+
+def submitted_unread(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that subscribes anew after it has read all, and makes up what the end of the stream would have given."""
+    client = Client(api, instruction, wait, Habits(edit=lambda body, first: {**body, "read_token": "0" * 48}))
+    client.begin()
+    only_subscribe(client)
+    client.submit().raise_for_status()
+
+
+def mistaken_in_a_place(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client whose first page is asked for after what is no number, and then rightly."""
+    asked: list[httpx.URL] = []
+
+    def before(request: httpx.Request) -> None:
+        if request.url.path == "/events" and not asked:
+            asked.append(request.url)
+            api.get("/events?after_seq=first", headers=request.headers)
+
+    api.event_hooks = {"request": [before]}
+    play(api, instruction, wait)
+
+
+def subscribed_after_all(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that begins anew though its balance was accepted."""
+
+    def before(request: httpx.Request) -> None:
+        if request.url.path == "/submission":
+            Client(api, instruction, wait, Habits()).subscribe()
+
+    api.event_hooks = {"request": [before]}
+    play(api, instruction, wait)
+
+
 VIOLATIONS = {
     "uncorrected": ("WRONG_VALUE", partial(play, balance=uncorrected)),
     "overwritten": ("WRONG_VALUE", partial(play, balance=overwritten)),
@@ -126,9 +165,13 @@ VIOLATIONS = {
     "half_voided": ("WRONG_VALUE", partial(play, balance=half_voided)),
     "counted_without_voided": ("WRONG_VALUE", partial(play, counted=unless_voided)),
     "proved_without_challenge": ("WRONG_VALUE", partial(play, edit=always_proved)),
-    "too_large_pages": ("WRONG_VALUE", partial(play, limit=50)),
+    "too_large_pages": ("WRONG_VALUE", partial(play, limit=lambda most: most + 1)),
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
     "read_token_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda receipt, now: now.last_page["read_token"])),
+    "balance_of_the_first_round": ("WRONG_VALUE", partial(play, edit=partial(stale, "balance"))),
+    "mistaken_in_a_place": ("SUCCESS", mistaken_in_a_place),
+    "last_page_twice": ("SUCCESS", partial(play, again=True)),
+    "subscribed_after_all": ("VERSION_CONFLICT", subscribed_after_all),
     "submitted_again": ("VERSION_CONFLICT", partial(play, after_conflict=lambda client: None)),
     "read_on_after_conflict": ("VERSION_CONFLICT", partial(play, after_conflict=Client.read)),
     "subscribed_without_reading": ("VERSION_CONFLICT", partial(play, after_conflict=only_subscribe)),
@@ -147,21 +190,37 @@ VIOLATIONS = {
     "proved_without_voided": ("WRONG_HASH", partial(play, proved=unless_voided)),
     "proved_entries": ("WRONG_HASH", partial(play, proved=entries)),
     "amounts_as_first_said": ("WRONG_HASH", partial(play, amounts=as_first_said)),
+    "unsubscribed": ("MISSING_CONSTRAINT", unsubscribed),
+    "submitted_unread": ("MISSING_CONSTRAINT", submitted_unread),
+    "late_without_page_token": (
+        "MISSING_CONSTRAINT",
+        partial(play, rest=("page 1", 31), page=without("X-Page-Token")),
+    ),
+    "late_without_signature": (
+        "MISSING_CONSTRAINT",
+        partial(play, rest=("submission", 31), send=without("X-Submission-HMAC")),
+    ),
     "no_page_token": ("MISSING_CONSTRAINT", partial(play, page=without("X-Page-Token"))),
     "no_anchor": ("MISSING_CONSTRAINT", partial(play, subscribe=without("anchor"))),
     "no_signature": ("MISSING_CONSTRAINT", partial(play, send=without("X-Submission-HMAC"))),
     "no_counts": ("MISSING_CONSTRAINT", partial(play, edit=without("counts"))),
     "challenge_overlooked": ("MISSING_CONSTRAINT", partial(play, edit=without("reconciliation_proof"))),
     "no_stream_token": ("MISSING_TOKEN", partial(play, page=without("X-Stream-Token"))),
+    "no_stream_token_and_wrong_place": (
+        "MISSING_TOKEN",
+        partial(play, page=without("X-Stream-Token"), place=lambda seq: seq + 1),
+    ),
     "clipped_page_token": ("MUTATED_TOKEN", partial(play, page=changed("X-Page-Token", lambda token: token[:24]))),
     "mangled_stream_token": ("MUTATED_TOKEN", partial(play, page=changed("X-Stream-Token", flipped))),
     "mangled_read_token": ("MUTATED_TOKEN", partial(play, edit=changed("read_token", flipped))),
     "late_page": ("EXPIRED_BEFORE_USE", partial(play, rest=("page 3", 31))),
     "late_submission": ("EXPIRED_BEFORE_USE", partial(play, rest=("submission", 31))),
-    "small_pages": ("EXPIRED_BEFORE_USE", partial(play, limit=None)),
+    "small_pages": ("EXPIRED_BEFORE_USE", partial(play, limit=lambda most: None)),
     "read_twice": ("EXPIRED_BEFORE_USE", partial(play, passes=2)),
     "old_stream_token": ("EXPIRED_BEFORE_USE", partial(play, after_conflict=old_token)),
     "late_and_mangled": ("EXPIRED_BEFORE_USE", partial(play, rest=("submission", 31), edit=changed("read_token", flipped))),
+    "submission_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/aggregate", told_at("expires_at"), 1)),
+    "submission_in_the_last_instant": ("SUCCESS", held(play, "/aggregate", told_at("expires_at"), 1, INSTANT)),
 }
 
 CELLS = {"validity": "late_submission", "integrity": "written_again", "both": "late_and_mangled"}

@@ -3,7 +3,7 @@
 import html
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
@@ -61,4 +61,11 @@ def play(
 def read_links(page: str) -> list[Link]:
     """Every mirror's link, in the page's order."""
     rows = re.findall(r'<a id="[^"]+" href="([^"]+)">[^<]*</a>, works until ([^<]+)</li>', page)
-    return [Link(html.unescape(href), parsedate_to_datetime(until)) for href, until in rows]
+    return [Link(html.unescape(href), instant(until)) for href, until in rows]
+
+
+def instant(until: str) -> datetime:
+    """The instant that a text names, in whichever notation."""
+    if until.isdigit():
+        return datetime.fromtimestamp(int(until), UTC)
+    return parsedate_to_datetime(until) if until.endswith("GMT") else datetime.fromisoformat(until)

@@ -1,9 +1,11 @@
 """Clients that go wrong in one place each, with the label that place must earn."""
 
 from datetime import datetime
+from email.utils import parsedate_to_datetime
 from functools import partial
 
-from solve import Link, play
+from solve import Link, live, play, read_links
+from timing import INSTANT, Answers, answered_at, held, told_at
 
 
 def first(links: list[Link], now: datetime) -> Link:
@@ -24,6 +26,13 @@ def handy(links: list[Link], now: datetime) -> Link:
 def longest(links: list[Link], now: datetime) -> Link:
     """A client that takes the longest address for the real one."""
     return max(links, key=lambda link: len(link.url))
+
+
+def by_its_parameter(links: list[Link], now: datetime) -> Link:
+    """A client that goes by the time in the address, which is the one beside it."""
+    told = {int(link.url.partition("expires=")[2].partition("&")[0]): link for link in links}
+    assert list(told) == [int(link.until.timestamp()) for link in links]
+    return told[max(told)]
 
 
 def freshest_ended(links: list[Link], now: datetime) -> Link:
@@ -47,11 +56,19 @@ def by_name(url: str) -> str:
     return f"{path}?{'&'.join(sorted(query.split('&')))}"
 
 
+def link_end(answers: Answers) -> float:
+    """The virtual second at which the live link ends."""
+    page = next(answer for answer in answers if answer.request.url.path == "/task")
+    now = parsedate_to_datetime(page.headers["Date"])
+    return answered_at(page) + (live(read_links(page.text), now).until - now).total_seconds()
+
+
 VIOLATIONS = {
     "first_link": ("EXPIRED_BEFORE_USE", partial(play, choose=first)),
     "last_link": ("EXPIRED_BEFORE_USE", partial(play, choose=last)),
     "shortest_link": ("EXPIRED_BEFORE_USE", partial(play, choose=handy)),
     "longest_link": ("EXPIRED_BEFORE_USE", partial(play, choose=longest)),
+    "live_by_its_parameter": ("SUCCESS", partial(play, choose=by_its_parameter)),
     "freshest_ended_link": ("EXPIRED_BEFORE_USE", partial(play, choose=freshest_ended)),
     "ended_link_clipped": ("EXPIRED_BEFORE_USE", partial(play, choose=first, change=lambda url: url[:1000])),
     "clipped_at_8192": ("MUTATED_TOKEN", partial(play, change=lambda url: url[:8192])),
@@ -71,6 +88,10 @@ VIOLATIONS = {
     "head_of_token": ("WRONG_VALUE", partial(play, tail=lambda token: token[:8])),
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=-1)),
     "quoted_file": ("WRONG_VALUE", partial(play, hand_in=lambda file: f'"{file}"')),
+    "download_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/resource/.*", told_at("deadline"), 2)),
+    "download_in_the_last_instant": ("SUCCESS", held(play, "/api/resource/.*", told_at("deadline"), 2, INSTANT)),
+    "link_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/precheck", link_end, 4)),
+    "link_in_the_last_instant": ("SUCCESS", held(play, "/api/precheck", link_end, 4, INSTANT)),
 }
 
 CELLS = {"validity": "first_link", "integrity": "clipped_at_8192", "both": "late_and_clipped"}

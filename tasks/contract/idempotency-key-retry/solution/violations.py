@@ -1,9 +1,12 @@
 """Clients that go wrong in one place each, with the label that place must earn."""
 
 import json
+import re
 from functools import partial
 
-from solve import Answer, Order, own_uuid, play, until_up
+import httpx
+from solve import Answer, Habits, Order, Wait, cost, one_key, ordered, own_uuid, play, read_order, until_up
+from timing import INSTANT, held, told_at
 
 
 def compactly(order: Order) -> bytes:
@@ -63,8 +66,23 @@ def clipped(answer: Answer, order: Order) -> str:
 
 def after(seconds: float) -> object:
     """A client that waits so long before the receipt, whatever was announced."""
-    return lambda answer, now: seconds
+    return lambda answer, now, cost: seconds
 
+
+def asked_again(spare: float, api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that has its receipt, and asks for the order once more when its key is all but forgotten, or just is."""
+    times: list[float] = []
+    api.event_hooks = {"response": [lambda answer: times.append(float(answer.headers["X-Virtual-Time"]))]}
+    receipt = ordered(api, instruction, wait, Habits())
+    remembered = float(re.search(r"remembered for (\S+) seconds", instruction)[1])  # type: ignore[index]
+    wait(round(times[0] + remembered - spare - cost(instruction) - times[-1], 3))
+    again = api.post("/api/orders", headers=one_key(instruction, 0, 0), content=first(read_order(instruction)))
+    again.raise_for_status()
+    api.post("/submission", content=receipt)
+
+
+at_once = partial(play, patience=after(0))
+"""A client that does not look at the times, to be held back until another one."""
 
 VIOLATIONS = {
     "new_key_on_retry": ("WRONG_VALUE", partial(play, key=new_key)),
@@ -82,18 +100,26 @@ VIOLATIONS = {
     "immediate_retry": ("BACKOFF_VIOLATION", partial(play, pause=lambda told: 0)),
     "immediate_retry_with_new_key": ("WRONG_VALUE", partial(play, key=new_key, pause=lambda told: 0)),
     "late_retry": ("EXPIRED_BEFORE_USE", partial(play, pause=lambda told: 70)),
+    "retry_an_instant_early": ("BACKOFF_VIOLATION", partial(play, pause=lambda told: told - 2 - INSTANT)),
+    "retry_when_due": ("SUCCESS", partial(play, pause=lambda told: told - 2)),
     "retry_on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, pause=lambda told: 58)),
+    "asked_again_on_the_dot": ("EXPIRED_BEFORE_USE", partial(asked_again, 0)),
+    "asked_again_in_the_last_instant": ("SUCCESS", partial(asked_again, INSTANT)),
     "late_and_reordered": ("EXPIRED_BEFORE_USE", partial(play, pause=lambda told: 70, body=reordered)),
     "receipt_at_once": ("SCHEDULED_UNAVAILABLE", partial(play, patience=after(0))),
     "receipt_at_once_and_again": ("SCHEDULED_UNAVAILABLE", partial(play, patience=after(0), receipts=2)),
-    "receipt_too_early": ("SCHEDULED_UNAVAILABLE", partial(play, patience=lambda answer, now: until_up(answer, now) / 2)),
+    "receipt_too_early": ("SCHEDULED_UNAVAILABLE", partial(play, patience=lambda *told: until_up(*told) / 2)),
     "late_receipt": ("EXPIRED_BEFORE_USE", partial(play, patience=after(60))),
-    "receipt_on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, patience=after(38))),
+    "receipt_an_instant_early": ("SCHEDULED_UNAVAILABLE", held(at_once, "/api/receipt", told_at("down_until"), 2, INSTANT)),
+    "receipt_as_they_come_up": ("SUCCESS", held(at_once, "/api/receipt", told_at("down_until"), 2)),
+    "receipt_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/receipt", told_at("kept_until"), 2)),
+    "receipt_in_the_last_instant": ("SUCCESS", held(play, "/api/receipt", told_at("kept_until"), 2, INSTANT)),
     "late_and_clipped": ("EXPIRED_BEFORE_USE", partial(play, patience=after(60), query=clipped)),
     "clipped_id": ("MUTATED_TOKEN", partial(play, query=clipped)),
     "reference_as_id": ("MUTATED_TOKEN", partial(play, query=lambda answer, order: f"?order_id={order['reference']}")),
     "receipt_without_id": ("MISSING_CONSTRAINT", partial(play, query=lambda answer, order: "")),
     "receipt_without_answer": ("MISSING_CONSTRAINT", partial(play, attempts=1, bold=True, patience=after(3))),
+    "receipt_at_once_without_anchor": ("MISSING_CONSTRAINT", partial(play, patience=after(0), anchor=lambda part: {})),
     "no_anchor": ("MISSING_CONSTRAINT", partial(play, anchor=lambda part: {})),
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
     "gave_up": ("OTHER", partial(play, attempts=1)),

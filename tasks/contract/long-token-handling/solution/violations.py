@@ -3,7 +3,9 @@
 from functools import partial
 from urllib.parse import unquote
 
-from solve import play, proofs
+import httpx
+from solve import play, precheck_first, proofs
+from timing import INSTANT, Client, Wait, dated, held, told_at
 
 
 def lines(target: str, width: int) -> list[str]:
@@ -43,6 +45,26 @@ def resorted(target: str) -> str:
     return path + "?" + "&".join(sorted(query.split("&")))
 
 
+def in_turn(page_first: Client, token_first: Client) -> Client:
+    """One of two clients, by what the instruction gives to reckon."""
+
+    def client(api: httpx.Client, instruction: str, wait: Wait) -> None:
+        (token_first if precheck_first(instruction) else page_first)(api, instruction, wait)
+
+    return client
+
+
+def download_at(spare: float) -> Client:
+    """A client whose download is judged so long before its token ends, while the link still lives."""
+    page_first = held(play, "/api/resource/.*", told_at("deadline"), 2, spare)
+    return in_turn(page_first, held(play, "/task", told_at("deadline"), 4, spare))
+
+
+def link_at(spare: float) -> Client:
+    """A client whose download is judged so long before its link ends, while the token still lives."""
+    return in_turn(held(play, "/api/precheck", dated, 4, spare), held(play, "/api/resource/.*", dated, 2, spare))
+
+
 VIOLATIONS = {
     "clipped_at_8000": ("MUTATED_TOKEN", partial(play, carry=lambda target: target[:8000])),
     "clipped_at_4096": ("MUTATED_TOKEN", partial(play, carry=lambda target: target[:4096])),
@@ -62,12 +84,16 @@ VIOLATIONS = {
         partial(play, headers=lambda part, token: {"X-Contract-Proof": proofs(part, token)["X-Contract-Proof"]}),
     ),
     "late_token": ("EXPIRED_BEFORE_USE", partial(play, pauses=(0, 110))),
-    "late_link": ("EXPIRED_BEFORE_USE", partial(play, pauses=(240, 0))),
+    "late_link": ("EXPIRED_BEFORE_USE", in_turn(partial(play, pauses=(240, 0)), held(play, "/api/resource/.*", dated, -238))),
     "late_and_clipped": ("EXPIRED_BEFORE_USE", partial(play, pauses=(0, 110), carry=lambda target: target[:4096])),
     "stale_proof": ("WRONG_VALUE", partial(play, prechecks=2, use=0)),
     "whole_token": ("WRONG_VALUE", partial(play, headers=lambda part, token: {**proofs(part, token), "X-Seed-Anchor": token})),
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
     "echoed_file": ("WRONG_VALUE", partial(play, hand_in=lambda file: file + "\n")),
+    "download_on_the_dot": ("EXPIRED_BEFORE_USE", download_at(0)),
+    "download_in_the_last_instant": ("SUCCESS", download_at(INSTANT)),
+    "link_on_the_dot": ("EXPIRED_BEFORE_USE", link_at(0)),
+    "link_in_the_last_instant": ("SUCCESS", link_at(INSTANT)),
 }
 
 CELLS = {"validity": "late_token", "integrity": "clipped_at_4096", "both": "late_and_clipped"}

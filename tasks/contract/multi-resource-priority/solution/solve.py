@@ -3,7 +3,8 @@
 import html
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 import httpx
@@ -28,7 +29,14 @@ def solve(api: httpx.Client, instruction: str, wait: Callable[[float], None]) ->
 
 def urgent_first(links: list[Link]) -> list[Link]:
     """By the instant at which each link ends."""
-    return sorted(links, key=lambda link: datetime.fromisoformat(link.until))
+    return sorted(links, key=lambda link: instant(link.until))
+
+
+def instant(until: str) -> datetime:
+    """The instant that a text names, in whichever notation."""
+    if until.isdigit():
+        return datetime.fromtimestamp(int(until), UTC)
+    return parsedate_to_datetime(until) if until.endswith("GMT") else datetime.fromisoformat(until)
 
 
 def headers_for(part: str, token: str, name: str, first: str) -> dict[str, str]:

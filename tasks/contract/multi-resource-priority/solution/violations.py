@@ -1,9 +1,13 @@
 """Clients that go wrong in one place each, with the label that place must earn."""
 
+import re
 from collections.abc import Callable
+from email.utils import parsedate_to_datetime
 from functools import partial
 
-from solve import Contents, Link, headers_for, play, urgent_first
+import httpx
+from solve import Contents, Link, headers_for, instant, play, read_page, urgent_first
+from timing import INSTANT, Answers, Wait, answered_at, held, told_at
 
 
 def decoded(target: str) -> str:
@@ -44,9 +48,47 @@ def token_sent(change: Callable[[str], str]) -> partial[None]:
     return partial(play, headers=lambda part, token, *names: headers_for(part, token, *names) | {"X-Flow-Token": change(token)})
 
 
+def anchor_sent(change: Callable[[str], str]) -> partial[None]:
+    """A client that alters the slice where it sends it alone, and not in its proof."""
+    return partial(play, headers=lambda *facts: headers_for(*facts) | {"X-Seed-Anchor": change(facts[0])})
+
+
 def proof(text: Callable[[str, str, str, str], str]) -> partial[None]:
     """A client that puts the proof together in its own way."""
     return partial(play, headers=lambda *facts: headers_for(*facts) | {"X-Contract-Proof": text(*facts)})
+
+
+def late_without(header: str) -> partial[None]:
+    """A client that is late for its first link, and leaves one header out."""
+    return partial(without(header), linger=("downloads", 20))
+
+
+def to_the_end_of_a_link(spare: float, api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that begins so late that a file arrives as its link ends, or the last as the session, or `spare` s before."""
+    files, download_s = files_of(instruction)
+
+    def latest(answers: Answers) -> float:
+        page = next(answer for answer in answers if answer.request.url.path == "/task")
+        ends = [instant(link.until) for link in urgent_first(read_page(page.text))]
+        at = [answered_at(page) + (end - parsedate_to_datetime(page.headers["Date"])).total_seconds() for end in ends]
+        beginnings = [end - number * download_s for number, end in enumerate(at)]
+        return min(*beginnings, told_at("deadline")(answers) - (files - 1) * download_s)
+
+    held(play, "/api/resource/.*", latest, download_s, spare)(api, instruction, wait)
+
+
+def to_the_end_of_the_session(spare: float, api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that loads the page so late that its last file arrives as the session ends, or `spare` seconds before."""
+    files, download_s = files_of(instruction)
+    held(play, "/task", told_at("deadline"), 1 + files * download_s, spare)(api, instruction, wait)
+
+
+def files_of(instruction: str) -> tuple[int, int]:
+    """How many files there are, and the seconds that each takes."""
+    words = " ".join(instruction.split())
+    told = re.search(r"holds (\d+) files.* A request for a file takes (\d+) seconds", words)
+    assert told
+    return int(told[1]), int(told[2])
 
 
 def as_fetched(links: list[Link], got: Contents) -> bytes:
@@ -61,11 +103,15 @@ VIOLATIONS = {
     "second_first": ("EXPIRED_BEFORE_USE", partial(play, order=second_first)),
     "last_two_swapped": ("EXPIRED_BEFORE_USE", partial(play, order=last_two_swapped)),
     "fetched_twice": ("EXPIRED_BEFORE_USE", partial(play, order=lambda links: [urgent_first(links)[0], *urgent_first(links)])),
-    "late": ("EXPIRED_BEFORE_USE", partial(play, linger=("downloads", 16))),
-    "late_second": ("EXPIRED_BEFORE_USE", partial(play, linger=("second", 16))),
+    "late": ("EXPIRED_BEFORE_USE", partial(play, linger=("downloads", 20))),
+    "late_second": ("EXPIRED_BEFORE_USE", partial(play, linger=("second", 20))),
     "late_session": ("EXPIRED_BEFORE_USE", partial(play, linger=("page", 50))),
-    "late_by_reload": ("EXPIRED_BEFORE_USE", partial(play, page_first=True, linger=("page", 16))),
-    "late_and_decoded": ("EXPIRED_BEFORE_USE", partial(play, linger=("downloads", 16), mangle=decoded)),
+    "late_by_reload": ("EXPIRED_BEFORE_USE", partial(play, page_first=True, linger=("page", 20))),
+    "late_and_decoded": ("EXPIRED_BEFORE_USE", partial(play, linger=("downloads", 20), mangle=decoded)),
+    "link_on_the_dot": ("EXPIRED_BEFORE_USE", partial(to_the_end_of_a_link, 0)),
+    "link_in_the_last_instant": ("SUCCESS", partial(to_the_end_of_a_link, INSTANT)),
+    "session_on_the_dot": ("EXPIRED_BEFORE_USE", partial(to_the_end_of_the_session, 0)),
+    "session_in_the_last_instant": ("SUCCESS", partial(to_the_end_of_the_session, INSTANT)),
     "decoded_link": ("MUTATED_TOKEN", partial(play, mangle=decoded)),
     "clipped_link": ("MUTATED_TOKEN", partial(play, mangle=lambda target: target[:200])),
     "entities_kept": ("MUTATED_TOKEN", partial(play, mangle=lambda target: target.replace("&", "&amp;"))),
@@ -76,6 +122,7 @@ VIOLATIONS = {
     "one_proof_for_all": ("WRONG_VALUE", proof(lambda part, token, name, first: f"{part}:{token[-8:]}:{first}")),
     "proof_without_name": ("WRONG_VALUE", proof(lambda part, token, name, first: f"{part}:{token[-8:]}")),
     "proof_with_head": ("WRONG_VALUE", proof(lambda part, token, name, first: f"{part}:{token[:8]}:{name}")),
+    "shifted_anchor_in_the_header_alone": ("WRONG_VALUE", anchor_sent(lambda part: part[1:] + "0")),
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
     "joined_as_fetched": ("WRONG_VALUE", partial(play, join=as_fetched)),
     "joined_by_lines": ("WRONG_VALUE", partial(play, join=lambda links, got: b"\n".join(got[link.name] for link in links))),
@@ -85,6 +132,9 @@ VIOLATIONS = {
     "no_session": ("MISSING_CONSTRAINT", partial(play, session=False)),
     "no_anchor": ("MISSING_CONSTRAINT", without("X-Seed-Anchor")),
     "no_proof": ("MISSING_CONSTRAINT", without("X-Contract-Proof")),
+    "late_without_anchor": ("MISSING_CONSTRAINT", late_without("X-Seed-Anchor")),
+    "late_without_proof": ("MISSING_CONSTRAINT", late_without("X-Contract-Proof")),
+    "late_without_token": ("MISSING_TOKEN", late_without("X-Flow-Token")),
     "no_token": ("MISSING_TOKEN", without("X-Flow-Token")),
 }  # fmt: skip
 

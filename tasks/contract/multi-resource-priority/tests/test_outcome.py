@@ -1,6 +1,6 @@
 """The hidden validator: a log our world could have written, every contract kept, and each file of the page served."""
 
-from validators.claims import test_contracts_kept, test_log_is_sound
+from validators.contract.claims import test_contracts_kept, test_log_is_sound
 from validators.episode import Episode
 
 
@@ -10,5 +10,4 @@ def test_every_file_of_the_page_was_served_by_deadline(episode: Episode) -> None
     by_deadline = [made.artifact for made in sorted(issued, key=lambda made: made.expires_at)]
     served = [e.path.removeprefix("/api/resource/") for e in episode.requests if e.kind == "ok" and "/resource/" in e.path]
 
-    assert 3 <= len(by_deadline) <= 5
-    assert list(dict.fromkeys(served)) == by_deadline
+    assert list(dict.fromkeys(served)) == by_deadline != []

@@ -47,6 +47,7 @@ def play(
     undo: Callable[[list[str], str, bool], list[str]] = lambda done, last, failed: done[::-1] if failed else [],
     show: Callable[[dict[str, str]], dict[str, str]] = lambda tokens: tokens,
     carry: Callable[[str, str], dict[str, str]] = lambda nonce, first: {"X-Saga-Nonce": nonce},
+    look: Callable[[str, str], dict[str, str]] = lambda nonce, first: {"X-Saga-Nonce": nonce},
     text: Callable[[list[str], list[str], str, bool], str] = lambda tokens, receipts, part, failed: "".join(
         [*tokens, *receipts, part, "COMPENSATED" if failed else "COMMITTED"]
     ),
@@ -56,13 +57,14 @@ def play(
 ) -> None:
     """The whole flow, with a seam at every place where a client can go wrong.
 
-    `undo` gets the services that gave a token, the one that was called last, and whether it failed.
+    `undo` gets the services that gave a token, the one that was called last, and whether it failed; `look` gives the headers of
+    a detour.
     """
     steps, desk = read_steps(instruction), Desk(api, first_nonce(instruction), carry)
     undo_path = {service: path for service, _, path in steps}
     tokens, last, failed = run(desk, plan(steps), eager=eager, repeat=repeat)
     for _ in range(detours):
-        api.get("/saga/status", headers={"X-Saga-Nonce": desk.nonce}).raise_for_status()
+        api.get("/saga/status", headers=look(desk.nonce, desk.first)).raise_for_status()
     if linger:
         wait(linger)
     shown = show(tokens)

@@ -37,6 +37,7 @@ def play(
     wait: Callable[[float], None],
     *,
     steps: Sequence[str | int] = STEPS,
+    renews: bool = True,
     form_token: Callable[[Got], str] = newest_form_token,
     encode: Callable[[dict[str, str]], str] = urlencode,
     kind: str = FORM,
@@ -46,7 +47,10 @@ def play(
     shift: int = 0,
     hand_in: Callable[[Got], bytes] = lambda got: got["download"][-1],
 ) -> None:
-    """The whole flow, with seams; a number among the steps is a wait."""
+    """The whole flow, with seams; a number among the steps is a wait.
+
+    Who `renews` opens another window after the first unlock, where one does not cover unlock and download.
+    """
     got: Got = {step: [] for step in STEPS}
     for step in steps:
         if isinstance(step, int):
@@ -54,11 +58,13 @@ def play(
         elif step == "page":
             got[step].append(read_page(api.get("/task").text))
         elif step == "precheck":
-            got[step].append(api.get("/api/precheck").json())
+            got[step].append(read_precheck(api.get("/api/precheck")))
         elif step == "unlock":
             headers = {"Content-Type": kind, **({"X-Seed-Anchor": anchor_slice(instruction, shift)} if anchor else {})}
             body = encode({"csrf_token": form_token(got)}).encode()
             got[step].append(api.post("/api/unlock", content=body, headers=headers).raise_for_status().json())
+            if renews and len(got[step]) == 1 and got["precheck"][-1]["lasts"] <= 2 * cost(instruction):
+                got["precheck"].append(api.get("/api/precheck").json())
         else:
             token = unlock_token(got)
             answer = api.get(mangle(got["page"][-1][1]), headers={} if token is None else {"X-Unlock-Token": token})
@@ -73,3 +79,16 @@ def read_page(page: str) -> tuple[str, str]:
     assert token
     assert link
     return html.unescape(token[1]), html.unescape(link[1])
+
+
+def read_precheck(answer: httpx.Response) -> dict[str, Any]:
+    """A precheck, and for how long its window lasts."""
+    opened = answer.json()
+    return {**opened, "lasts": opened["deadline"] - float(answer.headers["X-Virtual-Time"])}
+
+
+def cost(instruction: str) -> int:
+    """The seconds that an unlock takes, and a download."""
+    told = re.search(r"the unlock takes (\d+), and so does the download", " ".join(instruction.split()))
+    assert told
+    return int(told[1])

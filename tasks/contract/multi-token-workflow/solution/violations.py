@@ -6,6 +6,7 @@ from functools import partial
 from urllib.parse import quote
 
 from solve import STEPS, Got, newest_form_token, newest_unlock_token, play
+from timing import INSTANT, Client, held, told_at, told_within
 
 
 def raw(fields: dict[str, str]) -> str:
@@ -41,12 +42,32 @@ def reversed_query(target: str) -> str:
     return path + "?" + "&".join(sorted(query.split("&"), reverse=True))
 
 
+mended = partial(play, steps=(*STEPS[:3], "precheck", "download"), renews=False)
+
+
+def with_an_old_unlock(spare: float) -> Client:
+    """A client that mends the window with a second precheck, so that the unlock token alone may be over."""
+    return held(mended, "/api/precheck", told_at("expires_at"), 30, spare, turn=2)
+
+
 VIOLATIONS = {
     "no_unlock": ("MISSING_TOKEN", partial(play, steps=("page", "precheck", "download"))),
     "straight_to_the_link": ("MISSING_TOKEN", partial(play, steps=("page", "download"))),
     "no_unlock_header": ("MISSING_TOKEN", partial(play, unlock_token=lambda got: None)),
     "reloaded_midway": ("MISSING_TOKEN", partial(play, steps=("page", "precheck", "unlock", "page", "download"))),
     "reloaded_and_prechecked": ("MISSING_TOKEN", partial(play, steps=(*STEPS[:3], "page", "precheck", "download"))),
+    "neither_precheck_nor_form_token": (
+        "MISSING_CONSTRAINT",
+        partial(play, steps=("page", "unlock"), encode=lambda fields: "csrf_token="),
+    ),
+    "late_without_form_token": (
+        "MISSING_TOKEN",
+        partial(play, steps=(*STEPS[:2], 50, "unlock"), encode=lambda fields: "csrf_token="),
+    ),
+    "late_without_unlock_header": (
+        "MISSING_TOKEN",
+        partial(play, steps=(*STEPS[:3], 100, "download"), unlock_token=lambda got: None),
+    ),
     "no_form_token": ("MISSING_TOKEN", partial(play, encode=lambda fields: "csrf_token=")),
     "raw_form_token": ("MUTATED_TOKEN", partial(play, encode=raw)),
     "unpadded_form_token": ("MUTATED_TOKEN", form_token(lambda token: token[:-2])),
@@ -67,6 +88,7 @@ VIOLATIONS = {
     "newline_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda got: got["download"][-1] + b"\n")),
     "no_precheck": ("MISSING_CONSTRAINT", partial(play, steps=("page", "unlock", "download"))),
     "precheck_before_page": ("MISSING_CONSTRAINT", partial(play, steps=("precheck", "page", "unlock", "download"))),
+    "late_without_anchor": ("MISSING_CONSTRAINT", partial(play, steps=(*STEPS[:2], 50, "unlock"), anchor=False)),
     "no_anchor": ("MISSING_CONSTRAINT", partial(play, anchor=False)),
     "json_unlock": ("MISSING_CONSTRAINT", partial(play, encode=json.dumps, kind="application/json")),
     "late": ("EXPIRED_BEFORE_USE", partial(play, steps=(*STEPS[:3], 100, "download"))),
@@ -89,6 +111,23 @@ VIOLATIONS = {
         partial(play, steps=(*STEPS[:3], 25, "download"), mangle=lambda target: target.replace("%2F", "/")),
     ),
     "late_unlock_and_raw": ("EXPIRED_BEFORE_USE", partial(play, steps=(*STEPS[:2], 50, *STEPS[2:]), encode=raw)),
+    "download_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/resource/.*", told_at("deadline"), 25)),
+    "download_in_the_last_instant": ("SUCCESS", held(play, "/api/resource/.*", told_at("deadline"), 25, INSTANT)),
+    "link_on_the_dot": ("EXPIRED_BEFORE_USE", held(mended, "/api/precheck", told_within("Link"), 60)),
+    "link_in_the_last_instant": ("SUCCESS", held(mended, "/api/precheck", told_within("Link"), 60, INSTANT)),
+    "form_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/precheck", told_within("Form"), 30)),
+    "form_in_the_last_instant": (
+        "WRONG_VALUE",
+        held(
+            partial(play, steps=STEPS[:3], hand_in=lambda got: got["unlock"][-1]["unlock_token"].encode()),
+            "/api/precheck",
+            told_within("Form"),
+            30,
+            INSTANT,
+        ),
+    ),
+    "unlock_token_on_the_dot": ("EXPIRED_BEFORE_USE", with_an_old_unlock(0)),
+    "unlock_token_in_the_last_instant": ("SUCCESS", with_an_old_unlock(INSTANT)),
 }
 
 CELLS = {"validity": "late_for_the_window", "integrity": "decoded_link", "both": "late_and_decoded"}

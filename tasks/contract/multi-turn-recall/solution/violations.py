@@ -4,6 +4,7 @@ from functools import partial
 from urllib.parse import unquote
 
 from solve import STEPS, play
+from timing import INSTANT, Client, held, told_at
 
 
 def clipped(length: int) -> partial[None]:
@@ -43,6 +44,12 @@ def query_of(target: str) -> str:
     return target.partition("?")[2]
 
 
+def to_the_end_of_the_url(spare: float) -> Client:
+    """A client that gets a second token so late that it uses the URL as that ends, or `spare` seconds before."""
+    again = partial(play, steps=(*STEPS, "preflight"))
+    return held(again, "/api/preflight", told_at("download_deadline"), 10, spare, turn=2)
+
+
 VIOLATIONS = {
     "clipped_at_8000": ("MUTATED_TOKEN", clipped(8000)),
     "clipped_at_4096": ("MUTATED_TOKEN", clipped(4096)),
@@ -66,8 +73,11 @@ VIOLATIONS = {
     "newline_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda content: content + b"\n")),
     "straight_to_the_url": ("MISSING_CONSTRAINT", partial(play, steps=())),
     "no_session": ("MISSING_CONSTRAINT", partial(play, steps=STEPS[1:])),
+    "catalog_before_the_session": ("MISSING_CONSTRAINT", partial(play, steps=("catalog", *STEPS))),
     "no_catalog": ("MISSING_CONSTRAINT", partial(play, steps=("session", "preflight"))),
     "no_preflight": ("MISSING_CONSTRAINT", partial(play, steps=STEPS[:2])),
+    "late_without_anchor": ("MISSING_CONSTRAINT", partial(play, steps=(*STEPS, 45), without="X-URL-Anchor")),
+    "late_without_token": ("MISSING_TOKEN", partial(play, steps=(*STEPS, 45), without="X-Flow-Token")),
     "no_anchor": ("MISSING_CONSTRAINT", partial(play, without="X-URL-Anchor")),
     "no_token": ("MISSING_TOKEN", partial(play, without="X-Flow-Token")),
     "late": ("EXPIRED_BEFORE_USE", partial(play, steps=(*STEPS, 45))),
@@ -85,6 +95,10 @@ VIOLATIONS = {
         "EXPIRED_BEFORE_USE",
         partial(play, steps=(*STEPS, 20), mangle=lambda target: target[:4096]),
     ),
+    "url_on_the_dot": ("EXPIRED_BEFORE_USE", to_the_end_of_the_url(0)),
+    "url_in_the_last_instant": ("SUCCESS", to_the_end_of_the_url(INSTANT)),
+    "download_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/resource/.*", told_at("flow_token_expires_at"), 5)),
+    "download_in_the_last_instant": ("SUCCESS", held(play, "/api/resource/.*", told_at("flow_token_expires_at"), 5, INSTANT)),
 }
 
 CELLS = {"validity": "late_for_the_token", "integrity": "one_character_changed", "both": "late_and_changed"}

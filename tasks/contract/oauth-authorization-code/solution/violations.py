@@ -1,11 +1,13 @@
 """Clients that go wrong in one place each, with the label that place must earn."""
 
 import json
+import re
 from functools import partial
 from urllib.parse import quote, urlencode
 
 import httpx
-from solve import Pairs, Wait, play
+from solve import Pairs, Wait, parameters, play
+from timing import INSTANT, Client, held, told_at, told_within
 
 
 def lingering(where: str, seconds: float) -> partial[None]:
@@ -48,9 +50,9 @@ def own_numbers(place: str, given: Pairs, nonces: object) -> Pairs:
     return {**given, "X-Request-Sequence": str(int(given["X-Request-Sequence"]) - 1)} if place == "answer" else given
 
 
-def skipped_number(place: str, given: Pairs, nonces: object) -> Pairs:
-    """A client that leaves out a number after the token."""
-    return {**given, "X-Request-Sequence": str(int(given["X-Request-Sequence"]) + 1)} if place == "resource" else given
+def skipped_number(where: str, place: str, given: Pairs, nonces: object) -> Pairs:
+    """A client that leaves out a number before one place."""
+    return {**given, "X-Request-Sequence": str(int(given["X-Request-Sequence"]) + 1)} if place == where else given
 
 
 def clipped_bearer(place: str, given: Pairs, nonces: object) -> Pairs:
@@ -83,9 +85,62 @@ def rejoined(where: str, change: object) -> partial[None]:
     return partial(play, joined=lambda place, parts: change(parts) if place == where else "".join(parts))  # type: ignore[operator]
 
 
+def foreign(redirects: list[str], state: str) -> Pairs:
+    """A client that takes up the redirect that somebody else set off."""
+    return next(given for given in map(parameters, redirects) if given["state"] != state)
+
+
+def undecoded(redirects: list[str], state: str) -> Pairs:
+    """A client that cuts the code out of the redirect as it stands there."""
+    (own,) = [redirect for redirect in redirects if parameters(redirect)["state"] == state]
+    return {"code": own.partition("&code=")[2].partition("&")[0]}
+
+
+def other_end(place: str, fields: Pairs) -> Pairs:
+    """A client whose state is not the one that its proofs are made of, at its end."""
+    return {**fields, "state": fields["state"][:-2] + "/+"} if place == "authorize" else fields
+
+
+def other_start(place: str, fields: Pairs) -> Pairs:
+    """Likewise, at its start."""
+    return {**fields, "state": "/+" + fields["state"][2:]} if place == "authorize" else fields
+
+
+def with_header(where: str, name: str, value: str) -> partial[None]:
+    """A client that sends another value in one header of one place."""
+    return partial(play, headers=partial(with_other, where, name, value))
+
+
+def token_until(spare: float) -> Client:
+    """A client whose last use of the access token, the answer to its last challenge, comes so long before that ends."""
+
+    def client(api: httpx.Client, instruction: str, wait: Wait) -> None:
+        (count,) = re.findall(r"guards (\d+) resources", instruction)
+        last = 2 * int(count) - 1
+        held(play, "/api/protected/.*", told_within("expires_in"), 2, spare, turn=last)(api, instruction, wait)
+
+    return client
+
+
 VIOLATIONS = {
-    "raw_state": ("MUTATED_TOKEN", partial(play, query=raw_query)),
-    "twice_encoded_state": ("MUTATED_TOKEN", partial(play, query=twice_encoded)),
+    "foreign_redirect": ("WRONG_VALUE", partial(play, choose=foreign)),
+    "undecoded_code": ("MUTATED_TOKEN", partial(play, choose=undecoded)),
+    "other_redirect_uri": (
+        "WRONG_VALUE",
+        partial(play, fields=partial(with_other, "authorize", "redirect_uri", "https://a.example")),
+    ),
+    "no_redirect_uri": ("MISSING_CONSTRAINT", partial(play, fields=partial(without, "authorize", "redirect_uri"))),
+    "redirect_uri_not_repeated": ("MISSING_CONSTRAINT", partial(play, fields=partial(without, "token", "redirect_uri"))),
+    "other_redirect_uri_at_the_end": (
+        "WRONG_VALUE",
+        partial(play, fields=partial(with_other, "token", "redirect_uri", "https://a.example")),
+    ),
+    "short_state": ("WRONG_VALUE", partial(play, state=lambda instruction: "ab+/xyz")),
+    "state_of_letters": ("WRONG_VALUE", partial(play, state=lambda instruction: "a" * 200)),
+    "two_states": ("WRONG_HASH", partial(play, fields=other_start)),
+    "state_with_another_end": ("WRONG_VALUE", partial(play, fields=other_end)),
+    "raw_state": ("WRONG_VALUE", partial(play, query=raw_query)),
+    "twice_encoded_state": ("WRONG_VALUE", partial(play, query=twice_encoded)),
     "visible_state": (
         "WRONG_VALUE",
         partial(
@@ -99,10 +154,19 @@ VIOLATIONS = {
     "hex_text_as_key": ("SIGNATURE_MISMATCH", partial(play, key=lambda keys: keys[-1].encode())),
     "signed_with_newline": ("SIGNATURE_MISMATCH", partial(play, signed=lambda body: body + b"\n")),
     "no_signature": ("MISSING_CONSTRAINT", partial(play, headers=partial(without, "consent", "X-Body-Signature"))),
+    "other_signature_for_the_consent": ("SIGNATURE_MISMATCH", with_header("consent", "X-Body-Signature", "0" * 64)),
+    "other_signature_for_the_token": ("SIGNATURE_MISMATCH", with_header("token", "X-Body-Signature", "0" * 64)),
+    "other_proof_for_the_consent": ("WRONG_VALUE", with_header("consent", "X-Auth-Proof", "0:0")),
+    "other_proof_for_the_token": ("WRONG_VALUE", with_header("token", "X-Auth-Proof", "0:0")),
+    "other_proof_for_a_resource": ("WRONG_VALUE", with_header("resource", "X-Auth-Proof", "0:0")),
     "code_twice": ("EXPIRED_BEFORE_USE", partial(play, exchanges=2)),
+    "code_twice_and_on": ("EXPIRED_BEFORE_USE", partial(play, exchanges=2, undeterred=True)),
     "clipped_code": ("MUTATED_TOKEN", partial(play, fields=clipped_code)),
     "spaced_code": ("MUTATED_TOKEN", partial(play, fields=spaced_code)),
-    "skipped_number": ("VERSION_CONFLICT", partial(play, headers=skipped_number)),
+    "skipped_number": ("VERSION_CONFLICT", partial(play, headers=partial(skipped_number, "resource"))),
+    "number_2_first": ("VERSION_CONFLICT", partial(play, headers=partial(skipped_number, "authorize"))),
+    "skipped_number_for_the_consent": ("VERSION_CONFLICT", partial(play, headers=partial(skipped_number, "consent"))),
+    "skipped_number_for_the_token": ("VERSION_CONFLICT", partial(play, headers=partial(skipped_number, "token"))),
     "own_numbers": ("VERSION_CONFLICT", partial(play, headers=own_numbers)),
     "other_order": ("VERSION_CONFLICT", partial(play, order=lambda paths: paths[::-1])),
     "discovered_twice": ("VERSION_CONFLICT", looking_around("authorize", 1, "/oauth/discover")),
@@ -124,9 +188,20 @@ VIOLATIONS = {
     "consent_over_nonce": ("WRONG_HASH", rejoined("consent", lambda parts: parts[0])),
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
     "no_auth_proof": ("MISSING_CONSTRAINT", partial(play, headers=partial(without, "resource", "X-Auth-Proof"))),
+    "asked_for_what_is_not_there": ("SUCCESS", looking_around("token", 1, "/api/protected/resource-0")),
+    "consent_as_the_nonce_ends": ("EXPIRED_BEFORE_USE", held(play, "/oauth/consent", told_at("deadline"), 1)),
+    "consent_in_the_last_instant": ("SUCCESS", held(play, "/oauth/consent", told_at("deadline"), 1, INSTANT)),
+    "token_as_the_code_ends": ("EXPIRED_BEFORE_USE", held(play, "/token", told_at("deadline"), 1)),
+    "token_in_the_last_instant": ("SUCCESS", held(play, "/token", told_at("deadline"), 1, INSTANT)),
+    "answer_as_the_challenge_ends": (
+        "EXPIRED_BEFORE_USE",
+        held(play, "/api/protected/.*", told_at("deadline"), 1, turn=2),
+    ),
+    "answer_in_the_last_instant": ("SUCCESS", held(play, "/api/protected/.*", told_at("deadline"), 1, INSTANT, turn=2)),
+    "last_resource_as_the_token_ends": ("EXPIRED_BEFORE_USE", token_until(0)),
+    "last_resource_in_the_last_instant": ("SUCCESS", token_until(INSTANT)),
     "late_consent": ("EXPIRED_BEFORE_USE", lingering("consent", 5)),
     "late_code": ("EXPIRED_BEFORE_USE", lingering("token", 5)),
-    "code_on_the_dot": ("EXPIRED_BEFORE_USE", lingering("token", 2)),
     "late_token": ("EXPIRED_BEFORE_USE", lingering("resource", 10)),
     "late_answer": ("EXPIRED_BEFORE_USE", lingering("answer", 3)),
     "two_detours": ("EXPIRED_BEFORE_USE", looking_around("token", 2)),
@@ -137,5 +212,5 @@ VIOLATIONS = {
 CELLS = {"validity": "late_code", "integrity": "clipped_code", "both": "late_and_clipped"}
 """Proposition 1: which of these fails only in time, only in bytes, in both."""
 
-MUTATED = {"clip": "MISSING_CONSTRAINT", "resort": "SUCCESS"}
-"""Clipping cuts whole parameters off, and their order is not signed."""
+MUTATED = {"clip": "WRONG_VALUE", "linewrap": "WRONG_VALUE", "decode": "WRONG_VALUE", "resort": "SUCCESS"}
+"""Clipping cuts whole parameters off, and their order is not signed; redirect_uri and state, which break, are not issued."""

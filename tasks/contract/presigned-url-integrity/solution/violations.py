@@ -1,10 +1,12 @@
 """Clients that go wrong in one place each, with the label that place must earn."""
 
 import re
+from email.utils import parsedate_to_datetime
 from functools import partial
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
-from solve import play
+from solve import BUSY_S, play
+from timing import INSTANT, Answers, answered_at, held, told_at
 
 
 def by_name(query: str) -> str:
@@ -52,6 +54,18 @@ def of_a_dictionary(query: str) -> str:
     return "&".join({pair.partition("=")[0]: pair for pair in query.split("&")}.values())
 
 
+def too_early(spare: float, opens: float, ends: float) -> float:
+    """A client that comes so long before the link works; where it works from the start, one that comes when that is over."""
+    return opens - BUSY_S - spare if opens > BUSY_S else ends - BUSY_S
+
+
+def expires(answers: Answers) -> float:
+    """When the link ends, as its own query says, in virtual s."""
+    page = next(answer for answer in answers if answer.request.url.path == "/task")
+    (told,) = re.findall(r"expires=(\d+)", page.text)
+    return answered_at(page) + int(told) - parsedate_to_datetime(page.headers["Date"]).timestamp()
+
+
 VIOLATIONS = {
     "sorted_query": ("SIGNATURE_MISMATCH", partial(play, rewrite=by_name)),
     "signature_first": ("SIGNATURE_MISMATCH", partial(play, rewrite=signature_first)),
@@ -69,13 +83,18 @@ VIOLATIONS = {
     "no_precheck": ("MISSING_CONSTRAINT", partial(play, skip="precheck")),
     "no_anchor": ("MISSING_CONSTRAINT", partial(play, skip="X-Seed-Anchor")),
     "no_proof": ("MISSING_CONSTRAINT", partial(play, skip="X-Contract-Proof")),
-    "late_token": ("EXPIRED_BEFORE_USE", partial(play, idle_after=lambda left: 20)),
-    "token_on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, idle_after=lambda left: left - 8)),
-    "token_lost_to_four_looks": ("EXPIRED_BEFORE_USE", partial(play, sequel=["/task"] * 4)),
-    "link_lost_to_five_looks": ("EXPIRED_BEFORE_USE", partial(play, looks=6)),
-    "late_link": ("EXPIRED_BEFORE_USE", partial(play, idle_before=25)),
-    "late_token_in_capitals": ("EXPIRED_BEFORE_USE", partial(play, idle_after=lambda left: 20, rewrite=in_capitals)),
-    "late_link_sorted": ("EXPIRED_BEFORE_USE", partial(play, idle_before=25, rewrite=by_name)),
+    "late_token": ("EXPIRED_BEFORE_USE", partial(play, idle_after=lambda left: left - 7)),
+    "token_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/resource/.*", told_at("deadline"), 8)),
+    "token_in_the_last_instant": ("SUCCESS", held(play, "/api/resource/.*", told_at("deadline"), 8, INSTANT)),
+    "link_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/precheck", expires, 13)),
+    "link_in_the_last_instant": ("SUCCESS", held(play, "/api/precheck", expires, 13, INSTANT)),
+    "looked_twice": ("SUCCESS", partial(play, looks=2)),
+    "at_once": ("EXPIRED_BEFORE_USE", partial(play, idle_before=lambda opens, ends: 0 if opens > BUSY_S else ends - 12)),
+    "an_instant_early": ("EXPIRED_BEFORE_USE", partial(play, idle_before=partial(too_early, INSTANT))),
+    "token_lost_to_two_looks": ("EXPIRED_BEFORE_USE", partial(play, sequel=["/task"] * 2)),
+    "late_link": ("EXPIRED_BEFORE_USE", partial(play, idle_before=lambda opens, ends: ends - 12)),
+    "late_token_in_capitals": ("EXPIRED_BEFORE_USE", partial(play, idle_after=lambda left: left - 7, rewrite=in_capitals)),
+    "late_link_sorted": ("EXPIRED_BEFORE_USE", partial(play, idle_before=lambda opens, ends: ends - 12, rewrite=by_name)),
     "shifted_anchor": ("WRONG_VALUE", partial(play, offset=1)),
     "proof_without_colon": ("WRONG_VALUE", partial(play, separator="")),
     "proof_of_the_token_before": ("WRONG_VALUE", partial(play, sequel=["/api/precheck"])),

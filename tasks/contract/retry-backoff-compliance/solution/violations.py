@@ -1,11 +1,13 @@
 """Clients that go wrong in one place each, with the label that place must earn."""
 
+import re
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 from solve import Wait, announced, exactly, play
+from timing import INSTANT, Client
 
 
 def paced(change: Any) -> Any:
@@ -30,14 +32,41 @@ def rounds(api: httpx.Client, instruction: str, wait: Wait) -> None:
             wait(exactly(float(answer.headers["Retry-After"]), cost, 0))
 
 
+def to_the_end(spare: float) -> Client:
+    """A client that comes with its first token of each item so many seconds before the place is given up."""
+
+    def client(api: httpx.Client, instruction: str, wait: Wait) -> None:
+        (hold,) = re.findall(r"your place for (\d+) seconds", " ".join(instruction.split()))
+
+        def pace(told: float, cost: float, attempt: int) -> float:
+            return told - cost + (float(hold) - spare if attempt == 0 else 0)
+
+        play(api, instruction, wait, pace=pace)
+
+    return client
+
+
+def numbers_checked(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that asks for an item which is not there, and goes on as long as each answer names the item it asked for."""
+    api.get("/api/data/0")
+
+    def check(answer: httpx.Response) -> None:
+        answer.read()
+        if (number := answer.request.url.path.removeprefix("/api/data/")).isdigit() and answer.json()["item"] != int(number):
+            raise LookupError(number)
+
+    api.event_hooks = {"request": [], "response": [check]}
+    play(api, instruction, wait)
+
+
 VIOLATIONS = {
     "retried_at_once": ("BACKOFF_VIOLATION", paced(lambda told, attempt: 0)),
     "waited_half": ("BACKOFF_VIOLATION", paced(lambda told, attempt: told / 2)),
     "fixed_wait": ("BACKOFF_VIOLATION", paced(lambda told, attempt: 3)),
     "own_exponential": ("BACKOFF_VIOLATION", paced(lambda told, attempt: 2 ** (attempt + 1))),
     "own_exponential_from_1": ("BACKOFF_VIOLATION", paced(lambda told, attempt: 2**attempt)),
-    "just_too_early": ("BACKOFF_VIOLATION", paced(lambda told, attempt: told - 3.001)),
-    "impatient_at_the_end": ("BACKOFF_VIOLATION", paced(lambda told, attempt: told if told < 20 else 15)),
+    "just_too_early": ("BACKOFF_VIOLATION", paced(lambda told, attempt: told - 1.001)),
+    "impatient_at_the_end": ("BACKOFF_VIOLATION", paced(lambda told, attempt: told - 1 if told < 20 else 15)),
     "errand_meanwhile": ("BACKOFF_VIOLATION", partial(play, errand=other_item)),
     "checked_meanwhile": ("BACKOFF_VIOLATION", partial(play, errand=lambda number: f"/api/data/{number}")),
     "other_item_just_before": (
@@ -47,7 +76,10 @@ VIOLATIONS = {
     "rounds": ("BACKOFF_VIOLATION", rounds),
     "waited_twice": ("EXPIRED_BEFORE_USE", paced(lambda told, attempt: told * 2)),
     "five_seconds_to_be_safe": ("EXPIRED_BEFORE_USE", paced(lambda told, attempt: told + 5)),
-    "just_too_late": ("EXPIRED_BEFORE_USE", paced(lambda told, attempt: told + 1)),
+    "just_too_late": ("EXPIRED_BEFORE_USE", paced(lambda told, attempt: told + 3)),
+    "as_the_place_is_given_up": ("EXPIRED_BEFORE_USE", to_the_end(0)),
+    "in_the_last_instant": ("SUCCESS", to_the_end(INSTANT)),
+    "numbers_checked": ("SUCCESS", numbers_checked),
     "late_and_clipped": (
         "EXPIRED_BEFORE_USE",
         partial(play, pace=lambda told, cost, attempt: told + 5, show=lambda token, tokens: token[:16]),

@@ -9,6 +9,10 @@ Order = Callable[[str, str, str], str]
 """The letters as they are joined, given them by place, by step and as shown."""
 
 
+FILE = 0
+"""The place of the request for the file among the steps."""
+
+
 def solve(api: httpx.Client, instruction: str, wait: Callable[[float], None]) -> None:
     """Fetch the file and hand it in."""
     play(api, instruction, wait)
@@ -24,8 +28,8 @@ def play(
     instruction: str,
     wait: Callable[[float], None],
     *,
-    steps: Sequence[int] = (1, 2, 3, 4),
-    linger: tuple[int, float] = (0, 0),
+    steps: Callable[[int], Sequence[int]] = lambda last: range(1, last + 1),
+    linger: tuple[int, float] = (-1, 0),
     order: Order = lambda placed, told, shown: placed,
     separator: str = "",
     mangle: Callable[[str], str] = lambda query: query,
@@ -34,24 +38,29 @@ def play(
     headers: Callable[[str, str], dict[str, str]] = headers_for,
     hand_in: Callable[[bytes], bytes] = lambda content: content,
 ) -> None:
-    """The whole flow, with seams; `linger` waits before a step, step 5 being the request for the file."""
-    fragments = dict(re.findall(r"Fragment ([A-D]):\n\n```\n(\S+)\n```", instruction))
+    """The whole flow, with seams; `linger` waits before a step, `FILE` being the request for the file."""
+    fragments = read_fragments(instruction)
     told, nonce = {}, "none-yet"
-    for step in steps:
+    for step in steps(len(fragments)):
         if step == linger[0]:
             wait(linger[1])
         assembly = api.get(f"/api/step/{step}").raise_for_status().json()["assembly"]
         told[assembly["place"]] = assembly["fragment"]
         nonce = assembly.get("flow_nonce", nonce)
-    placed = "".join(told[place] for place in sorted(told)) or "ABCD"
+    placed = "".join(told.get(place, "") for place in range(1, len(fragments) + 1)) or "".join(fragments)
     letters = order(placed, "".join(told.values()), "".join(fragments))
     (head, tail), joined = ends_of(instruction), separator.join(fragments[letter] for letter in letters)
     part = slice_of(instruction, anchored(head, joined), shift)
-    if linger[0] == 5:
+    if linger[0] == FILE:
         wait(linger[1])
     path, _, query = (head + joined + tail).partition("?")
     answer = api.get(f"{path}?{mangle(query)}", headers=headers(nonce, part)).raise_for_status()
     api.post("/submission", content=hand_in(answer.content))
+
+
+def read_fragments(instruction: str) -> dict[str, str]:
+    """The fragments by letter, in the order in which they are shown."""
+    return dict(re.findall(r"Fragment ([A-Z]):\n\n```\n(\S+)\n```", instruction))
 
 
 def ends_of(instruction: str) -> tuple[str, str]:

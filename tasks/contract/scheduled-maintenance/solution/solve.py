@@ -9,7 +9,8 @@ from reading import anchor_slice
 
 Wait = Callable[[float], None]
 Status = dict[str, Any]
-"""What the status told, with `now`, when it did (virtual s), and `busy`, the seconds that a status and a report take."""
+"""What the status told, with `now`, when it did (virtual s), `report`, what a report takes, and `busy`, what it takes with a
+status before it."""
 
 
 def solve(api: httpx.Client, instruction: str, wait: Wait) -> None:
@@ -26,12 +27,18 @@ def planned(status: Status) -> float:
     return start - status["now"]
 
 
+def postponed(status: Status) -> float:
+    """How long to wait if a report that is asked for now touches a window after all, as the newest plan has it."""
+    return planned(status) if planned({**status, "busy": status["report"]}) else 0
+
+
 def play(
     api: httpx.Client,
     instruction: str,
     wait: Wait,
     *,
     pause: Callable[[Status], float] = planned,
+    replan: Callable[[Status], float] = postponed,
     takes: int = 1,
     linger: Callable[[Status], float] = lambda status: 0,
     mangle: Callable[[str], str] = lambda token: token,
@@ -41,12 +48,16 @@ def play(
 ) -> None:
     """The whole flow, with a seam at every place where a client can go wrong.
 
-    `takes` is how often a status is asked after the pause, the last one counts; `linger` is the wait after it.
+    `takes` is how often a status is asked after the pause, the last one counts; `replan` is what it makes of that, and `linger`
+    the wait after it.
     """
     status = ask(api, instruction)
     if seconds := pause(status):
         wait(seconds)
     for _ in range(takes):
+        status = ask(api, instruction)
+    while takes and (seconds := replan(status)):
+        wait(seconds)
         status = ask(api, instruction)
     if seconds := linger(status):
         wait(seconds)
@@ -63,4 +74,4 @@ def ask(api: httpx.Client, instruction: str) -> Status:
     assert found
     answer = api.get("/api/status")
     now = float(answer.headers["X-Virtual-Time"])
-    return {**answer.json(), "now": now, "busy": int(found[1]) + int(found[2])}
+    return {**answer.json(), "now": now, "report": int(found[1]), "busy": int(found[1]) + int(found[2])}

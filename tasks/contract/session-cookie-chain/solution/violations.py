@@ -3,11 +3,14 @@
 The cookies that a jar would send are edited on their way; the pass is the third cookie, and goes with one request alone.
 """
 
+import re
 from collections.abc import Callable
 from functools import partial
 from urllib.parse import quote
 
-from solve import Pairs, play
+import httpx
+from solve import Pairs, Wait, play, told
+from timing import INSTANT, Answers, Client, answered_at, held
 
 Change = Callable[[str], str]
 
@@ -52,6 +55,81 @@ def before_pass(looks: int, number: int, pairs: Pairs) -> int:
     return looks if len(pairs) > 2 else 0
 
 
+def idle_until(spare: float, client: Client = play) -> Client:
+    """A client that completes so many seconds before the session is over."""
+
+    def idle(api: httpx.Client, instruction: str, wait: Wait) -> None:
+        seconds = told(instruction, "is over once")
+        end = lambda answers: answered_at(answers[-1]) + seconds  # noqa: E731
+        held(client, "/api/workflow/complete", end, 5, spare)(api, instruction, wait)
+
+    return idle
+
+
+def without(name: str, headers: dict[str, str]) -> dict[str, str]:
+    """A completion that lacks one header."""
+    return {given: value for given, value in headers.items() if given != name}
+
+
+def counted(receipt: str, ids: list[str]) -> str:
+    """The receipt, if the session cookie was replaced three times, with a new id each time."""
+    return receipt if len(set(ids)) == len(["none at first", "of the start", 1, 2, 3]) else "not so often"
+
+
+def clipped_look(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that looks at the session with a cookie that it cut, and does all else right."""
+
+    def clip(request: httpx.Request) -> None:
+        if request.url.path == "/api/session":
+            request.headers["Cookie"] = re.sub(r"(session=[^;]{40})[^;]*", r"\1", request.headers["Cookie"])
+
+    api.event_hooks = {"request": [clip], "response": []}
+    play(api, instruction, wait, look=lambda number, pairs: number == 1)
+
+
+looking_last = partial(play, look=lambda number, pairs: number == -1)
+"""A client that looks at the session before it completes."""
+
+
+def told_left(answers: Answers) -> float:
+    """When the session is over, as the look before told."""
+    left: float = answers[-1].json()["seconds_left"]["session"]
+    return answered_at(answers[-1]) + left
+
+
+def pass_until(spare: float, early: float = 0) -> Client:
+    """A client that needs the pass so many seconds before that is honoured no more, or the session over; a look may delay it.
+
+    With `early` it comes so many seconds before the pass counts, where that is not from the start.
+    """
+
+    def client(api: httpx.Client, instruction: str, wait: Wait) -> None:
+        times: dict[str, float] = {}
+
+        def note(answer: httpx.Response) -> None:
+            answer.read()
+            times["now"] = answered_at(answer)
+            if answer.request.url.path.startswith("/api/"):
+                times["over"] = times["now"] + told(instruction, "is over once")
+            if honoured := answer.json().get("honoured_seconds"):
+                times["end"] = times["now"] + sum(honoured.values())
+                times["from"] = times["now"] + sum(answer.json()["honoured_from"].values())
+
+        def lingers(pairs: Pairs) -> bool:
+            return len(pairs) > 2 and not (early and times["now"] + 5 < times["from"])
+
+        def look(number: int, pairs: Pairs) -> int:
+            return int(lingers(pairs) and times["end"] - times["now"] > 10)
+
+        def linger(number: int, pairs: Pairs) -> float:
+            return round(min(times["end"], times["over"]) - times["now"] - 5 - spare, 3) if lingers(pairs) else 0
+
+        api.event_hooks = {"request": [], "response": [note]}
+        play(api, instruction, wait, look=look, linger=linger, spare=early)
+
+    return client
+
+
 VIOLATIONS = {
     "first_session_kept": ("EXPIRED_BEFORE_USE", partial(play, edit=first_session)),
     "old_beside_new": ("EXPIRED_BEFORE_USE", partial(play, edit=old_and_new)),
@@ -61,6 +139,15 @@ VIOLATIONS = {
         "EXPIRED_BEFORE_USE",
         partial(play, linger=lambda number, pairs: 10 if number == 0 else 0, edit=changed("session", lambda value: value[:40])),
     ),
+    "idle_until_it_is_over": ("EXPIRED_BEFORE_USE", idle_until(0)),
+    "idle_until_the_last_instant": ("SUCCESS", idle_until(INSTANT)),
+    "looked_and_idle_until_it_is_over": ("EXPIRED_BEFORE_USE", held(looking_last, "/api/workflow/complete", told_left, 5)),
+    "looked_and_idle_until_the_last_instant": ("SUCCESS", held(looking_last, "/api/workflow/complete", told_left, 5, INSTANT)),
+    "kept_alive_by_a_look": ("SUCCESS", idle_until(INSTANT, looking_last)),
+    "pass_an_instant_early": ("EXPIRED_BEFORE_USE", pass_until(0, early=INSTANT)),
+    "pass_as_it_ends": ("EXPIRED_BEFORE_USE", pass_until(0)),
+    "pass_in_the_last_instant": ("SUCCESS", pass_until(INSTANT)),
+    "clipped_in_a_look": ("MUTATED_TOKEN", clipped_look),
     "late_pass": ("EXPIRED_BEFORE_USE", partial(play, look=partial(before_pass, 2))),
     "looked_every_time": ("EXPIRED_BEFORE_USE", partial(play, look=lambda number, pairs: 1)),
     "clipped_session": ("MUTATED_TOKEN", partial(play, edit=changed("session", lambda value: value[:40]))),
@@ -83,8 +170,10 @@ VIOLATIONS = {
     "repeated_step": ("VERSION_CONFLICT", partial(play, plan=lambda steps: [steps[0], *steps])),
     "proof_of_first_id": ("WRONG_VALUE", partial(play, proof_of=lambda ids: ids[1])),
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
-    "no_anchor": ("MISSING_CONSTRAINT", partial(play, without="X-Seed-Anchor")),
-    "no_proof": ("MISSING_CONSTRAINT", partial(play, without="X-Seed-Proof")),
+    "other_anchor_beside_the_proof": ("WRONG_VALUE", partial(play, head=lambda headers: {**headers, "X-Seed-Anchor": "0"})),
+    "no_anchor": ("MISSING_CONSTRAINT", partial(play, head=partial(without, "X-Seed-Anchor"))),
+    "no_proof": ("MISSING_CONSTRAINT", partial(play, head=partial(without, "X-Seed-Proof"))),
+    "replacements_counted": ("SUCCESS", partial(play, hand_in=counted)),
     "id_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda receipt, ids: ids[-1])),
 }
 

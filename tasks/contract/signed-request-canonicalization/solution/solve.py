@@ -39,12 +39,18 @@ def right_body_key(secret: str, sequence: int) -> bytes:
 
 @dataclass(frozen=True)
 class Habits:
-    """A seam at every place where a client can go wrong; `pause` waits before an order is sent (0: before the parameters)."""
+    """A seam at every place where a client can go wrong.
+
+    `settle` waits until an order's nonce works, given the seconds till then, `pause` before it is sent (0: before the
+    parameters); `after` gets the last order that was sent, when all are carried out.
+    """
 
     begin: Callable[[Headers], Headers] = lambda headers: headers
     shift: int = 0
     takes: int = 1
+    settle: Callable[[float], float] = lambda left: left
     pause: Callable[[int], float] = lambda sequence: 0
+    query: Callable[[Pairs], Pairs] = lambda pairs: pairs
     encode: Callable[[str], str] = strict
     arrange: Callable[[Pairs, Callable[[str], str]], Pairs] = by_encoded
     path: Callable[[str], str] = lambda path: path
@@ -56,6 +62,7 @@ class Habits:
     chained: Callable[[str, str], str] = lambda proof, signature: proof + signature
     change: Callable[[Order, Order], Order] = lambda order, before: order
     send: Callable[[Headers], Headers] = lambda headers: headers
+    after: Callable[[httpx.Client, dict[str, Any]], object] = lambda api, last: None
     hand_in: Callable[[str, str], str] = lambda receipt, signature: receipt
 
 
@@ -70,16 +77,21 @@ def play(api: httpx.Client, instruction: str, wait: Wait, **changed: Any) -> Non
     found = api.get("/api/discover").raise_for_status().json()
     part = marked(instruction, found["marker"], habits.shift)
     linger(wait, habits.pause(0))
+    (cost,) = re.findall(r"Every request takes ([0-9.]+) second", " ".join(instruction.split()))
     first = habits.begin({"X-Discovery-Token": found["discovery_token"], "X-Seed-Anchor": part})
-    taken = [api.get("/api/signing-params", headers=first).raise_for_status().json() for _ in range(habits.takes)]
-    order, before, proof = taken[0]["order"], taken[0]["order"], sha256(found["discovery_token"])
+    for _ in range(habits.takes):
+        answer = api.get("/api/signing-params", headers=first).raise_for_status()
+    taken = answer.json()
+    order, before, proof = taken["order"], taken["order"], sha256(found["discovery_token"])
     while True:
-        request, signature = signed(habits, taken[0], habits.change(order, before), part, proof)
+        request, signature = signed(habits, taken, habits.change(order, before), part, proof)
+        linger(wait, habits.settle(order["starts_at"] - float(cost) - float(answer.headers["X-Virtual-Time"])))
         linger(wait, habits.pause(order["sequence"]))
         answer = api.send(api.build_request(**request))
         if answer.status_code != 428:
             break
         order, before, proof = answer.json()["order"], order, sha256(habits.chained(proof, signature))
+    habits.after(api, request)
     api.post("/submission", content=habits.hand_in(answer.raise_for_status().json()["receipt"], signature))
 
 
@@ -95,12 +107,13 @@ def signed(habits: Habits, params: Order, order: Order, part: str, proof: str) -
         "X-Body-HMAC": mac(habits.body_key(secret, sequence), body),
     }
     listed = ";".join(sorted(name.lower() for name in headers))
-    query = "&".join("=".join(pair) for pair in habits.arrange(params["query"], habits.encode))
+    pairs = habits.query(params["query"])
+    query = "&".join("=".join(pair) for pair in habits.arrange(pairs, habits.encode))
     place = [order["method"], habits.path(order["path"]), query]
     text = "\n".join([*place, *habits.lines(headers), "", listed, sha256(habits.hashed(body))])
     signature = mac(secret.encode(), text.encode())
     said = f"PARLEY-HMAC-SHA256 KeyId={order['key_id']}, SignedHeaders={listed}, Signature={signature}"
-    url = f"{order['path']}?" + "&".join("=".join(map(strict, pair)) for pair in params["query"])
+    url = f"{order['path']}?" + "&".join("=".join(map(strict, pair)) for pair in pairs)
     headers = habits.send({**headers, "Authorization": said})
     return {"method": order["method"], "url": url, "headers": headers, "content": body}, signature
 
@@ -114,7 +127,7 @@ def marked(instruction: str, marker: str, shift: int) -> str:
 
 def linger(wait: Wait, seconds: float) -> None:
     """Wait, if there is anything to wait for."""
-    if seconds:
+    if seconds > 0:
         wait(seconds)
 
 

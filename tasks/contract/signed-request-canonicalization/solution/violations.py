@@ -3,9 +3,12 @@
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
-from solve import Headers, Order, Pairs, by_encoded, header_lines, play, strict
+import httpx
+from solve import Headers, Order, Pairs, Wait, by_encoded, header_lines, marked, play, strict
+from timing import INSTANT, held, told_at
 
 
 def as_given(pairs: Pairs, encode: Callable[[str], str]) -> Pairs:
@@ -88,6 +91,46 @@ def named(field: str, change: Callable[[str], str]) -> Callable[[Order, Order], 
     return lambda order, before: {**order, field: change(order[field])}
 
 
+def undiscovered(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that asks for the parameters first."""
+    headers = {"X-Discovery-Token": "none-yet", "X-Seed-Anchor": marked(instruction, "", 0)}
+    api.get("/api/signing-params", headers=headers).raise_for_status()
+
+
+def unparametrised(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that sends an order before it was given any."""
+    fixed = [f"{name}{zone}" for name in ("X-Memo", "X-Cargo", "X-Route") for zone in ("", "-Zone")]
+    names = ("X-Nonce", "X-Binding", "X-Proof", "X-Body-HMAC", "Content-Type", *fixed)
+    said = "PARLEY-HMAC-SHA256 KeyId=1, SignedHeaders=x, Signature=0"
+    headers = {**dict.fromkeys(names, "none-yet"), "X-Sequence": "1", "Authorization": said}
+    api.post("/api/submit/1", headers=headers).raise_for_status()
+
+
+def elsewhere_first(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that sends something to a stage which does not exist, and then does all right."""
+    api.post("/api/prepare/1")
+    play(api, instruction, wait)
+
+
+def hasty(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that comes an instant before a nonce works, and goes no further; where all work at once, one that is late."""
+    early: list[float] = []
+
+    def settle(left: float) -> float:
+        if early:
+            raise InterruptedError
+        if left > 0:
+            early.append(left)
+        return left - INSTANT
+
+    play(api, instruction, wait, settle=settle, pause=lambda sequence: 3 if sequence == 5 and not early else 0)
+
+
+def one_more(api: httpx.Client, last: dict[str, Any]) -> None:
+    """The last order again, as the next one."""
+    api.send(api.build_request(**{**last, "headers": {**last["headers"], "X-Sequence": "6"}}))
+
+
 VIOLATIONS = {
     "unsorted_query": ("SIGNATURE_MISMATCH", partial(play, arrange=as_given)),
     "sorted_then_encoded": ("SIGNATURE_MISMATCH", partial(play, arrange=sorted_first)),
@@ -117,6 +160,11 @@ VIOLATIONS = {
     "body_with_newline": ("WRONG_VALUE", partial(play, change=named("body", lambda body: body + "\n"))),
     "squeezed_headers": ("WRONG_VALUE", partial(play, send=squeezed)),
     "shifted_slice": ("WRONG_VALUE", partial(play, shift=1)),
+    "flag_left_out": ("WRONG_VALUE", partial(play, query=lambda pairs: [pair for pair in pairs if pair[1]])),
+    "one_more": ("VERSION_CONFLICT", partial(play, after=one_more)),
+    "no_discovery": ("MISSING_CONSTRAINT", undiscovered),
+    "no_parameters": ("MISSING_CONSTRAINT", unparametrised),
+    "elsewhere_first": ("SUCCESS", elsewhere_first),
     "no_signature": ("MISSING_CONSTRAINT", partial(play, send=partial(without, "Authorization"))),
     "no_nonce": ("MISSING_CONSTRAINT", partial(play, send=partial(without, "X-Nonce"))),
     "no_binding": ("MISSING_CONSTRAINT", partial(play, send=partial(without, "X-Binding"))),
@@ -128,11 +176,20 @@ VIOLATIONS = {
     "encoded_nonce": ("MUTATED_TOKEN", partial(play, change=named("nonce", lambda nonce: strict(nonce + "=")))),
     "used_nonce": ("EXPIRED_BEFORE_USE", partial(play, change=used_nonce)),
     "late_discovery": ("EXPIRED_BEFORE_USE", partial(play, pause=at(0, 8))),
-    "late_first_order": ("EXPIRED_BEFORE_USE", partial(play, pause=at(1, 4))),
-    "late_challenge": ("EXPIRED_BEFORE_USE", partial(play, pause=at(3, 3))),
-    "late_last_order": ("EXPIRED_BEFORE_USE", partial(play, pause=at(5, 2))),
-    "late_and_unsorted": ("EXPIRED_BEFORE_USE", partial(play, pause=at(1, 4), arrange=as_given)),
+    "late_first_order": ("EXPIRED_BEFORE_USE", partial(play, pause=at(1, 5))),
+    "late_challenge": ("EXPIRED_BEFORE_USE", partial(play, pause=at(3, 4))),
+    "late_last_order": ("EXPIRED_BEFORE_USE", partial(play, pause=at(5, 2.5))),
+    "hasty": ("EXPIRED_BEFORE_USE", hasty),
+    "late_and_unsorted": ("EXPIRED_BEFORE_USE", partial(play, pause=at(1, 5), arrange=as_given)),
     "signature_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda receipt, signature: signature)),
+    "discovery_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/signing-params", told_at("expires_at"), 0.5)),
+    "discovery_in_the_last_instant": ("SUCCESS", held(play, "/api/signing-params", told_at("expires_at"), 0.5, INSTANT)),
+    "order_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/submit/.*", told_at("expires_at"), 0.5)),
+    "order_in_the_last_instant": ("SUCCESS", held(play, "/api/submit/.*", told_at("expires_at"), 0.5, INSTANT)),
+    "challenge_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/verify/.*", told_at("expires_at"), 0.5)),
+    "challenge_in_the_last_instant": ("SUCCESS", held(play, "/api/verify/.*", told_at("expires_at"), 0.5, INSTANT)),
+    "last_order_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/finalize/.*", told_at("expires_at"), 0.5, turn=2)),
+    "last_order_in_the_last_instant": ("SUCCESS", held(play, "/api/finalize/.*", told_at("expires_at"), 0.5, INSTANT, turn=2)),
 }
 
 CELLS = {"validity": "late_first_order", "integrity": "unsorted_query", "both": "late_and_unsorted"}

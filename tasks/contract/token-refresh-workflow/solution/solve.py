@@ -9,6 +9,9 @@ from reading import anchor_slice
 
 Wait = Callable[[float], None]
 Item = dict[str, Any]
+REFRESH_S = 1
+"""What a refresh takes, like every request that is not a step."""
+
 STEPS = ("list", "select", "download")
 
 
@@ -31,16 +34,17 @@ def by_rule(items: list[Item], rule: str, field: str, kind: str) -> str:
 class Bearer:
     """Sends requests with the current token, and knows when it ends."""
 
-    def __init__(self, api: httpx.Client, mangle: Callable[[str], str], scheme: str) -> None:
-        self.api, self.mangle, self.scheme = api, mangle, scheme
+    def __init__(self, api: httpx.Client, wait: Wait, mangle: Callable[[str], str], scheme: str) -> None:
+        self.api, self.wait, self.mangle, self.scheme = api, wait, mangle, scheme
         self.tokens: list[str] = []
-        self.generation, self.ends = 0, 0.0
+        self.generation, self.ends, self.opens, self.at = 0, 0.0, 0.0, 0.0
 
     def take(self, answer: httpx.Response) -> None:
         """Keep the token of an answer."""
         got = answer.raise_for_status().json()
         self.tokens.append(got["token"])
         self.generation, self.ends = got["generation"], self.now(answer) + got["expires_in"]
+        self.opens = self.at + got["refresh_in"]
 
     def now(self, answer: httpx.Response) -> float:
         """When an answer came, in virtual seconds."""
@@ -54,8 +58,10 @@ class Bearer:
         self.now(answer)
         return answer
 
-    def refresh(self) -> None:
-        """The next token for the current one."""
+    def refresh(self, early: float = 0) -> None:
+        """The next token for the current one, as soon as it can be had, or so many seconds before."""
+        if (left := round(self.opens - REFRESH_S - early - self.at, 3)) > 0:
+            self.wait(left)
         self.take(self.send("POST", "/api/refresh"))
 
 
@@ -78,7 +84,7 @@ def play(
     hand_in: Callable[[bytes], bytes] = lambda content: content,
 ) -> None:
     """The whole flow, with a seam at every place where a client can go wrong; `linger` waits before a step."""
-    desk, items = Bearer(api, mangle, scheme), []
+    desk, items = Bearer(api, wait, mangle, scheme), []
     desk.take(api.get("/task"))
     rule = choice(instruction)
     for step in steps:

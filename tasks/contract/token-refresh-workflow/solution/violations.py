@@ -1,9 +1,12 @@
 """Clients that go wrong in one place each, with the label that place must earn."""
 
+import re
 from functools import partial
 from urllib.parse import quote
 
-from solve import Bearer, Item, by_rule, play
+import httpx
+from solve import STEPS, Bearer, Item, Wait, by_rule, play
+from timing import INSTANT, Answers, Client, held, told_within
 
 OPPOSITE = {"largest": "smallest", "smallest": "largest", "newest": "oldest", "oldest": "newest"}
 
@@ -33,6 +36,35 @@ def page_again(desk: Bearer) -> None:
     desk.take(desk.api.get("/task"))
 
 
+def hasty(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that refreshes an instant too early, and goes no further; where it never can, it ends with its first token."""
+    steps: list[str] = []
+
+    def renew(desk: Bearer) -> None:
+        if desk.opens > desk.at + 1:
+            desk.refresh(INSTANT)
+            raise InterruptedError
+        desk.refresh()
+
+    def bears(tokens: list[str]) -> str:
+        steps.append(tokens[-1])
+        return tokens[0 if len(steps) == len(STEPS) else -1]
+
+    play(api, instruction, wait, renew=renew, bears=bears)
+
+
+def counting(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that goes on as long as the page says that its token is the first one."""
+
+    def check(answer: httpx.Response) -> None:
+        answer.read()
+        if answer.request.url.path == "/task" and answer.json()["generation"] != 0:
+            raise LookupError
+
+    api.event_hooks = {"request": [], "response": [check]}
+    play(api, instruction, wait)
+
+
 def first_listed(items: list[Item], rule: str, field: str, kind: str) -> str:
     """A client that takes what comes first."""
     return items[0]["id"]
@@ -48,6 +80,20 @@ def other_end(items: list[Item], rule: str, field: str, kind: str) -> str:
     return by_rule(items, OPPOSITE[rule], field, kind)
 
 
+def grace_until(spare: float) -> Client:
+    """A client that refreshes its first token so many seconds before that can be done no more."""
+
+    def client(api: httpx.Client, instruction: str, wait: Wait) -> None:
+        (grace,) = re.findall(r"answered before (\d+) more seconds", " ".join(instruction.split()))
+
+        def end(answers: Answers) -> float:
+            return told_within("expires_in")(answers) + float(grace)
+
+        held(play, "/api/refresh", end, 1, spare)(api, instruction, wait)
+
+    return client
+
+
 VIOLATIONS = {
     "never_refreshed": ("EXPIRED_BEFORE_USE", partial(play, due=never)),
     "refreshed_at_the_start": ("EXPIRED_BEFORE_USE", partial(play, due=at_the_start)),
@@ -56,6 +102,8 @@ VIOLATIONS = {
     "refreshed_after_401": ("EXPIRED_BEFORE_USE", partial(play, due=for_the_download, reactive=True)),
     "refreshed_too_late": ("EXPIRED_BEFORE_USE", partial(play, linger=("select", 90))),
     "page_again": ("EXPIRED_BEFORE_USE", partial(play, renew=page_again)),
+    "hasty": ("EXPIRED_BEFORE_USE", hasty),
+    "counting": ("SUCCESS", counting),
     "refreshed_away": ("EXPIRED_BEFORE_USE", partial(play, bears=lambda tokens: tokens[0])),
     "refreshed_late_and_clipped": (
         "EXPIRED_BEFORE_USE",
@@ -79,6 +127,12 @@ VIOLATIONS = {
     "of_any_kind": ("WRONG_VALUE", partial(play, choose=of_any_kind)),
     "other_end": ("WRONG_VALUE", partial(play, choose=other_end)),
     "file_with_newline": ("WRONG_VALUE", partial(play, hand_in=lambda content: content + b"\n")),
+    "list_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/list", told_within("expires_in"), 52)),
+    "list_in_the_last_instant": ("SUCCESS", held(play, "/api/list", told_within("expires_in"), 52, INSTANT)),
+    "select_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/select/.*", told_within("expires_in"), 52)),
+    "select_in_the_last_instant": ("SUCCESS", held(play, "/api/select/.*", told_within("expires_in"), 52, INSTANT)),
+    "grace_on_the_dot": ("EXPIRED_BEFORE_USE", grace_until(0)),
+    "grace_in_the_last_instant": ("SUCCESS", grace_until(INSTANT)),
 }
 
 CELLS = {"validity": "never_refreshed", "integrity": "clipped_token", "both": "refreshed_late_and_clipped"}

@@ -1,13 +1,12 @@
-"""The hidden validator: a log our world could have written, every contract kept, and a renewed token for the file."""
+"""The hidden validator: a log our world could have written, every contract kept, and the file behind its steps."""
 
-from validators.claims import test_contracts_kept, test_log_is_sound
+from validators.contract.claims import test_contracts_kept, test_log_is_sound
 from validators.episode import Episode
 
 
-def test_every_step_was_taken_and_the_token_renewed(episode: Episode) -> None:
-    """List, a select and the download were served in this order, the download for a token of a later generation."""
-    steps = [e for e in episode.requests if e.kind == "ok" and e.path.startswith(("/api/list", "/api/select", "/api/download"))]
-    order = list(dict.fromkeys(event.path.split("/")[2] for event in steps))
+def test_every_step_was_taken(episode: Episode) -> None:
+    """List, select and download were served; that their tokens were renewed is what a sound log has."""
+    served = [event.path.split("/")[2] for event in episode.requests if event.kind == "ok" and event.path.startswith("/api/")]
 
-    assert order == ["list", "select", "download"]
-    assert [event.artifact for event in steps if event.path == "/api/download"] != ["access_0"]
+    for step in ("list", "select", "download"):
+        assert step in served

@@ -16,6 +16,11 @@ def solve(api: httpx.Client, instruction: str, wait: Wait) -> None:
     play(api, instruction, wait)
 
 
+def section(page: str, name: str) -> str:
+    """What the page says of one file."""
+    return next(part for part in page.split("<h1>") if part.startswith(f"{name}</h1>"))
+
+
 def href(page: str) -> str:
     """Where the download link leads: its attribute, with character references resolved."""
     return html.unescape(raw_href(page))
@@ -23,7 +28,7 @@ def href(page: str) -> str:
 
 def raw_href(page: str) -> str:
     """The same attribute as it stands in the source."""
-    found = re.search(r'<a id="download" href="([^"]*)"', page)
+    found = re.search(r'<a id="download[^"]*" href="([^"]*)"', page)
     assert found
     return found[1]
 
@@ -33,6 +38,7 @@ def play(
     instruction: str,
     wait: Wait,
     *,
+    where: Callable[[str, str], str] = section,
     pick: Callable[[str], str] = href,
     precheck: bool = True,
     dawdle: float = 0,
@@ -42,8 +48,12 @@ def play(
     edit: Callable[[Headers], Headers] = lambda headers: headers,
     hand_in: Callable[[str], str] = lambda file: file,
 ) -> None:
-    """The whole flow, with seams; `dawdle` waits before the precheck, `linger` after it, given the seconds that are left."""
-    target = pick(api.get("/task").text)
+    """The whole flow, with seams.
+
+    `where` finds the file on the page, `dawdle` waits before the precheck, `linger` after it, given the seconds that are left.
+    """
+    (name,) = re.findall(r"called `([^`]+)`", instruction)
+    target = pick(where(api.get("/task").text, name))
     if dawdle:
         wait(dawdle)
     token = "none-yet"

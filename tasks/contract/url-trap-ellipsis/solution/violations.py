@@ -5,11 +5,12 @@ import re
 from functools import partial
 
 from solve import Headers, href, play, raw_href
+from timing import INSTANT, dated, held, told_at
 
 
 def visible_text(page: str) -> str:
     """A client that copies the text of the link."""
-    return html.unescape(re.findall(r'id="download"[^>]*>([^<]*)<', page)[0])
+    return html.unescape(re.findall(r'id="download(?:-[1-9])?"[^>]*>([^<]*)<', page)[0])
 
 
 def without_dots(page: str) -> str:
@@ -25,6 +26,11 @@ def with_one_character(page: str) -> str:
 def whole_looking(page: str) -> str:
     """A client that takes the address that stands in the text, because it is whole."""
     return html.unescape(re.findall(r"<code>([^<]*)</code>", page)[0])
+
+
+def first_listed(page: str) -> str:
+    """A client that takes the first link of the page; where there is no other, the address in the text."""
+    return href(page) if page.count("<h1>") > 1 else whole_looking(page)
 
 
 def decoded(page: str) -> str:
@@ -52,6 +58,7 @@ VIOLATIONS = {
     "visible_text": ("WRONG_VALUE", partial(play, pick=visible_text)),
     "visible_text_one_character": ("WRONG_VALUE", partial(play, pick=with_one_character)),
     "whole_looking_address": ("WRONG_VALUE", partial(play, pick=whole_looking)),
+    "first_listed": ("WRONG_VALUE", partial(play, where=lambda page, name: page, pick=first_listed)),
     "visible_text_without_dots": ("MUTATED_TOKEN", partial(play, pick=without_dots)),
     "still_escaped": ("MUTATED_TOKEN", partial(play, pick=raw_href)),
     "decoded_link": ("MUTATED_TOKEN", partial(play, pick=decoded)),
@@ -69,6 +76,10 @@ VIOLATIONS = {
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
     "bare_proof": ("WRONG_VALUE", partial(play, edit=lambda h: {**h, "X-Contract-Proof": h["X-Contract-Proof"][-8:]})),
     "newline_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda file: file + "\n")),
+    "download_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/resource/.*", told_at("deadline"), 2)),
+    "download_in_the_last_instant": ("SUCCESS", held(play, "/api/resource/.*", told_at("deadline"), 2, INSTANT)),
+    "link_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/precheck", dated, 4)),
+    "link_in_the_last_instant": ("SUCCESS", held(play, "/api/precheck", dated, 4, INSTANT)),
 }
 
 CELLS = {"validity": "late_token", "integrity": "still_escaped", "both": "late_and_escaped"}

@@ -1,9 +1,13 @@
 """Clients that go wrong in one place each, with the label that place must earn."""
 
 import json
+import re
+from collections.abc import Callable
 from functools import partial
 
-from solve import Ack, play
+import httpx
+from solve import Ack, Wait, announced, play
+from timing import INSTANT, Answers, Client, answered_at, held
 
 
 def parsed(body: bytes) -> bytes:
@@ -46,6 +50,49 @@ def without(field: str, ack: Ack, signature: str) -> Ack:
     return {name: value for name, value in ack.items() if name != field}
 
 
+def mistyped(field: str, value: object, ack: Ack) -> list[Ack]:
+    """An acknowledgement with a value of another JSON type: nobody can read it, and it breaks nothing."""
+    return [{**ack, field: value}]
+
+
+def out_of_order(ack: Ack, signature: str) -> Ack:
+    """A client that lists the hashes from the last event to the first."""
+    return {**ack, "hashes": ack["hashes"][::-1]} if "hashes" in ack else ack
+
+
+def stopping(body: bytes) -> bytes:
+    """A client that goes no further than its fetches."""
+    raise InterruptedError
+
+
+def period_end(path: str, cost: float, spare: float, turn: Callable[[int], int]) -> Client:
+    """A client whose request number `turn` (of so many events) to a path comes so long before the newest period ends."""
+
+    def client(api: httpx.Client, instruction: str, wait: Wait) -> None:
+        (seconds,) = re.findall(r"a period of (\d+) seconds", " ".join(instruction.split()))
+
+        def end(answers: Answers) -> float:
+            return answered_at([answer for answer in answers if answer.request.url.path == "/webhook/event"][-1]) + int(seconds)
+
+        held(play, path, end, cost, spare, turn=turn(announced(instruction)[0]))(api, instruction, wait)
+
+    return client
+
+
+def hasty(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that comes an instant before an event is ready, and goes no further; where all are, it fetches one more."""
+    early: list[float] = []
+
+    def rest(next_in: float, fetch: float) -> float:
+        if early:
+            raise InterruptedError
+        if next_in > fetch:
+            early.append(next_in)
+        return next_in - fetch - INSTANT
+
+    play(api, instruction, wait, rest=rest, total=lambda total: total + 1)
+
+
 VIOLATIONS = {
     "parsed_body": ("WRONG_HASH", partial(play, hashed=parsed, signed=parsed)),
     "echoed_body": ("WRONG_HASH", partial(play, hashed=echoing)),
@@ -61,16 +108,26 @@ VIOLATIONS = {
     "no_signature": ("MISSING_CONSTRAINT", partial(play, edit=partial(without, "hmac_sha256"))),
     "no_verified": ("MISSING_CONSTRAINT", partial(play, edit=partial(without, "verified"))),
     "no_chain": ("MISSING_CONSTRAINT", partial(play, edit=partial(without, "chain"))),
-    "fetched_ahead": ("VERSION_CONFLICT", partial(play, fetches=2)),
+    "fetched_ahead": ("VERSION_CONFLICT", partial(play, fetches=2, hashed=stopping)),
+    "fetched_one_more": ("VERSION_CONFLICT", partial(play, total=lambda total: total + 1)),
+    "hasty": ("VERSION_CONFLICT", hasty),
+    "number_as_text": ("SUCCESS", partial(play, drafts=partial(mistyped, "event_sequence", "1"))),
+    "true_as_number": ("SUCCESS", partial(play, drafts=partial(mistyped, "event_sequence", True))),
+    "text_as_truth": ("SUCCESS", partial(play, drafts=partial(mistyped, "verified", "yes"))),
+    "hashes_out_of_order": ("WRONG_HASH", partial(play, edit=out_of_order)),
     "acked_twice": ("VERSION_CONFLICT", partial(play, acks=2)),
-    "closed_early": ("VERSION_CONFLICT", partial(play, stop_after=1)),
+    "closed_early": ("VERSION_CONFLICT", partial(play, total=lambda total: 1)),
     "late_ack": ("EXPIRED_BEFORE_USE", partial(play, linger=("ack", 11))),
+    "closed_as_the_period_ends": ("EXPIRED_BEFORE_USE", period_end("/webhook/ack", 2, 0, lambda events: events + 1)),
+    "closed_in_the_last_instant": ("SUCCESS", period_end("/webhook/ack", 2, INSTANT, lambda events: events + 1)),
     "ack_on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, linger=("ack", 8))),
     "late_fetch": ("EXPIRED_BEFORE_USE", partial(play, linger=("fetch 2", 11))),
     "late_close": ("EXPIRED_BEFORE_USE", partial(play, linger=("final", 11))),
     "late_and_parsed": ("EXPIRED_BEFORE_USE", partial(play, linger=("ack", 11), hashed=parsed)),
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
     "first_answer": ("WRONG_VALUE", partial(play, hand_in=lambda answers: answers[0].text)),
+    "fetch_on_the_dot": ("EXPIRED_BEFORE_USE", period_end("/webhook/event", 1, 0, lambda events: 2)),
+    "fetch_in_the_last_instant": ("SUCCESS", period_end("/webhook/event", 1, INSTANT, lambda events: 2)),
 }
 
 CELLS = {"validity": "late_ack", "integrity": "parsed_body", "both": "late_and_parsed"}

@@ -2,11 +2,13 @@
 
 Six steps with an API key. After one of the first three, or after two of them (by seed), the answer's header carries a new key;
 its name is one of three by seed, and neither instruction nor body speaks of it. As vendors do, the old key is honoured for a
-grace period, and a Sunset header tells its end (after RFC 8594, there for a resource). The last step needs a proof with the
+grace period, and a Sunset header tells its end (the form of RFC 8594 section 3, there for a resource, here for a key; that a
+key changes under way, by a header, is the task's own: vendors announce it). The last step needs a proof with the
 tails of the first and of the current key.
 A request costs 5 s and grace is 11 or 12 s: a replaced key serves two calls, at 5 and 10 s, and is over for the third, at
 15 s. From every rotation at least three steps are left, so on no seed an old key reaches the end. Who takes up a key at once
 has all the time there is: six steps take 30 s of 80.
+At level 4 a new key starts to work 7 s after its announcement, as Activation tells: the next call still takes the old one.
 Choices where the contract leaves one:
 1. six steps and not five: with a rotation after step 3 of 5 a client could finish on the old key;
 2. steps are taken in order, once each: one that is ahead is MISSING_CONSTRAINT, one that was taken VERSION_CONFLICT;
@@ -27,7 +29,7 @@ from worlds.contract.checks import check_header, require_headers
 from worlds.contract.credentials import Credential
 from worlds.contract.labels import Label
 from worlds.contract.rows import Row
-from worlds.contract.windows import drawn_ms
+from worlds.contract.windows import drawn_ms, not_before
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, get
 from worlds.core.wire import Headers
@@ -54,13 +56,14 @@ class ApiKeyRotation(ContractWorld):
         self.announced_in = self.chance("header").choice(ANNOUNCED_IN)
         self.grace_ms = drawn_ms(self, "grace_seconds")
         self.draw_slice()
-        self.key = Credential(self, "api_key")
+        self.key, self.starts = Credential(self, "api_key"), list[int]()
         self.new_key()
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
         return {
             **self.slice_facts(), "key": self.key.text, "steps": self.row.length, "receipt_chars": RECEIPT_CHARS,
+            "lead": bool(self.knob("lead_seconds")),
             "request_seconds": self.manifest.cost_ms("request") // 1000,
         }  # fmt: skip
 
@@ -72,7 +75,8 @@ class ApiKeyRotation(ContractWorld):
         self.row.check_turn(number)
         if number == self.row.length:
             require_headers(call, "X-Key-Proof")
-        self.key.redeem(call.header("X-API-Key"), "header X-API-Key")
+        shown = self.key.redeem(call.header("X-API-Key"), "header X-API-Key")
+        not_before(self.now, self.starts[shown.number], "the API key")
         if number == self.row.length:
             check_header(call, "X-Key-Proof", self.proof())
         self.row.taken = number
@@ -92,13 +96,18 @@ class ApiKeyRotation(ContractWorld):
         """The headers that announce a new key, after the steps that bring one."""
         if self.row.taken not in self.rotations:
             return ()
-        ends = self.clock.now + timedelta(milliseconds=self.grace_ms)
-        return ((self.announced_in, self.new_key(self.grace_ms)), ("Sunset", format_datetime(ends, usegmt=True)))
+        told = ((self.announced_in, self.new_key()), ("Sunset", self.date_in(self.grace_ms)))
+        return (*told, ("Activation", self.date_in(lead_ms))) if (lead_ms := self.knob_ms("lead_seconds")) else told
 
-    def new_key(self, grace_ms: int = 0) -> str:
+    def date_in(self, ms: int) -> str:
+        """The date so many virtual ms from now, as headers have it."""
+        return format_datetime(self.clock.now + timedelta(milliseconds=ms), usegmt=True)
+
+    def new_key(self) -> str:
         """Issue the next key, for as long as there is time; the one before ends after its grace."""
+        self.starts.append(self.now + self.knob_ms("lead_seconds") if self.starts else self.now)
         text = f"key_{self.chance('key').base64url(round(self.knob('key_bytes')))}"
-        self.key.renew(text, round(self.manifest.budgets.virtual_seconds * 1000), grace_ms=grace_ms)
+        self.key.renew(text, round(self.manifest.budgets.virtual_seconds * 1000), grace_ms=self.grace_ms)
         return text
 
     def proof(self) -> str:

@@ -4,30 +4,37 @@ The client sends its credentials as a form (section 4.4.2), starts a job that ta
 bearer token (RFC 6750 section 2.1). The secret holds & = + and a literal %2B, so it must be encoded exactly once.
 Every request costs 2 s. About half of the seeds give tokens 20 to 32 s to live, the others 45 to 120 s. The job can be started
 2 s after the first token was issued at the earliest, and its result fetched 30 s later, when the token is 32 s old: on a short
-seed it has ended, whatever the client does, and a second one is needed, which is 2 s old when used if it is asked for after the
-job. On a long seed a client that goes straight ahead may keep the first. `expires_in` tells which; to ask anew is always right.
+seed it has ended, whatever the client does, and a second one is needed. On a long seed a client that goes straight ahead may
+keep the first. `expires_in` tells which; to ask anew is always right. The result is kept for 9 or 10 s after the job: fetched
+at once it is had 2 s after it, or 4 s with a token asked for in between; who idles for 10 s before each request comes at 12 s.
+At level 4 no token outlives the job, of 60 s, and the result is kept for 3 s: a token that is asked for when the job is done is
+2 s late for it, so it has to be asked for while the job runs.
 Choices where the contract leaves one:
-1. credentials count in the form only, not in an Authorization header: section 2.3.1 would allow both, the instruction one;
-2. a new token ends the one before (revocation: EXPIRED_BEFORE_USE), so that two of them must be kept apart;
+1. credentials count in the form only, as the instruction says. Here it differs from section 2.3.1, by which a server must take
+   them in a Basic header, and the form is not recommended: the task is about one encoding, not about two ways;
+2. a new token ends the one before (revocation: EXPIRED_BEFORE_USE), so that two of them must be kept apart. The RFC leaves that
+   to the server. Refusals name the rule broken, not the error codes of section 5.2;
 3. the job tells Retry-After when it is started, so asking for the result before that is BACKOFF_VIOLATION, the first time too;
-   starting it again changes nothing and tells what is left;
-4. tokens are base64, base64url or hex by seed, all of them b64token of RFC 6750;
+   starting it again changes nothing and tells what is left. There is one job, and a result that was missed is gone: it has
+   EXPIRED_BEFORE_USE;
+4. tokens are base64 or base64url by seed, both of them b64token of RFC 6750;
 5. the deliverable is the raw result, whose receipt is drawn from the seed and given out by it alone.
-Order of judgement for the result: token present, job started, slice present; then the token's window before its bytes,
-Retry-After and slice.
+Order of judgement for the result: the windows of token and result, then token (there, bytes), job started, Retry-After, slice.
 """
 
-from worlds.contract.checks import bearer, check_header, check_value, form, require_fields, require_headers
+from worlds.contract.checks import bearer, check_header, check_value, form, require_fields
 from worlds.contract.credentials import Credential
+from worlds.contract.gates import Gate
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
 from worlds.contract.quotas import whole_seconds
+from worlds.contract.windows import drawn_ms
 from worlds.contract.world import ContractWorld, compact
 from worlds.core.calls import Call, Reply, Violation, get, post
 from worlds.core.chance import Stream
 
-LIVES_S = ((20, 32), (45, 120))
-"""Range of a token's life on short and on long seeds."""
+SHORT_S, LONG_S = (20, 32), 45
+"""Range of a token's life on short seeds, and the shortest on long ones."""
 
 REGIONS = ("north", "south", "east", "west", "centre", "coast")
 RECEIPT_CHARS = 48
@@ -41,14 +48,14 @@ class BasicOauthToken(ContractWorld):
         life, rows = self.chance("life"), self.chance("rows")
         self.client_id = f"client-{self.chance('client').hex(10)}"
         self.secret = awkward(self.chance("secret"))
-        self.alphabet = self.chance("alphabet").choice(("base64", "base64url", "hex"))
-        self.life_s = life.between(*life.choice(LIVES_S))
+        self.alphabet = self.chance("alphabet").choice(("base64", "base64url"))
+        self.life_s = life.between(*life.choice((SHORT_S, (LONG_S, round(self.knob("longest_seconds"))))))
         regions = rows.sample(REGIONS, rows.between(3, 5))
         counts = [{"region": name, "orders": rows.between(10, 9999)} for name in regions]
         self.result = compact({"rows": counts, "receipt": self.chance("receipt").hex(RECEIPT_CHARS)})
         self.draw_slice()
         self.token = Credential(self, "access_token")
-        self.ready_at: int | None = None
+        self.job, self.kept_ms = Gate(self, "result", "job"), drawn_ms(self, "result_seconds")
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
@@ -73,21 +80,17 @@ class BasicOauthToken(ContractWorld):
     def start(self, call: Call) -> Reply:
         """The job, started at the first call."""
         self.token.redeem(bearer(call), "the bearer token")
-        if self.ready_at is None:
-            self.ready_at = self.now + self.knob_ms("job_seconds")
-        left = self.left()
-        return Reply({"status": "running" if left else "done"}, 202, headers=(("Retry-After", str(left)),))
+        if self.job.token is None:
+            self.job.open(self.knob_ms("job_seconds") + self.kept_ms)
+        told = {"result_expires_at": self.job.require().expires_at / 1000}
+        return Reply(told, 202, headers=(("Retry-After", str(self.left())),))
 
     @get("/api/data", headers=("Authorization", "X-Seed-Anchor"))
     def data(self, call: Call) -> Reply:
         """The result, once the job is done."""
-        if bearer(call) is None:
-            raise Violation(Label.MISSING_TOKEN, "the bearer token is missing", status=401, field="Authorization")
-        if self.ready_at is None:
-            raise Violation(Label.MISSING_CONSTRAINT, "the job must be started first", status=409, field="job")
-        require_headers(call, "X-Seed-Anchor")
         validity_first(
             lambda: self.token.redeem(bearer(call), "the bearer token"),
+            self.job.check_window,
             self.check_ready,
             lambda: check_header(call, "X-Seed-Anchor", self.slice),
         )
@@ -96,7 +99,7 @@ class BasicOauthToken(ContractWorld):
 
     def left(self) -> int:
         """Whole seconds until the job is done."""
-        return whole_seconds(max(0, (self.ready_at or 0) - self.now))
+        return whole_seconds(max(0, self.job.require().expires_at - self.kept_ms - self.now))
 
     def check_ready(self) -> None:
         """Raise unless the job is done."""
@@ -106,8 +109,7 @@ class BasicOauthToken(ContractWorld):
 
     def new_token(self) -> str:
         """A token in this seed's alphabet."""
-        draw, count = self.chance("token"), round(self.knob("token_bytes"))
-        return draw.hex(2 * count) if self.alphabet == "hex" else getattr(draw, self.alphabet)(count)
+        return str(getattr(self.chance("token"), self.alphabet)(round(self.knob("token_bytes"))))
 
 
 def awkward(draw: Stream) -> str:

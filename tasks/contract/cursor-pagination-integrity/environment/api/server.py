@@ -5,23 +5,27 @@ section 5.1): + is a space, %XX one byte, decoded once. Cursors are base64 with 
 their own, so only a client that percent-encodes the whole cursor (RFC 3986 section 2.1) delivers its bytes; the raw cursor, a
 decoded one and one in the other alphabet arrive changed. Items have outer and double spaces, combining marks and a twin.
 Time: a page costs 3 s, a cursor lives 20 s, and q (3 to 5) page requests are allowed in any W = 3q + 8..11 s (RFC 6585
-section 4). After q pages in a row Reset is W - 3q, so a client that waits so long and asks uses a cursor of 11 to 14 s. One
+section 4). After q pages in a row Reset is 11 to 14 s, so a client that waits so long and asks uses a cursor of 14 to 17 s. One
 that goes on earns a 429 at once, as the next page is due 3q s after the first and 3q < W; one that waits all of W after it
 has none left is W + 3 >= 20 s late. Ten pages at q = 3 end at 3W + 12 = 72 s, within the budget; six at q = 5 still wait once.
+At level 4 a page costs 5 s and a cursor lives 18 s: who waits for all of Reset and then asks uses one of 18 to 21 s; who asks
+5 s earlier, and so is judged when Reset is over, one of 13 to 16 s.
 Choices where the contract leaves one:
-1. the quota stands in the docs page and in the headers of every page, so the first 429 already is RATE_LIMITED;
+1. the quota stands in the docs page and in the headers of every page (X-RateLimit, as vendors have them, no standard), so the
+   first 429 already is RATE_LIMITED;
 2. every request to /api/page counts unless the quota refuses it, whatever its cursor;
 3. a page asked for again shows the same next cursor, which lives no longer for it; without `cursor` it is the first page;
 4. a lost cursor cannot be had again from the start, so such a reading is lost;
 5. a parameter that is none of the issued cursors is judged against the newest one; an empty one is MISSING_TOKEN;
 6. `collected` is a list of JSON strings, compared string by string, so JSON formatting does not count;
 7. the deliverable is `receipt`, drawn from the seed and given out by the verification alone.
-Order of judgement: for a page quota, cursor (window, bytes); for the verification fields, slice, items.
+Order of judgement: for a page quota, cursor (window, bytes); for the verification slice, items.
 """
 
 from worlds.contract.anchors import SLICE, draw_marked
 from worlds.contract.checks import check_value, require_fields
 from worlds.contract.credentials import Credential
+from worlds.contract.hazards import risky_base64
 from worlds.contract.labels import Label
 from worlds.contract.quotas import SlidingQuota
 from worlds.contract.world import ContractWorld
@@ -55,8 +59,8 @@ class CursorPaginationIntegrity(ContractWorld):
 
     def prepare(self) -> None:
         """Draw pages, items, quota and anchor."""
-        draw, least = self.chance("pages"), round(self.knob("page_items"))
-        sizes = [least + draw.below(3) for _ in range(draw.between(*PAGES))]
+        draw = self.chance("pages")
+        sizes = [round(self.knob("page_items")) + draw.below(3) for _ in range(draw.between(*PAGES))]
         self.items = draw_items(self.chance("items"), sum(sizes))
         rest = iter(self.items)
         self.pages = [[next(rest) for _ in range(size)] for size in sizes]
@@ -103,9 +107,8 @@ class CursorPaginationIntegrity(ContractWorld):
     def verify(self, call: Call) -> dict[str, object]:
         """The receipt, if slice and items hold."""
         given = call.json()
-        # an empty list is there, and wrong
-        require_fields(given, *(name for name in ("anchor", "collected") if given.get(name) != []))
-        check_value(given["anchor"], self.anchor.after(self.marker), "anchor")
+        check_value(given.get("anchor"), self.anchor.after(self.marker), "anchor")
+        require_fields(given, "collected")
         if given["collected"] != self.items:
             raise Violation(Label.WRONG_VALUE, "collected is not the list of all items as given", field="collected")
         receipt = self.chance("receipt").hex(RECEIPT_CHARS)
@@ -125,8 +128,6 @@ def draw_items(draw: Stream, count: int) -> list[str]:
 
 def draw_cursor(draw: Stream, least_bytes: int) -> str:
     """Base64 with + and / to lose, and an escape that stands in it as three characters like any others."""
-    text = ""
-    while "+" not in text or "/" not in text:
-        text = draw.base64(least_bytes + draw.below(51))
+    text = risky_base64(draw, least_bytes + draw.below(51))
     place = draw.between(1, len(text) - 4)
     return text[:place] + draw.choice(ESCAPES) + text[place:]

@@ -3,9 +3,11 @@
 Four steps under one lock, as with the leases of Chubby and etcd; every grant brings a higher fencing token (Kleppmann 2016),
 which each step must carry. A step takes 4 to 16 s by seed, a lease lives for 20 s, give or take one. The estimate tells how
 long each step takes, and between which two no lease is renewed, so that both must fit into one. A lease can be renewed only
-so often as a plan needs that renews just before what would not fit, a step or those two.
-At step 2 or 3 by seed the service loses the lease under way: a planned 409 with an undo token that lives for 6 to 8 s. The step
-is half done; it is undone (2 s), the lock is acquired anew, with a renewal quota of its own, and the step is done again.
+so often as a plan needs that renews just before what would not fit, a step or those two. Estimate, quota of renewals and undo
+are the task's own; the sources let a holder renew as often as it likes.
+At step 2 or 3 by seed the service loses the lease under way: a planned 409, when the step would have been done, with an undo
+token that lives for 6 to 8 s. The step is half done; it is undone (2 s), the lock is acquired anew, with a renewal quota of its
+own, and the step is done again.
 The arithmetic: a step fits if it ends more than 1 s before its lease, as the next request takes 1 s; a step that does fit
 leaves at least 3 s on every seed, so one detour (a look at the estimate) fits into each lease between renewals, two may not.
 Plans are drawn until they punish three ways without one: who never renews loses the lease, who renews before every step runs
@@ -19,7 +21,7 @@ Choices where the contract leaves one:
 4. acquiring before the undo, and undoing anything but the half-done step, once, with its token, are COMPENSATION_FAILURE;
 5. a token of a lost lease is EXPIRED_BEFORE_USE; a step out of order is WRONG_VALUE, completing too early MISSING_CONSTRAINT;
 6. the deliverable is `proof`, drawn from the seed and given out by the completion alone.
-Order of judgement: headers and fields present, lease (window, bytes), fencing token, step, values; an undo: its turn first.
+Order of judgement: fields and headers present, lease (window, bytes), fencing token, step, values; an undo: its turn first.
 """
 
 from collections.abc import Callable
@@ -40,18 +42,23 @@ PROOF_CHARS = 48
 class DistributedLockAcquire(ContractWorld):
     """Four steps under a lock that is lost once."""
 
+    quota: int
+    """How often the lease that is held can be renewed."""
+    renewals_left: int
+    allowed: dict[int, int]
+    """How often a lease can be renewed, by the steps done when it is acquired."""
+
     def prepare(self) -> None:
-        """Draw lease, durations, the step that is lost and after which part of it, first fencing token and anchor."""
+        """Draw lease, durations, the step that is lost, first fencing token and anchor."""
         draw = self.chance("plan")
         self.plan = draw_plan(draw, round(self.knob("lease_seconds")))
         while not self.far_sighted():
             self.plan = draw_plan(draw, round(self.knob("lease_seconds")))
-        self.lost_after_s = draw.between(1, self.plan.seconds[self.plan.losing - 1] - 2)
+        self.lease_ms = 1000 * self.plan.lease_s
         self.undo_ms = self.knob_ms("undo_seconds") + 1000 * draw.below(3)
         self.draw_slice()
-        self.lock, self.free = Credential(self, "lease"), True
+        self.lock = Credential(self, "lease")
         self.fence = self.chance("fence").between(1000, 9999)
-        self.quota = self.renewals_left = 0
         self.row, self.receipts = Row(STEPS), list[str]()
         self.undo_token: Contract | None = None
         self.undone = ""
@@ -63,15 +70,18 @@ class DistributedLockAcquire(ContractWorld):
 
     def far_sighted(self) -> bool:
         """Whether the plan can be done, but not by who looks no further than the next step."""
-        lease, three = self.plan.lease_s, self.plan.seconds[self.sealed - 2 : self.sealed + 1]
-        tempting = fewest_renewals(lease, three[:2]) == 0 and sum(three) >= lease
-        return tempting and None not in (self.fewest(0), self.fewest(self.plan.losing - 1))
+        lease, (before, first, second) = self.plan.lease_s, self.plan.seconds[self.sealed - 2 : self.sealed + 1]
+        tempting = fewest_renewals(lease, (before, first)) == 0 and before + first + second >= lease
+        needed = {done: self.fewest(done) for done in (0, self.plan.losing - 1)}
+        self.allowed = {done: renewals for done, renewals in needed.items() if renewals is not None}
+        return tempting and self.allowed == needed
 
     def fewest(self, done: int) -> int | None:
         """The fewest renewals for the steps after so many; the two that must share a lease count as one."""
-        steps, first = self.plan.seconds, self.sealed - 1
-        joined = (*steps[done:first], sum(steps[first : first + 2]), *steps[first + 2 :])
-        return fewest_renewals(self.plan.lease_s, joined if done <= first else steps[done:])
+        steps, two = list(self.plan.seconds), slice(self.sealed - 1, self.sealed + 1)
+        if done in range(self.sealed):
+            steps[two] = [sum(steps[two])]
+        return fewest_renewals(self.plan.lease_s, steps[done:])
 
     @property
     def sealed(self) -> int:
@@ -90,13 +100,12 @@ class DistributedLockAcquire(ContractWorld):
         held = self.lock.current
         if self.half_done:
             raise Violation(Label.COMPENSATION_FAILURE, "something is half done", status=409)
-        if held and not self.free:
+        if held and not held.revoked:
             if held.contract.validate_validity(self.now):
                 raise Violation(Label.VERSION_CONFLICT, "the lock is held already", status=409)
             raise held.contract.expired(self.now)
-        self.quota = self.renewals_left = self.fewest(self.row.taken) or 0
-        self.free = False
-        self.lock.renew(self.chance("lock").hex(64), 1000 * self.plan.lease_s)
+        self.quota = self.renewals_left = self.allowed[self.row.taken]
+        self.lock.renew(self.chance("lock").hex(64), self.lease_ms)
         return {"lock_token": self.lock.text, **self.grant()}
 
     @put("/lock/renew")
@@ -111,40 +120,38 @@ class DistributedLockAcquire(ContractWorld):
         if self.row.taken == self.sealed:
             raise Violation(Label.SCHEDULED_UNAVAILABLE, "no lease is renewed between these two steps", status=503)
         self.renewals_left -= 1
-        self.lock.extend(1000 * self.plan.lease_s)
+        self.lock.extend(self.lease_ms)
         return self.grant()
 
     @post("/work/step/{number}", headers=("X-Lock-Token", "X-Fencing-Token"))
     def step(self, call: Call) -> Reply:
-        """The next step, done under the lease, or lost half-way as planned."""
+        """The next step, done under the lease, or lost as planned."""
         number = self.row.number(call.params["number"])
         self.enter(call, lambda: self.check_next(number))
         lease = self.lock.generations[-1].contract
-        rest_ms = 1000 * self.plan.seconds[number - 1] - self.manifest.cost_ms("request")
-        if number == self.plan.losing and not self.undone and lease.validate_validity(self.now + rest_ms):
-            return self.lose()
-        self.clock.charge(rest_ms)
+        self.clock.charge(1000 * self.plan.seconds[number - 1] - self.manifest.cost_ms("request"))
         if not lease.validate_validity(self.now):
             raise lease.expired(self.now)
+        if number == self.plan.losing and not self.undone:
+            return self.lose()
         self.row.taken = number
         self.receipts.append(self.chance("receipt").hex(32))
         return Reply({"receipt": self.receipts[-1]})
 
     @post("/work/undo/{number}", cost="undo")
     def undo(self, call: Call) -> dict[str, object]:
-        """The undoing of the half-done step; the lock is free after it."""
+        """The undoing of the half-done step; the lock can be acquired after it."""
         number, token = self.row.number(call.params["number"]), self.undo_token
-        if token is None or not self.half_done or number != self.plan.losing:
+        if token is None or self.undone or number != self.plan.losing:
             raise Violation(Label.COMPENSATION_FAILURE, "this is not half done", status=409)
         self.redeem(token, call.json().get("undo_token"), "field undo_token")
-        self.undone, self.free = self.chance("undone").hex(32), True
+        self.undone = self.chance("undone").hex(32)
         return {"receipt": self.undone}
 
     @post("/work/complete", headers=("X-Lock-Token", "X-Fencing-Token"))
     def complete(self, call: Call) -> dict[str, object]:
         """The proof, once all steps are done, if slice and digest hold."""
         given = call.json()
-        require_headers(call, "X-Lock-Token", label=Label.MISSING_TOKEN)
         require_fields(given, "anchor", "digest")
         self.enter(
             call,
@@ -164,8 +171,7 @@ class DistributedLockAcquire(ContractWorld):
     def check_next(self, number: int) -> None:
         """Raise unless this step is the next one."""
         if number != self.row.taken + 1:
-            rule = "an earlier step must come first" if number > self.row.taken else "this step was done before"
-            raise Violation(Label.WRONG_VALUE, rule, field="step")
+            raise Violation(Label.WRONG_VALUE, "this step is not the next one", field="step")
 
     def enter(self, call: Call, *checks: Callable[[], object]) -> None:
         """Check the lease and the fencing token, then the rest."""
@@ -185,8 +191,7 @@ class DistributedLockAcquire(ContractWorld):
         return {**told, "renewals_left": self.renewals_left}
 
     def lose(self) -> Reply:
-        """The planned loss: part of the step's time passes, the lease ends, and an undo token is issued."""
-        self.clock.charge(1000 * self.lost_after_s)
+        """The planned loss: the lease ends, and an undo token is issued."""
         self.lock.revoke()
         text = self.chance("undo-token").base64(32)
         self.undo_token = self.issue("undo_token", text, self.undo_ms)

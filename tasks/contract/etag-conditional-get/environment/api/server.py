@@ -3,18 +3,21 @@
 A document has an entity tag, weak, in base64 with + and /. GET with If-None-Match answers 304 and X-Confirmation-Token while
 the tag is current, else 200 with the new version (section 13.1.2); PUT with a stale If-Match is refused with 412 (section
 13.1.1); GET /api/confirm wants the token of a 304 and an accepted PUT. Others change the document all the time, and
-Cache-Control: max-age tells how long it stays as it is (RFC 9111 section 5.2.2.1).
+Cache-Control: max-age tells how long it stays as it is. RFC 9111 section 5.2.2.1 promises less: how long an answer is fresh,
+not that nothing changes meanwhile.
 Time: a request costs 5 s. The first change comes at 11 to 15 s by seed, the next ones 22 to 28 s apart. A client that goes
 straight on reads at 5, revalidates at 10, while the tag is still current, and writes at 15, when it is stale on every seed. The
 max-age of its first answer, 6 to 10 s, said so: two more requests arrive 10 s later. One that waits for the change reads 5 s
 after it and writes at 15, with at least 7 s to spare. A confirmation token lives 16 s and is used 10 s after its issue, as the
 write comes in between: one wasted request fits, two do not, nor does a token for the first version, which is 16 to 20 s old.
+From level 3 on it lives for 9 s or 6 s, and is to be asked for after the write, with the tag of its answer.
 Choices where the contract leaves one:
 1. tags count as the bytes that were issued, in both conditions. RFC 9110 compares weakly in If-None-Match, where W/ does not
    matter, and lets no weak tag pass If-Match; OData 4.01 services issue weak tags and take them there. The instruction says so;
 2. an issued tag in another form (no W/, no quotes, re-encoded) and what is no entity tag at all are MUTATED_TOKEN. Any other
    well-formed tag, also an old one, gets 200 in a GET; in a PUT an old one is VERSION_CONFLICT, an unknown one MUTATED_TOKEN;
-3. * names no version: it is MISSING_CONSTRAINT in both, and so is a PUT without If-Match (428, RFC 6585 section 3);
+3. * names no version: it is MISSING_CONSTRAINT in both, though RFC 9110 lets it match any, and so is a PUT without If-Match
+   (428, RFC 6585 section 3);
 4. what is written is compared as JSON, so its formatting does not count; it must be the version that the tag names;
 5. a new token ends the one before; 304 may come before the write or after it, and an accepted write is a version of its own;
 6. the deliverable is `confirmation`, drawn from the seed and given out by the confirmation alone.
@@ -29,11 +32,12 @@ from urllib.parse import unquote
 
 from worlds.contract.checks import check_header, require_headers
 from worlds.contract.credentials import Credential
+from worlds.contract.hazards import risky_base64
 from worlds.contract.labels import Label
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Violation, get, put
 
-FIRST_S = (11, 15)
+FIRST_S, TAG_BYTES = (11, 15), 33
 ENTITY_TAG = re.compile(r'(W/)?"[\x21\x23-\x7e\x80-\xff]*"')
 STATES = ("approved", "withdrawn", "archived", "published")
 TOKEN = "X-Confirmation-Token"
@@ -43,17 +47,13 @@ class EtagConditionalGet(ContractWorld):
     """A document that changes under one's hands."""
 
     def prepare(self) -> None:
-        """Draw changes, the state to write, document, anchor."""
-        draw, end = self.chance("changes"), round(self.manifest.budgets.virtual_seconds)
-        self.changes = [draw.between(*FIRST_S)]
-        while self.changes[-1] <= end:
-            self.changes.append(self.changes[-1] + round(self.knob("period_seconds")) + draw.below(7))
+        """Draw the first change, the state to write, document, anchor."""
+        self.next_change = 1000 * self.chance("changes").between(*FIRST_S)
         self.state = self.chance("state").choice(STATES)
         self.document: dict[str, object] = {"title": f"Tariff {self.chance('title').hex(6)}", "state": "draft"}
         self.tags: list[str] = []
         self.draw_slice()
         self.tokens = Credential(self, "confirmation")
-        self.past = 0
         self.written = False
         self.new_version()
 
@@ -66,11 +66,10 @@ class EtagConditionalGet(ContractWorld):
     def read(self, call: Call) -> Reply:
         """The document, or 304 and a token for whoever has the current tag."""
         self.catch_up()
-        headers = (("ETag", self.tags[-1]), ("Cache-Control", f"max-age={self.stays()}"))
         if call.header("If-None-Match") and self.named(call, "If-None-Match") == len(self.tags):
             self.tokens.renew(self.chance("token").base64(24), self.knob_ms("confirm_seconds"))
-            return Reply(b"", 304, (*headers, (TOKEN, self.tokens.text)))
-        return Reply(self.document, headers=headers)
+            return Reply(b"", 304, (*self.told(), (TOKEN, self.tokens.text)))
+        return Reply(self.document, headers=self.told())
 
     @put("/api/resource", cost="exchange", headers=("If-Match",))
     def write(self, call: Call) -> Reply:
@@ -87,7 +86,7 @@ class EtagConditionalGet(ContractWorld):
             raise Violation(Label.WRONG_VALUE, "this is not the current version with its new state", status=422, field="body")
         self.written = True
         self.new_version()
-        return Reply({"accepted": True}, headers=(("ETag", self.tags[-1]), ("Cache-Control", f"max-age={self.stays()}")))
+        return Reply(self.document, headers=self.told())
 
     @get("/api/confirm", cost="exchange", headers=(TOKEN, "X-Seed-Anchor"))
     def confirm(self, call: Call) -> dict[str, object]:
@@ -104,20 +103,18 @@ class EtagConditionalGet(ContractWorld):
 
     def catch_up(self) -> None:
         """Make the changes that are due by now."""
-        while self.changes[self.past] * 1000 <= self.now:
-            self.past += 1
+        while self.next_change <= self.now:
+            self.next_change += self.knob_ms("period_seconds") + 1000 * self.chance("changes").below(7)
             self.new_version()
 
-    def stays(self) -> int:
-        """Whole seconds for which the document stays as it is."""
-        return (self.changes[self.past] * 1000 - self.now) // 1000
+    def told(self) -> tuple[tuple[str, str], ...]:
+        """What an answer tells of the current version: its tag, and for how many whole seconds it stays."""
+        return ("ETag", self.tags[-1]), ("Cache-Control", f"max-age={(self.next_change - self.now) // 1000}")
 
     def new_version(self) -> None:
         """Somebody's next version; ours keeps the state that was written."""
-        draw, tag = self.chance("versions"), ""
-        while "+" not in tag or "/" not in tag:
-            tag = draw.base64(33)
-        self.tags.append(f'W/"{tag}"')
+        draw = self.chance("versions")
+        self.tags.append(f'W/"{risky_base64(draw, TAG_BYTES)}"')
         state = self.state if self.written else "draft"
         self.document |= {"state": state, "cents": draw.between(100, 99999), "by": f"user-{draw.hex(4)}", "note": draw.hex(9)}
 

@@ -1,12 +1,15 @@
-"""A balance is a fold over a stream, and it counts only for the version that was read (RFC 9110 section 13.1.1).
+"""A balance is a fold over a stream, and it counts only for the version that was read.
 
 Subscribing opens one reading of the stream: a stream token, a key, a version, and the first page token. Each page brings the
 token of the next one and a digest, the last one a read token and, in some rounds, a challenge. The submission folds all
 events, proves that it saw every one, and is signed as sent. Otherwise right, it meets a planned 409 two to five times by
-seed, each time because three events came in (an entry, a late correction, a late void); then all of it begins anew.
-Time: a stream token lives for 28 to 32 s by seed, a page costs 3 s, everything else 1 s. Five conflicts make 35 events, so in
+seed, each time because three events came in (an entry, a late correction, a late void); then all of it begins anew. The
+version works as If-Match does (RFC 9110 section 13.1.1), in the body and with 409 (section 15.5.10), as event stores have it;
+reading by tokens, digests, read token and signature are the task's own.
+Time: a stream token lives for 27 to 30 s by seed, a page costs 3 s, everything else 1 s. Five conflicts make 35 events, so in
 the largest pages the last reading takes 7, and its submission comes 22 s after its token. With the page size of who asks for
 none, or two readings under one token, the third round at the latest outlives it. All takes at most 118 of 200 s and 48 steps.
+Higher levels serve larger pages of a longer stream: with pages of five the first round outlives its token at level 4.
 Choices where the contract leaves one:
 1. conflicts come only upon a submission that is right, so each round is judged, and the last one is like the first;
 2. a page that is asked for again, with its token and limit, is the same page and counts once; with its token and something
@@ -40,11 +43,12 @@ from worlds.contract.labels import Label
 from worlds.contract.ledger import BATCH, Event, draw_challenge, draw_events, fold
 from worlds.contract.mangling import mangled
 from worlds.contract.readings import Reading
+from worlds.contract.windows import drawn_ms
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol
 
-MOST, WITHOUT_LIMIT = 5, 2
-"""Events in a page, at most and without a limit."""
+WITHOUT_LIMIT, LEAST = 2, 5
+"""Events in a page without a limit, and in the smallest of largest pages, for which the knob says how many events there are."""
 
 FIELDS = ("balance", "expected_sequence", "stream_version", "read_token", "digest_chain", "event_proof", "counts")
 RECEIPT_CHARS = 48
@@ -53,25 +57,29 @@ RECEIPT_CHARS = 48
 class EventSourcedConsistency(ContractWorld):
     """A stream that moves on while it is read."""
 
+    to_come: int
+    """Conflicts that are still to come."""
+    read_round: int
+    """How many there had been at the last subscription."""
+
     def prepare(self) -> None:
         """Draw conflicts, rounds with a challenge, events, life of a stream token and anchor."""
         draw = self.chance("conflicts")
         self.conflicts = draw.between(2, 5)
         self.challenged = draw.sample(range(self.conflicts + 1), draw.between(1, self.conflicts))
-        self.first = round(self.knob("events"))
-        self.all_events = draw_events(self.chance("events"), self.first, self.conflicts)
-        self.life_ms = self.knob_ms("stream_seconds") + 1000 * draw.between(-2, 2)
+        self.to_come, self.most = self.conflicts, round(self.knob("page_events"))
+        count = round(self.knob("events")) * self.most // LEAST
+        self.all_events = draw_events(self.chance("events"), count, self.conflicts)
+        self.life_ms = drawn_ms(self, "stream_seconds")
         self.draw_slice()
         self.stream, self.key = Credential(self, "stream_token"), b""
         self.reading: Reading | None = None
-        self.round = self.read_round = 0
-        """Conflicts so far, and how many there had been at the last subscription."""
         self.read_tokens: list[str] = []
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
         costs = {f"{name}_cost": self.manifest.cost_ms(name) // 1000 for name in ("request", "page")}
-        sizes = {"most": MOST, "without_limit": WITHOUT_LIMIT, "receipt_chars": RECEIPT_CHARS}
+        sizes = {"most": self.most, "without_limit": WITHOUT_LIMIT, "receipt_chars": RECEIPT_CHARS}
         return {**self.slice_facts(), **costs, **sizes}
 
     @post("/events/subscribe")
@@ -82,7 +90,7 @@ class EventSourcedConsistency(ContractWorld):
         check_value(given["anchor"], self.slice, "field anchor")
         if self.deliverable is not None:
             raise Violation(Label.VERSION_CONFLICT, "the balance was accepted", status=409)
-        self.reading, self.read_round = Reading(self.chance("pages"), self.version, MOST), self.round
+        self.reading, self.read_round = Reading(self.chance("pages"), self.version, self.most), self.round
         self.key, self.read_token = self.chance("key").bytes(32), ""
         made = self.stream.renew(self.chance("stream").base64(32), self.life_ms)
         return {
@@ -118,8 +126,8 @@ class EventSourcedConsistency(ContractWorld):
             lambda: self.check_proofs(given, reading),
             lambda: self.check_fold(given),
         )
-        self.round += 1
-        if self.round <= self.conflicts:
+        if self.to_come:
+            self.to_come -= 1
             return protocol(409, "events came in: subscribe again and begin anew")
         receipt = self.chance("receipt").hex(RECEIPT_CHARS)
         self.deliverable = receipt.encode()
@@ -176,7 +184,12 @@ class EventSourcedConsistency(ContractWorld):
     @property
     def events(self) -> list[Event]:
         """What the stream holds by now."""
-        return self.all_events[: self.first + BATCH * self.round]
+        return self.all_events[: len(self.all_events) - BATCH * self.to_come]
+
+    @property
+    def round(self) -> int:
+        """Conflicts so far."""
+        return self.conflicts - self.to_come
 
     @property
     def version(self) -> str:

@@ -1,13 +1,19 @@
 """An order is made once, whatever its answers say: send the same request under the same key, after the wait that was asked for.
 
-The first request makes the order, but one or two answers in a row get lost, by seed: a 500, a 502, a 201 without its body, or
-202 and nothing yet, each with Retry-After (RFC 9110 section 10.2.3). draft-ietf-httpapi-idempotency-key-header and Stripe's API
-agree on the way out: the same key with the same body gets the stored answer, with another body 422, and another key would make
-a second order, which this service refuses with 409. Only the stored answer has the order id, without which there is no receipt.
+The first request makes the order, but one or two answers in a row get lost, by seed: a 502, a 504, a 201 without its body, or
+202 and nothing yet, each with Retry-After (RFC 9110 section 10.2.3). draft-ietf-httpapi-idempotency-key-header (section 2)
+and Stripe's API agree on the way out: the same key with the same body gets the stored answer. For another body this service
+answers as the draft has it, 422 (section 2.7); Stripe answers 400. A new key would make a second order, refused with 409.
+Only the stored answer has the order id, without which there is no receipt.
+What a lost answer said is not what is stored: all of them are failures on the way, or say that the work is under way. A 500 of
+the service itself would be stored and given again, as Stripe does, so there is none.
+Where this differs from both: neither promises Retry-After, nor that an API knows a second order when it sees one, and neither
+has a 202 while the first request is under way (the draft answers a second one 409).
 It announces that receipts are down for a while (503, RFC 9110 section 15.6.4), and how long this one is kept at all.
 Time: a request costs 2 s and Retry-After is 3 to 5 s, so a retry at once is early, and two waits end after 16 s at the most; a
-key is remembered for 60 s. Receipts go down 0 to 2 s after the stored answer, when no request can have come before, for 12 to
-20 s, and are kept for 40 s: a client that waits for the end comes after 24 s at the most, one that waits a minute is too late.
+key is remembered for 60 s. Receipts go down with the stored answer, for 12 to 20 s, and this one is kept for 10 s more: who
+waits for the end comes 2 s after it, who idles for ten before is too late.
+At level 4 it is kept for 2 s: who sends when they are up again is too late then, and has to send a second before.
 Choices where the contract leaves one:
 1. a body is the same when its bytes are, as the draft lets a service choose; the instruction says so, and for how long a key is
    remembered, as any API's documentation would, but not that an answer may get lost;
@@ -24,15 +30,18 @@ id and slice there, downtime, window and bytes of the id, slice.
 
 import re
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from worlds.contract.checks import check_header, require_fields, require_headers
 from worlds.contract.contracts import Contract
 from worlds.contract.labels import Label
+from worlds.contract.quotas import whole_seconds
 from worlds.contract.world import ContractWorld, compact
 from worlds.core.calls import Body, Call, Reply, Violation, get, post
 
 LOST: tuple[tuple[int, Body], ...] = (
-    (500, {"error": "internal error"}), (502, {"error": "bad gateway"}), (201, b""), (202, {"status": "pending"}),
+    (HTTPStatus.GATEWAY_TIMEOUT, {"error": "gateway timeout"}), (HTTPStatus.BAD_GATEWAY, {"error": "bad gateway"}),
+    (HTTPStatus.CREATED, b""), (HTTPStatus.ACCEPTED, {"status": "pending"}),
 )  # fmt: skip
 """Status and body of answers that do not tell what became of the order."""
 
@@ -44,6 +53,11 @@ UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 class IdempotencyKeyRetry(ContractWorld):
     """One order and its receipt."""
 
+    again_at: int
+    """When the order may be asked for again, virtual ms."""
+    down_until: int
+    """When receipts are up again."""
+
     def prepare(self) -> None:
         """Draw the order, the answers that get lost, the downtime and the anchor."""
         draw = self.chance("order")
@@ -51,9 +65,8 @@ class IdempotencyKeyRetry(ContractWorld):
         self.order |= {"city": draw.choice(CITIES), "reference": draw.hex(10)}
         draw = self.chance("lost")
         self.lost = draw.sample(LOST, draw.between(1, 2))
-        self.again_at = 0
         draw = self.chance("downtime")
-        self.until_down, self.down_for = draw.below(3) * 1000, draw.between(*DOWN_S) * 1000
+        self.down_ms = 1000 * draw.between(*DOWN_S)
         self.draw_slice()
         self.key, self.body = "", b""
         self.record: Contract | None = None
@@ -111,11 +124,11 @@ class IdempotencyKeyRetry(ContractWorld):
             return Reply(body, status, (("Retry-After", str(pause)),), "protocol")
         if self.receipt is None:
             order_id = f"ord_{self.chance('order-id').hex(24)}"
-            self.receipt = self.issue("order_id", order_id, self.knob_ms("receipt_seconds"))
-            self.down = (self.now + self.until_down, self.now + self.until_down + self.down_for)
-            times = {"down_from": self.down[0], "down_until": self.down[1], "kept_until": self.receipt.expires_at}
+            self.down_until = self.now + self.down_ms
+            self.receipt = self.issue("order_id", order_id, self.down_ms + self.knob_ms("receipt_seconds"))
+            times = {"down_from": self.now, "down_until": self.down_until, "kept_until": self.receipt.expires_at}
             self.stored = {"order_id": order_id, "receipt": {name: at / 1000 for name, at in times.items()}}
-        return Reply(self.stored, 201)
+        return Reply(self.stored, HTTPStatus.CREATED)
 
     @get("/api/receipt", cost="exchange", query=("order_id",), headers=("X-Seed-Anchor",))
     def fetch(self, call: Call) -> Reply:
@@ -126,8 +139,8 @@ class IdempotencyKeyRetry(ContractWorld):
         if not order_id:
             raise Violation(Label.MISSING_CONSTRAINT, "parameter order_id is missing", status=400, field="order_id")
         require_headers(call, "X-Seed-Anchor")
-        if self.down[0] <= self.now < self.down[1]:
-            pause = str(-((self.now - self.down[1]) // 1000))
+        if self.now < self.down_until:
+            pause = str(whole_seconds(self.down_until - self.now))
             rule = "receipts are down, as was announced"
             raise Violation(Label.SCHEDULED_UNAVAILABLE, rule, status=503, headers=(("Retry-After", pause),))
         self.redeem(self.receipt, order_id, "parameter order_id", ended="is that of a receipt that is gone")

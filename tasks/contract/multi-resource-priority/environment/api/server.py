@@ -1,6 +1,6 @@
 """Several files, one channel, and links that end one after another: only earliest deadline first gets them all.
 
-Three to five files by seed, each behind a presigned link (after AWS Signature Version 4); a download takes 20 s. The page says
+Three to five files by seed, each behind a presigned link (`worlds.contract.presigned`); a download takes 20 s. The page says
 until when each link works, as local time with an offset (RFC 3339), another one for each: read as text, the times sort wrongly,
 as section 5.1 there warns. The page lists the files in an order that is never the right one.
 Time: from the first page on, the file with the k-th deadline has 20k + 10 s, moved by the seed by up to 5. Taken in ascending
@@ -8,6 +8,7 @@ order it arrives at 20k, 5 to 15 s early; one place later it arrives at 20k + 20
 only one that fits, whatever the number of files (Jackson's rule, made strict), and there is room for four requests of 1 s too.
 A session lasts 110 s: opened right before or after the page, it covers five downloads with 8 s to spare, so it takes nothing
 from that room; opened 50 s before the page, it does not cover three.
+From level 3 on each time is in one of three notations: RFC 3339, the one of the Date header, seconds since 1970.
 Choices where the contract leaves one:
 1. lives are 30, 50, 70, 90 and 110 s and not 30, 90 and 180, with which other orders fit too; a session of 105 s would leave
    three requests only where there are five files, and bind harder than the links;
@@ -18,8 +19,11 @@ Choices where the contract leaves one:
 Order of judgement: session open, headers present, windows (link, session), bytes (link, flow token), slice, proof.
 """
 
-from datetime import datetime, timedelta, timezone
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from email.utils import format_datetime
 from html import escape
+from itertools import cycle
 from urllib.parse import quote
 
 from worlds.contract.checks import check_header, require_headers
@@ -36,6 +40,16 @@ NAMES = ("atlas", "brook", "cedar", "delta", "ember", "fjord", "grove", "haven",
 OFFSETS_MIN = (-600, -480, -300, -210, 0, 120, 330, 540, 765)
 """Offsets from UTC in minutes, far enough apart for each to decide where its time sorts as text."""
 
+NOTATIONS: dict[str, tuple[Callable[[datetime], str], ...]] = {
+    "rfc3339": (datetime.isoformat,),
+    "mixed": (
+        lambda ends: format_datetime(ends.astimezone(UTC), usegmt=True),
+        datetime.isoformat,
+        lambda ends: str(round(ends.timestamp())),
+    ),
+}
+"""How the page writes times. As texts, three neighbours among the mixed ones never sort as the instants do."""
+
 
 class MultiResourcePriority(ContractWorld):
     """A page of files with a deadline each."""
@@ -51,19 +65,21 @@ class MultiResourcePriority(ContractWorld):
         }
         self.content = {name: self.chance(f"content {name}").hex(FILE_CHARS).encode() for name in self.urgent_first}
         self.listed = disordered(self.chance("page"), self.urgent_first)
+        notations = NOTATIONS[str(self.options["notation"])]
+        turn = self.chance("notations").below(len(notations))
+        self.notations = dict(zip(self.urgent_first, cycle((*notations[turn:], *notations[:turn])), strict=False))
         eastward = sorted(self.chance("offsets").sample(OFFSETS_MIN, count))
         self.zones = dict(zip(disordered(self.chance("zones"), self.urgent_first), eastward, strict=True))
         self.draw_slice()
         self.gate = Gate(self, "flow_token", "session")
         self.session: dict[str, object] = {}
         self.links: dict[str, Presigned] = {}
-        self.fetched: set[str] = set()
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
         return {
             **self.slice_facts(), "files": len(self.listed), "file_chars": FILE_CHARS,
-            "download_seconds": self.manifest.cost_ms("download") // 1000,
+            "download_seconds": self.manifest.cost_ms("download") // 1000, "mixed": self.options["notation"] == "mixed",
         }  # fmt: skip
 
     @get("/api/session")
@@ -98,9 +114,7 @@ class MultiResourcePriority(ContractWorld):
             lambda: check_header(call, "X-Seed-Anchor", self.slice),
             lambda: check_header(call, "X-Contract-Proof", f"{self.gate.proof(self.slice)}:{name}"),
         )
-        self.fetched.add(name)
-        if len(self.fetched) == len(self.listed):
-            self.deliverable = b"".join(self.content[each] for each in self.listed)
+        self.deliverable = b"".join(self.content[each] for each in self.listed)
         return Reply(self.content[name])
 
     def presigned(self, name: str) -> Presigned:
@@ -110,9 +124,9 @@ class MultiResourcePriority(ContractWorld):
         return sign(draw, name, query, issued_at=self.now, ttl_ms=self.life_s[name] * 1000)
 
     def local_end(self, link: Presigned) -> str:
-        """When a link ends, in the zone of its file."""
+        """When a link ends, in zone and notation of its file."""
         ends: datetime = self.clock.epoch + timedelta(milliseconds=link.contract.expires_at)
-        return ends.astimezone(timezone(timedelta(minutes=self.zones[link.resource_id]))).isoformat()
+        return self.notations[link.resource_id](ends.astimezone(timezone(timedelta(minutes=self.zones[link.resource_id]))))
 
 
 def disordered(draw: Stream, names: list[str]) -> list[str]:

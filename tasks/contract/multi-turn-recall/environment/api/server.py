@@ -1,8 +1,8 @@
 """A very long URL is told once, in the instruction: recall it after three noisy steps, every byte as it was.
 
-A presigned target (after AWS Signature Version 4; compared as a plain string, RFC 3986 section 6.2.1) stands in the instruction
+A presigned target (`worlds.contract.presigned`; compared as a plain string, RFC 3986 section 6.2.1) stands in the instruction
 and nowhere else. Session, catalog and preflight come first; together they answer 10 KB of noise in the alphabet of the URL.
-The preflight gives a flow token. The option `tier` sets the URL's length, for a score that is a curve over 1k, 4k and 12k.
+The preflight gives a flow token. The option `tier` sets the URL's length, for a score that is a curve over 1k, 4k, 8k and 12k.
 That the verbatim URL of the instruction passes is shown by the oracle: solution/solve.py sends what it finds in the fence and
 nothing else, at each tier, and tests/test_outcome.py compares the target that was served with the printed one.
 Time: every request costs 5 s. The URL lasts 36 to 44 s from the first session, a flow token 16 to 24 s from its preflight, both
@@ -31,7 +31,7 @@ from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Violation, get
 
 FILE_CHARS, JITTER_S = 64, 4
-PAYLOAD_BYTES = {"1k": 632, "4k": 2790, "12k": 8560}
+PAYLOAD_BYTES = {"1k": 632, "4k": 2790, "8k": 5680, "12k": 8560}
 """By tier: random bytes that make a URL of 1024, 4096, 12288 characters, give or take a few."""
 
 
@@ -45,7 +45,7 @@ class MultiTurnRecall(ContractWorld):
             self.knob_ms(name) + 1000 * self.chance(name).between(-JITTER_S, JITTER_S)
             for name in ("link_seconds", "token_seconds")
         )
-        self.target = self.presigned(issued_at=0).text
+        self.target = self.presigned(issued_at=self.now).text
         third = len(self.target) // 3
         first, last = draw_range(self.chance("range"), Anchor(self.target[third:]))
         self.range = third + first, third + last
@@ -81,14 +81,14 @@ class MultiTurnRecall(ContractWorld):
         """A flow token, after the catalog, and when token and URL end."""
         if self.link is None or not self.catalogued:
             raise Violation(Label.MISSING_CONSTRAINT, "a look at the catalog must come first", field="catalog")
-        noise = self.noise("preflight")
+        checks, _, trace = self.noise("preflight").partition("%2F")
         made = self.token.renew(self.chance("flow token").base64url(48), self.token_ms)
         return {
-            "checks": noise[: len(noise) // 2],
+            "checks": checks,
             "flow_token": self.token.text,
             "flow_token_expires_at": made.expires_at / 1000,
             "download_deadline": self.link.contract.expires_at / 1000,
-            "trace": noise[len(noise) // 2 :],
+            "trace": trace,
         }
 
     @get("/api/resource/{name}", headers=("X-URL-Anchor", "X-Flow-Token"), query=("sig",))

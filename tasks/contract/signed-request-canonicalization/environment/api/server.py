@@ -1,12 +1,18 @@
-"""One request has one canonical form, and the signature covers it: what is signed must be what is sent (AWS SigV4; RFC 9421).
+"""One request has one canonical form, and the signature covers it: what is signed must be what is sent.
 
 Discovery gives a token and a marker; signing-params take both and give keys, fixed headers, query and the first of five orders.
 An order names method, path, key, nonce and body; each phase but the last answers a planned 428 (RFC 6585 section 3) with the
 next order. Every phase is verified against the real request: its method, raw path, raw query, headers and body.
 Requests are awkward on purpose (worlds.contract.awkward): inner double spaces, names that begin other names, percent-encoded
 paths, reserved characters, a name given twice, UTF-8, and parameters in no order.
+The canonical request is nearly that of AWS Signature Version 4: method, path, sorted query, headers, list of their names, body
+digest. Where it differs: the key is a secret given as it is, not derived by date, region and service; what is signed is the
+canonical request itself, with no scope and no time; the path is taken as it stands. RFC 9421 signs another base (section 2.5),
+with parameters of the signature in it. Proofs, bindings and the second MAC are the task's own.
 A request costs 0.5 s; windows are 8 s for discovery, then 4, 3, 3, 3 and 2 s for the nonces, each half a second longer on some
 seeds. A prepared client uses an order 0.5 s after it came; the last one bears two detours, and a wait of 2 s loses it.
+At higher levels a nonce works only from some time after it came, and lives for a second or a little more from then on: sent at
+once it comes too early.
 Choices where the contract leaves one:
 1. two MACs: the signature is keyed with the ASCII text of the secret in every phase, the body HMAC with the text in phases 1
    and 2 and with the bytes that its hex stands for in 3 to 5. Orders name the key: two of the four changes of phase rotate it;
@@ -15,8 +21,10 @@ Choices where the contract leaves one:
 4. what verifies but is not what was ordered (method, path, query, headers, body) is WRONG_VALUE, so integrity comes before it;
 5. the slice is WRONG_VALUE with the parameters, and part of the binding (WRONG_HASH) of every phase;
 6. a stage that does not exist is stray; the deliverable is `receipt`, given out by the fifth phase alone.
-Order of judgement for a phase: parameters taken, headers present, sequence, nonce (window, bytes), MACs, digests, the rest.
+Order of judgement for a phase: headers present, sequence, nonce (given out, window, bytes), MACs, digests, the rest.
 """
+
+from bisect import bisect
 
 from worlds.contract.anchors import SLICE, draw_marked
 from worlds.contract.awkward import draw_headers, draw_path, draw_query, draw_text
@@ -37,6 +45,7 @@ from worlds.contract.signing import (
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol, put
 
+KEYS = 3
 STAGES = ("submit", "verify", "verify", "finalize", "finalize")
 OWN = ("X-Sequence", "X-Nonce", "X-Binding", "X-Proof", "X-Body-HMAC")
 """Headers that a client computes, signed beside the fixed ones."""
@@ -48,15 +57,18 @@ SIGNED = ("Authorization", *OWN)
 class SignedRequestCanonicalization(ContractWorld):
     """Five phases, each signed."""
 
+    starts_at: int
+    """From when on the newest nonce works (virtual ms)."""
+
     def prepare(self) -> None:
         """Draw marker, token, keys and when they rotate, fixed headers, query and orders."""
         self.anchor, self.marker = draw_marked(self.chance("anchor"))
         self.discovery_text = self.chance("discovery").base64(32)
         self.discovery: Contract | None = None
         draw = self.chance("keys")
-        self.keys = {f"key-{draw.hex(8)}": draw.hex(64) for _ in range(3)}
-        rotations = self.chance("rotation").sample(range(1, len(STAGES)), 2)
-        self.key_ids = [list(self.keys)[sum(phase >= start for start in rotations)] for phase in range(len(STAGES))]
+        self.keys = {f"key-{draw.hex(8)}": draw.hex(64) for _ in range(KEYS)}
+        rotations = sorted(self.chance("rotation").sample(range(1, len(STAGES)), KEYS - 1))
+        self.key_ids = [list(self.keys)[bisect(rotations, phase)] for phase in range(len(STAGES))]
         self.fixed = draw_headers(self.chance("headers"))
         self.query = draw_query(self.chance("query"))
         draw = self.chance("orders")
@@ -90,13 +102,10 @@ class SignedRequestCanonicalization(ContractWorld):
             raise Violation(Label.MISSING_CONSTRAINT, "discovery must come first", field="discovery")
         if self.nonces.current:
             raise Violation(Label.VERSION_CONFLICT, "the parameters were given already", status=409)
-        require_headers(call, "X-Discovery-Token", label=Label.MISSING_TOKEN)
-        require_headers(call, "X-Seed-Anchor")
         validity_first(
             lambda: self.redeem(found, call.header("X-Discovery-Token"), "header X-Discovery-Token"),
             lambda: check_header(call, "X-Seed-Anchor", self.anchor.after(self.marker)),
         )
-        self.fixed.append(("X-Sign-Date", self.clock.now.strftime("%Y%m%dT%H%M%SZ")))
         return {"keys": self.keys, "headers": self.fixed, "query": self.query, "order": self.order()}
 
     @post("/api/{stage}/{ref}", headers=SIGNED)
@@ -113,8 +122,6 @@ class SignedRequestCanonicalization(ContractWorld):
         """The next phase, if it is signed as it stands and is what was ordered."""
         if call.params["stage"] not in STAGES:
             raise Unreadable("there is no such stage")
-        if self.nonces.current is None:
-            raise Violation(Label.MISSING_CONSTRAINT, "the parameters must be taken first", field="signing-params")
         if self.deliverable is not None:
             raise Violation(Label.VERSION_CONFLICT, "all orders are carried out", status=409)
         require_headers(call, *SIGNED, *(name for name, _ in self.fixed))
@@ -123,7 +130,7 @@ class SignedRequestCanonicalization(ContractWorld):
             raise Violation(Label.MISSING_CONSTRAINT, "Authorization must be in the form that was told", field="Authorization")
         check_turn(call.header("X-Sequence"), self.done + 1, "header X-Sequence")
         validity_first(
-            lambda: self.nonces.redeem(call.header("X-Nonce"), "header X-Nonce"),
+            lambda: self.redeem_nonce(call.header("X-Nonce")),
             lambda: self.verify(call, given),
             lambda: self.compare(call),
         )
@@ -133,6 +140,12 @@ class SignedRequestCanonicalization(ContractWorld):
         receipt = self.chance("receipt").hex(RECEIPT_CHARS)
         self.deliverable = receipt.encode()
         return Reply({"receipt": receipt})
+
+    def redeem_nonce(self, given: str | None) -> None:
+        """Raise unless this is the newest nonce, in its window, which may begin some time after it was given out."""
+        made = self.nonces.redeem(given, "header X-Nonce", missing=Label.MISSING_CONSTRAINT)
+        if self.now < self.starts_at:
+            raise made.contract.expired(self.now, rule="header X-Nonce does not work yet")
 
     def verify(self, call: Call, given: Authorization) -> None:
         """Check both MACs over the real request, then both digests."""
@@ -160,10 +173,12 @@ class SignedRequestCanonicalization(ContractWorld):
     def order(self) -> dict[str, object]:
         """The order that is due, with a fresh nonce."""
         lives = ("nonce_seconds", *["challenge_seconds"] * (len(STAGES) - 2), "final_seconds")
-        nonce = self.nonces.renew(self.chance("nonce").base64(24), self.life_ms(lives[self.done]))
+        rest_ms = 1000 * self.chance("rests").between(0, round(self.knob("rest_seconds")))
+        self.starts_at = self.now + rest_ms
+        nonce = self.nonces.renew(self.chance("nonce").base64(24), rest_ms + self.life_ms(lives[self.done]))
         return {
             "sequence": self.done + 1, **self.orders[self.done], "key_id": self.key_ids[self.done],
-            "nonce": self.nonces.text, "expires_at": nonce.expires_at / 1000,
+            "nonce": self.nonces.text, "starts_at": self.starts_at / 1000, "expires_at": nonce.expires_at / 1000,
         }  # fmt: skip
 
     def life_ms(self, knob: str) -> int:

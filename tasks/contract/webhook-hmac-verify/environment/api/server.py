@@ -1,15 +1,20 @@
 """Webhook signatures cover the raw bytes: hash what arrived, not what a parser made of it, and do not believe every sender.
 
 Three events, fetched and acknowledged one after another. As at GitHub, X-Hub-Signature-256 is `sha256=` and the hex
-HMAC-SHA256 (FIPS 198-1) of the raw body. Bodies hold what no parser gives back unchanged: numbers like 12.50 and 1.0, an
-escaped slash, an escaped letter beside a raw emoji, JSON in a string, keys in no order. An ack must carry the computed HMAC.
+HMAC-SHA256 (FIPS 198-1) of the raw body, from a secret in hex where GitHub keys with the text. Bodies hold what no parser
+gives back unchanged: numbers like 12.50 and 1.0, an escaped slash, an escaped letter beside a raw emoji, JSON in a string,
+keys in no order. An ack must carry the computed HMAC.
 Exactly one event is forged, position and manner by seed: signed with the hex text of the secret as the key, signed over the
 re-serialised body, or with one hex digit changed; so the usual mistakes side with the forger.
+Where this differs from GitHub: there deliveries are posted to the receiver; here they are fetched and acknowledged, with the
+MAC that was computed, and X-Event-Sequence numbers them.
+At higher levels there are more events, and an ack is told that the next one is ready only after some seconds: who does not read
+it fetches too early, and who waits longer than told leaves the window of the last delivery.
 Choices where the contract leaves one:
 1. a delivery is an artifact with a window of 10 s from its fetch; its ack, the next fetch and, for the last one, the final
    ack must come in that window. A fetch costs 1 s, an ack 2 s. A delivery whose window is over is not repeated;
-2. fetching before the ack or past the last event, acknowledging any but the current event, or it twice, and a final ack
-   before the others are all VERSION_CONFLICT; an ack without `event_sequence` is the final one;
+2. fetching before the ack, before the next event is ready or past the last one, acknowledging any but the current event, or it
+   twice, and a final ack before the others are all VERSION_CONFLICT; an ack without `event_sequence` is the final one;
 3. in an ack the hash is judged before the HMAC; a wrong HMAC and a wrong `verified` are told apart only in the log; a number or
    a boolean of another JSON type is unreadable and breaks nothing;
 4. the final ack names the slice too, so that a wrong slice is WRONG_VALUE and not only a wrong chain;
@@ -52,7 +57,7 @@ class WebhookHmacVerify(ContractWorld):
         self.forged = self.chance("forged").below(events)
         self.anchor, self.marker = draw_marked(self.chance("anchor"))
         self.deliveries: list[Contract] = []
-        self.acked = 0
+        self.acked = self.ready_at = 0
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
@@ -67,7 +72,7 @@ class WebhookHmacVerify(ContractWorld):
     def deliver(self, call: Call) -> Reply:
         """The next event, once the one before it is acknowledged."""
         fetched, total = len(self.deliveries), len(self.bodies)
-        if self.acked < fetched or fetched == total:
+        if self.acked < fetched or fetched == total or self.now < self.ready_at:
             raise Violation(Label.VERSION_CONFLICT, "no event is to be fetched now", status=409)
         if self.deliveries:
             self.judge({}, {})
@@ -84,9 +89,9 @@ class WebhookHmacVerify(ContractWorld):
         sequence = given.get("event_sequence")
         if sequence is None:
             return self.final_ack(given)
-        if isinstance(sequence, bool) or not isinstance(sequence, int | float):
+        if type(sequence) not in (int, float):
             raise Unreadable("event_sequence must be a number")
-        if not isinstance(given.get("verified") or False, bool):
+        if not isinstance(given.get("verified"), bool | None):
             raise Unreadable("verified must be true or false")
         if sequence != len(self.deliveries) or sequence == self.acked:
             raise Violation(Label.VERSION_CONFLICT, "this event is not to be acknowledged now", status=409)
@@ -97,7 +102,9 @@ class WebhookHmacVerify(ContractWorld):
             "verified": (genuine, Label.SIGNATURE_MISMATCH),
         })  # fmt: skip
         self.acked += 1
-        return {"accepted": True, "event_sequence": self.acked}
+        pause_s = self.chance("pauses").between(0, round(self.knob("pause_seconds")))
+        self.ready_at = self.now + pause_s * 1000
+        return {"event_sequence": self.acked, "next_in": pause_s}
 
     def final_ack(self, given: Mapping[str, object]) -> dict[str, object]:
         """The receipt, if hashes, slice and chain hold."""
@@ -111,7 +118,7 @@ class WebhookHmacVerify(ContractWorld):
         })  # fmt: skip
         receipt = self.chance("receipt").hex(RECEIPT_CHARS)
         self.deliverable = receipt.encode()
-        return {"accepted": True, "receipt": receipt}
+        return {"receipt": receipt}
 
     def judge(self, given: Mapping[str, object], expected: Expected) -> None:
         """Raise unless all fields are there, the last delivery is in its window, and the fields hold what is expected."""
@@ -129,10 +136,11 @@ class WebhookHmacVerify(ContractWorld):
 
     def forgery(self, body: bytes) -> str:
         """A signature for `body` that the sender did not make."""
-        right, at = hmac_hex(self.secret, body), self.chance("forgery").below(64)
-        other_digit = right[:at] + f"{int(right[at], 16) ^ 1:x}" + right[at + 1 :]
+        draw, digits = self.chance("forgery"), list(hmac_hex(self.secret, body))
+        place = draw.below(len(digits))
+        digits[place] = draw.choice("0123456789abcdef".replace(digits[place], ""))
         other_key, other_bytes = hmac_hex(self.secret.hex().encode(), body), hmac_hex(self.secret, compact(json.loads(body)))
-        return self.chance("manner").choice((other_key, other_bytes, other_digit))
+        return self.chance("manner").choice((other_key, other_bytes, "".join(digits)))
 
 
 def event_body(draw: Stream) -> bytes:
@@ -146,5 +154,4 @@ def event_body(draw: Stream) -> bytes:
         f'"link":"https:\\/\\/shop.example\\/orders\\/{order}"',
         f'"data":"{{\\"order\\":\\"{order}\\",\\"weight\\":{count}.0}}"',
     ]
-    draw.shuffle(pairs)
-    return ("{" + ",".join(pairs) + "}").encode()
+    return ("{" + ",".join(draw.sample(pairs, len(pairs))) + "}").encode()

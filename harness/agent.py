@@ -1,0 +1,198 @@
+"""One protocol for everything that plays: an agent gets a pod and leaves a report.
+
+1. `play` acts on the pod until it is done. What it learned on the way stands in the `Report` it was given, also when it
+   raises, so that a crashed or cancelled episode still has its trajectory, tokens and log.
+2. A budget that runs out is no error: the agent calls `pod.stop(cause)`, notes it in the report and returns.
+3. `needs_main` says, before anything starts, whether a shell is needed in a given runtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+from harness.pod import Pod
+from harness.records import SeatResult, Tokens
+from harness.registry import Task
+from worlds.core.models import Lenient, Strict
+
+
+class SeatSpec(Strict):
+    """Who holds one seat of a game, as data."""
+
+    seat: Annotated[int, Field(ge=0)]
+    kind: Literal["policy", "model", "human", "replay"]
+    name: str = ""
+    """A family's player (`imap`), a model as LiteLLM names it, or the folder of the episode that is replayed."""
+
+
+class AgentSpec(Strict):
+    """Who plays, as data: what a plan freezes, and what a live agent is made from where it is used.
+
+    No secret stands here: API keys come from the environment of whoever plays.
+    """
+
+    kind: Literal["oracle", "nop", "violation", "scripted", "llm", "seats"] = "oracle"
+    name: str = ""
+    """Of a violation, the wrong client; of `seats`, the policy at every seat that `seats` does not name."""
+
+    model: str | None = None
+    interface: Literal["shell", "tool"] = "shell"
+    protocol: Literal["tools", "text"] = "tools"
+    api_base: str | None = None
+    temperature: float | None = 0.0
+    max_tokens: int | None = None
+    actions: tuple[dict[str, Any], ...] = ()
+    """What a scripted agent does, in order."""
+
+    seats: tuple[SeatSpec, ...] = ()
+    """Seats that somebody else holds than the model or policy named above."""
+
+    rotate: bool = False
+    """Whether the line-up moves on by one seat with each attempt."""
+
+
+class AgentIdentity(Lenient):
+    """Who an agent says it is: what of it belongs to the frozen plan.
+
+    What an agent does not say is in no file, and what another version said of it is kept, so that a resume sees both.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    name: str = ""
+    actions: tuple[dict[str, Any], ...] = ()
+    """What a scripted agent does."""
+
+    model: str | None = None
+    api_base: str | None = None
+    """Without user, password and query."""
+
+    requested: dict[str, Any] | None = None
+    """Parameters that models are asked with; None where no model plays."""
+
+    interface: str | None = None
+    protocol: str | None = None
+    prompt_digest: str | None = None
+    seats: tuple[SeatSpec, ...] = ()
+    """Of a game: the seats that somebody else holds."""
+
+    rotate: bool = False
+
+    @model_serializer(mode="wrap")
+    def _said(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dumped(self).items() if name in self.model_fields_set}
+
+    def conditions(self) -> dict[str, Any]:
+        """What a trajectory says of its agent, besides name and model."""
+        return {key: value for key, value in self.model_dump(exclude={"name", "model"}).items() if value is not None}
+
+
+@dataclass
+class Usage:
+    """Tokens and money of the model calls of one episode; `cost_usd` is None where there is no price."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float | None = None
+    estimated: bool = False
+    """Whether any count was made locally because the provider reported none."""
+
+    def tokens(self) -> Tokens:
+        """The tokens, as a record has them."""
+        return Tokens(
+            calls=self.calls, prompt=self.prompt_tokens, cached=self.cached_tokens, completion=self.completion_tokens,
+            reasoning=self.reasoning_tokens, estimated=self.estimated,
+        )  # fmt: skip
+
+
+@dataclass
+class Report:
+    """What an agent did; filled in as it happens."""
+
+    agent: str
+    model: str | None = None
+    interface: str | None = None
+    prompt_digest: str | None = None
+    tool_calls: int = 0
+    requested: dict[str, Any] = field(default_factory=dict)
+    """Model parameters as asked for."""
+
+    effective: dict[str, Any] = field(default_factory=dict)
+    """Model parameters as sent, refused ones left out."""
+
+    usage: Usage = field(default_factory=Usage)
+    seats: list[SeatResult] = field(default_factory=list)
+    """Of a game: who held each seat, and what that cost."""
+
+    stopped_by: str | None = None
+    """The harness budget that ran out: wall, tokens, cost or turns."""
+
+    failed: str | None = None
+    """How the agent itself failed (a client that raised), in one clause."""
+
+    trajectory: dict[str, Any] | None = None
+    """ATIF-v1.8, as a plain dict."""
+
+    log: list[str] = field(default_factory=list)
+    """Lines of agent.log."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the harness counts for one episode."""
+
+    wall_s: float = 600.0
+    turns: int = 120
+    tokens: int | None = None
+    cost_usd: float | None = None
+
+    def used_up(self, usage: Usage, *, turns: int, seconds: float, models: str, say_once: Callable[[str], None]) -> str | None:
+        """The budget that forbids another query of a model, or None; `pod.stop` takes its name.
+
+        `turns`: of the seat that had most; `seconds`: without those in which a provider kept everybody waiting. `say_once` is
+        told where `models` have no price to count.
+        """
+        if self.cost_usd is not None and usage.calls and usage.cost_usd is None:
+            say_once(f"{models} has no known price, so its budget of cost cannot hold")
+        spent = {
+            "turns": turns >= self.turns,
+            "tokens": self.tokens is not None and usage.prompt_tokens + usage.completion_tokens >= self.tokens,
+            "cost": self.cost_usd is not None and (usage.cost_usd or 0.0) >= self.cost_usd,
+            "wall": seconds >= self.wall_s,
+        }
+        return next((cause for cause, over in spent.items() if over), None)
+
+
+class Agent(Protocol):
+    """Anything that can play an episode."""
+
+    name: str
+
+    only_computes: bool
+    """Whether playing is Python alone, with no model asked, so that another process plays it as well from its spec."""
+
+    def needs_main(self, task: Task, runtime: str) -> bool:
+        """Whether `main` must exist; raises UsageError where the runtime has none."""
+        ...
+
+    def identity(self) -> AgentIdentity:
+        """What of this agent belongs to the frozen plan: name, model, parameters, prompt digest."""
+        ...
+
+    def check(self) -> None:
+        """Raise UsageError for what would fail anyway (missing key, unknown provider), before anything starts."""
+        ...
+
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
+        """Play one episode; raises BoundaryError for failures that are not the agent's.
+
+        `attempt`: which one at this seed it is, from 1; a line-up that rotates has other players at other seats in each.
+        """
+        ...

@@ -1,0 +1,139 @@
+"""The agent of games: a policy or a model at every seat, but for the seats that its spec gives to somebody else.
+
+It is made from an `AgentSpec` alone. One whose spec is a model's plays tasks without seats too, through that model's interface.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness.agent import AgentIdentity, AgentSpec, Budget, Report, SeatSpec
+from harness.agents.llm.agent import LlmAgent, LlmConfig
+from harness.agents.llm.model import ModelClient, to_stderr
+from harness.agents.seating.game import SeatedGame
+from harness.agents.seating.holders import SeatHolder
+from harness.agents.seating.lineup import line_up, others
+from harness.agents.seating.model import ModelSeat
+from harness.agents.seating.policy import PolicySeat, seat_players
+from harness.agents.seating.replay import ReplaySeat, check_recording
+from harness.agents.trajectory import Trajectory, scripted_trajectory
+from harness.errors import HarnessError, UsageError
+from harness.pod import Pod
+from harness.registry import Task
+
+
+class SeatAgent:
+    """Plays games with the line-up of its spec."""
+
+    def __init__(self, spec: AgentSpec, *, config: LlmConfig | None = None, say: Callable[[str], None] = to_stderr) -> None:
+        """`config` says how models are asked, where that is more than the spec says: a key, patience."""
+        if any(one.kind == "human" for one in spec.seats):
+            raise UsageError("a person at a seat: not yet", hint="a policy, a model or replay:FOLDER")
+        self.spec = spec
+        self.name = spec.name if spec.kind == "seats" else "llm"
+        config = config or LlmConfig.of(spec)
+        self._alone = LlmAgent(config, say=say) if spec.kind == "llm" else None
+        self._clients = {self._alone.client.settings.name: self._alone.client} if self._alone else {}
+        for name in dict.fromkeys(one.name for one in spec.seats if one.kind == "model"):
+            self._clients.setdefault(name, ModelClient(config.settings(name), say=say))
+        self.only_computes = spec.kind == "seats" and all(one.kind == "policy" for one in spec.seats)
+        """Whether every seat is a policy's."""
+
+    def needs_main(self, task: Task, runtime: str) -> bool:
+        """Seats need no hands; raises UsageError for a task that this line-up cannot play."""
+        if not task.is_seated:
+            if self._alone is None or self.spec.seats:
+                who = "a line-up" if self._alone else f"the seat player {self.name!r}"
+                raise UsageError(f"{task.task_id} has no seats for {who}", hint=f"harness show {task.task_id}")
+            return self._alone.needs_main(task, runtime)
+        known = seat_players(task.family)
+        for one in self._line_up(task):
+            if one.kind == "policy" and one.name not in known:
+                hint = f"harness run {task.task_id} --agent {next(iter(known), 'oracle')}"
+                raise UsageError(f"{task.task_id} has no seat player {one.name!r}; it has {', '.join(known)}", hint=hint)
+            if one.kind == "replay":
+                check_recording(one.name, task.task_id)
+        return False
+
+    def _line_up(self, task: Task) -> tuple[SeatSpec, ...]:
+        try:
+            return line_up(self.spec, task.parley.seats if task.parley else 1)
+        except UsageError as wrong:
+            raise UsageError(f"{task.task_id}: {wrong}", hint="leave it out") from None
+
+    def identity(self) -> AgentIdentity:
+        """Its name, its models and its line-up; no key is part of it."""
+        seats = others(self.spec)
+        line: dict[str, Any] = {"seats": seats, **({"rotate": True} if self.spec.rotate else {})} if seats else {}
+        if self._alone is not None:
+            return self._alone.identity().model_copy(update=line)
+        asked = {k: v for client in self._clients.values() for k, v in client.identity().items() if k != "model"}
+        return AgentIdentity(name=self.name, **asked, **line)
+
+    def check(self) -> None:
+        """Raise UsageError for an unknown provider or a missing key; settle the parameters."""
+        for client in self._clients.values():
+            client.check()
+
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
+        """Play one episode; raises ProviderFailure, and whatever the pod raises."""
+        if self._alone is not None and not task.is_seated:
+            self._alone.play(task, seed, pod, budget, report, attempt)
+            return
+        game = SeatedGame(pod, budget, report)
+        try:
+            self._sit(game, task, seed, report, attempt)
+            game.play()
+        except HarnessError as failure:
+            report.log.append(f"ended: {failure}")
+            raise
+        finally:
+            report.seats = [holder.result() for holder in game.seats.values()]
+            report.trajectory = self._trajectory(game, task, seed, pod, report)
+
+    def _sit(self, game: SeatedGame, task: Task, seed: int, report: Report, attempt: int) -> None:
+        """Put everybody at the seats, with the rules of each."""
+        session = game.session()
+        rows = session["seats"]
+        for row, who in zip(rows, line_up(self.spec, len(rows), attempt), strict=True):
+            trajectory = None
+            if self._clients:
+                trajectory = self._begin(task, seed, f"seat {row['seat']}", who.name if who.kind == "model" else None)
+                trajectory.system(row["system"])
+            game.seats[row["seat"]] = self._holder(row, who, task, session, trajectory)
+        if self._clients:
+            rules = "\n".join(row["system"] for row in rows)
+            report.prompt_digest = hashlib.sha256(rules.encode()).hexdigest()
+
+    def _holder(
+        self, row: Mapping[str, Any], who: SeatSpec, task: Task, session: Mapping[str, Any], trajectory: Trajectory | None
+    ) -> SeatHolder:
+        number = row["seat"]
+        if who.kind == "model":
+            return ModelSeat(number, self._clients[who.name], row["system"], trajectory)
+        if who.kind == "replay":
+            return ReplaySeat(number, who.name, trajectory)
+        return PolicySeat(number, who.name, seat_players(task.family)[who.name](task, number, session), trajectory)
+
+    def _trajectory(self, game: SeatedGame, task: Task, seed: int, pod: Pod, report: Report) -> dict[str, Any]:
+        """All conversations, each as a trajectory of its own inside the game's; of policies alone, one step."""
+        if not self._clients:
+            names = Counter(seat.name for seat in report.seats)
+            held = ", ".join(f"{name} at {count} seats" for name, count in names.items())
+            return scripted_trajectory(self.name, pod.instruction, f"{held or 'nobody sat down'}, {report.tool_calls} turns")
+        report.model, report.interface = self.spec.model, "seats"
+        client = next(iter(self._clients.values()))
+        report.requested, report.effective = dict(client.requested), client.effective
+        whole = self._begin(task, seed, "game", self.spec.model)
+        whole.user(pod.instruction)
+        for seat in game.seats.values():
+            if seat.trajectory is not None:
+                whole.seat(seat.trajectory)
+        return whole.to_dict(extra={"provider_wait_s": round(game.waited_s, 3)})
+
+    def _begin(self, task: Task, seed: int, name: str, model: str | None) -> Trajectory:
+        session = f"{task.task_id}-s{seed}"
+        return Trajectory(session, f"{session}-{name}", name, model, extra=self.identity().conditions())

@@ -1,0 +1,108 @@
+"""The one loop that plays a game: every open turn is put to whoever holds its seat, until no turn is open.
+
+1. Turns that are open together are asked together: models side by side on threads, policies in their turn. Answers are handed
+   in in the order of the turns, so who is fast never shows.
+2. A seat may forfeit a turn, with a cause: its conversation is too long for its model (`budget`), or its reply cannot be read
+   or is longer than a world takes (`malformed`).
+3. A budget that runs out stops the game, which is judged as far as it got. A provider that fails leaves the episode ungraded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from harness.agent import Budget, Report, Usage
+from harness.agents.llm.completion import add_usage
+from harness.agents.llm.model import to_stderr
+from harness.agents.llm.parallel import side_by_side
+from harness.agents.seating.holders import Forfeit, SeatHolder, SeatReply
+from harness.agents.turns import TurnClient, is_too_long
+from harness.pod import Pod
+from worlds.core.turns import OpenTurn
+
+Until = Callable[[Sequence[OpenTurn]], bool]
+"""Whether a game is over for its host when these turns are open."""
+
+
+class SeatedGame:
+    """One game, with somebody at every seat."""
+
+    def __init__(self, pod: Pod, budget: Budget, report: Report) -> None:
+        self.seats: dict[int, SeatHolder] = {}
+        """Who holds each seat; whoever plays fills it first."""
+
+        self.waited_s = 0.0
+        """Real seconds in which providers kept the game waiting."""
+
+        self._pod, self._budget, self._report = pod, budget, report
+        self._game, self._started = TurnClient(pod), time.monotonic()
+        self._models: list[SeatHolder] = []
+
+    def session(self) -> dict[str, Any]:
+        """The seats with their rules, and what every seat may know."""
+        return self._game.session()
+
+    def play(self, until: Until | None = None) -> None:
+        """Answer every turn until the game is over, `until` says so, or a budget is used up."""
+        self._models = [seat for seat in self.seats.values() if seat.client is not None]
+        turns = self._game.open()
+        while turns and not (until and until(turns)):
+            if cause := self._used_up():
+                self._report.stopped_by = cause
+                self._report.log.append(f"stopped: the budget of {cause} is used up")
+                self._pod.stop(cause)
+                return
+            turns = self._answered(turns)
+
+    def _answered(self, turns: Sequence[OpenTurn]) -> Sequence[OpenTurn]:
+        """Ask for all open turns, answer them, and return what is open next."""
+        left, waited_s = turns, 0.0
+        for turn, reply in zip(turns, self._asked(turns), strict=True):
+            left = self._answer(turn, reply)
+            if isinstance(reply, SeatReply) and reply.completion is not None:
+                waited_s = max(waited_s, reply.completion.waited_s)
+        # The seats waited at the same time, so the game waited as long as the one that waited longest.
+        self.waited_s += waited_s
+        return left
+
+    def _asked(self, turns: Sequence[OpenTurn]) -> Iterator[SeatReply | Forfeit]:
+        """The reply to each turn, in order; a table that only computes starts no thread."""
+        if not self._models:
+            return map(self._ask, turns)
+        slow = [self.seats[turn.seat].client is not None for turn in turns]
+        beside = side_by_side(self._ask, [turn for turn, is_slow in zip(turns, slow, strict=True) if is_slow])
+        return (next(beside) if is_slow else self._ask(turn) for turn, is_slow in zip(turns, slow, strict=True))
+
+    def _ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
+        return self.seats[turn.seat].ask(turn)
+
+    def _answer(self, turn: OpenTurn, reply: SeatReply | Forfeit) -> Sequence[OpenTurn]:
+        if isinstance(reply, Forfeit):
+            self._forfeited(turn, reply.cause, reply.why)
+            return self._game.forfeit(turn.id, reply.cause)
+        text, completion = reply.text, reply.completion
+        self.seats[turn.seat].keep(turn, reply)
+        self._report.tool_calls += 1
+        if completion is not None:
+            add_usage(self._report.usage, completion.usage)
+            self._report.log.append(f"turn {turn.id}, seat {turn.seat}, {turn.phase}: {_tokens(completion.usage)}")
+        if is_too_long(text):
+            self._forfeited(turn, "malformed", f"{len(text)} characters")
+        return self._game.answer(turn.id, text)
+
+    def _forfeited(self, turn: OpenTurn, cause: str, why: str) -> None:
+        self._report.log.append(f"turn {turn.id}, seat {turn.seat}: forfeited as {cause}, {why}")
+
+    def _used_up(self) -> str | None:
+        clients = {seat.client.settings.name: seat.client for seat in self._models if seat.client is not None}
+        return self._budget.used_up(
+            self._report.usage, turns=max((seat.usage.calls for seat in self._models), default=0),
+            seconds=time.monotonic() - self._started - self.waited_s,
+            models=" or ".join(clients), say_once=next((client.say_once for client in clients.values()), to_stderr),
+        )  # fmt: skip
+
+
+def _tokens(usage: Usage) -> str:
+    return f"tokens {usage.prompt_tokens} in ({usage.cached_tokens} cached), {usage.completion_tokens} out"

@@ -1,0 +1,68 @@
+"""A model at a seat: a conversation begun by the seat's own rules and fed with the seat's own turns.
+
+1. A turn that only measures is answered from the conversation and leaves no trace in it.
+2. A conversation that grew too long for its model forfeits the turn as `budget`, a reply that cannot be read as `malformed`.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from harness.agent import Usage
+from harness.agents.llm.completion import add_usage
+from harness.agents.llm.model import ModelClient
+from harness.agents.llm.provider import ContextFull, UnreadableCall
+from harness.agents.seating.holders import Forfeit, SeatReply
+from harness.agents.trajectory import Trajectory
+from harness.agents.turns import is_too_long
+from harness.records import SeatResult
+from worlds.core.turns import OpenTurn
+
+NOT_TAKEN = "[This reply was longer than can be taken, and was not.]"
+"""What a seat's conversation keeps of a reply that forfeited its turn."""
+
+
+class ModelSeat:
+    """One seat: its model, its conversation, and the record of both."""
+
+    def __init__(self, seat: int, client: ModelClient, rules: str, trajectory: Trajectory | None = None) -> None:
+        self.client, self.trajectory, self.usage = client, trajectory, Usage()
+        self._seat, self._latency_s = seat, 0.0
+        self._messages: list[dict[str, Any]] = [{"role": "system", "content": rules}]
+
+    def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
+        """The model's answer; raises ProviderFailure and Cancelled."""
+        asked = time.monotonic()
+        try:
+            said = self.client.complete([*self._messages, {"role": "user", "content": turn.text}])
+        except ContextFull as full:
+            return Forfeit("budget", str(full))
+        except UnreadableCall as error:
+            return Forfeit("malformed", str(error))
+        return SeatReply(said.text, said, time.monotonic() - asked - said.waited_s)
+
+    def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
+        """Write the answer down, and into the conversation where the turn belongs there."""
+        said = reply.completion
+        assert said is not None, "a model's reply has what the model said"
+        add_usage(self.usage, said.usage)
+        self._latency_s += reply.latency_s
+        if self.trajectory is not None:
+            self.trajectory.user(turn.text)
+            self.trajectory.agent(
+                said.text, metrics=said.usage, reasoning=said.reasoning,
+                extra={"finish_reason": said.finish_reason, "phase": turn.phase, "ephemeral": turn.ephemeral},
+            )  # fmt: skip
+        if not turn.ephemeral:
+            # what the world never took would only fill the model's context, turn after turn
+            kept = {"role": "assistant", "content": NOT_TAKEN} if is_too_long(said.text) else said.message
+            self._messages += [{"role": "user", "content": turn.text}, kept]
+
+    def result(self) -> SeatResult:
+        """The model, its tokens, cost and time."""
+        name = self.client.settings.name
+        return SeatResult(
+            seat=self._seat, kind="model", name=name, model=name, tokens=self.usage.tokens(), cost_usd=self.usage.cost_usd,
+            latency_s=round(self._latency_s, 4), effective=self.client.effective,
+        )  # fmt: skip

@@ -1,0 +1,106 @@
+"""Does each job in a copy of this process, several side by side: a fork takes milliseconds, and has everything imported.
+
+A copy is of use once: it imports what its job changes, and is gone with it. One that uses up the processor time it was given,
+or the real time, is killed, and its job ends without an answer.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+from typing import Any, Generic, TypeVar
+
+from harness.errors import RuntimeFailure
+from harness.processes import can_copy
+
+Job = TypeVar("Job")
+Answer = TypeVar("Answer")
+
+LIMIT_S = 900.0
+"""Real seconds for one job; what uses up processor time ends sooner, by `allow`."""
+
+MEMORY = 3 << 30
+"""Bytes of data that a copy may have: a change that fills memory without end ends by this."""
+
+
+@dataclass
+class _Away(Generic[Job]):
+    job: Job
+    process: ForkProcess
+    started: float
+
+
+def each_in_a_copy(
+    jobs: Sequence[Job], work: Callable[[Job], Answer], workers: int, limit_s: float = LIMIT_S
+) -> Generator[tuple[Job, Answer | None], None, None]:
+    """Each job with its answer as soon as it is done; None where its copy was killed, or died.
+
+    Raises RuntimeFailure where this process cannot be copied.
+    """
+    if not can_copy():
+        raise RuntimeFailure("mutants are tried in copies of this process, which needs Linux and no other threads")
+    # objects that exist by now are in use: no collection in a copy needs to look at them, and no page of theirs is touched
+    gc.collect()
+    gc.freeze()
+    waiting, away = list(reversed(jobs)), dict[Connection, _Away[Job]]()
+    try:
+        while waiting or away:
+            while waiting and len(away) < workers:
+                pipe, one = _started(waiting.pop(), work)
+                away[pipe] = one
+            ready = wait(list(away), timeout=1.0)
+            for pipe in [pipe for pipe in away if pipe in ready]:
+                yield _ended(pipe, away.pop(pipe))
+            for one in away.values():
+                if time.monotonic() - one.started > limit_s:
+                    one.process.kill()
+    finally:
+        for one in away.values():
+            one.process.kill()
+            one.process.join()
+
+
+def allow(cpu_s: float) -> None:
+    """Let this process use so much more processor time, in seconds; then it is ended."""
+    signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_VIRTUAL, cpu_s)
+
+
+def _started(job: Job, work: Callable[[Job], Any]) -> tuple[Connection, _Away[Job]]:
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=_do, args=(job, work, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    return ours, _Away(job, process, time.monotonic())
+
+
+def _ended(pipe: Connection, one: _Away[Job]) -> tuple[Job, Any]:
+    try:
+        answer = pipe.recv()
+    except EOFError:
+        answer = None
+    pipe.close()
+    one.process.join()
+    return one.job, answer
+
+
+def _do(job: Job, work: Callable[[Job], Any], pipe: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # who ends the whole group ends this at once; what it has written is removed by the process that waits for it
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for number in (1, 2):
+        os.dup2(nowhere, number)
+    pipe.send(work(job))
+    pipe.close()
+    # what a changed module left to be done at exit is nobody's business
+    os._exit(0)

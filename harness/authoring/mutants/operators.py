@@ -1,0 +1,180 @@
+"""The small mistakes that are made on purpose: for a node of a syntax tree, what could stand there instead.
+
+compare-negated, compare-boundary      `==` for `!=`, `<` for `<=`
+condition-negated, not-dropped         a condition turned around
+bool-swapped, bool-flipped             `and` for `or`, True for False
+raise-dropped, call-dropped            a refusal that is not made, a check or a step that is skipped
+assignment-dropped, assert-dropped     state that is not kept, a claim that is not made
+claim-dropped, argument-dropped        a shared claim or one of several checks left out
+number-plus, arithmetic-swapped        off by one, plus for minus
+window-widened                         ten times as long as the knob says
+draw-unseeded                          chance that is the same for every seed
+call-swapped                           min for max, any for all
+label-changed                          another label than the rule's
+submission-any, submission-stripped    any result is accepted once there is one, or one with white space around it
+
+What only words a refusal is left alone: the arguments of a raised error but its label, formatted strings, docstrings. So are
+numbers that are a world's choice: ranges of draws, and tables of numbers at the top of a module (`ranges`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+
+class Change(NamedTuple):
+    """What is put in the place of `node`; after it, where `added` says so."""
+
+    operator: str
+    node: ast.expr | ast.stmt
+    becomes: str
+    added: bool = False
+
+
+_NEGATED: dict[type[Any], str] = {
+    ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Is: "is not", ast.IsNot: "is",
+    ast.In: "not in", ast.NotIn: "in",
+}  # fmt: skip
+_BOUNDARY: dict[type[Any], str] = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
+_SWAPPED: dict[type[Any], str] = {
+    ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*", ast.Div: "*", ast.Mod: "*",
+}  # fmt: skip
+_CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
+_WINDOWS = frozenset({"knob_ms", "drawn_ms"})
+_SEVERAL = (ast.Lambda, ast.Constant)
+
+SEEDLESS = "__seedless__"
+"""The name under which a mutated file finds chance that ignores the seed."""
+
+_ANY = """
+
+    def judge_submission(self, call):
+        from worlds.core.calls import Reply
+        if self.deliverable is None{unless}:
+            return super().judge_submission(call)
+        return Reply({{"accepted": True}}, kind="goal")
+"""
+
+
+def changes(node: ast.AST) -> Iterator[Change]:
+    """Every change to a node itself; what is inside it comes by its own nodes."""
+    yield from (change for kind, made in _MADE for change in (made(node) if isinstance(node, kind) else ()))
+    for test in _conditions(node):
+        if not isinstance(test, ast.Compare | ast.BoolOp) and not _is_not(test):
+            yield Change("condition-negated", test, f"(not ({ast.unparse(test)}))")
+
+
+def _is_not(node: ast.AST) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+
+
+def _conditions(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.If | ast.IfExp | ast.While):
+        return [node.test]
+    return list(node.ifs) if isinstance(node, ast.comprehension) else []
+
+
+def _compared(node: ast.Compare) -> Iterator[Change]:
+    for table, operator in ((_NEGATED, "compare-negated"), (_BOUNDARY, "compare-boundary")):
+        for place, op in enumerate(node.ops):
+            if instead := _of(table, op):
+                words = [ast.unparse(_bracketed(node.left))]
+                for number, (other, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
+                    words += [instead if number == place else _of(_SYMBOLS, other), ast.unparse(_bracketed(right))]
+                name = operator if len(node.ops) == 1 else f"{operator}-{place + 1}"
+                yield Change(name, node, f"({' '.join(words)})")
+
+
+_SYMBOLS: dict[type[Any], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Is: "is", ast.IsNot: "is not",
+    ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+
+
+def _of(table: Mapping[type[Any], str], node: ast.AST) -> str:
+    """What a table has for a node of this kind; nothing where it has none."""
+    return next((word for kind, word in table.items() if isinstance(node, kind)), "")
+
+
+def _bracketed(node: ast.expr) -> ast.expr:
+    simple = isinstance(node, ast.Name | ast.Constant | ast.Attribute | ast.Call | ast.Subscript)
+    return node if simple else ast.Name(id=f"({ast.unparse(node)})", ctx=ast.Load())
+
+
+def _joined(node: ast.BoolOp) -> Iterator[Change]:
+    word = " or " if isinstance(node.op, ast.And) else " and "
+    yield Change("bool-swapped", node, f"({word.join(f'({ast.unparse(value)})' for value in node.values)})")
+
+
+def _turned(node: ast.UnaryOp) -> Iterator[Change]:
+    if _is_not(node):
+        yield Change("not-dropped", node, f"({ast.unparse(node.operand)})")
+
+
+def _constant(node: ast.Constant) -> Iterator[Change]:
+    if isinstance(node.value, bool):
+        yield Change("bool-flipped", node, str(not node.value))
+    elif isinstance(node.value, int | float):
+        yield Change("number-plus", node, repr(node.value + 1))
+
+
+def _computed(node: ast.BinOp) -> Iterator[Change]:
+    texts = any(
+        isinstance(side, ast.JoinedStr) or (isinstance(side, ast.Constant) and isinstance(side.value, str | bytes))
+        for side in (node.left, node.right)
+    )
+    if (instead := _of(_SWAPPED, node.op)) and not texts:
+        yield Change("arithmetic-swapped", node, f"(({ast.unparse(node.left)}) {instead} ({ast.unparse(node.right)}))")
+
+
+def _called(node: ast.Call) -> Iterator[Change]:
+    name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    if isinstance(node.func, ast.Name) and name in _CALLS:
+        yield Change("call-swapped", node.func, _CALLS[name])
+    if name in _WINDOWS:
+        yield Change("window-widened", node, f"({ast.unparse(node)} * 10)")
+    for kind in _SEVERAL:
+        alike = [argument for argument in node.args if isinstance(argument, kind)]
+        for argument in alike if len(alike) > 1 and not isinstance(node.func, ast.Attribute) else ():
+            rest = ast.Call(node.func, [one for one in node.args if one is not argument], node.keywords)
+            yield Change(f"argument-dropped-{node.args.index(argument) + 1}", node, ast.unparse(rest))
+
+
+def _looked_up(node: ast.Attribute) -> Iterator[Change]:
+    if not isinstance(node.ctx, ast.Load):
+        return
+    if node.attr == "chance":
+        yield Change("draw-unseeded", node, f"{SEEDLESS}({ast.unparse(node)})")
+    elif isinstance(node.value, ast.Name) and node.value.id == "Label":
+        yield Change("label-changed", node, "Label.OTHER" if node.attr != "OTHER" else "Label.WRONG_VALUE")
+
+
+def _stated(node: ast.stmt) -> Iterator[Change]:
+    if isinstance(node, ast.Raise):
+        yield Change("raise-dropped", node, "pass")
+    elif isinstance(node, ast.Assert):
+        yield Change("assert-dropped", node, "pass")
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        yield Change("call-dropped", node, "pass")
+    elif isinstance(node, ast.AugAssign) or (
+        isinstance(node, ast.Assign) and all(isinstance(t, ast.Attribute | ast.Subscript) for t in node.targets)
+    ):
+        yield Change("assignment-dropped", node, "pass")
+    elif isinstance(node, ast.ImportFrom):
+        claims = [alias for alias in node.names if alias.name.startswith("test_")]
+        for alias in claims:
+            rest = [one for one in node.names if one is not alias]
+            becomes = ast.unparse(ast.ImportFrom(node.module, rest, node.level)) if rest else "pass"
+            yield Change(f"claim-dropped-{alias.name}", node, becomes)
+    elif isinstance(node, ast.ClassDef) and any(ast.unparse(base) == "ContractWorld" for base in node.bases):
+        yield Change("submission-any", node, _ANY.format(unless=""), added=True)
+        stripped = " or call.body.strip() != bytes(self.deliverable).strip()"
+        yield Change("submission-stripped", node, _ANY.format(unless=stripped), added=True)
+
+
+_MADE: tuple[tuple[type[ast.AST], Callable[[Any], Iterator[Change]]], ...] = (
+    (ast.Compare, _compared), (ast.BoolOp, _joined), (ast.UnaryOp, _turned), (ast.Constant, _constant), (ast.BinOp, _computed),
+    (ast.Call, _called), (ast.Attribute, _looked_up), (ast.stmt, _stated),
+)  # fmt: skip

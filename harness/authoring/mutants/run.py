@@ -1,0 +1,102 @@
+"""Tries every mutant of some tasks against their proof, side by side in copies of one process that has imported no room yet.
+
+1. Every task is played and judged as it is, once, with a note of which lines run when (`ground`).
+2. Each mutant goes to a copy of its own, with the tasks whose proof runs its line (`rounds`). What nothing runs has survived.
+3. Of tasks that are data, and so share all their code, an even spread of ten of each family is played, each on one seed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from harness.agents import solutions
+from harness.authoring.mutants.copies import each_in_a_copy
+from harness.authoring.mutants.equivalents import Equivalent, matched, read_equivalents
+from harness.authoring.mutants.ground import Ground, standing, surveyed
+from harness.authoring.mutants.mutation import SourceMutant, drawn
+from harness.authoring.mutants.report import Fate, MutantReport, TriedMutant
+from harness.authoring.mutants.rounds import Progress, Trying, settle
+from harness.authoring.mutants.targets import MutatedFile, mutants_in, targets
+from harness.authoring.mutants.trial import reaching
+from harness.authoring.scope import is_data, seeds_of, spread
+from harness.registry import Task
+from harness.trust import require
+
+SEEDS = range(3)
+"""On which seeds a mutant has to survive, where a task has them; tasks that are data, on the first."""
+
+_WARM = (pytest, solutions)
+"""What every copy needs, and imports no room of a family."""
+
+
+def try_mutants(
+    tasks: Sequence[Task],
+    whole: Collection[str],
+    seeds: Sequence[int] = SEEDS,
+    *,
+    draw: int | None = None,
+    workers: int = 2,
+    listed: Sequence[Equivalent] | None = None,
+    progress: Progress = lambda line: None,
+) -> MutantReport:
+    """What becomes of the mutants of these tasks, and of what families share whose every task is among them (`whole`).
+
+    `draw` tries only so many, chosen by hash. Raises TaskInvalid where a task is not proved as it is, or an
+    equivalent that is listed fits nothing; UsageError where a task's code may not run here.
+    """
+    started = time.perf_counter()
+    ours = [replace(task, path=task.path.resolve()) for task in tasks if task.parley is not None]
+    for task in ours:
+        require(task)
+    files = targets(ours, whole)
+    made = [(mutant, target) for target in files for mutant in mutants_in(target)]
+    known = matched(
+        read_equivalents() if listed is None else listed, (mutant for mutant, _ in made), (target.path for target in files)
+    )
+    same = [(mutant, target) for mutant, target in made if mutant.id in known]
+    fates = {mutant.id: _fate(mutant, target, "equivalent", known[mutant.id].reason) for mutant, target in same}
+    waiting = [(mutant, target) for mutant, target in made if mutant.id not in known]
+    if draw is not None:
+        wanted = {mutant.id for mutant in drawn([mutant for mutant, _ in waiting], draw)}
+        waiting, fates = [one for one in waiting if one[0].id in wanted], {}
+    progress(f"{len(waiting)} mutants of {len(files)} files, {len(fates)} known equivalents")
+    grounds = _surveyed(ours, waiting, seeds, workers)
+    progress(f"{sum(len(ground.plays) for ground in grounds)} episodes of {len(grounds)} tasks")
+    trying = [Trying(mutant, target, reaching(mutant, target, grounds)) for mutant, target in waiting]
+    for one, fate, by in settle(trying, workers, progress):
+        fates[one.mutant.id] = _fate(one.mutant, one.target, fate, by)
+    ordered = tuple(fates[mutant.id] for mutant, _ in made if mutant.id in fates)
+    return MutantReport(mutants=ordered, seconds=round(time.perf_counter() - started, 1), drawn=draw is not None)
+
+
+def _surveyed(
+    tasks: Sequence[Task], waiting: Sequence[tuple[SourceMutant, MutatedFile]], seeds: Sequence[int], workers: int
+) -> list[Ground]:
+    """Every task that is to be played, as it is."""
+    own = {target.task.task_id for _, target in waiting if target.task is not None}
+    shared = any(target.task is None for _, target in waiting)
+    chosen = spread(tasks) if shared else own
+    files = {str(target.file) for _, target in waiting}
+    jobs = [(task, seeds_of(task, seeds)[: 1 if is_data(task) else None]) for task in tasks if task.task_id in chosen]
+    surveys = each_in_a_copy(jobs, partial(_survey, files), workers)
+    told = standing(ground or Ground(task, wrong="its proof did not come to an end") for (task, _), ground in surveys)
+    return sorted(told, key=lambda ground: ground.task.task_id)
+
+
+def _survey(files: Collection[str], job: tuple[Task, Sequence[int]]) -> Ground:
+    try:
+        return surveyed(*job, files)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a task's own code may raise anything
+        return Ground(job[0], wrong=f"{type(error).__name__}: {error}".splitlines()[0])
+
+
+def _fate(mutant: SourceMutant, target: MutatedFile, fate: Fate, by: str = "") -> TriedMutant:
+    return TriedMutant(
+        id=mutant.id, kind=target.kind, path=mutant.path, line=mutant.line, within=mutant.within, text=mutant.text,
+        operator=mutant.operator, was=mutant.was, becomes=mutant.becomes, fate=fate, by=by,
+    )  # fmt: skip

@@ -1,0 +1,144 @@
+"""One mutant against the proof, in a copy of this process: does any check of any task fail that held before?
+
+1. Only the episodes that run a changed line are played again, and of these only what came out otherwise is judged again. Where
+   the change is in what judges, nothing is played and everything is judged.
+2. First the right client of every task that it reaches, then every task on its first seed, then on two more, then on the rest;
+   the first failed check ends it. What is made of the oracle's episode is made where the clients themselves show nothing.
+3. A world that raises, hidden tests that leave no verdict and an instruction that is not the one in the folder have failed too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from pathlib import Path
+
+from harness.authoring.evidence import TaskEvidence
+from harness.authoring.mutants.copies import allow
+from harness.authoring.mutants.ground import Client, Ground
+from harness.authoring.mutants.mutation import SourceMutant
+from harness.authoring.mutants.planting import plant
+from harness.authoring.mutants.targets import JUDGES, MutatedFile
+from harness.authoring.plays import SOLVE, Play, judge, play
+from harness.authoring.proving import all_claims, made_of
+from harness.registry import Task
+
+Stages = Sequence[slice]
+"""Which of a task's seeds are tried one after the other."""
+
+STAGES: Stages = (slice(0, 1), slice(1, 3), slice(3, None))
+
+
+def tried(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground], scratch: Path, stages: Stages = STAGES) -> str:
+    """The task and the check that noticed it; nothing where it survived."""
+    changed = plant(mutant, target, scratch)
+    trials = [Trial(changed or ground.task, ground, mutant, target) for ground in grounds]
+    for trial in trials:
+        allow(10 + 10 * trial.ground.cpu_s)
+        if noticed := trial.oracle_fails():
+            return f"{trial.ground.task.task_id} {noticed}"
+    for stage in stages:
+        for trial in trials:
+            allow(10 + 10 * trial.ground.cpu_s)
+            if noticed := trial.noticed(trial.ground.seeds()[stage]):
+                return f"{trial.ground.task.task_id} {noticed}"
+    return ""
+
+
+def reaching(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground]) -> list[Ground]:
+    """The tasks whose proof runs a changed line, quickest first."""
+    able = [g for g in grounds if target.task is None or target.task.task_id == g.task.task_id]
+    replayed = [g for g in able if _replayed(mutant, target, g)]
+    others = [g for g in able if any(_covered(mutant, target, ran) for ran in (g.judged, g.remade)) and g not in replayed]
+    return sorted([*replayed, *others], key=lambda g: g.cpu_s)
+
+
+class Trial:
+    """What a mutant does to the proof of one task."""
+
+    def __init__(self, task: Task, ground: Ground, mutant: SourceMutant, target: MutatedFile) -> None:
+        self.ground = ground
+        self._task = task
+        self._again = _replayed(mutant, target, ground)
+        self._all_judged = _covered(mutant, target, ground.judged)
+        self._plays: list[Play] = []
+        self._made: Sequence[Play] | None = None if _covered(mutant, target, ground.remade) else ground.made
+        """What is made of the oracle's first episode; None until it is made again, on the first seeds."""
+
+        self._differs = False
+        self._judging = target.kind != "server"
+        """Whether it may change what judges a log that is as before."""
+
+        self._known: dict[Client, Play] = {}
+        """The right client's first episode, once it was played."""
+
+    def oracle_fails(self) -> str:
+        """The check that says so, where the right client does not succeed on the first seed; nothing where it does."""
+        client = (SOLVE, self.ground.seeds()[0], ())
+        if client not in self._again and not self._all_judged:
+            return ""
+        try:
+            now = self._played(client, self.ground.plays[client])
+            if self._all_judged or now.verdict is None:
+                self._differs = True
+                judge(self._task, [now])
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - as below
+            return f"{type(error).__name__}: {error}".splitlines()[0]
+        self._known[client] = now
+        return "" if now.outcome.reward else "oracle"
+
+    def noticed(self, seeds: Sequence[int]) -> str:
+        """The first check that fails on these seeds and those before them; nothing where all hold."""
+        try:
+            return self._noticed(seeds)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a changed world may raise anything, and has failed by it
+            return f"{type(error).__name__}: {error}".splitlines()[0]
+
+    def _noticed(self, seeds: Sequence[int]) -> str:
+        judged: list[Play] = []
+        for client, known in self.ground.plays.items():
+            if client[1] not in seeds:
+                continue
+            now = self._known.pop(client, None) or self._played(client, known)
+            if now.instruction != known.instruction and client == (SOLVE, 0, ()):
+                return "drift"
+            if self._all_judged or now.verdict is None:
+                judged.append(now)
+            self._plays.append(now)
+        if judged:
+            self._differs = True
+            judge(self._task, judged)
+        # claims compare seeds, so new seeds that are as before may still show what the first ones did not
+        told = self._failing(self._made or ()) if self._differs else ""
+        if told or self._made is not None:
+            return told
+        self._made, self._differs = made_of(self._task, self._plays, () if self._judging else self.ground.made), True
+        return self._failing(self._made)
+
+    def _failing(self, made: Sequence[Play]) -> str:
+        evidence = TaskEvidence(self._task, self._plays, made)
+        return next((check.name for check in all_claims(evidence) if not check.ok), "")
+
+    def _played(self, client: Client, known: Play) -> Play:
+        """The episode as it is now; with the verdict it had where nothing about it differs."""
+        if client not in self._again:
+            return copy(known)
+        player, seed, settings = client
+        now = play(self._task, player, seed, dict(settings))
+        alike = (now.log, now.exchanges, now.instruction, now.raised, now.chance) == (
+            known.log, known.exchanges, known.instruction, known.raised, known.chance,
+        )  # fmt: skip
+        return copy(known) if alike else now
+
+
+def _replayed(mutant: SourceMutant, target: MutatedFile, ground: Ground) -> set[Client]:
+    file = str(target.file)
+    if target.kind in JUDGES or file not in ground.ran:
+        return set()
+    return set(ground.plays) if mutant.at_import else ground.reached(file, range(mutant.first, mutant.last + 1))
+
+
+def _covered(mutant: SourceMutant, target: MutatedFile, lines: Mapping[str, set[int]]) -> bool:
+    """Whether one of a mutant's lines is among these, or all of its file is run anew."""
+    ran = lines.get(str(target.file), set())
+    return bool(ran) and (mutant.at_import or any(line in ran for line in range(mutant.first, mutant.last + 1)))

@@ -1,0 +1,168 @@
+"""The project's own unit tests against a mutant of a room that tasks share, where the first seed's proof lets it live.
+
+What a validator measures beside the verdict shows in no reward, and a helper of a world has branches that no task takes:
+`verify` has nothing to say of them. Such rooms change only together with their tests, which CI runs, so those may speak too;
+the report keeps apart who noticed. A task's own server and hidden tests have no unit tests, and get no such help.
+Only fast tests count (`FAST`), of the folders named after the families and that of the validators, that import a shared room.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Collection, Generator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.authoring.mutants.copies import allow
+from harness.authoring.mutants.mutation import SourceMutant
+from harness.authoring.mutants.planting import plant
+from harness.authoring.mutants.reach import traced
+from harness.authoring.mutants.targets import ROOT, MutatedFile
+from harness.modules import families
+
+FAST = "not docker and not bubblewrap and not proof and not property and not reference"
+"""What `make test` runs."""
+
+_MODE = (
+    "-q",
+    "-m",
+    FAST,
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:xdist",
+    "--rootdir",
+    str(ROOT),
+    "-c",
+    str(ROOT / "pyproject.toml"),
+)
+
+
+@dataclass
+class UnitTests:
+    """What each unit test runs of the files that are changed, and how long it took."""
+
+    ran: dict[str, dict[str, set[int]]] = field(default_factory=dict)
+    """By file, by test, the lines."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    failing: list[str] = field(default_factory=list)
+
+    def reaching(self, mutant: SourceMutant, target: MutatedFile) -> list[str]:
+        """The tests that run one of a mutant's lines, quickest first."""
+        lines = set(range(mutant.first, mutant.last + 1))
+        by_test = self.ran.get(str(target.file), {})
+        named = [name for name, ran in by_test.items() if mutant.at_import or lines & ran]
+        return sorted(named, key=lambda name: self.seconds[name])
+
+
+def surveyed_units(targets: Collection[MutatedFile]) -> UnitTests:
+    """Run, in this process, every fast test of what imports these rooms, and note which lines of theirs each runs."""
+    mapping = _Mapping({str(target.file) for target in targets})
+    if files := _files({target.module for target in targets}):
+        _run(files, mapping)
+    return mapping.units
+
+
+def noticed_by_units(mutant: SourceMutant, target: MutatedFile, units: UnitTests, scratch: Path) -> str:
+    """The first unit test that fails on a mutant, which is planted in this process; nothing where none does."""
+    plant(mutant, target, scratch)
+    names = units.reaching(mutant, target)
+    allow(10 + 10 * sum(units.seconds[name] for name in names))
+    failures = _Failures()
+    _run(names, failures, "-x")
+    return failures.first
+
+
+class _Failures:
+    """Names the first test, or file of tests, that fails."""
+
+    def __init__(self) -> None:
+        self.first = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test that fails, or cannot be set up or torn down."""
+        if report.failed:
+            self.first = self.first or report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A file that cannot be imported any more."""
+        if report.failed:
+            self.first = self.first or report.nodeid
+
+
+class _Mapping:
+    """Traces each test; what a fixture of several runs is each one's that asks for it."""
+
+    def __init__(self, files: Collection[str]) -> None:
+        self.units = UnitTests()
+        self._files = files
+        self._shared: dict[tuple[str, str], set[tuple[str, int]]] = {}
+        """Lines of a fixture, by its name and by what the ids of tests begin with that can ask for it."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Trace a test with its own fixtures."""
+        began = time.process_time()
+        with traced(self._files) as lines:
+            told = yield
+        self.units.seconds[item.nodeid] = time.process_time() - began
+        asked = set(item.fixturenames) if isinstance(item, pytest.Function) else set()
+        for (name, base), of_fixture in self._shared.items():
+            lines |= of_fixture if name in asked and item.nodeid.startswith(base) else set()
+        for file, line in lines:
+            self.units.ran.setdefault(file, {}).setdefault(item.nodeid, set()).add(line)
+        return told
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+        """Trace a fixture that several tests share."""
+        if fixturedef.scope == "function":
+            return (yield)
+        with traced(self._files) as lines:
+            told = yield
+        self._shared.setdefault((fixturedef.argname, fixturedef.baseid), set()).update(lines)
+        return told
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember what fails without any change."""
+        if report.failed:
+            self.units.failing.append(report.nodeid)
+
+
+def _run(names: Sequence[str], plugin: object, *options: str) -> None:
+    # tests import one another by name; the same cases are drawn each time
+    sys.path.insert(0, str(ROOT))
+    os.environ["CI"] = "true"
+    with contextlib.chdir(ROOT):
+        pytest.main([*_MODE, *options, *names], plugins=[plugin])
+
+
+def _files(modules: Collection[str]) -> list[str]:
+    """The files of tests that import one of these modules, by themselves or through what they share."""
+    folders = [ROOT / "tests" / name for name in (*(name.replace("-", "_") for name in families()), "validators")]
+    files = [path for folder in folders for path in sorted(folder.glob("test_*.py"))]
+    packages = {module.rpartition(".")[0] or module for module in modules} | set(modules)
+    return [str(path) for path in files if _imports(path) & packages]
+
+
+@cache
+def _imports(path: Path) -> set[str]:
+    """Every module that a file of tests imports, also through its helpers and its folder's fixtures."""
+    named: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names}
+    helpers = [ROOT / f"{name.replace('.', '/')}.py" for name in named if name.startswith("tests.")]
+    fixtures = [path.with_name("conftest.py")] if path.name.startswith("test_") else []
+    return named.union(*(_imports(helper) for helper in (*helpers, *fixtures) if helper.is_file()))

@@ -1,0 +1,164 @@
+"""What every task must refuse, made from its own oracle: who gives up, who recovers, a wrong result, a log that is not true.
+
+Nobody writes these clients and logs, so no folder can lack them. All is made of the oracle's first episode; where that fails
+there is nothing to make it of, which the oracle's own check tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from harness.authoring import altered, families, tampering
+from harness.authoring.evidence import TaskEvidence
+from harness.authoring.findings import Place, definition
+from harness.authoring.instances import submission
+from harness.authoring.plays import SOLVE, Play
+from harness.authoring.report import ProofCheck, failed, passed
+from harness.authoring.routes import handler_place
+from harness.registry import Task
+
+_OTHER = "OTHER"
+_LOGS = (tampering.CUT, tampering.SPENT, tampering.FORGED)
+
+
+def made_of(task: Task, plays: Sequence[Play]) -> list[Play]:
+    """Every altered client and log of the oracle's first episode, for the session that judges it."""
+    oracles = [played for played in plays if played.player == SOLVE and not played.overrides]
+    if not oracles or b'"kind":"goal"' not in oracles[0].log:
+        return []
+    oracle = oracles[0]
+    other = submission(oracles[1]) if len(oracles) > 1 else None
+    logs = [
+        *tampering.cut(oracle.log), *tampering.spent(oracle.log), *tampering.dropped(oracle.log),
+        *tampering.forged(oracle.log), tampering.broken(oracle.log, *_a_violation(plays)),
+    ]  # fmt: skip
+    return [
+        *(Play(name, oracle.seed, log=log) for name, log in logs),
+        *altered.submissions(task, oracle, other),
+        *(made for field in altered.fields(oracle) for made in altered.twice(task, oracle, field)),
+    ]
+
+
+def controls(task: Task, plays: Sequence[Play], made: Sequence[Play]) -> list[Play]:
+    """For what was not refused, the client that tells whether the world minds at all."""
+    taken = [played.player for played in made if played.outcome.reward]
+    if not taken:
+        return []
+    steps = [name.partition(":")[2] for name in taken if name.startswith(f"{tampering.DROPPED}:")]
+    oracle = next(played for played in plays if played.player == SOLVE and not played.overrides)
+    read = {str(field): field for field in altered.fields(oracle)}
+    names = dict.fromkeys(name.partition(":")[2].partition(",")[0] for name in taken if name.startswith(f"{altered.TWICE}:"))
+    return [
+        *(altered.otherwise(task, oracle, read[name]) for name in names),
+        *(altered.left_out(task, oracle, step) for step in steps),
+    ]
+
+
+def gives_up_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """The oracle that stops after any of its requests earns nothing, and is no more than OTHER."""
+    cut = evidence.made_as(tampering.CUT)
+    for played in cut:
+        verdict = played.outcome
+        if (verdict.failure_label, verdict.reward, verdict.recovered) != (_OTHER, 0, False) or _took_it(played):
+            told = f"a client that stops after {_after(played)} requests must earn OTHER and 0{_earned(played)}"
+            yield failed("gives-up", played.seed, evidence.tests, told)
+            return
+    if cut:
+        yield passed("gives-up", cut[0].seed, f"after each of {len(cut)} requests")
+
+
+def recovers_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """A goal after a broken rule earns that rule's label and nothing, and is said to be recovered."""
+    for played in evidence.made_as(tampering.BROKEN):
+        verdict, label = played.outcome, _after(played)
+        if (verdict.failure_label, verdict.reward, verdict.recovered) == (label, 0, True):
+            yield passed("recovers", played.seed, label)
+        else:
+            told = f"a goal after {label} must earn {label} and 0, recovered{_earned(played)}, recovered {verdict.recovered}"
+            yield failed("recovers", played.seed, evidence.tests, told)
+
+
+def submission_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """Each wrong result is refused as a broken rule, with a label."""
+    for played in evidence.made_as(altered.SUBMITTED):
+        verdict = played.outcome
+        if verdict.reward or not verdict.violations or verdict.failure_label not in families.labels_of(evidence.task.family):
+            place = handler_place(evidence.task, "POST", "/submission")
+            told = f"a wrong result ({_after(played)}) must break a rule and earn its label{_earned(played)}"
+            yield failed(played.player, played.seed, place, told)
+        else:
+            yield passed(played.player, played.seed, verdict.failure_label)
+
+
+def twice_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """A field that the world reads may not be said twice, rightly and wrongly."""
+    unread = {_after(played) for played in evidence.made_as(altered.OTHERWISE) if played.outcome.reward}
+    doubled = evidence.made_as(altered.TWICE)
+    wrong = [played for played in doubled if played.outcome.reward and _after(played).partition(",")[0] not in unread]
+    for played in wrong:
+        told = f"{_after(played)}: this must not succeed; make one value of both (RFC 9110 section 5.3), or refuse two"
+        yield failed("twice", played.seed, Place(evidence.server.path, 1), told)
+    if doubled and not wrong:
+        yield passed("twice", doubled[0].seed, f"{len(doubled)} ways")
+
+
+def tampered_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """The hidden tests take no log that this world cannot have written."""
+    logs = [played for kind in _LOGS for played in evidence.made_as(kind)]
+    taken = [played for played in logs if played.outcome.reward]
+    for played in taken:
+        yield failed("tampered", played.seed, evidence.tests, f"a log is taken for a success that is none: {played.player}")
+    if logs and not taken:
+        yield passed("tampered", logs[0].seed, f"{len(logs)} logs")
+
+
+def left_out_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """The hidden tests take no log that lacks a step which the world demands."""
+    free = {_after(played) for played in evidence.made_as(altered.LEFT_OUT) if played.outcome.reward}
+    logs = evidence.made_as(tampering.DROPPED)
+    taken = [played for played in logs if played.outcome.reward and _after(played) not in free]
+    for played in taken:
+        told = f"a log without {_after(played)} is taken for a success, and the world demands that step"
+        yield failed("left-out", played.seed, evidence.tests, told)
+    if logs and not taken:
+        yield passed("left-out", logs[0].seed, f"{len(logs)} steps, {len(free)} of them free")
+
+
+def hidden_test_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """Each hidden test has failed on something, and those of the family are among them."""
+    # of a log that cannot be read no test has seen anything
+    judged = [one for one in (*evidence.plays, *evidence.made) if one.outcome.failure_detail.get("reason") != "unreadable"]
+    ran = {check.name for played in evidence.of(SOLVE) for check in played.outcome.checks}
+    refusing = {check.name for played in judged for check in played.outcome.checks if not check.ok}
+    claims = families.claimed_of(evidence.task.family)
+    for name in sorted(claims.keys() - ran):
+        told = f"{name} is not among the hidden tests; write: from {claims[name]} import {name}"
+        yield failed("hidden-tests", None, evidence.tests, told)
+    idle = sorted(ran - refusing) if evidence.made else []
+    for name in idle:
+        told = f"{name} has refused none of {len(judged)} episodes; assert something that a wrong one lacks"
+        yield failed("hidden-tests", None, definition(evidence.tests.path, name), told)
+    if not idle and claims.keys() <= ran and evidence.made:
+        yield passed("hidden-tests", None, f"{len(ran)} tests, {len(judged)} episodes")
+
+
+def _a_violation(plays: Sequence[Play]) -> tuple[str, dict[str, Any]]:
+    """Label and detail of the first rule that any client of the task has broken."""
+    for played in plays:
+        for event, _ in played.judged():
+            if event.kind == "violation" and event.label:
+                return event.label, event.detail
+    return "WRONG_VALUE", {}
+
+
+def _took_it(played: Play) -> bool:
+    return played.outcome.success or bool(played.outcome.violations)
+
+
+def _after(played: Play) -> str:
+    return played.player.partition(":")[2]
+
+
+def _earned(played: Play) -> str:
+    return f", not {played.outcome.failure_label} and {played.outcome.reward:g}"

@@ -1,0 +1,115 @@
+"""Logs that no honest episode of a task leaves, made from the one that its oracle left: what its hidden tests must refuse.
+
+1. Forged logs are sealed again, so that nothing but a claim about their content can refuse them; one is altered and is not.
+2. A log that ends after a request is what a client leaves that starts and gives up: nothing is written when it does.
+3. A log in which a request broke a rule and the goal followed is of a client that recovered, which is no success.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from worlds.core.events import Closed, Event, EventLog, Requested, read_log
+
+Tampered = tuple[str, bytes]
+"""What was done to a log, and the log."""
+
+CUT, SPENT, DROPPED, BROKEN, FORGED = "cut", "spent", "dropped", "broken", "forged"
+"""What names start with: of a log that ends early, of one that a budget ended early, of one that lacks requests, of one in
+which a request broke a rule, of one that no world writes."""
+
+_UNKNOWN = "perhaps"
+
+
+def sealed(events: Sequence[Event]) -> bytes:
+    """A log of these events at their times, numbered and chained anew."""
+    log = EventLog()
+    for event in events:
+        log.append(event, event.vt)
+    return log.dump()
+
+
+def cut(log: bytes) -> Iterator[Tampered]:
+    """The log up to each of its requests, from none of them to all but the last."""
+    lines = log.splitlines(keepends=True)
+    asked = [place for place, event in enumerate(read_log(log)) if isinstance(event, Requested)]
+    for number, place in enumerate(asked):
+        yield f"{CUT}:{number}", b"".join(lines[:place])
+
+
+def spent(log: bytes) -> Iterator[Tampered]:
+    """The log up to each of its requests but the first, where the budget of virtual time then ended it."""
+    events = read_log(log)
+    asked = [place for place, event in enumerate(events) if isinstance(event, Requested)]
+    beyond = events[0].__dict__["budgets"]["virtual_ms"] + 1
+    for number, place in enumerate(asked[1:], start=1):
+        yield f"{SPENT}:{number}", sealed([*events[:place], Closed(cause="virtual_time", vt=beyond)])
+
+
+def dropped(log: bytes) -> Iterator[Tampered]:
+    """The log without all requests of one method and path, for each that was asked but the last."""
+    events = read_log(log)
+    asked = [event for event in events if isinstance(event, Requested)]
+    for method, path in dict.fromkeys((event.method, event.path) for event in asked[:-1]):
+        kept = [
+            event for event in events if not (isinstance(event, Requested) and (event.method, event.path) == (method, path))
+        ]
+        yield f"{DROPPED}:{method} {path}", sealed(kept)
+
+
+def broken(log: bytes, label: str, detail: dict[str, Any]) -> Tampered:
+    """The log with its first request as one that broke a rule, and all that followed as it was."""
+    forged = {"kind": "violation", "label": label, "rule": "forged", "status": 403, "detail": detail, "issued": (), "used": ()}
+    return f"{BROKEN}:{label}", sealed(_changed(read_log(log), 0, forged))
+
+
+def forged(log: bytes) -> Iterator[Tampered]:
+    """What no world writes: one goal alone, or two, an unknown kind, other answers, more than the budgets, a late use."""
+    events = read_log(log)
+    requests = [event for event in events if isinstance(event, Requested)]
+    last = len(requests) - 1
+    alone = [event for event in events if not isinstance(event, Requested) or event is requests[last]]
+    yield f"{FORGED}:a goal alone", sealed(alone)
+    yield f"{FORGED}:two goals", sealed([*events, events[-1]])
+    yield f"{FORGED}:an unknown kind", sealed(_changed(events, last, {"kind": _UNKNOWN}))
+    yield f"{FORGED}:a goal that was refused", sealed(_changed(events, last, {"status": 403}))
+    yield f"{FORGED}:a world that failed", sealed(_changed(events, 0, {"kind": "fault", "status": 500}))
+    yield f"{FORGED}:another digest", log.replace(requests[last].body_sha256.encode(), b"0" * 64)
+    for name, most in (("steps", last), ("virtual_ms", events[-1].vt - 1)):
+        budgets = {**events[0].__dict__["budgets"], name: most}
+        yield f"{FORGED}:more {name} than the budget", sealed([events[0].model_copy(update={"budgets": budgets}), *events[1:]])
+    yield from late(events)
+
+
+def late(events: Sequence[Event]) -> Iterator[Tampered]:
+    """For each artifact, the log in which it was used when its window had just ended, all that followed as much later."""
+    ends: dict[str, int] = {}
+    done: set[str] = set()
+    for place, event in enumerate(events):
+        for name in event.used if isinstance(event, Requested) and event.kind in ("ok", "goal") else ():
+            if name in ends and name not in done and ends[name] > event.vt:
+                done.add(name)
+                yield f"{FORGED}:{name} used late", sealed([*events[:place], *_later(events[place:], ends[name] - event.vt)])
+        if isinstance(event, Requested):
+            ends |= {made.artifact: made.expires_at for made in event.issued}
+
+
+def _later(events: Sequence[Event], by_ms: int) -> list[Event]:
+    """The events so much later, and what they issued too."""
+    moved = []
+    for event in events:
+        change: dict[str, Any] = {"vt": event.vt + by_ms}
+        if isinstance(event, Requested):
+            change["issued"] = tuple(
+                made.model_copy(update={"issued_at": made.issued_at + by_ms, "expires_at": made.expires_at + by_ms})
+                for made in event.issued
+            )
+        moved.append(event.model_copy(update=change))
+    return moved
+
+
+def _changed(events: Sequence[Event], number: int, change: dict[str, Any]) -> list[Event]:
+    """The events with the request of this number, from 0, changed."""
+    asked = [event for event in events if isinstance(event, Requested)]
+    return [event.model_copy(update=change) if event is asked[number] else event for event in events]

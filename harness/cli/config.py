@@ -1,0 +1,145 @@
+"""`--config FILE.toml`: the flags of a command as keys of a file, by the names that are typed, without dashes in front.
+
+1. A flag that is typed wins over the file. An unknown key, or a value that the flag would not take, is an error with its line.
+2. What may never come from a file is refused by name: whose code is trusted (`trust`), what of this host is handed out (`env`),
+   and credentials. An address in a file is asked about like one in a run.json (`harness.runs.addresses`).
+3. `--preset NAME` is such a file of ours, from harness/presets/, for a set-up of the papers.
+4. `print_config` writes what `read_config` reads.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import tomli
+import typer
+
+from harness.agents.llm.provider import public_address
+from harness.errors import UsageError
+from harness.taskfile import line_of
+
+PRESETS = Path(__file__).resolve().parents[1] / "presets"
+
+TYPED_ONLY = {"trust": "whose code runs here is typed each time", "env": "what of this host is handed out is typed each time"}
+NOT_SETTINGS = frozenset({"config", "preset", "print-config"})
+_CREDENTIAL = re.compile(r"(^|[-_])(key|token|secret|password|credentials?)($|[-_])", re.IGNORECASE)
+
+
+Kinds = Mapping[str, str]
+"""What each flag takes, by parameter name: one of the keys of `_FITS`."""
+
+
+def read_config(ctx: typer.Context, path: Path, kinds: Kinds) -> None:
+    """Take the values of a file as the defaults of this command's flags; raises UsageError for a file that does not fit."""
+    if ctx.default_map:
+        raise UsageError("--config and --preset are two files of settings; choose one")
+    ctx.default_map = dict(_settings(ctx, path, kinds))
+
+
+def preset(name: str) -> Path:
+    """One of our own files; raises UsageError, with the names there are, for one we do not have."""
+    known = sorted(path.stem for path in PRESETS.glob("*.toml"))
+    if name not in known:
+        raise UsageError(f"no preset is called {name!r}; there are {', '.join(known)}")
+    return PRESETS / f"{name}.toml"
+
+
+def print_config(ctx: typer.Context) -> str:
+    """The flags of this command line as a file: those that have a value, in the order of `--help`."""
+    lines = []
+    for key, parameter in flags(ctx).items():
+        value = ctx.params.get(parameter.name)
+        if value is None or value in ([], ()) or key in {*TYPED_ONLY, *NOT_SETTINGS}:
+            continue
+        if key == "api-base":
+            value = public_address(value)
+        lines.append(f"{key} = {_written(value)}\n")
+    return "".join(lines)
+
+
+def flags(ctx: typer.Context) -> dict[str, Any]:
+    """The parameters of a command by the keys of a file: the long flag without its dashes, or an argument's name."""
+    return {_key(parameter): parameter for parameter in ctx.command.params if parameter.name != "help"}
+
+
+def _key(parameter: Any) -> str:
+    longest: str = max(parameter.opts, key=len)
+    return longest.removeprefix("--")
+
+
+def _settings(ctx: typer.Context, path: Path, kinds: Kinds) -> Iterator[tuple[str, Any]]:
+    """Parameter names and values; raises UsageError naming file, line and key."""
+    known = flags(ctx)
+    try:
+        text = path.read_text(encoding="utf-8")
+        table = tomli.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{path} is no file of settings: {why}") from None
+    for key, value in table.items():
+        place = f"{path}:{line_of(text, (key,))}: {key}"
+        if key not in known or key in {*TYPED_ONLY, *NOT_SETTINGS}:
+            raise _refused(key, place, list(known))
+        yield known[key].name, _value(ctx, known[key], kinds[known[key].name], value, place)
+
+
+def _refused(key: str, place: str, known: list[str]) -> UsageError:
+    """Why a key may not stand in a file, and what to type instead."""
+    if key in TYPED_ONLY:
+        return UsageError(f"{place} cannot come from a file: {TYPED_ONLY[key]}", hint=f"harness run ... --{key}")
+    if key in NOT_SETTINGS:
+        return UsageError(f"{place} cannot come from a file: it says which file is read, or what is done with it")
+    if _CREDENTIAL.search(key):
+        return UsageError(f"{place} looks like a credential, and those come from the environment alone")
+    near = difflib.get_close_matches(key.replace("_", "-"), [name for name in known if name not in TYPED_ONLY], n=1)
+    return UsageError(f"{place} is no flag of this command" + (f"; did you mean {near[0]}?" if near else ""))
+
+
+_FITS: Mapping[str, Callable[[Any], bool]] = {
+    "a list of texts": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    "true or false": lambda value: isinstance(value, bool),
+    "a whole number": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "a number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "a text": lambda value: isinstance(value, str),
+}
+
+
+def kind_of(annotation: Any) -> str:
+    """The kind of a flag by the type of its values."""
+    kinds = {bool: "true or false", int: "a whole number", float: "a number", list[str]: "a list of texts"}
+    return next((kind for kind_type, kind in kinds.items() if kind_type in (annotation, *get_args(annotation))), "a text")
+
+
+def _value(ctx: typer.Context, parameter: Any, kind: str, value: Any, place: str) -> Any:
+    """A value as the flag would take it; raises UsageError."""
+    if not _FITS[kind](value):
+        raise UsageError(f"{place} must be {kind}, not {value!r}")
+    if parameter.name == "api_base" and public_address(value) != value:
+        raise UsageError(f"{place} holds a credential, and those come from the environment alone")
+    try:
+        parameter.process_value(ctx, value)
+    except typer.BadParameter as error:
+        raise UsageError(f"{place}: {error.message}") from None
+    return value
+
+
+def _written(value: Any) -> str:
+    """A value in TOML."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, int | float):
+        return repr(value)
+    escaped = "".join(_escaped(character) for character in str(value))
+    return f'"{escaped}"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\U{ord(character):08x}"

@@ -1,0 +1,125 @@
+"""The flags of `harness run` as a table of types; `harness.cli.signatures` makes them its options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, get_type_hints
+
+import typer
+
+from harness.cli.config import kind_of, preset, read_config
+from harness.cli.signatures import Flags
+from harness.cli.tasks import Json, Names, Trust
+from harness.play.agents import NAMES
+from harness.play.choose import RUNTIMES
+
+Model = Annotated[str | None, typer.Option(help="Any LiteLLM model name, e.g. gpt-5 or openai/anything.")]
+AgentName = Annotated[
+    str | None,
+    typer.Option(help=f"{', '.join(NAMES)}, or a family's seat player such as imap; several joined by commas; else oracle."),
+]
+Interface = Annotated[str, typer.Option(help="How a model acts: shell or tool.")]
+Protocol = Annotated[str, typer.Option(help="tools, or text for models without tool calls.")]
+Seats = Annotated[list[str] | None, typer.Option("--seat", help="SEAT=WHO: another player or model at one seat of a game.")]
+SeatModels = Annotated[list[str] | None, typer.Option("--seat-model", help="SEAT=MODEL: likewise, and always a model.")]
+Rotate = Annotated[bool, typer.Option("--rotate", help="Move everybody on by one seat with each attempt.")]
+ApiBase = Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")]
+Temperature = Annotated[float, typer.Option(help="Left out, and said so, where the model refuses it.")]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="Most completion tokens a call.")]
+ActionsFile = Annotated[Path | None, typer.Option(help="JSON list of actions for the scripted agent.")]
+RuntimeName = Annotated[str, typer.Option(help=f"auto, {', '.join(RUNTIMES)}.")]
+Attempts = Annotated[int, typer.Option("--k", "-k", min=1, help="Attempts at each instance.")]
+Seeds = Annotated[str, typer.Option(help="Instances, e.g. 0-9 or 1,4,7.")]
+Options = Annotated[list[str] | None, typer.Option("--set", help="name=value: a world option or knob; repeatable.")]
+Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Episodes at once.")]
+Wall = Annotated[float, typer.Option(min=1, help="Real seconds an episode may take.")]
+Turns = Annotated[int, typer.Option(min=1, help="Model turns an episode may take.")]
+TokenBudget = Annotated[int | None, typer.Option(min=1, help="Tokens an episode may take.")]
+CostBudget = Annotated[float | None, typer.Option(min=0, help="US dollars an episode may take.")]
+Mutate = Annotated[
+    list[str] | None, typer.Option(help="What the path does to the agent's bytes: clip=200, linewrap, decode, resort, visible.")
+]
+Handles = Annotated[bool, typer.Option("--handles", help="Let @HANDLE:name stand for values that the agent stored.")]
+Mitigate = Annotated[list[str] | None, typer.Option(help="Help on the path: backoff, ttl.")]
+RetryOf = Annotated[
+    Path | None, typer.Option(help="Play the failed episodes of this run again: its seeds and attempts, its options.")
+]
+HintName = Annotated[str, typer.Option("--hint", help="What a retry is told of the failure: none, correct or wrong.")]
+Env = Annotated[
+    list[str] | None,
+    typer.Option("--env", help="NAME of a variable of this host that a foreign task may be given."),
+]
+Out = Annotated[Path | None, typer.Option(help="Folder of the run; runs/<time>-<agent> unless given.")]
+Resume = Annotated[Path | None, typer.Option(help="Go on with the run in this folder; its run.json says everything else.")]
+Report = Annotated[bool, typer.Option("--report", help="Print the tables of harness report when it is done.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before running everything.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr which phase of an episode begins, and its time.")]
+
+
+def _from_file(ctx: typer.Context, path: Path | None) -> Path | None:
+    if path is not None:
+        read_config(ctx, path, {name: kind_of(annotation) for name, annotation in get_type_hints(RunFlags).items()})
+    return path
+
+
+def _from_preset(ctx: typer.Context, name: str | None) -> str | None:
+    _from_file(ctx, preset(name) if name is not None else None)
+    return name
+
+
+Config = Annotated[
+    Path | None, typer.Option(is_eager=True, callback=_from_file, help="TOML file with flags as keys; flags typed here win.")
+]
+Preset = Annotated[
+    str | None, typer.Option(is_eager=True, callback=_from_preset, help="A set-up of the papers by name, as --config.")
+]
+PrintConfig = Annotated[bool, typer.Option("--print-config", help="Print these flags as a file for --config; run nothing.")]
+
+
+@dataclass(frozen=True)
+class RunFlags(Flags):
+    """The values of the flags of `harness run`; a field is an option, by the type that the table above gives it."""
+
+    names: Names = None
+    model: Model = None
+    agent: AgentName = None
+    interface: Interface = "shell"
+    protocol: Protocol = "tools"
+    seat: Seats = None
+    seat_model: SeatModels = None
+    rotate: Rotate = False
+    api_base: ApiBase = None
+    temperature: Temperature = 0.0
+    max_tokens: MaxTokens = None
+    script: ActionsFile = None
+    runtime: RuntimeName = "auto"
+    k: Attempts = 1
+    seeds: Seeds = "0"
+    options: Options = None
+    mutate: Mutate = None
+    handles: Handles = False
+    mitigate: Mitigate = None
+    retry_of: RetryOf = None
+    hint: HintName = "none"
+    workers: Workers = 2
+    wall: Wall = 600.0
+    turns: Turns = 120
+    tokens: TokenBudget = None
+    cost: CostBudget = None
+    out: Out = None
+    resume: Resume = None
+    env: Env = None
+    trust: Trust = False
+    report: Report = False
+    yes: Yes = False
+    json: Json = False
+    verbose: Verbose = False
+    config: Config = None
+    preset: Preset = None
+    print_config: PrintConfig = False
+
+    @property
+    def file(self) -> str:
+        """The file of settings, as messages call it."""
+        return str(self.config or f"the preset {self.preset}")

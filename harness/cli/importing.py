@@ -1,0 +1,7 @@
+"""`harness import KIND`: published tasks of another benchmark as task folders of ours, by a family's `commands.importing`."""
+
+from __future__ import annotations
+
+from harness.cli.kinds import kinds
+
+import_command = kinds("import", "commands.importing")

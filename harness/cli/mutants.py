@@ -1,0 +1,52 @@
+"""What `harness verify --mutants` tries, and how it tells of it: a table by kind of file, and a line for each survivor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import typer
+
+from harness.authoring.mutants.report import FATES, LEAST, MutantReport, TriedMutant
+from harness.authoring.mutants.run import SEEDS, try_mutants
+from harness.cli.tasks import selected
+from harness.console import emit, say, show_table
+from harness.errors import GateFailed
+from harness.registry import Task
+from harness.runs.plan import parse_seeds
+
+_HEADER = ("files", "mutants", *FATES)
+
+
+def mutate_tasks(
+    ctx: typer.Context, tasks: Sequence[Task], seeds: str | None, *, draw: int | None, workers: int, json: bool
+) -> None:
+    """Try mutants of these tasks, and of what whole families share; raises GateFailed where too many survive."""
+    every = Counter(task.family for task in selected(ctx, []))
+    whole = [family for family, count in Counter(task.family for task in tasks).items() if count == every[family]]
+    chosen = parse_seeds(seeds) if seeds else SEEDS
+    report = try_mutants(tasks, whole, chosen, draw=draw, workers=workers, progress=say)
+    if json:
+        emit({**report.model_dump(mode="json"), "ok": report.ok, "share": report.share})
+    else:
+        show_mutants(report)
+    if not report.ok:
+        alive = len(report.of("survived", "unreached"))
+        raise GateFailed(
+            f"{alive} of {len(report.mutants)} mutants survived, at most {report.allowed} may: {LEAST:.0%} of all must die",
+            hint="write a client or a check that notices the survivors; docs/mutants.md",
+        )
+
+
+def show_mutants(report: MutantReport) -> None:
+    """A line for each survivor and the table, on stdout; the share beside them."""
+    for mutant in report.of("survived", "unreached"):
+        print(_line(mutant))
+    show_table(_HEADER, list(report.rows()))
+    say(f"{report.share:.1%} of the mutants that are not equivalent died, {report.seconds:.0f} s")
+
+
+def _line(mutant: TriedMutant) -> str:
+    """`path:line: [operator] fate: what was changed`, as an editor reads it."""
+    was, becomes = (" ".join(text.split())[:60] for text in (mutant.was or mutant.text, mutant.becomes))
+    return f"{mutant.path}:{mutant.line}: [{mutant.operator}] {mutant.fate}: `{was}` -> `{becomes}`"

@@ -1,0 +1,60 @@
+"""A command takes one object for all its flags: the fields of a dataclass are its options, by the types they have.
+
+A flag is given where it was typed, or where a file of settings has it (`harness.cli.config`); all others have their defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from inspect import Parameter, Signature
+from typing import Any, TypeVar, get_type_hints
+
+import typer
+
+
+@dataclass(frozen=True)
+class Flags:
+    """The values of a command's flags; a subclass has a field for each."""
+
+    typed: frozenset[str] = frozenset()
+    """Which of them stood on the command line."""
+
+    filed: frozenset[str] = frozenset()
+    """Which of them a file of settings had."""
+
+    def given(self, *names: str) -> dict[str, Any]:
+        """The values of those of these flags that were given."""
+        return {name: getattr(self, name) for name in names if name in self.typed | self.filed}
+
+
+FlagsT = TypeVar("FlagsT", bound=Flags)
+Command = Callable[..., None]
+
+
+def takes_flags(table: type[FlagsT]) -> Callable[[Callable[[typer.Context, FlagsT], None]], Command]:
+    """Makes a function of one object a command that has the fields of `table` as its options."""
+    own = {field.name for field in fields(Flags)}
+    defaults = {field.name: field.default for field in fields(table) if field.name not in own}
+    hints = {"ctx": typer.Context, **get_type_hints(table, include_extras=True)}
+    names = ("ctx", *defaults)
+
+    def command_of(function: Callable[[typer.Context, FlagsT], None]) -> Command:
+        def called(ctx: typer.Context, **values: Any) -> None:
+            sources = {name: source.name for name in values if (source := ctx.get_parameter_source(name)) is not None}
+            typed = {name for name, source in sources.items() if source == "COMMANDLINE" and values[name] not in (None, [])}
+            filed = {name for name, source in sources.items() if source == "DEFAULT_MAP"}
+            function(ctx, table(**values, typed=frozenset(typed), filed=frozenset(filed)))
+
+        called.__annotations__ = {name: hints[name] for name in names}
+        called.__doc__ = function.__doc__
+        parameters = [
+            Parameter(
+                name, Parameter.POSITIONAL_OR_KEYWORD, annotation=hints[name], default=defaults.get(name, Parameter.empty)
+            )
+            for name in names
+        ]
+        vars(called)["__signature__"] = Signature(parameters)
+        return called
+
+    return command_of

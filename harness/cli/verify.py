@@ -1,0 +1,188 @@
+"""`harness verify`: prove tasks, try mutants against the proof, play oracles in other ways, attack tasks."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.agents.solutions import SolutionAgent
+from harness.attacks.suite import one_of_each_machine
+from harness.authoring.proof import verify
+from harness.authoring.report import ProofReport, TaskProof
+from harness.cli.attacks import attack_tasks
+from harness.cli.curve import draw_curve
+from harness.cli.mutants import mutate_tasks
+from harness.cli.signatures import Flags, takes_flags
+from harness.cli.tasks import Json, Names, Trust, gated
+from harness.console import emit, say, show_table
+from harness.errors import TaskInvalid, UsageError
+from harness.granted import grant
+from harness.modules import family_part_or_none
+from harness.play.choose import SANDBOXES, choose_runtime, choose_sandbox
+from harness.pod import Runtime, SandboxedRuntime
+from harness.registry import Task
+from harness.runs.plan import parse_seeds
+from harness.trust import TrustGate
+
+_SHOWN = 40
+
+Seeds = Annotated[str | None, typer.Option(help="Of each task's own seeds these; all unless given.")]
+Where = Annotated[str, typer.Option(help="inprocess; docker or bubblewrap, or both with a comma, add the same clients there.")]
+Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Processes, and episodes at once.")]
+Sample = Annotated[
+    bool,
+    typer.Option(
+        help="In containers only oracle, nop and one violation of each task on its first seed; ten of tasks that are data. "
+        "With --attacks one folder of each kind of machine."
+    ),
+]
+Thorough = Annotated[bool, typer.Option("--thorough", help="Play each client twice, and at each level on every seed.")]
+Mutations = Annotated[bool, typer.Option(help="Play each oracle behind its family's path mutations instead.")]
+ChangedFirst = Annotated[bool, typer.Option(help="Begin with folders that differ from the main branch.")]
+Attacks = Annotated[bool, typer.Option("--attacks", help="Attack the tasks instead, in --runtime, else in the best.")]
+Mutants = Annotated[bool, typer.Option("--mutants", help="Change servers, tests and shared rules; each must be noticed.")]
+Draw = Annotated[int | None, typer.Option(min=1, help="With --mutants only so many, drawn by hash.")]
+Curve = Annotated[bool, typer.Option("--curve", help="Play a careful, a hasty and a careless client at each level instead.")]
+Into = Annotated[Path | None, typer.Option(help="With --curve a page that gets the table, between its markers.")]
+Env = Annotated[
+    list[str] | None, typer.Option("--env", help="NAME of a variable of this host that a foreign task may be given.")
+]
+
+
+@dataclass(frozen=True)
+class VerifyFlags(Flags):
+    """The values of the flags of `harness verify`."""
+
+    names: Names = None
+    seeds: Seeds = None
+    runtime: Where = "inprocess"
+    workers: Workers = 2
+    sample: Sample = False
+    thorough: Thorough = False
+    mutations: Mutations = False
+    changed_first: ChangedFirst = False
+    attacks: Attacks = False
+    mutants: Mutants = False
+    draw: Draw = None
+    curve: Curve = False
+    into: Into = None
+    env: Env = None
+    trust: Trust = False
+    json: Json = False
+
+
+@takes_flags(VerifyFlags)
+def verify_command(ctx: typer.Context, flags: VerifyFlags) -> None:
+    """Prove tasks; exit 4 and say path, line and rule when one does not hold."""
+    gate = gated(ctx, flags.names, trust=flags.trust)
+    tasks = grant(_changed_first(gate.tasks) if flags.changed_first else gate.tasks, flags.env or ())
+    if flags.mutations:
+        gate.demand("harness verify --mutations")
+        _mutations(tasks, json=flags.json)
+    elif flags.mutants:
+        gate.demand("harness verify --mutants")
+        mutate_tasks(ctx, tasks, flags.seeds, draw=flags.draw, workers=flags.workers, json=flags.json)
+    elif flags.curve:
+        gate.demand("harness verify --curve")
+        draw_curve(tasks, flags.seeds, flags.into, json=flags.json)
+    elif flags.attacks:
+        attacked = one_of_each_machine(tasks) if flags.sample else tasks
+        where = "auto" if flags.runtime == "inprocess" else flags.runtime
+        attack_tasks(attacked, where, workers=flags.workers, json=flags.json)
+    else:
+        _prove(flags, gate, tasks)
+
+
+def _prove(flags: VerifyFlags, gate: TrustGate, tasks: Sequence[Task]) -> None:
+    """All claims about each task; raises TaskInvalid where one does not hold."""
+    runtimes = _runtimes(flags.runtime, tasks)
+    seeds = parse_seeds(flags.seeds) if flags.seeds else None
+    sandbox = _sandbox(flags.runtime) if gate.outside else None
+    for line in gate.told(sandbox.name if sandbox else ""):
+        say(line)
+    proved = verify(
+        tasks, seeds, runtimes=runtimes, sandbox=sandbox, workers=flags.workers, thorough=flags.thorough, sample=flags.sample,
+        progress=_tell,
+    )  # fmt: skip
+    if flags.json:
+        emit({**proved.model_dump(mode="json"), "ok": proved.ok})
+    else:
+        _show(proved)
+    if not proved.ok:
+        wrong = sum(not task.ok for task in proved.tasks)
+        raise TaskInvalid(f"{wrong} of {len(proved.tasks)} tasks do not hold")
+
+
+def _mutations(tasks: Sequence[Task], *, json: bool) -> None:
+    """Each oracle behind the mutations of its family; exit 4 where a label is not the predicted one."""
+    of_family = {name: part for name in _families(tasks) if (part := family_part_or_none(name, "authoring.mutations"))}
+    if not of_family:
+        raise UsageError(f"no mutations are known to {', '.join(_families(tasks))}", hint="harness verify --mutations")
+    cells = {name: part.matrix([task for task in tasks if task.family == name]) for name, part in of_family.items()}
+    wrong = sum(not cell.ok for row in cells.values() for cell in row)
+    if json:
+        emit({"ok": not wrong, "cells": [cell.model_dump() for row in cells.values() for cell in row]})
+    else:
+        for name, part in of_family.items():
+            table = part.table(cells[name])
+            show_table(table.header, table.cells())
+            say("\n".join(table.notes))
+    if wrong:
+        raise TaskInvalid(f"{wrong} labels are not the predicted ones")
+
+
+def _families(tasks: Sequence[Task]) -> list[str]:
+    return sorted({task.family for task in tasks})
+
+
+def _sandbox(names: str) -> SandboxedRuntime:
+    """Where tasks from elsewhere are proved: in the first of the sandboxes that were asked for, else the best there is."""
+    return choose_sandbox(next((name for name in names.split(",") if name in SANDBOXES), "auto"), say)
+
+
+def _runtimes(names: str, tasks: Sequence[Task]) -> list[Runtime]:
+    """The runtimes that were asked for, swept; each task is prepared for them when its turn comes."""
+    chosen = [choose_runtime(name, tasks, [SolutionAgent()], say) for name in names.split(",") if name != "inprocess"]
+    for runtime in chosen:
+        runtime.sweep()
+    return chosen
+
+
+def _tell(proved: TaskProof) -> None:
+    counted = f"{len(proved.checks)} checks in {proved.seconds:.1f} s"
+    say(f"{proved.task_id}: {'ok' if proved.ok else f'{len(proved.failed)} failed'}, {counted}")
+
+
+def _show(report: ProofReport) -> None:
+    findings = [str(finding) for finding in report.findings()]
+    for line in findings[:_SHOWN]:
+        print(line)
+    if len(findings) > _SHOWN:
+        say(f"and {len(findings) - _SHOWN} more findings; harness verify --json has all")
+    rows = [
+        (task.task_id, "ok" if task.ok else "FAILED", len(task.checks), len(task.failed), f"{task.seconds:.1f}")
+        for task in report.tasks
+    ]
+    show_table(("task", "verdict", "checks", "failed", "seconds"), rows)
+    say(f"{sum(task.ok for task in report.tasks)} of {len(report.tasks)} tasks hold, {report.seconds:.1f} s")
+
+
+def _changed_first(tasks: Sequence[Task]) -> list[Task]:
+    """Tasks with files that differ from the merge base with main, then the others; registry order within each."""
+    names = _changed_files()
+    changed = [task for task in tasks if any(task.path in (Path.cwd() / name).parents for name in names)]
+    return [*changed, *(task for task in tasks if task not in changed)]
+
+
+def _changed_files() -> list[str]:
+    """Names of files changed since main, relative to the checkout; none where git cannot say."""
+    for base in ("origin/main", "main~1"):
+        done = subprocess.run(["git", "diff", "--name-only", f"{base}..."], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return done.stdout.splitlines()
+    return []

@@ -1,0 +1,75 @@
+"""Where text goes: what a command makes goes to stdout, what it says while it does so to stderr.
+
+`say` prints one line for a person, `emit` one JSON document for a program, `show_table` the rows that a command was asked for:
+drawn on a terminal, plain lines elsewhere, so that `harness doctor > file` holds them. A table that stands beside a JSON
+document goes to stderr. With `-v` the log of our own rooms goes there too, with times.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+people = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+
+_OURS = logging.getLogger("harness")
+
+
+class _ToStderr(logging.Handler):
+    """Writes to whatever stderr is by then: a live table takes its place."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # in one piece: several processes may be writing
+        sys.stderr.write(f"{self.format(record)}\n")
+        sys.stderr.flush()
+
+
+def log_to_stderr() -> None:
+    """Show the log of our own rooms from now on: what begins, and how long it took."""
+    if not is_verbose():
+        handler = _ToStderr()
+        handler.setFormatter(logging.Formatter("%(asctime)s.%(msecs)03d %(message)s", "%H:%M:%S"))
+        _OURS.addHandler(handler)
+        _OURS.setLevel(logging.INFO)
+
+
+def is_verbose() -> bool:
+    """Whether that log is shown."""
+    return any(isinstance(handler, _ToStderr) for handler in _OURS.handlers)
+
+
+def say(line: str) -> None:
+    """One line for a person."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def emit(document: Any) -> None:
+    """One JSON document for a program."""
+    json.dump(document, sys.stdout, indent=2, ensure_ascii=False, default=str)
+    sys.stdout.write("\n")
+    sys.stdout.flush()
+
+
+def show_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None, beside_json: bool = False
+) -> None:
+    """Rows under column names, on stdout but beside JSON: a drawn table on a terminal, tab-separated lines elsewhere."""
+    console = people if beside_json else Console(highlight=False, markup=False, soft_wrap=True)
+    if not console.is_terminal:
+        for row in ([title] if title else []), columns, *rows:
+            if row:
+                print("\t".join(str(cell) for cell in row), file=sys.stderr if beside_json else sys.stdout)
+        return
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(str(cell) for cell in row))
+    console.print(table)

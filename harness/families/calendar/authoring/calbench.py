@@ -1,0 +1,231 @@
+"""Reads tasks in the published CalBench file format, one JSON object a line, into scenarios (specification 2).
+
+1. Agents are shown the costs of the file. Where the file lists its cost levels, or they are 1, 10, 100 or 1, 100, 1000, they
+   are scored 1, 2, 3, ...; any other cost is scored as it is shown.
+2. The format has no labels, so they are drawn from our bank; the draw depends on the task's id. Meetings without an order of
+   speakers get one drawn in this way too, with first speakers balanced; `origin` says whether any were drawn.
+3. The optimum, greedy result and counts that the file states are not relied on: our own certificate is computed. Calendars and
+   lists that contradict each other are an error that names file, line and rule.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from harness.authoring.new import LONGEST_NAME
+from harness.errors import UsageError
+from harness.families.calendar.authoring.difficulty import LEVELS, Level
+from harness.families.calendar.authoring.labelling import labelled
+from harness.families.calendar.authoring.rotation import speakers
+from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
+from worlds.core.chance import PUBLISHED_KEY, Chance
+from worlds.core.models import Lenient
+
+SOURCE = "calbench"
+LEVELS_SHOWN = ((1, 10, 100), (1, 100, 1000))
+"""Costs that mean low, medium and high: as the paper shows them, and as its released files hold them."""
+
+_DIGEST = 6
+
+
+class _Read(Lenient):
+    """Keys that are not named here are ignored; values are not converted to another type."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class _Cell(_Read):
+    errand_id: int | None = Field(default=None, ge=1)
+    meeting_id: int | None = Field(default=None, ge=1)
+    cost: int = Field(ge=1)
+    blocked: bool = False
+
+
+class _Meeting(_Read):
+    id: int = Field(ge=1)
+    participants: list[int] = Field(min_length=1)
+    duration: int = Field(default=1, ge=1)
+    cost: int = Field(default=1, ge=1)
+    speaker_order: list[int] | None = None
+
+
+class _Prior(_Meeting):
+    slot: int = Field(ge=0)
+
+
+class _Witness(_Read):
+    assignments: dict[int, int] = {}
+
+
+class _Params(_Read):
+    model_config = ConfigDict(extra="allow")  # the origin keeps them all
+
+    total_agents: int | None = None
+    num_slots: int | None = None
+    num_meetings: int | None = None
+    errand_cost_values: list[int] | None = None
+
+
+class _Row(_Read):
+    task_id: str = Field(min_length=1)
+    seed: int = 0
+    version: int = 1
+    params: _Params = _Params()
+    calendars: list[list[_Cell | None]] = Field(min_length=1)
+    meetings: list[_Meeting] = Field(min_length=1)
+    prior_meetings: list[_Prior] = []
+    witness_solution: _Witness = _Witness()
+    blocked_slots_by_agent: dict[str, list[int]] | None = None
+    difficulty: str | None = None
+
+
+@dataclass(frozen=True)
+class CalBenchTask:
+    """One line as a task."""
+
+    name: str
+    """The name of its folder; the published id is in the scenario's origin."""
+
+    task_id: str
+    scenario: Scenario
+    difficulty: Level
+
+
+def read_tasks(path: Path) -> Iterator[CalBenchTask]:
+    """The tasks of a file in its order; raises UsageError naming file, line and rule."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}", hint="harness import calbench FILE.jsonl") from None
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                task = imported(line)
+                if task.name in seen:
+                    raise ValueError(f"{task.task_id} gives the same folder as line {seen[task.name]}")
+            except ValueError as error:
+                raise UsageError(f"{path}:{number}: {_first(error)}") from None
+            seen[task.name] = number
+            yield task
+    if not seen:
+        raise UsageError(f"{path} holds no task")
+
+
+def imported(line: str) -> CalBenchTask:
+    """One line of a file; raises ValueError, of which ValidationError is one, for what breaks the format."""
+    row = _Row.model_validate_json(line)
+    _check(row)
+    chance = Chance(PUBLISHED_KEY, f"{SOURCE}/{row.task_id}", row.seed)
+    ordered = all(one.speaker_order for one in row.meetings)
+    origin = {
+        "source": SOURCE,
+        "task_id": row.task_id,
+        "seed": row.seed,
+        "speakers": "of the file" if ordered else "drawn by us",
+        "parameters": row.params.model_dump(mode="json", exclude_unset=True),
+    }
+    scenario = Scenario(
+        slots=len(row.calendars[0]),
+        errands=tuple(tuple(_errands(cells)) for cells in row.calendars),
+        meetings=tuple(_meetings(row, chance)),
+        prior=tuple(PriorMeeting(**_shape(one), slot=one.slot) for one in row.prior_meetings),
+        scale=_scale(row),
+        witness=row.witness_solution.assignments,
+        origin=origin,
+    )
+    _check_standing(row, scenario)
+    level: Level = next((one for one in LEVELS if one == row.difficulty), "medium")
+    return CalBenchTask(folder_name(row.task_id), row.task_id, labelled(scenario, chance), level)
+
+
+def folder_name(task_id: str) -> str:
+    """A task's id as a folder's name; b037_easy_5a_3p_d0p6_c1_1_blocked2 is too long, so it is cut and ends in a digest."""
+    slug = re.sub(r"[^a-z0-9]+", "-", task_id.lower()).strip("-")
+    slug = slug if slug[:1].isalpha() else f"t-{slug}".rstrip("-")
+    if len(slug) <= LONGEST_NAME:
+        return slug
+    digest = hashlib.sha256(task_id.encode()).hexdigest()[:_DIGEST]
+    return f"{slug[: LONGEST_NAME - _DIGEST - 1].rstrip('-')}-{digest}"
+
+
+def _meetings(row: _Row, chance: Chance) -> Iterator[Meeting]:
+    drawn = speakers([sorted(one.participants) for one in row.meetings], chance("speakers"))
+    for one, order in zip(row.meetings, drawn, strict=True):
+        yield Meeting(**_shape(one), speakers=tuple(one.speaker_order or order))
+
+
+def _shape(one: _Meeting) -> dict[str, Any]:
+    return {"id": one.id, "participants": tuple(sorted(one.participants)), "duration": one.duration, "cost": one.cost}
+
+
+def _errands(cells: list[_Cell | None]) -> Iterator[Errand]:
+    for slot, cell in enumerate(cells):
+        if cell is not None and cell.errand_id is not None:
+            yield Errand(slot=slot, id=cell.errand_id, cost=cell.cost, blocked=cell.blocked)
+
+
+def _scale(row: _Row) -> dict[int, int]:
+    """Shown cost -> scored cost; empty where all are scored as shown. A cost that only meetings have always is."""
+    costs = {cell.cost for cells in row.calendars for cell in cells if cell is not None and cell.errand_id is not None}
+    values = sorted(set(row.params.errand_cost_values or ())) or sorted(costs)
+    if not row.params.errand_cost_values and tuple(values) not in LEVELS_SHOWN:
+        return {}
+    if missing := costs - set(values):
+        raise ValueError(f"errands cost {sorted(missing)}, which params.errand_cost_values do not list")
+    scale = {value: level for level, value in enumerate(values, start=1)}
+    others = {one.cost for one in (*row.meetings, *row.prior_meetings)} - set(scale)
+    return {**scale, **{cost: cost for cost in sorted(others)}}
+
+
+def _check(row: _Row) -> None:
+    """Raise ValueError for whatever can be seen to be wrong before a scenario is built."""
+    slots, agents = len(row.calendars[0]), len(row.calendars)
+    if row.version != 1:
+        raise ValueError(f"version {row.version} is not known, only 1")
+    for agent, cells in enumerate(row.calendars):
+        if len(cells) != slots:
+            raise ValueError(f"calendar {agent} has {len(cells)} slots, calendar 0 has {slots}")
+        if wrong := [slot for slot, cell in enumerate(cells) if cell and (cell.errand_id is None) == (cell.meeting_id is None)]:
+            raise ValueError(f"calendar {agent}, slot {wrong[0]}: a cell holds an errand_id or a meeting_id")
+        listed = (row.blocked_slots_by_agent or {}).get(str(agent))
+        blocked = [slot for slot, cell in enumerate(cells) if cell and cell.blocked]
+        if row.blocked_slots_by_agent is not None and sorted(listed or []) != blocked:
+            raise ValueError(f"calendar {agent} has blocked slots {blocked}, blocked_slots_by_agent says {listed}")
+    said = {"total_agents": agents, "num_slots": slots, "num_meetings": len(row.meetings)}
+    for name, counted in said.items():
+        if getattr(row.params, name) not in (None, counted):
+            raise ValueError(f"params.{name} is {getattr(row.params, name)}, the line has {counted}")
+
+
+def _check_standing(row: _Row, scenario: Scenario) -> None:
+    """Raise ValueError where cells and prior_meetings differ, or the witness names a meeting or a slot that does not exist."""
+    costs = {one.id: one.cost for one in row.prior_meetings}
+    for agent, cells in enumerate(row.calendars):
+        for slot, (given, cell) in enumerate(zip(cells, scenario.calendars[agent], strict=True)):
+            here = given.meeting_id if given else None
+            if here != (cell.id if cell and cell.kind == "meeting" else None):
+                raise ValueError(f"calendar {agent}, slot {slot} and prior_meetings do not agree")
+            if given and given.meeting_id and given.cost != costs[given.meeting_id]:
+                raise ValueError(f"calendar {agent}, slot {slot} and prior_meetings do not agree on a cost")
+    known = {one.id for one in scenario.meetings}
+    for meeting, slot in row.witness_solution.assignments.items():
+        if meeting not in known or not 0 <= slot < scenario.slots:
+            raise ValueError(f"the witness puts M{meeting} at slot {slot}, and there is no such meeting or slot")
+
+
+def _first(error: ValueError) -> str:
+    """The first problem, in one clause."""
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return f"{where}: {first['msg'].removeprefix('Value error, ')}" if where else first["msg"].removeprefix("Value error, ")
+    return f"not JSON: {error}" if isinstance(error, json.JSONDecodeError) else str(error)

@@ -1,0 +1,72 @@
+"""Writes calendar task folders: task.toml and the scenario here, everything else by `sync`.
+
+A folder that holds another scenario is left alone, which is an error; with `replace` one of the same suite is written anew.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from harness.authoring.new import checked_name
+from harness.authoring.scenario_folders import RUNNING, write_folder
+from harness.errors import UsageError
+from worlds.calendar.rules.scenario import Scenario, read_scenario
+from worlds.core.loading import SCENARIO
+
+TEMPLATE = """\
+schema_version = "1.4"
+artifacts = [{{ source = "/state/events.jsonl", service = "api" }}]
+
+[task]
+name = "parley/{name}"
+version = "1.0.0"
+description = {description}
+keywords = ["calendar", "multi-agent", "scheduling", "{costs}-costs"]
+
+[metadata.parley]
+family = "calendar"
+category = "none"
+pattern = "{pattern}"
+difficulty = "{difficulty}"
+seats = {seats}
+seeds = "0" # the folder fixes the game; a seed changes the virtual date and no more
+interfaces = ["seats"]
+"""
+
+
+def write_task(root: Path, name: str, scenario: Scenario, difficulty: str, *, replace: bool = False) -> Path:
+    """Write the folder `root`/`name`, synced; raises UsageError for a bad or taken name, or a full disk."""
+    folder = root / checked_name(name)
+    if taken := _taken(folder, scenario, replace=replace):
+        raise UsageError(f"{folder} {taken}", hint="the same command with another --name or --out, or with --replace")
+    stated = {"task.toml": task_toml(name, scenario, difficulty), f"environment/api/{SCENARIO}": scenario.to_json()}
+    return write_folder(folder, stated, hint="the same command with another --out")
+
+
+def task_toml(name: str, scenario: Scenario, difficulty: str) -> str:
+    """The text of task.toml."""
+    costs = "varied" if len({errand.cost for mine in scenario.errands for errand in mine}) > 1 else "uniform"
+    seats, count = len(scenario.errands), len(scenario.meetings)
+    what = f"Schedule {count} meetings among {seats} private calendars of {scenario.slots} slots, {costs} costs"
+    return TEMPLATE.format(
+        name=name, description=json.dumps(what), costs=costs, pattern=f"{costs.capitalize()} costs", difficulty=difficulty,
+        seats=seats,
+    ) + RUNNING  # fmt: skip
+
+
+def _taken(folder: Path, scenario: Scenario, *, replace: bool) -> str:
+    """What stands in the way of writing a folder, if anything."""
+    if not folder.exists():
+        return ""
+    try:
+        origin = read_scenario(folder / "environment" / "api" / SCENARIO).origin
+    except (OSError, ValueError):
+        return "exists already and holds no generated task"
+    if origin == scenario.origin:
+        return ""
+    mine = ("suite", "key", "source", "task_id")
+    same = {key: origin.get(key) for key in mine} == {key: scenario.origin.get(key) for key in mine}
+    return (
+        "" if same and replace else f"holds another task of {origin.get('suite') or origin.get('source') or 'unknown origin'}"
+    )

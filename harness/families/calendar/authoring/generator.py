@@ -1,0 +1,187 @@
+"""Makes a calendar scenario around a hidden schedule, so that one always exists (specification 3.4; paper, Appendix A.1).
+
+1. Participants, speakers and costs of the meetings come first, then prior meetings, then the witness: each meeting's slot,
+   uniform among those in which none of its participants has another meeting.
+2. An agent whose meetings take k cells keeps min(k, errands) cells free outside the witness, so errands can always make room
+   (meetings + errands <= slots). Errands cover the agent's witness cells first, where none is blocked, then others by chance.
+3. Errand ids ascend with the slots. If they ascended with the order of filling, as in the published files, the lowest ids of
+   every calendar would show the hidden schedule.
+Every step draws from a stream of its own, named after the suite, the seed and the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.errors import UsageError
+from harness.families.calendar.authoring.labelling import labelled
+from harness.families.calendar.authoring.parameters import Parameters, shown
+from harness.families.calendar.authoring.rotation import repeated, rotation, speakers
+from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
+from worlds.core.chance import PUBLISHED_KEY, Chance, Stream, key_digest
+
+GENERATOR = "parley/1"
+"""To be changed whenever a seed gives another scenario than before."""
+
+TRIES = 200
+"""Fresh starts when meetings do not find a slot for themselves."""
+
+Cells = list[set[int]]
+"""By agent: the cells that meetings take."""
+
+
+@dataclass(frozen=True)
+class Edition:
+    """Which streams are drawn from: a suite's name, and the published key or a private one for a held-out edition."""
+
+    suite: str
+    key: str = PUBLISHED_KEY
+
+    def chance(self, seed: int) -> Chance:
+        """The streams of one scenario."""
+        return Chance(self.key, f"calendar/{self.suite}", seed)
+
+
+def generate(chosen: Parameters, edition: Edition) -> Scenario:
+    """One scenario, labels included; raises UsageError where the parameters leave no room for it."""
+    return labelled(draft(chosen, edition), edition.chance(chosen.seed))
+
+
+def draft(chosen: Parameters, edition: Edition) -> Scenario:
+    """One scenario without labels, which is all that its difficulty depends on."""
+    chance = edition.chance(chosen.seed)
+    meetings = _meetings(chosen, chance)
+    prior, witness = _placed(chosen, meetings, chance)
+    standing, planned = _cells(chosen, prior, {one.id: one.slot for one in prior}), _cells(chosen, meetings, witness)
+    errands = tuple(_errands(chosen, agent, planned[agent], standing[agent], chance) for agent in range(chosen.num_agents))
+    return Scenario(
+        slots=chosen.num_slots,
+        errands=errands,
+        meetings=meetings,
+        prior=prior,
+        scale=chosen.scale,
+        witness=witness,
+        origin=_origin(chosen, edition, meetings),
+    )
+
+
+def _origin(chosen: Parameters, edition: Edition, meetings: Sequence[Meeting]) -> dict[str, Any]:
+    """What it takes to make the scenario again, and how many sets of participants had to be repeated."""
+    origin: dict[str, Any] = {"generator": GENERATOR, "suite": edition.suite}
+    if edition.key != PUBLISHED_KEY:
+        origin["key"] = key_digest(edition.key)
+    if again := repeated([meeting.participants for meeting in meetings]):
+        origin["repeated_participant_sets"] = again
+    return {**origin, "parameters": chosen.model_dump(mode="json")}
+
+
+def _meetings(chosen: Parameters, chance: Chance) -> tuple[Meeting, ...]:
+    count, agents = chosen.num_meetings, chosen.num_agents
+    listed = [tuple(sorted(one)) for one in chosen.participant_lists]
+    sets = listed or rotation(agents, chosen.participants, count, chance("participants"))
+    orders = speakers(sets, chance("speakers"))
+    costs = drawn(count, chosen.meeting_cost_level, chance("costs of meetings"))
+    rows = enumerate(zip(sets, orders, chosen.durations, costs, strict=True), start=1)
+    return tuple(
+        Meeting(id=number, participants=who, speakers=order, duration=duration, cost=cost)
+        for number, (who, order, duration, cost) in rows
+    )
+
+
+def _placed(chosen: Parameters, meetings: Sequence[Meeting], chance: Chance) -> tuple[tuple[PriorMeeting, ...], dict[int, int]]:
+    """Prior meetings with their slots, and the witness."""
+    for _ in range(TRIES):
+        taken: Cells = [set() for _ in range(chosen.num_agents)]
+        prior = _prior(chosen, taken, chance("prior meetings"))
+        slots = [_slot(chosen.num_slots, one.participants, one.duration, taken, chance("witness")) for one in meetings]
+        if prior is not None and None not in slots:
+            return prior, {one.id: slot for one, slot in zip(meetings, slots, strict=True) if slot is not None}
+    raise UsageError(
+        f"{len(meetings)} meetings and {chosen.prior_meetings} prior ones do not fit into {chosen.num_slots} slots",
+        hint="harness generate calendar with more --slots, or fewer --meetings",
+    )
+
+
+def _prior(chosen: Parameters, taken: Cells, stream: Stream) -> tuple[PriorMeeting, ...] | None:
+    """Prior meetings of one slot, participants and slots by chance; None where one finds no slot."""
+    made: list[PriorMeeting] = []
+    for number in range(chosen.num_meetings + 1, chosen.num_meetings + chosen.prior_meetings + 1):
+        who = tuple(sorted(stream.sample(range(chosen.num_agents), chosen.participants)))
+        (cost,) = drawn(1, chosen.meeting_cost_level, stream)
+        slot = _slot(chosen.num_slots, who, 1, taken, stream)
+        if slot is None:
+            return None
+        made.append(PriorMeeting(id=number, participants=who, cost=cost, slot=slot))
+    return tuple(made)
+
+
+def _slot(slots: int, who: Sequence[int], duration: int, taken: Cells, stream: Stream) -> int | None:
+    """Take a slot for a meeting, uniform among those where its participants have no other; None where there is none."""
+    busy = set().union(*(taken[agent] for agent in who))
+    starts = [start for start in range(slots - duration + 1) if busy.isdisjoint(range(start, start + duration))]
+    if not starts:
+        return None
+    slot = stream.choice(starts)
+    for agent in who:
+        taken[agent].update(range(slot, slot + duration))
+    return slot
+
+
+def _cells(chosen: Parameters, meetings: Sequence[Meeting], slots: Mapping[int, int]) -> Cells:
+    """The cells that these meetings take of each agent's calendar."""
+    cells: Cells = [set() for _ in range(chosen.num_agents)]
+    for meeting in meetings:
+        for agent in meeting.participants:
+            cells[agent].update(range(slots[meeting.id], slots[meeting.id] + meeting.duration))
+    return cells
+
+
+def _errands(chosen: Parameters, agent: int, witness: set[int], standing: set[int], chance: Chance) -> tuple[Errand, ...]:
+    """One agent's errands, in order of slots."""
+    count = chosen.errands_of(agent, len(witness) + len(standing))
+    slots = _filled(chosen, agent, count, witness, standing, chance)
+    rule = balanced if chosen.balanced else drawn
+    costs = rule(count, chosen.errand_level, chance(f"costs of errands {agent}"))
+    blocked = _blocked(chosen, agent, [slot for slot in slots if slot not in witness], chance)
+    first = agent * chosen.num_slots + 1
+    return tuple(
+        Errand(slot=slot, id=first + place, cost=cost, blocked=slot in blocked)
+        for place, (slot, cost) in enumerate(zip(slots, costs, strict=True))
+    )
+
+
+def _filled(chosen: Parameters, agent: int, count: int, witness: set[int], standing: set[int], chance: Chance) -> list[int]:
+    """Which cells hold errands, ascending."""
+    others = [slot for slot in range(chosen.num_slots) if slot not in witness | standing]
+    kept = set(chance(f"free cells {agent}").sample(others, min(len(witness), count)))
+    fillable = [slot for slot in others if slot not in kept]
+    stream = chance(f"errands {agent}")
+    if not chosen.force_witness_errand:
+        return sorted(stream.sample(sorted([*fillable, *witness]), count))
+    first = sorted(witness)[:count]
+    return sorted([*first, *stream.sample(fillable, count - len(first))])
+
+
+def _blocked(chosen: Parameters, agent: int, slots: Sequence[int], chance: Chance) -> set[int]:
+    """Which errands off the witness cannot be moved; raises UsageError where there are too few of them."""
+    count = chosen.blocked_of(agent)
+    if count > len(slots):
+        raise UsageError(
+            f"agent {agent} has {len(slots)} errands off the hidden schedule, so {count} cannot be blocked",
+            hint="harness generate calendar with a lower --blocked, a higher --density or more --slots",
+        )
+    return set(chance(f"blocked {agent}").sample(slots, count))
+
+
+def drawn(count: int, level: int, stream: Stream) -> list[int]:
+    """`count` shown costs, the level of each uniform in 1..`level` (paper, Appendix A.1 step 4)."""
+    return [shown(stream.between(1, level)) for _ in range(count)]
+
+
+def balanced(count: int, level: int, stream: Stream) -> list[int]:
+    """`count` shown costs in random order, each level as often as the next or once more, beginning with the lowest."""
+    costs = [shown(place % level + 1) for place in range(count)]
+    stream.shuffle(costs)
+    return costs

@@ -1,0 +1,19 @@
+"""What a new calendar task starts from: a small scenario drawn for its name, to be changed by hand."""
+
+from __future__ import annotations
+
+from harness.authoring.templates import Files
+from harness.families.calendar.authoring.folders import task_toml
+from harness.families.calendar.authoring.generator import Edition, generate
+from harness.families.calendar.authoring.parameters import Parameters
+from worlds.core.loading import SCENARIO
+
+SHAPE = Parameters(num_agents=3, num_slots=8, num_meetings=3, participants=2, density=0.5, blocked=2, pref_level=3)
+"""Small enough to be read whole: three calendars of eight slots, three meetings of two."""
+
+
+def skeleton(name: str) -> Files:
+    """The author's files of a new task."""
+    scenario = generate(SHAPE, Edition(name))
+    toml = task_toml(name, scenario, "easy")
+    return {"task.toml": toml.encode(), f"environment/api/{SCENARIO}": scenario.to_json().encode()}

@@ -1,0 +1,154 @@
+"""Suites: which candidates become tasks. A candidate is drawn, counted, certified, and kept or refused for a reason.
+
+1. `canonical` is the suite of 90 (paper, section 4.1): uniform-01..45 and varied-01..45, 15 easy, medium and hard each, in
+   this order. In each fifteen every seat has each density five times, and every task has as many seats at 0.6 as at 1.0, and
+   so 20 blocked errands: tasks differ in difficulty by how their calendars overlap, and not by how full they are.
+2. `custom` makes tasks of any other shape, with the same thresholds.
+3. A candidate is refused if it has no schedule, if all its schedules cost the same, or if no schedule is best on both scales:
+   agents are asked to minimise the costs that they are shown, and are scored on the other scale.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from harness.errors import UsageError
+from harness.families.calendar.authoring.difficulty import LEVELS, Level, check_pool, openness
+from harness.families.calendar.authoring.generator import Edition, draft
+from harness.families.calendar.authoring.labelling import labelled
+from harness.families.calendar.authoring.parameters import Parameters, parameters
+from oracles.calendar.certificate import certify
+from worlds.calendar.rules.certificate import Certificate
+from worlds.calendar.rules.scenario import Scenario
+from worlds.core.chance import PUBLISHED_KEY, Stream
+
+CANONICAL = "canonical"
+DENSITIES = (0.6, 0.8, 1.0)
+PER_LEVEL = 15
+SETTINGS: dict[str, dict[str, Any]] = {"uniform": {}, "varied": {"pref_level": 3, "balanced": True}}
+BLOCKED = 6
+"""At density 1; 2 and 4 at 0.6 and 0.8."""
+
+PATIENCE = 2000
+"""Candidates for one task."""
+
+POOL = 10
+"""Candidates that must differ in their share of possible schedules before any of them is called easy or hard."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """One task of a suite."""
+
+    name: str
+    scenario: Scenario
+    difficulty: Level
+    certificate: Certificate
+
+
+@dataclass
+class CandidateTally:
+    """What became of the candidates, by the reason for which they were refused."""
+
+    refused: Counter[str] = field(default_factory=Counter)
+    drawn: int = 0
+
+
+def canonical(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | None = None) -> Iterator[Made]:
+    """The 90 tasks, one by one; another seed gives another 90."""
+    tally = tally or CandidateTally()
+    for setting, costs in SETTINGS.items():
+        # another seed is another suite by name, so that neither overwrites the other's folders
+        edition = Edition(f"{CANONICAL}-{setting}{f'-{seed}' if seed else ''}", key)
+        seeds, number = count(), count(1)
+        for level in LEVELS:
+            for densities in _design(edition.chance(seed)(f"densities {level}")):
+                like = parameters(density=densities, blocked=BLOCKED, **costs)
+                name = f"{setting}-{next(number):02d}"
+                yield _found(name, like, edition, seeds, level, tally)
+
+
+def custom(
+    name: str, like: Parameters, how_many: int, *, only: Level | None = None, label: Level | None = None,
+    key: str = PUBLISHED_KEY, tally: CandidateTally | None = None,
+) -> Iterator[Made]:  # fmt: skip
+    """Tasks `name`-01, ... of one shape, with seeds from `like.seed` on.
+
+    Args:
+        name: the suite's, and the beginning of each task's.
+        like: the parameters of all, but for the seed.
+        how_many: tasks.
+        only: keep candidates of this difficulty and no others.
+        label: what to call the difficulty of all, whatever their slots are.
+        key: the key of a held-out edition.
+        tally: hears what became of the candidates.
+
+    Raises:
+        UsageError: the difficulties cannot be told apart, or tasks like this are not to be found.
+    """
+    tally, edition, seeds = tally or CandidateTally(), Edition(name, key), count(like.seed)
+    if label is None:
+        check_pool([openness(draft(_seeded(like, like.seed + place), edition)) for place in range(POOL)])
+    digits = max(2, len(str(how_many)))
+    for number in range(1, how_many + 1):
+        yield _found(f"{name}-{number:0{digits}d}", like, edition, seeds, only, tally, label)
+
+
+def _found(
+    name: str, like: Parameters, edition: Edition, seeds: Iterator[int], only: Level | None, tally: CandidateTally,
+    label: Level | None = None,
+) -> Made:  # fmt: skip
+    """The first candidate that will do."""
+    for _ in range(PATIENCE):
+        chosen = _seeded(like, next(seeds))
+        scenario = draft(chosen, edition)
+        tally.drawn += 1
+        level = label or openness(scenario).level
+        certificate = certify(scenario) if only in (None, level) else None
+        why = refusal(certificate) if certificate else "of another difficulty"
+        if certificate and not why:
+            return Made(name, labelled(scenario, edition.chance(chosen.seed)), level, certificate)
+        tally.refused[why] += 1
+    refused = ", ".join(f"{number} {why}" for why, number in tally.refused.items())
+    raise UsageError(
+        f"{name}: none of {PATIENCE} candidates will do; refused so far: {refused}",
+        hint="harness generate calendar with other parameters, or another --seed",
+    )
+
+
+def _seeded(like: Parameters, seed: int) -> Parameters:
+    return like.model_copy(update={"seed": seed})
+
+
+def refusal(certificate: Certificate) -> str:
+    """Why a candidate makes no task; nothing where it makes one."""
+    if certificate.optimum is None:
+        return "without a schedule"
+    if certificate.worst == certificate.optimum:
+        return "same cost for every schedule"
+    if not certificate.shown_agrees:
+        return "best on one scale only"
+    return ""
+
+
+def _design(stream: Stream) -> list[tuple[float, ...]]:
+    """The densities of each task of a level by seat: in a task as many low as high ones, at every seat each equally often.
+
+    Each seat's densities are shuffled over the tasks first. Then, while a task has more high densities than low ones, it swaps
+    the densities of one seat with a task that has not.
+    """
+    seats = parameters().num_agents
+    columns = [[-1, 0, 1] * (PER_LEVEL // len(DENSITIES)) for _ in range(seats)]
+    for column in columns:
+        stream.shuffle(column)
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    while high := [row for row in rows if sum(row) > 0]:
+        # trading with a row that is level already, and so unsettling it, gets out of places where no other trade helps
+        much, little = stream.choice(high), stream.choice([row for row in rows if sum(row) <= 0])
+        seat = stream.choice([seat for seat in range(seats) if much[seat] > little[seat]])
+        much[seat], little[seat] = little[seat], much[seat]
+    return [tuple(DENSITIES[place + 1] for place in row) for row in rows]

@@ -1,0 +1,1 @@
+"""The commands of the calendar family: kinds of `harness generate` and `harness import`."""

@@ -1,0 +1,159 @@
+"""`harness generate calendar`: the suite of 90, or calendar tasks of any shape, the same bytes for the same command.
+
+Without any parameter of a scenario it writes the canonical suite; with one it writes `--count` tasks called `--name`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+
+from harness.console import emit, say, show_table
+from harness.errors import UsageError
+from harness.families.calendar.authoring.difficulty import Level, pressure
+from harness.families.calendar.authoring.folders import write_task
+from harness.families.calendar.authoring.parameters import parameters
+from harness.families.calendar.authoring.suite import SETTINGS, CandidateTally, Made, canonical, custom
+from harness.families.calendar.commands.labels import generate_labels
+from harness.registry import tasks_root
+from worlds.core.chance import PUBLISHED_KEY
+
+Out = Annotated[Path | None, typer.Option(help="Folder of the task folders; tasks/calendar unless given.")]
+Name = Annotated[str | None, typer.Option(help="Beginning of each task's name; needed for tasks of another shape.")]
+Count = Annotated[int | None, typer.Option(min=1, max=999, help="Tasks of another shape; 1 unless given.")]
+Seed = Annotated[int, typer.Option(min=0, help="The first seed; with 0 the suite is the published one.")]
+Agents = Annotated[int | None, typer.Option(help="Assistants, each with a calendar; 5 unless given.")]
+Slots = Annotated[int | None, typer.Option(help="Slots of a calendar; 16.")]
+Meetings = Annotated[int | None, typer.Option(help="Meetings, one a round; 5.")]
+Participants = Annotated[int | None, typer.Option(help="Participants of a meeting, in rotation; 3.")]
+Lists = Annotated[str | None, typer.Option("--participant-lists", help="Instead: each meeting's participants, e.g. 0+1+2,1+3.")]
+Density = Annotated[str | None, typer.Option(help="Share of slots with errands: one number, or one for each agent; 0.8.")]
+Pref = Annotated[int | None, typer.Option("--pref-level", help="Highest cost level of errands, shown as 1, 10, 100; 1.")]
+ErrandLevel = Annotated[int | None, typer.Option("--errand-cost-level", help="Of errands, where it is not --pref-level.")]
+MeetingLevel = Annotated[int | None, typer.Option("--meeting-cost-level", help="Highest cost level of meetings; 1.")]
+Balanced = Annotated[bool, typer.Option("--balanced", help="Give every agent each cost level equally often.")]
+AnyErrand = Annotated[bool, typer.Option("--no-force-witness-errand", help="Do not put errands onto the hidden schedule.")]
+Blocked = Annotated[
+    str | None, typer.Option(help="Errands that cannot move, at density 1 (fewer below); or one for each agent.")
+]
+Duration = Annotated[str | None, typer.Option(help="Slots of a meeting: one number, or one for each meeting; 1.")]
+Prior = Annotated[int | None, typer.Option("--prior-meetings", help="Meetings that stand before the first round; 0.")]
+Difficulty = Annotated[str | None, typer.Option(help="Keep only candidates that are easy, medium or hard.")]
+Label = Annotated[str | None, typer.Option(help="Call all of them easy, medium or hard, without counting.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Write folders of the same suite anew where they differ.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+
+def generate_calendar(
+    ctx: typer.Context,
+    out: Out = None,
+    name: Name = None,
+    count: Count = None,
+    seed: Seed = 0,
+    agents: Agents = None,
+    slots: Slots = None,
+    meetings: Meetings = None,
+    participants: Participants = None,
+    lists: Lists = None,
+    density: Density = None,
+    pref_level: Pref = None,
+    errand_cost_level: ErrandLevel = None,
+    meeting_cost_level: MeetingLevel = None,
+    balanced: Balanced = False,
+    any_errand: AnyErrand = False,
+    blocked: Blocked = None,
+    duration: Duration = None,
+    prior: Prior = None,
+    difficulty: Difficulty = None,
+    label: Label = None,
+    replace: Replace = False,
+    json: Json = False,
+) -> None:
+    """Calendar tasks: the suite of 90, or others by flags."""
+    flags: dict[str, Any] = {
+        "num_agents": agents, "num_slots": slots, "num_meetings": meetings, "participants": participants,
+        "participant_lists": _lists(lists), "density": _numbers("--density", density, float), "pref_level": pref_level,
+        "errand_cost_level": errand_cost_level, "meeting_cost_level": meeting_cost_level, "balanced": balanced or None,
+        "force_witness_errand": False if any_errand else None, "blocked": _numbers("--blocked", blocked, int),
+        "duration": _numbers("--duration", duration, int), "prior_meetings": prior,
+    }  # fmt: skip
+    given = {flag: value for flag, value in flags.items() if value is not None}
+    chosen = {"count": count, "only": _level("--difficulty", difficulty), "label": _level("--label", label)}
+    tally = CandidateTally()
+    made = _made(name, seed, given, chosen, _edition(), tally)
+    root = out or tasks_root(ctx.obj["tasks"]) / "calendar"
+    _write(made, root, tally, replace=replace, json=json)
+
+
+def _edition() -> str:
+    """The key that tasks are drawn with; one that is not the published one is said."""
+    key = os.environ.get("PARLEY_KEY") or PUBLISHED_KEY
+    if key != PUBLISHED_KEY:
+        say("PARLEY_KEY is set: these tasks are of a held-out edition")
+    return key
+
+
+def _made(
+    name: str | None, seed: int, given: dict[str, Any], chosen: dict[str, Any], key: str, tally: CandidateTally
+) -> Iterable[Made]:
+    """The tasks that the flags ask for."""
+    if not given and name is None and not any(chosen.values()):
+        return canonical(seed=seed, key=key, tally=tally)
+    if name is None or name in SETTINGS:
+        raise UsageError("tasks of another shape need a name of their own", hint="harness generate calendar --name NAME ...")
+    like = parameters(seed=seed, **given)
+    return custom(name, like, chosen["count"] or 1, only=chosen["only"], label=chosen["label"], key=key, tally=tally)
+
+
+def _write(made: Iterable[Made], root: Path, tally: CandidateTally, *, replace: bool, json: bool) -> None:
+    rows: list[dict[str, Any]] = []
+    for one in made:
+        path = write_task(root, one.name, one.scenario, one.difficulty, replace=replace)
+        certificate = one.certificate
+        costs = {key: getattr(certificate, key) for key in ("optimum", "worst", "optima", "feasible", "total")}
+        told = {**costs, **pressure(one.scenario, certificate), "path": str(path)}
+        rows.append({"task_id": one.name, "difficulty": one.difficulty, **told})
+    if json:
+        emit({"tasks": rows, "drawn": tally.drawn, "refused": dict(tally.refused)})
+        return
+    columns = [column for column in rows[0] if column != "path"]
+    show_table(columns, [[row[column] for column in columns] for row in rows])
+    refused = ", ".join(f"{number} {why}" for why, number in sorted(tally.refused.items()))
+    say(f"{len(rows)} tasks in {root}, of {tally.drawn} candidates{f' (refused: {refused})' if refused else ''}")
+
+
+def _level(flag: str, given: str | None) -> Level | None:
+    for level in get_args(Level):
+        if given == level:
+            return level  # type: ignore[no-any-return]
+    if given is not None:
+        raise UsageError(f"{flag} must be one of {', '.join(get_args(Level))}, not {given!r}")
+    return None
+
+
+def _numbers(flag: str, given: str | None, kind: type[int | float]) -> float | int | tuple[float | int, ...] | None:
+    """One number, or several with commas between."""
+    if given is None:
+        return None
+    try:
+        numbers = tuple(kind(part) for part in given.split(","))
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise UsageError(f"{flag} must be {what}, or several joined by commas, not {given!r}") from None
+    return numbers if len(numbers) > 1 else numbers[0]
+
+
+def _lists(given: str | None) -> tuple[tuple[int, ...], ...] | None:
+    if given is None:
+        return None
+    try:
+        return tuple(tuple(int(agent) for agent in meeting.split("+")) for meeting in given.split(","))
+    except ValueError:
+        raise UsageError(f"--participant-lists must look like 0+1+2,1+3+4, not {given!r}") from None
+
+
+KINDS = {"calendar": generate_calendar, "labels": generate_labels}

@@ -1,0 +1,142 @@
+"""A calendar game as tables: what became of each meeting, what each seat paid, and who wrote what to whom.
+
+Seats are agents, and have one number everywhere: that of the prompts and of the scenario.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.reading import Breach, Cell, RecordedEpisode, Section
+from harness.reading.parts import measured, notes
+from worlds.calendar.labels import Label
+from worlds.calendar.rules.measures import Measures, RoundMeasures
+from worlds.core.models import Lenient
+
+WHY = {
+    Label.SLOT_MISMATCH: "its participants chose different slots",
+    Label.BLOCKED_ITEM: "a batch touched a blocked errand",
+    Label.NO_SCHEDULE: "a participant never scheduled it",
+    Label.PRIOR_MEETING_MOVED: "it cost a meeting that stood already",
+    Label.SLOT_OCCUPIED: "a slot that was chosen was not free",
+    Label.TARGET_OCCUPIED: "an item was moved to where another stood",
+    Label.SEVERAL: "several things went wrong at once",
+}
+"""What a label says of a meeting, in words."""
+
+
+class _Started(Lenient):
+    round: int
+    participants: tuple[int, ...]
+
+
+class _Resolved(Lenient):
+    round: int
+
+
+class _Message(Lenient):
+    round: int
+    channel: str
+    to: tuple[int, ...]
+    content: str
+
+
+class _Refused(Lenient):
+    round: int
+    conflicts: tuple[tuple[str, str], ...]
+
+
+class _Committed(Lenient):
+    round: int
+    slot: int | None
+    cost: int
+    moves: tuple[tuple[str, int, int], ...]
+
+
+def sections(episode: RecordedEpisode) -> list[Section]:
+    """Meetings, seats, messages and decisions; those that the folder says something of."""
+    game = measured(episode, Measures)
+    made = [*_results(episode, game), _messages(episode), _decisions(episode)]
+    return [section for section in made if section.rows]
+
+
+def breach(episode: RecordedEpisode) -> Breach | None:
+    """The first meeting that was not scheduled, and the round that lost it."""
+    game = measured(episode, Measures)
+    lost = [row for row in (game.rounds if game else ()) if not row.coordinated]
+    reason = episode.result.failure_detail.get("reason")
+    if not lost or reason == "no_turns":
+        return None
+    first, others = lost[0], len(lost) - 1
+    more = f"; nor {'was' if others == 1 else 'were'} {others} more" if others else ""
+    if not first.reached:
+        return Breach(label=first.label, rule=f"the game ended before the round of meeting M{first.meeting}: {reason}{more}")
+    why = WHY[Label(first.label)] if first.label in set(WHY) else "it was resolved by no rule"
+    resolved = next((place for place, note in notes(episode, "resolution", _Resolved) if note.round == first.round), None)
+    return Breach(
+        label=first.label,
+        rule=f"meeting M{first.meeting} was not scheduled: {why}{more}",
+        where=f"round {first.round}, resolved at {resolved.at:g} s" if resolved else f"round {first.round}",
+        seq=resolved.seq if resolved else None,
+    )
+
+
+def _results(episode: RecordedEpisode, game: Measures | None) -> Iterator[Section]:
+    if game is None:
+        return
+    participants = {note.round: note.participants for _, note in notes(episode, "round_start", _Started)}
+    yield Section(
+        title="Meetings",
+        columns=("round", "meeting", "participants", "outcome", "chosen slots (seat: slot)"),
+        rows=tuple(_meeting(row, participants.get(row.round, ())) for row in game.rounds),
+        notes=(_sums(game),),
+    )
+    seats = [
+        (one.seat, one.scheduled, one.meetings, one.paid, one.oracle_cost, one.excess, one.messages, one.vps)
+        for one in game.seats
+    ]
+    columns = ("seat", "scheduled", "of", "paid", "optimum", "excess", "messages", "VPS (slots)")
+    yield Section(title="Seats", columns=columns, rows=tuple(seats))
+
+
+def _sums(game: Measures) -> str:
+    optimum, all_of_them, worst = (_or_dash(cost) for cost in (game.optimum, game.optimum_all, game.worst_all))
+    return (
+        f"{game.scheduled} of {game.meetings} scheduled; paid {game.paid}, optimum of these {optimum}, of all {all_of_them}, "
+        f"worst {worst}; regret {game.regret:.3g}, reward {game.reward:.3g}"
+    )
+
+
+def _meeting(row: RoundMeasures, participants: tuple[int, ...]) -> tuple[Cell, ...]:
+    letter = f"{row.letter} " if row.letter else ""
+    chosen = ", ".join(f"{seat}: {'-' if slot is None else slot}" for seat, slot in row.slots.items())
+    told = chosen if row.reached else "never played"
+    return row.round, f"M{row.meeting}", ", ".join(map(str, participants)), f"{letter}{row.label}", told
+
+
+def _messages(episode: RecordedEpisode) -> Section:
+    rows = [
+        (note.round, place.seat, ", ".join(map(str, note.to)), note.channel, note.content)
+        for place, note in notes(episode, "message", _Message)
+    ]
+    return Section(title="Messages", columns=("round", "from", "to", "channel", "message"), rows=tuple(rows))
+
+
+def _decisions(episode: RecordedEpisode) -> Section:
+    """What each seat's calendar took, and what it refused, in the order of the log."""
+    refused = [
+        (place, note.round, "refused", None, "; ".join(text for _, text in note.conflicts))
+        for place, note in notes(episode, "batch_rejected", _Refused)
+    ]
+    taken = [(place, note.round, "taken", note.cost, _moves(note)) for place, note in notes(episode, "committed", _Committed)]
+    rows = [(round_, place.seat, how, cost, told) for place, round_, how, cost, told in sorted([*refused, *taken])]
+    return Section(title="Decisions", columns=("round", "seat", "batch", "cost shown", "what"), rows=tuple(rows))
+
+
+def _moves(note: _Committed) -> str:
+    moves = [f"{item} from {source} to {target}" for item, source, target in note.moves]
+    return ", ".join([*([f"meeting at {note.slot}"] if note.slot is not None else []), *moves])
+
+
+def _or_dash(value: float | None) -> str:
+    return "-" if value is None else f"{value:g}"

@@ -1,0 +1,1 @@
+"""What `harness verify` asks of contract tasks besides what it asks of every task."""

@@ -1,0 +1,139 @@
+"""`harness verify --mutations`: what production paths do to the oracle of each contract, and what value handles do about it.
+
+For each task and each of the five mutations the oracle plays twice at seed 0: as a direct-pass client (every byte goes through
+the mutation; whether that changes any is `bites`), and as a handle client (what it received and would send again goes by name).
+A direct-pass client must earn the label that the mutation is predicted to earn where it bites, and succeed where it does not;
+clipped input is the paper's TOOL_INPUT_TOO_LONG. The label predicted is that of a signed link, unless the task names another in
+MUTATED, for what its own targets carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from harness.agent import Budget, Report
+from harness.agents.path import RoutedPod
+from harness.agents.solutions import SolutionAgent, declared
+from harness.errors import TaskInvalid
+from harness.families.contract.authoring.handled import HandleClient
+from harness.pod import EpisodeSpec
+from harness.registry import Task
+from harness.report.table import Column, Table
+from harness.runtimes.inprocess import InProcessRuntime
+from harness.runtimes.judging import judge_in_process
+from validators.verdict import Verdict
+from worlds.contract.labels import Label
+from worlds.contract.mutations import DEFAULTS, PREDICTED, TRUNCATION_DETAIL
+from worlds.core.errors import ParleyError
+from worlds.core.manifest import OptionValue
+from worlds.core.models import Strict
+from worlds.core.wire import Transport, WireRequest, WireResponse
+
+MUTATIONS = tuple(f"{name}={number}" if number else name for name, number in DEFAULTS.items())
+
+
+_COLUMNS = (
+    Column("task_id", "task"), Column("mutation", "mutation"), Column("predicted", "predicted"),
+    Column("direct", "direct pass"), Column("handled", "by handles"), Column("ok", ""),
+)  # fmt: skip
+
+
+class Cell(Strict):
+    """One task under one mutation."""
+
+    task_id: str
+    mutation: str
+    bites: bool
+    predicted: str
+    direct: str
+    """The label of the direct-pass client, with its class of bytes."""
+
+    handled: str
+    """The label of the handle client."""
+
+    ok: bool
+
+
+class _Played(NamedTuple):
+    log: bytes
+    bites: bool
+
+
+def matrix(tasks: Iterable[Task], mutations: Sequence[str] = MUTATIONS) -> list[Cell]:
+    """Every task under every mutation; raises VerifierFailure where an episode gets no verdict."""
+    return [cell for task in tasks for cell in _row(task, mutations)]
+
+
+def table(cells: Sequence[Cell]) -> Table:
+    """The cells that bite, and those that are not as predicted, for people."""
+    biting = [cell for cell in cells if cell.bites]
+    shown = dict.fromkeys([*biting, *(cell for cell in cells if not cell.ok)])
+    rows = tuple({**cell.model_dump(), "ok": "ok" if cell.ok else "WRONG"} for cell in shown)
+    healed = sum(cell.handled == "SUCCESS" for cell in biting)
+    told = f"{len(biting)} of {len(cells)} pairs of task and mutation bite; value handles heal {healed} of them"
+    return Table("mutations", "What mutations of the path earn", _COLUMNS, rows, (told,))
+
+
+def _row(task: Task, mutations: Sequence[str]) -> list[Cell]:
+    try:
+        return _cells(task, mutations)
+    except ParleyError:
+        raise
+    except Exception as error:
+        raise TaskInvalid(f"{task.path}: {type(error).__name__}: {error}", hint=f"harness verify {task.task_id}") from error
+
+
+def _cells(task: Task, mutations: Sequence[str]) -> list[Cell]:
+    direct = [_play(task, mutation, lambda pod: pod.call) for mutation in mutations]
+    handled = [_play(task, mutation, _by_handles) for mutation in mutations]
+    judged = judge_in_process(task, [played.log for played in (*direct, *handled)])
+    verdicts = [Verdict.model_validate_json(judgement.verdict) for judgement in judged]
+    halves = zip(mutations, direct, verdicts[: len(direct)], verdicts[len(direct) :], strict=True)
+    return [_cell(task, mutation, played.bites, *seen) for mutation, played, *seen in halves]
+
+
+def _cell(task: Task, mutation: str, bites: bool, direct: Verdict, handled: Verdict) -> Cell:
+    name = mutation.partition("=")[0]
+    predicted = declared(task, "MUTATED").get(name, PREDICTED[name]) if bites else Label.SUCCESS
+    return Cell(
+        task_id=task.task_id, mutation=mutation, bites=bites, predicted=predicted, direct=_told(mutation, direct),
+        handled=handled.failure_label, ok=direct.failure_label == predicted,
+    )  # fmt: skip
+
+
+def _told(mutation: str, verdict: Verdict) -> str:
+    kind = verdict.failure_detail.get("class")
+    if kind == "truncated" and mutation.startswith("clip"):
+        kind = TRUNCATION_DETAIL
+    return f"{verdict.failure_label} ({kind})" if kind else verdict.failure_label
+
+
+def _by_handles(pod: RoutedPod) -> Transport:
+    assert pod.handles is not None
+    return HandleClient(pod.call, pod.handles)
+
+
+def _play(task: Task, mutation: str, client: Callable[[RoutedPod], Transport]) -> _Played:
+    """The oracle behind one mutation, and whether that changed a request on its way out or a page on its way back."""
+    options: dict[str, OptionValue] = {"mutate": mutation, "handles": True}
+    spec = EpisodeSpec("mutations", mutation, task, 0, overrides=options)
+    with InProcessRuntime().open(spec) as pod:
+        routed = RoutedPod(pod, task.family, options)
+        said, heard = _Tap(client(routed)), _Tap(pod.call)
+        routed.behind(heard)
+        SolutionAgent(transport=lambda _: said).play(task, 0, pod, Budget(), Report(agent="oracle"))
+        return _Played(pod.finish(), said.bytes != heard.bytes)
+
+
+class _Tap:
+    """A transport that remembers the targets, headers and pages that went through it."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._send = transport
+        self.bytes: list[object] = []
+
+    def __call__(self, request: WireRequest) -> WireResponse:
+        answer = self._send(request)
+        self.bytes.append((request.target, request.headers, answer.body))
+        return answer

@@ -1,0 +1,54 @@
+"""What follows from a scenario alone: the certificate that verdicts read, and what the oracle votes.
+
+tests/oracle.json    the certificate (oracles.hidden_profile.certificate), one line a key and one an entry of its tables
+solution/plan.json   {"key", "decoy"}: the oracle tells all and votes the first; wrong clients stay with the second. Of a deck
+                     {"options", "cards", "deals"}: by the texts on the table the oracle knows the deal, and so its key
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from oracles.hidden_profile.certificate import certify
+from oracles.hidden_profile.deck_certificate import certify_deck
+from worlds.core.loading import SCENARIO
+from worlds.hidden_profile.rules.certificate import Certificate
+from worlds.hidden_profile.rules.deck import Deck, read_task
+
+CERTIFICATE, PLAN = "tests/oracle.json", "solution/plan.json"
+
+
+def derived(folder: Path) -> Mapping[str, bytes]:
+    """The derived files of a task folder by relative path; raises ValueError for a broken scenario, OSError for none."""
+    read = read_task(folder / "environment" / "api" / SCENARIO)
+    if isinstance(read, Deck):
+        certificate = certify_deck(read)
+        return {CERTIFICATE: _text(certificate.document()), PLAN: _text(_plan(read, certificate))}
+    plan = json.dumps({"key": read.key, "decoy": read.decoy}) + "\n"
+    return {CERTIFICATE: _text(certify(read).document()), PLAN: plan.encode()}
+
+
+def _plan(deck: Deck, certificate: Certificate) -> dict[str, Any]:
+    return {
+        "options": list(deck.option_ids),
+        "cards": {card.id: [words.text for words in card.texts] for card in deck.open},
+        "deals": [{"versions": row.versions, "key": row.key, "leader": row.leader} for row in certificate.deals],
+    }
+
+
+def _text(document: Mapping[str, Any]) -> bytes:
+    """JSON with a line for each key, and for each entry of a list or an object in it."""
+    parts = [f" {json.dumps(key)}: {_opened(value)}" for key, value in document.items()]
+    return ("{\n" + ",\n".join(parts) + "\n}\n").encode()
+
+
+def _opened(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in value) + "\n ]"
+    if isinstance(value, dict) and value:
+        entries = (f"  {json.dumps(str(key))}: {json.dumps(one, ensure_ascii=False)}" for key, one in value.items())
+        return "{\n" + ",\n".join(entries) + "\n }"
+    return json.dumps(value, ensure_ascii=False)

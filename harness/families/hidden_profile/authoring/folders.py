@@ -1,0 +1,96 @@
+"""Writes hidden-profile task folders: task.toml and the scenario here, everything else by `sync`.
+
+A folder that holds another scenario is left alone, which is an error; with `replace` one of the same scenario, by its id, is
+written anew.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from harness.authoring.new import checked_name
+from harness.authoring.scenario_folders import RUNNING, write_folder
+from harness.errors import UsageError
+from harness.taskfile import Difficulty
+from oracles.hidden_profile.decks import prove_deck
+from oracles.hidden_profile.forward import closed
+from oracles.hidden_profile.prover import prove
+from oracles.hidden_profile.second import witness
+from worlds.core.loading import SCENARIO
+from worlds.hidden_profile.rules.deck import Deck, read_task
+from worlds.hidden_profile.rules.scenario import Scenario
+
+TEMPLATE = """\
+schema_version = "1.4"
+artifacts = [{{ source = "/state/events.jsonl", service = "api" }}]
+
+[task]
+name = "parley/{name}"
+version = "1.0.0"
+description = {description}
+keywords = ["hidden-profile", "multi-agent", "group-decision"]
+
+[metadata.parley]
+family = "hidden-profile"
+category = "none"
+pattern = {pattern}
+difficulty = "{difficulty}"
+seats = {seats}
+seeds = "0-9" # a seed deals the hands, and the orders in which points and options are shown
+interfaces = ["seats"]
+"""
+
+
+def write_task(root: Path, name: str, scenario: Scenario | Deck, difficulty: Difficulty, *, replace: bool = False) -> Path:
+    """Write the folder `root`/`name`, synced; raises UsageError for a bad or taken name, or a full disk."""
+    folder = root / checked_name(name)
+    if taken := _taken(folder, scenario, replace=replace):
+        raise UsageError(f"{folder} {taken}", hint="the same command with another --out, or with --replace")
+    stated = {f"environment/api/{SCENARIO}": scenario.to_json(), "task.toml": task_toml(name, scenario, difficulty)}
+    return write_folder(folder, stated, hint="the same command with another --out")
+
+
+def task_toml(name: str, scenario: Scenario | Deck, difficulty: Difficulty) -> str:
+    """The text of task.toml."""
+    options, people = len(scenario.options), scenario.agents
+    what = f"{scenario.title}: {people} people choose one of {options} options"
+    return TEMPLATE.format(
+        name=name, description=_text(what), pattern=_text(pattern(scenario)), difficulty=difficulty, seats=people,
+    ) + RUNNING  # fmt: skip
+
+
+def pattern(scenario: Scenario | Deck) -> str:
+    """A certified deck's mechanism; a certified scenario's grade and shape, e.g. `Grade A, 2+2`; the domain of any other."""
+    if isinstance(scenario, Deck):
+        return scenario.mechanism if prove_deck(scenario).certified else scenario.domain
+    proof = prove(scenario, witness(scenario))
+    if not proof.certified:
+        return scenario.domain
+    return ", ".join(part for part in (f"Grade {proof.grade}" if proof.grade else "Certified", shape(scenario)) if part)
+
+
+def shape(scenario: Scenario) -> str:
+    """How many literals put each other option out, the decoy's first: 2+2+1; doubts that are never cleared up do not count."""
+    known = closed(scenario, scenario.by_id)
+    clauses = [rule for rule in scenario.rules if rule.out not in {None, scenario.key} and known.issuperset(rule.when)]
+    others = sorted((len(rule.when) for rule in clauses if rule.out != scenario.decoy), reverse=True)
+    return "+".join(map(str, [*(len(rule.when) for rule in clauses if rule.out == scenario.decoy), *others]))
+
+
+def _text(words: str) -> str:
+    """A string of TOML: JSON's are TOML's too, but for one control character that JSON lets stand."""
+    return json.dumps(words, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _taken(folder: Path, scenario: Scenario | Deck, *, replace: bool) -> str:
+    """What stands in the way of writing a folder, if anything."""
+    if not any(path.is_file() for path in folder.rglob("*")):
+        return ""
+    try:
+        there = read_task(folder / "environment" / "api" / SCENARIO)
+    except (OSError, ValueError):
+        return "exists already and holds no scenario that can be read"
+    if there == scenario or (replace and there.id == scenario.id):
+        return ""
+    return "holds an earlier edition of this scenario" if there.id == scenario.id else f"holds another scenario, {there.id}"

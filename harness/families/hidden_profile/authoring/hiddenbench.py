@@ -1,0 +1,130 @@
+"""Reads tasks in the published HiddenBench file format, one JSON array of objects, into scenarios (specification 1.1).
+
+1. Every entry is checked before any is written; order and content are kept, the content by its hash.
+2. `rationale` states the answer. It goes into one sealed file beside the task folders, where no container and no prompt finds
+   it, and nowhere else.
+3. Nothing is certified: prose has no logic. Guessers say how far each task can be guessed from its surface.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from harness.authoring.new import LONGEST_NAME
+from harness.errors import UsageError
+from harness.families.hidden_profile.authoring.fields import Fields, as_scenario, first_problem
+from oracles.hidden_profile.guessers import scored
+from worlds.core.manifest import OptionValue
+from worlds.hidden_profile.rules.scenario import Scenario
+
+SOURCE = "hiddenbench"
+DOMAIN = "imported"
+
+SEALED = "rationales.json"
+"""The side record, in the folder of the task folders."""
+
+MODES: dict[str, dict[str, OptionValue]] = {
+    "replication": {"condition": "hidden", "rounds": 15, "remind_pre_vote": True, "vote_view": "last_round"},
+    "fair": {"condition": "hidden", "rounds": 15, "remind_pre_vote": False, "vote_view": "all"},
+}
+"""Two ways to run imported tasks, as world options. `replication` is what the published code does: the first round repeats each
+seat's own vote, the second vote the last round alone. `fair`, our defaults, is what the paper says. In both, options are shown
+in an order drawn per session, and the wording is ours."""
+
+
+class _Row(Fields):
+    id: int = Field(ge=1)
+
+
+@dataclass(frozen=True)
+class HiddenBenchTask:
+    """One entry as a task."""
+
+    name: str
+    """Of its folder."""
+
+    published_id: int
+    published_name: str
+    scenario: Scenario
+    rationale: str
+
+    @property
+    def guesses(self) -> dict[str, float]:
+        """How well each text-only guesser does on a task that it reads whole, options in the file's order."""
+        return scored(self.scenario)
+
+
+def read_tasks(path: Path) -> list[HiddenBenchTask]:
+    """The tasks of a file in its order; raises UsageError naming file, entry and field."""
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path} cannot be read: {error}", hint="harness import hiddenbench FILE.json") from None
+    if not isinstance(rows, list) or not rows:
+        raise UsageError(f"{path} must be a JSON array of tasks", hint="harness import hiddenbench FILE.json")
+    return list(_imported(path, rows))
+
+
+def _imported(path: Path, rows: list[Any]) -> Iterator[HiddenBenchTask]:
+    seen: dict[int, int] = {}
+    for place, entry in enumerate(rows, start=1):
+        try:
+            row = _Row.model_validate(entry)
+            if row.id in seen:
+                raise ValueError(f"id {row.id} is also that of entry {seen[row.id]}")
+            task = imported(row, place)
+        except ValueError as error:
+            raise UsageError(f"{path}, entry {place}: {first_problem(error)}") from None
+        seen[row.id] = place
+        yield task
+
+
+def imported(row: _Row, place: int) -> HiddenBenchTask:
+    """One entry, the `place`-th of its file; raises ValueError for one that no session could be held on."""
+    origin = {"source": SOURCE, "task_id": row.id, "name": row.name, "place": place}
+    name = folder_name(row.id, row.name)
+    scenario = as_scenario(row, name.replace("-", "_"), DOMAIN, origin)
+    return HiddenBenchTask(name, row.id, row.name, scenario, row.rationale)
+
+
+def folder_name(number: int, name: str) -> str:
+    """A published task as a folder may be called, by its id first: `Safe Lab Choice` is hb-45-safe-lab-choice."""
+    slug = re.sub(r"[^a-z0-9]+", "-", f"hb-{number:02d}-{name.lower()}")
+    return slug[:LONGEST_NAME].strip("-")
+
+
+def seal(out: Path, tasks: Iterable[HiddenBenchTask]) -> Path | None:
+    """Write the rationales beside the task folders, readable by the owner alone; None where there are none.
+
+    Raises UsageError where the file cannot be read or written.
+    """
+    path = out / SEALED
+    mine = {task.name: {"sha256": _sha256(task.rationale), "rationale": task.rationale} for task in tasks if task.rationale}
+    if not mine:
+        return None
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        path.touch(mode=0o600)
+        path.chmod(0o600)
+        path.write_text(json.dumps({**kept, **mine}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    except (OSError, ValueError, TypeError) as error:
+        raise UsageError(f"{path} cannot be written: {error}") from None
+    return path
+
+
+def flags(mode: str) -> str:
+    """A mode as flags of `harness run`."""
+    values = MODES[mode].items()
+    return " ".join(f"--set {name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in values)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,112 @@
+"""Agents by name, and live agents from their specs: the table that `--agent` reads, and the one place where a spec comes alive.
+
+`oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions), `llm` (with a model), and for games with seats
+whatever players their family offers (`imap`, `sd-map`, ...).
+1. `agent_named` turns flags into a spec, which is data: a plan freezes it, a file holds it, another process reads it.
+2. `make_agent` makes the agent, with its clients and locks, where it plays. A `Cast` makes each only once, for all threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from harness.agent import Agent, AgentSpec
+from harness.agents.llm.agent import LlmConfig
+from harness.agents.llm.model import to_stderr
+from harness.agents.path import is_bent
+from harness.agents.scripted import NopAgent, ScriptedAgent, read_actions
+from harness.agents.seating.agent import SeatAgent
+from harness.agents.seating.policy import seat_names, seat_players
+from harness.agents.solutions import SolutionAgent
+from harness.errors import UsageError
+from worlds.core.manifest import OptionValue
+
+NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm")
+
+Options = Mapping[str, OptionValue]
+Say = Callable[[str], None]
+Make = Callable[[AgentSpec, Options, Say], Agent]
+
+
+def agent_named(
+    name: str | None,
+    *,
+    model: AgentSpec | None = None,
+    script: Path | None = None,
+    families: Sequence[str] = (),
+    table: AgentSpec = AgentSpec(),  # noqa: B008 - it is frozen
+) -> AgentSpec:
+    """The agent that the flags mean; raises UsageError, with the valid names, for flags that mean none.
+
+    `model`: the spec of the llm agent, where a model was named. `families`: those of the tasks that will be played, whose
+    seat players are agents too. `table`: the line-up of games, and how models at its seats are asked.
+    """
+    name = name or ("llm" if model else "scripted" if script else "oracle")
+    if (name == "llm") != (model is not None):
+        raise UsageError("the llm agent and --model go together", hint="harness run --model gpt-5")
+    if (name == "scripted") != (script is not None):
+        raise UsageError(
+            "the scripted agent and --script go together", hint="harness run --agent scripted --script actions.json"
+        )
+    if any(name in seat_players(family) for family in families):
+        return table.model_copy(update={"kind": "seats", "name": name})
+    if model is not None:
+        return model
+    if table.seats:
+        raise UsageError(
+            f"{name} holds no seats, so --seat means nothing", hint="harness run calendar --agent imap --seat 3=gpt-5"
+        )
+    if name == "oracle":
+        return AgentSpec(kind="oracle")
+    if name == "nop":
+        return AgentSpec(kind="nop")
+    if name.startswith("violation:") and name != "violation:":
+        return AgentSpec(kind="violation", name=name.removeprefix("violation:"))
+    if script is not None:
+        return AgentSpec(kind="scripted", actions=tuple(read_actions(script)))
+    raise UsageError(f"no agent is called {name!r}; there are {', '.join((*NAMES, *seat_names(families)))}")
+
+
+def title(spec: AgentSpec) -> str:
+    """What `--agent` calls it."""
+    return {"violation": f"violation:{spec.name}", "seats": spec.name}.get(spec.kind, spec.kind)
+
+
+def make_agent(spec: AgentSpec, options: Options, say: Say = to_stderr) -> Agent:
+    """The live agent of a spec, under the world options of its run; raises UsageError for a spec that no agent has.
+
+    Where the options bend the path between agent and world, a task's own clients speak through the harness also where there
+    is a `main`.
+    """
+    if spec.kind in {"oracle", "violation"}:
+        return SolutionAgent("solve" if spec.kind == "oracle" else spec.name, by_call=is_bent(options))
+    if spec.kind == "nop":
+        return NopAgent()
+    if spec.kind == "scripted":
+        return ScriptedAgent(spec.actions)
+    config = LlmConfig.of(spec, handles=offers_handles(options))
+    return SeatAgent(spec, config=config, say=say)
+
+
+def offers_handles(options: Options) -> bool:
+    """Whether these options give the agent value handles; they may be text still, as they were typed."""
+    return str(options.get("handles", False)).lower() == "true"
+
+
+class Cast:
+    """The live agents of a run, each made once: one model client serves all threads."""
+
+    def __init__(self, make: Make = make_agent, say: Say = to_stderr) -> None:
+        self.make, self._say = make, say
+        self._agents: dict[tuple[str, bool, bool], Agent] = {}
+        self._lock = threading.Lock()
+
+    def agent(self, spec: AgentSpec, options: Options) -> Agent:
+        """The agent of a spec under these options."""
+        called = (spec.model_dump_json(), is_bent(options), offers_handles(options))
+        with self._lock:
+            if called not in self._agents:
+                self._agents[called] = self.make(spec, options, self._say)
+            return self._agents[called]

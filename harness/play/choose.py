@@ -1,0 +1,105 @@
+"""Which runtime a run uses: the one asked for, or the best that really works here, decided once by running a pod.
+
+Best first: Docker, bubblewrap, in process. `auto` says what it chose and why not the better ones. A runtime that was asked
+for by name and does not work is an error; `auto` never is, because in process always works, unless the agent needs hands or
+the tasks are from elsewhere, which only a sandbox opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from harness.agent import Agent
+from harness.errors import HarnessError, RuntimeFailure, UsageError
+from harness.pod import Probe, Runtime, SandboxedRuntime
+from harness.registry import Task
+from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
+from harness.runtimes.docker.runtime import DockerRuntime
+from harness.runtimes.inprocess import InProcessRuntime
+from harness.trust import HINT, TrustGate, runs_here
+
+Say = Callable[[str], None]
+
+SANDBOXES: dict[str, Callable[[Say], SandboxedRuntime]] = {
+    "docker": lambda say: DockerRuntime(say=say),
+    "bubblewrap": lambda say: BubblewrapRuntime(say=say),
+}
+RUNTIMES: dict[str, Callable[[Say], Runtime]] = {**SANDBOXES, "inprocess": lambda say: InProcessRuntime()}
+"""Best first."""
+
+
+def choose_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
+    """The runtime to use for these tasks and agents; raises UsageError or RuntimeFailure before anything starts."""
+    if name == "auto":
+        return _best(tasks, agents, say)
+    if name not in RUNTIMES:
+        raise UsageError(f"runtime must be one of auto, {', '.join(RUNTIMES)}, not {name!r}")
+    runtime = RUNTIMES[name](say)
+    if why := _unfit(runtime, tasks, agents):
+        raise why
+    probe = _probed(runtime)
+    if not probe.ok:
+        raise RuntimeFailure(f"{name} does not work here: {probe.why}", hint="harness doctor")
+    return runtime
+
+
+def choose_sandbox(name: str, say: Say) -> SandboxedRuntime:
+    """The sandbox of that name, or for `auto` the best that works here; raises UsageError or RuntimeFailure."""
+    if name != "auto":
+        return SANDBOXES[name](say)
+    why: list[str] = []
+    for known, make in SANDBOXES.items():
+        sandbox = make(say)
+        probe = _probed(sandbox)
+        if probe.ok:
+            return sandbox
+        why.append(f"{known}: {probe.why}")
+    raise RuntimeFailure(
+        f"code from elsewhere runs in a sandbox, and none works here: {'; '.join(why)}", hint="harness doctor, or --trust"
+    )
+
+
+def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
+    passed_over: list[str] = []
+    problem: HarnessError | None = None
+    broken = False
+    for name, make in RUNTIMES.items():
+        runtime = make(say)
+        unfit = _unfit(runtime, tasks, agents)
+        problem, broken = problem or unfit, broken or unfit is None
+        probe = Probe(False, str(unfit)) if unfit else _probed(runtime)
+        if probe.ok:
+            say(f"runtime: {name} ({probe.why})")
+            for line in passed_over:
+                say(f"  not {line}")
+            return runtime
+        passed_over.append(f"{name}: {probe.why}")
+    if broken and TrustGate(tuple(tasks)).outside:
+        # the last problem is that the sandboxes do not work, not that in process is none
+        raise UsageError(f"no runtime fits: {'; '.join(passed_over)}", hint="harness doctor, or harness run --trust")
+    raise problem or RuntimeFailure(f"no runtime works here: {'; '.join(passed_over)}", hint="harness doctor")
+
+
+def _probed(runtime: Runtime) -> Probe:
+    """Whether a runtime works, after setting it up where that was all that was missing."""
+    probe = runtime.probe()
+    if not probe.missing:
+        return probe
+    try:
+        runtime.set_up()
+    except HarnessError as failure:
+        return Probe(False, f"{failure}" + (f"; try: {failure.hint}" if failure.hint else ""))
+    return runtime.probe()
+
+
+def _unfit(runtime: Runtime, tasks: Sequence[Task], agents: Sequence[Agent]) -> HarnessError | None:
+    """Why a runtime cannot serve these tasks and agents, whatever works here."""
+    for task in tasks:
+        if why := runtime.refuses(task):
+            return UsageError(why, hint="harness run --runtime docker" if task.parley is None or runs_here(task) else HINT)
+        try:
+            for agent in agents:
+                agent.needs_main(task, runtime.name)
+        except HarnessError as error:
+            return error
+    return None

@@ -1,0 +1,40 @@
+"""One recorded episode, read from its folder: a typed model (`model`), how it is read (`episode`), how it is printed (`text`).
+
+Everything in a run's folder is data from anybody. It is read through no link and up to a bound, a file that cannot be read is
+named in one clear line, and nothing reaches a terminal before its control characters are spelled out.
+"""
+
+from harness.reading.choosing import is_episode, is_recorded, recorded_episodes
+from harness.reading.episode import read_episode, read_result
+from harness.reading.model import (
+    Act,
+    Breach,
+    Cell,
+    Conversation,
+    Moment,
+    RecordedEpisode,
+    Section,
+    ToolUse,
+    Utterance,
+)
+from harness.reading.text import episode_lines
+
+__all__ = [
+    "Act",
+    "Breach",
+    "Cell",
+    "Conversation",
+    "Moment",
+    "RecordedEpisode",
+    "Section",
+    "ToolUse",
+    "Utterance",
+    "episode_lines",
+    "is_episode",
+    "is_recorded",
+    "layout",
+    "parts",
+    "read_episode",
+    "read_result",
+    "recorded_episodes",
+]

@@ -1,0 +1,147 @@
+"""What one recorded episode says: who said what, what the world was asked, what it was worth, and which rule broke.
+
+1. Seats have the world's own numbers, from 0: those of `GET /session`, of `--seat-model` and of every event of the log. Other
+   names that a prompt has for a seat (`Person 1`) are a family's to tell, beside the number.
+2. An act is named by its `seq`, its number in the world's log, which is also how a verdict names the request of a violation.
+3. Times are virtual seconds since the episode began, unless a name says otherwise.
+4. A family adds tables (`Section`). A page or another command reads this model, never the text that is printed of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from harness.records import Result
+from validators.verdict import Verdict
+from worlds.core.events import Event, Issued, Kind
+from worlds.core.models import Strict
+
+Cell = str | int | float | bool | None
+
+
+class ToolUse(Strict):
+    """One tool call of a model, and what came back; `answer` is None where nothing did."""
+
+    tool: str
+    arguments: str
+    """As JSON."""
+
+    answer: str | None = None
+
+
+class Moment(Strict):
+    """Where in a game a seat was asked."""
+
+    turn: str
+    """The turn's id, `<barrier>-<seat>-<attempt>`."""
+
+    seq: int
+    at: float
+    phase: str
+    round: int
+    attempt: int
+    is_ephemeral: bool = False
+    """Whether the turn only measured, and is no part of the seat's own conversation."""
+
+
+class Utterance(Strict):
+    """One entry of a conversation."""
+
+    speaker: Literal["system", "user", "agent"]
+    """`user` is whoever speaks to the agent: the instruction, a turn's text."""
+
+    text: str
+    reasoning: str | None = None
+    tools: tuple[ToolUse, ...] = ()
+    feedback: tuple[str, ...] = ()
+    """What came back that answers no call."""
+
+    moment: Moment | None = None
+    """None outside games."""
+
+    forfeit: str | None = None
+    """Why a turn has no reply; `text` is then what the model said and the world did not take, if anything is known of it."""
+
+
+class Conversation(Strict):
+    """What one agent, or one seat, was told and said, in order."""
+
+    name: str
+    seat: int | None = None
+    model: str | None = None
+    utterances: tuple[Utterance, ...] = ()
+
+
+class Act(Strict):
+    """What the world logged of one request, of a wait, or of its end."""
+
+    seq: int
+    at: float
+    what: Literal["request", "wait", "closed", "stop"]
+    told: str
+    """`GET /path`, `wait 30 s`, or why the episode ended."""
+
+    status: int | None = None
+    kind: Kind | None = None
+    label: str | None = None
+    rule: str | None = None
+    also: str | None = None
+    """A second label that the same request earned."""
+
+    detail: dict[str, Any] = {}
+    used: tuple[str, ...] = ()
+    issued: tuple[Issued, ...] = ()
+
+
+class Breach(Strict):
+    """Why an episode failed: its label, the rule that broke, and what broke it."""
+
+    label: str
+    rule: str
+    where: str = ""
+    """The request or the turn, with its time; empty where it was nothing that happened, but something that did not."""
+
+    seq: int | None = None
+    """Of the act or turn in the log."""
+
+    @property
+    def sentence(self) -> str:
+        """All of it in one line."""
+        return f"{self.label}: {self.rule}" + (f" ({self.where})" if self.where else "")
+
+
+class Section(Strict):
+    """A table that a family adds; the last column may hold long text. `notes` stand under it."""
+
+    title: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class RecordedEpisode(Strict):
+    """Everything that one episode's folder says."""
+
+    path: str
+    result: Result
+    verdict: Verdict | None = None
+    """None where nothing was judged, and for tasks that are not ours."""
+
+    instruction: str = ""
+    breach: Breach | None = None
+    """None for a success, and where nothing was judged."""
+
+    acts: tuple[Act, ...] = ()
+    conversations: tuple[Conversation, ...] = ()
+    sections: tuple[Section, ...] = ()
+    agent_log: str = ""
+    absent: tuple[str, ...] = ()
+    """The files that the folder has not, or that are empty."""
+
+    doubts: tuple[str, ...] = ()
+    """Where two files of the folder say different things."""
+
+    events: tuple[Event, ...] = Field(default=(), exclude=True, repr=False)
+    """The log itself, for a family's sections."""

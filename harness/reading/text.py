@@ -1,0 +1,125 @@
+"""An episode as plain lines for a person: what came of it and why, its family's tables, the world's log, then who said what.
+
+Nothing is coloured or drawn, so a pipe and a terminal get the same. Long texts lack their middle unless all is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.reading.layout import cut, paragraph, table
+from harness.reading.model import Act, Cell, Conversation, RecordedEpisode, Utterance
+
+_INDENT = "    "
+
+
+def episode_lines(episode: RecordedEpisode, width: int, *, full: bool = False, seat: int | None = None) -> Iterator[str]:
+    """The lines of an episode, none longer than `width` columns where words allow.
+
+    `full` leaves nothing out; `seat` shows the conversation of that seat alone.
+    """
+    yield from _heading(episode, width)
+    for section in episode.sections:
+        yield from _titled(section.title)
+        if section.columns:
+            yield from table(section.columns, section.rows, width, whole=full)
+        for note in section.notes:
+            yield from paragraph(note, width)
+    if episode.acts:
+        yield from _titled("Requests to the world")
+        yield from table(_ACTS, [_act_row(act) for act in episode.acts], width)
+    if episode.verdict and episode.verdict.checks:
+        yield from _titled("Hidden tests")
+        rows = [("passed" if check.ok else "FAILED", check.name, check.message) for check in episode.verdict.checks]
+        yield from table(("", "test", "message"), rows, width, whole=full)
+    for conversation in episode.conversations:
+        if seat is None or conversation.seat == seat:
+            yield from _conversation(conversation, episode, width, full=full)
+    if episode.agent_log.strip() and (full or not episode.conversations):
+        yield from _titled("agent.log")
+        yield from paragraph(episode.agent_log if full else cut(episode.agent_log), width, _INDENT)
+
+
+def _titled(title: str) -> Iterator[str]:
+    yield ""
+    yield from paragraph(title, 10_000)
+    yield "-" * min(len(title), 40)
+
+
+def _heading(episode: RecordedEpisode, width: int) -> Iterator[str]:
+    result = episode.result
+    outcome = result.failure_label or "ungraded"
+    if result.status == "ungraded":
+        outcome = f"ungraded ({result.cause}: {result.error})"
+    else:
+        outcome += f", reward {result.reward or 0:g}" + (", recovered" if result.recovered else "")
+    yield from paragraph(f"{result.key.name}  {outcome}", width)
+    for name, value in _facts(episode):
+        yield from paragraph(value, width, " " * 12, f"  {name:<10}")
+
+
+def _facts(episode: RecordedEpisode) -> Iterator[tuple[str, str]]:
+    result, breach = episode.result, episode.breach
+    if breach is not None:
+        yield "broke", breach.rule
+        if breach.where:
+            yield "where", breach.where + (f", seq {breach.seq} of the log" if breach.seq is not None else "")
+        broken = next((act for act in episode.acts if act.seq == breach.seq), None)
+        if broken is not None and broken.detail:
+            yield "detail", ", ".join(f"{name}={value}" for name, value in broken.detail.items())
+    with_model = f", model {result.model}" if result.model else ""
+    how = f", interface {result.interface}" if result.interface else ""
+    yield "agent", f"{result.agent}{with_model}{how}; runtime {result.runtime}"
+    if result.options:
+        yield "options", ", ".join(f"{name}={value}" for name, value in result.options.items())
+    steps = f", {result.steps} steps" if result.steps else ""
+    yield "time", f"{result.virtual_time_elapsed:g} virtual s{steps}; {result.timings.total:.1f} real s"
+    if result.stopped_by:
+        yield "stopped", f"by the budget of {result.stopped_by}"
+    if result.tokens.calls:
+        tokens = result.tokens
+        cost = "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}"
+        yield "tokens", f"{tokens.prompt} in, {tokens.completion} out in {tokens.calls} calls, {cost}"
+    yield "run", result.run
+    yield "folder", episode.path
+    if episode.absent:
+        yield "missing", f"{', '.join(episode.absent)} (not there, or empty)"
+    for doubt in episode.doubts:
+        yield "DOUBT", doubt
+
+
+_ACTS = ("seq", "at (s)", "status", "kind", "request")
+
+
+def _act_row(act: Act) -> tuple[Cell, ...]:
+    """An act, with the rule that it broke or that refused it."""
+    rule = f"{act.label}: {act.rule}" if act.label else act.rule
+    told = f"{act.told}  {rule}" if rule else act.told
+    return act.seq, act.at, act.status, act.kind if act.what == "request" else act.what, told
+
+
+def _conversation(one: Conversation, episode: RecordedEpisode, width: int, *, full: bool) -> Iterator[str]:
+    yield from _titled(f"Conversation of {one.name}" + (f" ({one.model})" if one.model else ""))
+    for said in one.utterances:
+        yield from _said(said, episode, width, full=full)
+
+
+def _said(said: Utterance, episode: RecordedEpisode, width: int, *, full: bool) -> Iterator[str]:
+    heard = {"user": "told", "agent": "said"}.get(said.speaker, said.speaker)
+    if said.moment is None:
+        yield heard
+    elif said.speaker == "user":
+        place, again = said.moment, f", asked again ({said.moment.attempt})" if said.moment.attempt > 1 else ""
+        yield f"{heard}, turn {place.turn}: round {place.round}, {place.phase} at {place.at:g} s{again}"
+    else:
+        yield "said" + (f", not taken: forfeited as {said.forfeit}" if said.forfeit else "")
+    is_known = not full and said.speaker == "user" and said.text == episode.instruction
+    bodies = [(f"{_INDENT}(thought) ", said.reasoning)] if said.reasoning else []
+    bodies += [(_INDENT, "(the instruction)" if is_known else said.text)] if said.text else []
+    for use in said.tools:
+        bodies += [(f"{_INDENT}-> {use.tool} ", use.arguments)]
+        bodies += [(f"{_INDENT}<- ", use.answer)] if use.answer is not None else []
+    bodies += [(f"{_INDENT}<- ", answer) for answer in said.feedback]
+    for first, text in bodies:
+        shown = text.rstrip() if full else cut(text.rstrip())
+        yield from paragraph(shown, width, _INDENT * (1 if first == _INDENT else 2), first)

@@ -1,0 +1,47 @@
+"""Where an API key is sent is typed, or confirmed by a person; a file alone never decides it.
+
+A run.json that came from elsewhere may name any server, and so may a configuration. An address is the base URL of a server, or
+the name of a model where a provider takes its server's address there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from harness.agent import AgentSpec
+from harness.agents.llm.provider import public_address
+from harness.errors import UsageError
+
+Confirmed = Callable[[str], bool]
+"""Whether a person says yes to a sentence."""
+
+
+class Names(NamedTuple):
+    """How messages call the file: `runs/a/run.json`, and the beginning of a sentence, `runs/a was played`."""
+
+    file: str
+    sentence: str
+
+
+def settled(
+    spec: AgentSpec, names: Names, *, typed: str | None, confirmed: Confirmed, typed_models: frozenset[str] = frozenset()
+) -> AgentSpec:
+    """The spec of a file with the address that counts: `typed`, or the file's where a person says so.
+
+    Raises UsageError, with the flag to type, for an address that nobody confirms. `typed_models` are names of models that
+    were typed.
+    """
+    for model in _models(spec):
+        if "//" in model and model not in typed_models and not confirmed(f"{names.sentence} by {model}"):
+            raise UsageError(f"{names.file} names an address as its model: {model}", hint=f"--model {model}")
+    if spec.api_base is not None and typed is None and not confirmed(f"{names.sentence} at {public_address(spec.api_base)}"):
+        raise UsageError(
+            f"{names.file} names {spec.api_base}, and a file does not decide where an API key is sent",
+            hint=f"the same command with --api-base {spec.api_base}",
+        )
+    return spec if typed is None else spec.model_copy(update={"api_base": typed})
+
+
+def _models(spec: AgentSpec) -> Iterator[str]:
+    yield from (name for name in (spec.model, *(seat.name for seat in spec.seats if seat.kind == "model")) if name)

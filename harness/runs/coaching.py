@@ -1,0 +1,87 @@
+"""A retry plays the failed episodes of an earlier run again, with a note on why they failed, or without one.
+
+The condition is one of three: `none` (no note: the baseline), `correct` (the label that the first attempt earned) and `wrong`
+(a label that it did not earn, chosen by the family). Same task, seed, attempt and options; a fresh conversation.
+What the run's own files say is data: they never decide whose code runs here, or where a key is sent (`harness.runs.addresses`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.agent import AgentSpec
+from harness.errors import UsageError
+from harness.modules import family_part
+from harness.records import Hint, HintMode, Key, Result, RunFolder
+from harness.registry import Task
+from harness.runs.addresses import Confirmed, Names, settled
+from harness.runs.request import Coached, Retry, RunRecord, read_record, requested
+from worlds.core.chance import PUBLISHED_KEY, key_digest
+
+MODES: tuple[HintMode, ...] = ("none", "correct", "wrong")
+
+
+@dataclass(frozen=True)
+class FirstRun:
+    """An earlier run, and the retry of what failed in it."""
+
+    folder: Path
+    record: RunRecord
+    retry: Retry
+
+    def tasks(self, tasks: Sequence[Task]) -> list[Task]:
+        """Those of the tasks that failed at least once; raises UsageError for one that is another task by now."""
+        failed = [task for task in tasks if task.task_id in {key.task_id for key in self.retry.hints}]
+        for task in failed:
+            if self.record.identity.tasks.get(task.task_id) != task.digest:
+                raise UsageError(
+                    f"{task.task_id} has changed since {self.retry.of}, so a retry would not be of the same instance"
+                )
+        return failed
+
+    def model(self, api_base: str | None, confirmed: Confirmed) -> AgentSpec | None:
+        """The model of the first run and how it played, its address typed or confirmed; None where it was no model.
+
+        Raises UsageError for an address that the file alone names, and for a run whose file does not say who played.
+        """
+        if self.record.identity.agent.model is None:
+            return None
+        request = requested(self.record, self.folder)
+        spec = next(part.agent for part in request.parts if part.name == self.record.part)
+        names = Names(f"{self.retry.of}/run.json", f"{self.retry.of} was played")
+        return settled(spec, names, typed=api_base, confirmed=confirmed)
+
+
+def read_retry(folder: Path, hint: str, key: str = PUBLISHED_KEY) -> FirstRun:
+    """The run in `folder` and the retry of it; raises UsageError where there is nothing to retry."""
+    mode = next((mode for mode in MODES if mode == hint), None)
+    if mode is None:
+        raise UsageError(f"hint must be one of {', '.join(MODES)}, not {hint!r}")
+    record = read_record(RunFolder(folder))
+    if record is None:
+        raise UsageError(f"{folder} holds no run.json", hint="harness run --retry-of FOLDER, the folder that a run printed")
+    failed = [result for result in RunFolder(folder).results() if result.status == "graded" and not result.success]
+    if record.identity.key_digest != key_digest(key):
+        raise UsageError(
+            f"{folder} was played in another edition, so these would be other instances", hint="set PARLEY_KEY as then"
+        )
+    if not failed:
+        raise UsageError(f"{folder} has no failed episode to retry")
+    episodes = tuple(Coached(key=result.key, hint=_hint(result, folder.name, mode)) for result in failed)
+    return FirstRun(folder, record, Retry(of=folder.name, mode=mode, episodes=episodes))
+
+
+def note(retry: Retry, key: Key) -> str:
+    """What is added to the instruction of one episode."""
+    told = retry.hints[key].told
+    return str(family_part(key.family, "coaching").note(told)) if told else ""
+
+
+def _hint(result: Result, run: str, mode: HintMode) -> Hint:
+    first = result.failure_label or "OTHER"
+    told = {"none": "", "correct": first}.get(mode)
+    if told is None:
+        told = str(family_part(result.family, "coaching").far_label(first))
+    return Hint(mode=mode, told=told, first_label=first, retry_of=run)

@@ -1,0 +1,93 @@
+"""Threads that take orders from one queue and put their news into another, which the main thread reads.
+
+Threads are daemons, so a model call that hangs cannot hold the process. A crash of one ends the run: the main thread raises it.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from harness.errors import Cancelled
+from harness.records import Result
+from harness.runs.executors.base import Finished, News, Order, Progress, Started
+
+_POLL_S = 0.1
+_GRACE_S = 1.0
+
+Play = Callable[[Sequence[Order], Progress], Iterator[Result]]
+"""Plays orders, tells what happens meanwhile, and gives each result once its record stands."""
+
+
+class Crew:
+    """The workers of one run; `kill` ends whatever they are doing, from any thread."""
+
+    def __init__(self, play: Play, kill: Callable[[], object], *, at_once: int = 1) -> None:
+        self._play, self._kill, self._at_once = play, kill, at_once
+        self.cancelled = threading.Event()
+        self.threads: list[threading.Thread] = []
+        self._todo: queue.SimpleQueue[Order] = queue.SimpleQueue()
+        self._news: queue.SimpleQueue[News | BaseException] = queue.SimpleQueue()
+
+    @contextmanager
+    def working(self, orders: Sequence[Order], count: int) -> Iterator[Iterator[News]]:
+        """Workers for the time of the context, and their news; leaving it by an exception cancels them."""
+        for order in orders:
+            self._todo.put(order)
+        self.threads = [threading.Thread(target=self._work, name=f"episode-{n}", daemon=True) for n in range(count)]
+        for thread in self.threads:
+            thread.start()
+        try:
+            yield self._events(len(orders))
+        except KeyboardInterrupt:
+            self.cancel()
+            raise Cancelled("interrupted", hint="run the same command with --resume") from None
+        except BaseException:
+            self.cancel()
+            raise
+
+    def cancel(self) -> None:
+        """Stop the queue and kill what is running, twice: once now, once for what was just being started."""
+        self.cancelled.set()
+        self._kill()
+        deadline = time.monotonic() + _GRACE_S
+        for thread in self.threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        self._kill()
+
+    def _events(self, expected: int) -> Iterator[News]:
+        finished = 0
+        while finished < expected:
+            try:
+                news = self._news.get(timeout=_POLL_S)
+            except queue.Empty:
+                continue
+            if isinstance(news, BaseException):
+                raise news
+            finished += isinstance(news, Finished)
+            yield news
+
+    def _work(self) -> None:
+        while not self.cancelled.is_set():
+            orders = self._next()
+            if not orders:
+                return
+            try:
+                for order in orders:
+                    self._news.put(Started(order.key))
+                for result in self._play(orders, self._news.put):
+                    self._news.put(Finished(result.key, result))
+            except BaseException as error:  # noqa: BLE001 - the main thread decides what a worker's crash means
+                self._news.put(error)
+                return
+
+    def _next(self) -> list[Order]:
+        """What a worker plays next: one episode, or a chunk of them; nothing when all are taken."""
+        orders: list[Order] = []
+        with suppress(queue.Empty):
+            while len(orders) < self._at_once:
+                orders.append(self._todo.get_nowait())
+        return orders

@@ -1,0 +1,169 @@
+"""Episodes that only compute are played by processes, in chunks: scripted players, in process, hundreds at a time.
+
+Threads are enough where the work is in containers or model calls; a typed protocol in process is Python from end to end, and
+half its cost alone is judging episodes one by one. A chunk is played, judged and recorded in one go by a process of its own.
+A process that dies (out of memory, say) costs its chunk a second try in a new one, and if that dies too what of the chunk is
+not done, never the run. Its phases are told when the chunk comes back; with `-v` the process itself says them as they happen.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import ceil
+
+from harness.agent import Agent
+from harness.console import is_verbose, log_to_stderr
+from harness.errors import BoundaryError, Cancelled
+from harness.play.agents import Cast, Make
+from harness.play.episode import Outcome, Phase, PhaseName, lost_in_process, record, run_in_process
+from harness.pod import Runtime
+from harness.processes import Worker, WorkerEnded, can_copy, orphaned
+from harness.records import Result, RunFolder
+from harness.runs.executors.base import News, Order, Progress
+from harness.runs.executors.crew import Crew
+
+CHUNK = 30
+"""Episodes that a process takes at once, at most; a kill loses no more than these."""
+
+LEAST = 30
+"""Below this, starting processes costs more than it saves."""
+
+
+def serves(runtime: Runtime, agent: Agent, episodes: int) -> bool:
+    """Whether these episodes are worth processes, and can be played by them."""
+    return runtime.plays_in_process and agent.only_computes and episodes >= LEAST
+
+
+def useful(workers: int) -> int:
+    """How many processes are of use: no more than there are processors."""
+    return min(workers, os.cpu_count() or 1)
+
+
+def chunk_size(episodes: int, players: int) -> int:
+    """How many a process takes at once, so that all have the same to do: whole chunks for each of the players."""
+    turns = ceil(episodes / (players * CHUNK))
+    return ceil(episodes / (players * turns))
+
+
+def get_ready(runtime: Runtime, agent: Agent, episodes: int, workers: int) -> None:
+    """Start the processes that such episodes will want: from now on this process may have threads, and cannot be copied."""
+    if serves(runtime, agent, episodes) and can_copy():
+        while len(_idle) < useful(workers):
+            _idle.append(Worker(copied=True))
+
+
+_idle: list[Worker] = []
+"""Started once, they serve every run of this process."""
+
+_lock = threading.Lock()
+
+
+class Processes:
+    """A process for each thread that plays; all record in one run's folder."""
+
+    def __init__(self, folder: RunFolder, make: Make) -> None:
+        self._folder, self._make = folder, make
+        self._busy: set[Worker] = set()
+        self._killed = threading.Event()
+
+    @contextmanager
+    def playing(self, orders: Sequence[Order], workers: int) -> Iterator[Iterator[News]]:
+        """The news of these orders, all of one agent and budget."""
+
+        def play(chunk: Sequence[Order], tell: Progress) -> Iterator[Result]:
+            for result in self.play(chunk):
+                for phase in _phases(result):
+                    tell(phase)
+                yield result
+
+        count = useful(min(workers, len(orders)) or 1)
+        crew = Crew(play, self.kill, at_once=chunk_size(len(orders), count) if orders else 1)
+        with crew.working(orders, count) as news:
+            yield news
+
+    def play(self, chunk: Sequence[Order]) -> list[Result]:
+        """Play a chunk in one of the processes, ungraded where that dies twice; raises Cancelled after `kill`."""
+        try:
+            return self._played(_ready, chunk)
+        except WorkerEnded:
+            # what ended it need not be these episodes, some of which may be done
+            done = {one.key: result for one in chunk if (result := self._folder.finished(one.key))}
+        left = [one for one in chunk if one.key not in done or done[one.key].status != "graded"]
+        try:
+            again = self._played(Worker, left)
+        except WorkerEnded as ended:
+            again = self._lost(left, ended)
+        done |= {result.key: result for result in again}
+        return [done[one.key] for one in chunk]
+
+    def _played(self, take: Callable[[], Worker], chunk: Sequence[Order]) -> list[Result]:
+        with _lock:
+            if self._killed.is_set():
+                raise Cancelled("interrupted")
+            worker = take()
+            self._busy.add(worker)
+        try:
+            results: list[Result] = worker.do(recorded, list(chunk), self._make, self._folder, is_verbose())
+            return results
+        except WorkerEnded:
+            if self._killed.is_set():
+                raise Cancelled("interrupted") from None
+            raise
+        finally:
+            with _lock:
+                self._busy.remove(worker)
+                if worker.alive:
+                    _idle.append(worker)
+
+    def _lost(self, chunk: Sequence[Order], failure: BoundaryError) -> list[Result]:
+        """The episodes of a chunk whose process died, recorded as what they are; there was nobody else to write them."""
+        agent, images = _agent(chunk, self._make), chunk[0].images
+        outcomes = lost_in_process([(one.spec, one.key) for one in chunk], agent, failure, images)
+        return [record(outcome, self._folder, one.hint) for outcome, one in zip(outcomes, chunk, strict=True)]
+
+    def kill(self) -> None:
+        """End the processes, whatever they are doing, and start no more."""
+        with _lock:
+            self._killed.set()
+            for worker in self._busy:
+                worker.kill()
+
+
+def recorded(chunk: Sequence[Order], make: Make, folder: RunFolder, verbose: bool) -> list[Result]:
+    """Play a chunk, judge it and write its folders, here: what a process does."""
+    if verbose:
+        log_to_stderr()
+    episodes = [(one.spec, one.key) for one in chunk]
+    outcomes: list[Outcome] = run_in_process(episodes, _agent(chunk, make), chunk[0].budget, chunk[0].images)
+    results: list[Result] = []
+    for outcome, one in zip(outcomes, chunk, strict=True):
+        if orphaned():
+            raise Cancelled("the harness has died, and the run may be resumed by now")
+        results.append(record(outcome, folder, one.hint))
+    return results
+
+
+def _agent(chunk: Sequence[Order], make: Make) -> Agent:
+    return Cast(make).agent(chunk[0].agent, chunk[0].spec.overrides)
+
+
+def _ready() -> Worker:
+    """An idle process that still lives, else a new one."""
+    while _idle:
+        worker = _idle.pop()
+        if worker.alive:
+            return worker
+        worker.close()
+    return Worker()
+
+
+_PHASES: tuple[PhaseName, ...] = ("open", "agent", "finish", "judge")
+
+
+def _phases(result: Result) -> Iterator[Phase]:
+    """The phases of an episode that another process has played, from its record."""
+    seconds = result.timings.model_dump()
+    yield from (Phase(result.key, name, seconds[name]) for name in _PHASES)

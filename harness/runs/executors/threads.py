@@ -1,0 +1,38 @@
+"""Episodes played by threads of this process: the work is in containers, sandboxes and model calls, and threads wait for it.
+
+Episodes share nothing but the runtime and the agents of the cast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from harness.play.agents import Cast
+from harness.play.episode import record, run_episode
+from harness.pod import Runtime
+from harness.records import Result, RunFolder
+from harness.runs.executors.base import News, Order, Progress
+from harness.runs.executors.crew import Crew
+
+
+class Threads:
+    """Plays orders in one runtime and records them in one run's folder."""
+
+    def __init__(self, runtime: Runtime, folder: RunFolder, cast: Cast, run_id: str) -> None:
+        self._runtime, self._folder, self._cast, self._run_id = runtime, folder, cast, run_id
+
+    @contextmanager
+    def playing(self, orders: Sequence[Order], workers: int) -> Iterator[Iterator[News]]:
+        """The news of these orders; what an interrupt left half played is not recorded."""
+
+        def play(taken: Sequence[Order], tell: Progress) -> Iterator[Result]:
+            for order in taken:
+                agent = self._cast.agent(order.agent, order.spec.overrides)
+                outcome = run_episode(order.spec, order.key, self._runtime, agent, order.budget, order.images, tell)
+                if not crew.cancelled.is_set():
+                    yield record(outcome, self._folder, order.hint)
+
+        crew = Crew(play, lambda: self._runtime.abort(self._run_id))
+        with crew.working(orders, min(workers, len(orders)) or 1) as news:
+            yield news

@@ -1,0 +1,158 @@
+"""The plan of a run, frozen before its first episode: what would have to be equal for two runs to be one.
+
+`identity` is what `--resume` compares: tasks with their digests, seeds, attempts, options, agent, budgets, edition. What may
+differ between the sessions of one run - concurrency, runtime, host - is recorded beside it and compared by nobody, because
+trace hashes are the same in every runtime. A plan is data from end to end: it can be pickled, and its agent is a spec.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+
+from harness.agent import AgentSpec, Budget
+from harness.agents.path import check_path
+from harness.errors import UsageError
+from harness.modules import family_part_or_none
+from harness.play.agents import make_agent
+from harness.records import Key
+from harness.registry import Task
+from harness.runs.request import Environment, Planned, PlannedRetry, Retry, RunRecord, RunRequest, TaskRef
+from worlds.core.chance import PUBLISHED_KEY, key_digest
+from worlds.core.errors import ManifestError
+from worlds.core.manifest import OptionValue
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Tasks x seeds x attempts, with everything that shapes an episode."""
+
+    run_id: str
+    tasks: Sequence[Task]
+    seeds: Sequence[int]
+    attempts: int
+    agent: AgentSpec = field(default_factory=AgentSpec)
+    budget: Budget = field(default_factory=Budget)
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    key: str = PUBLISHED_KEY
+    retry: Retry | None = None
+    request: RunRequest | None = None
+    """What was asked for, where this is a part of it."""
+
+    part: str = ""
+    """The name of that part."""
+
+    @property
+    def keys(self) -> list[Key]:
+        """Every episode, in the order in which they are started; of a retry, those that failed."""
+        if self.retry is not None:
+            return [key for key in self.retry.hints if any(task.task_id == key.task_id for task in self.tasks)]
+        return [
+            Key(task_id=task.task_id, family=task.family, seed=seed, attempt=attempt)
+            for task in self.tasks
+            for seed in self.seeds
+            for attempt in range(1, self.attempts + 1)
+        ]
+
+    def task(self, key: Key) -> Task:
+        """The task of one episode."""
+        return next(task for task in self.tasks if task.task_id == key.task_id)
+
+    def options(self, task: Task) -> dict[str, OptionValue]:
+        """The overrides of this run as typed values; raises UsageError for one that a task does not have."""
+        manifest = task.file.manifest()
+        if manifest is None:
+            if self.overrides:
+                raise UsageError(f"{task.task_id} is a foreign task and has no options to set")
+            return {}
+        try:
+            resolved = manifest.resolve(self.overrides)
+        except ManifestError as error:
+            raise UsageError(str(error), hint=f"harness show {task.task_id}") from None
+        # the first level is what a task is anyway, and so nothing that was set
+        chosen = {name: resolved[name] for name in self.overrides if name in resolved}
+        check_path(task.family, chosen)
+        if task.parley is not None and (own := family_part_or_none(task.family, "options")):
+            own.check(task.parley.seats, chosen)
+        return chosen
+
+    def identity(self) -> Planned:
+        """What must be equal for a run to be resumed."""
+        return Planned(
+            tasks={task.task_id: task.digest for task in self.tasks},
+            seeds=tuple(self.seeds),
+            attempts=self.attempts,
+            agent=make_agent(self.agent, self.overrides).identity(),
+            budget=self.budget,
+            options=dict(self.overrides),
+            key_digest=key_digest(self.key),
+            retry=PlannedRetry(of=self.retry.of, hint=self.retry.mode) if self.retry else None,
+        )
+
+    def record(self, runtime: str, images: Mapping[str, str]) -> RunRecord:
+        """What run.json holds."""
+        granted = tuple(sorted({name for task in self.tasks for name in task.granted}))
+        environment = Environment(runtime=runtime, images=dict(images), versions=versions(), granted=granted)
+        request = (self.request or self._alone(runtime)).public()
+        return RunRecord(run=self.run_id, part=self.part, identity=self.identity(), environment=environment, request=request)
+
+    def _alone(self, runtime: str) -> RunRequest:
+        """The request that has this plan as its only part."""
+        return RunRequest(
+            tasks=task_refs(self.tasks), seeds=tuple(self.seeds), attempts=self.attempts, agents=(self.agent,),
+            options={name: (value,) for name, value in self.overrides.items()}, budget=self.budget,
+            key_digest=key_digest(self.key), retry=self.retry, runtime=runtime,
+        )  # fmt: skip
+
+
+def task_refs(tasks: Sequence[Task]) -> dict[str, TaskRef]:
+    """Tasks as a request names them."""
+    return {task.task_id: TaskRef(digest=task.digest, path=str(task.path.resolve())) for task in tasks}
+
+
+def plans(request: RunRequest, tasks: Sequence[Task], key: str, folder: str) -> dict[str, Plan]:
+    """The plan of each part of a request by the part's name; `folder` is the run's, after which one without a name is called.
+
+    `tasks` are the live ones that the request names, `key` the edition's.
+    """
+    return {
+        part.name: Plan(
+            part.name or folder, tasks, request.seeds, request.attempts, part.agent, request.budget, part.options, key,
+            request.retry, request, part.name,
+        )
+        for part in request.parts
+    }  # fmt: skip
+
+
+def versions() -> dict[str, str]:
+    """Versions that a reader of a record may need."""
+    known = {"python": platform.python_version(), "platform": platform.platform()}
+    for name in ("parley-bench", "litellm", "docker", "pydantic"):
+        try:
+            known[name] = version(name)
+        except PackageNotFoundError:
+            known[name] = "not installed"
+    return known
+
+
+def parse_seeds(text: str) -> list[int]:
+    """`0`, `0-9`, `1,4,7-9` as a sorted list without repeats; raises UsageError for anything else."""
+    seeds: set[int] = set()
+    for part in text.split(","):
+        written = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9}))?\s*", part)
+        if not written:
+            raise UsageError(f"seeds must look like 0-9 or 1,4,7-9, not {text!r}")
+        low, high = int(written[1]), int(written[2] or written[1])
+        if high < low or high - low > 100_000:
+            raise UsageError(f"seeds {part.strip()!r} is no range from low to high")
+        seeds |= set(range(low, high + 1))
+    return sorted(seeds)
+
+
+def differing(old: Planned, new: Planned) -> list[str]:
+    """Which fields of two identities differ, for the message that refuses a resume."""
+    first, second = old.model_dump(mode="json"), new.model_dump(mode="json")
+    return sorted(name for name in first if first[name] != second[name])

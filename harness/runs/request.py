@@ -1,0 +1,187 @@
+"""What a user asks for, as data: tasks, seeds, attempts, agents, options, budget, runtime; run.json holds it.
+
+1. A `RunRequest` is frozen and holds no live thing, so a run can be rebuilt from its run.json in another process or on another
+   machine. What must be typed each time is not in it: trust, variables of the host, API keys, the key of a private edition.
+2. `RunRecord` is run.json: the request, the identity that `--resume` compares, and where it was played. All who read a run
+   read it through `read_record`.
+3. A sweep is one request with several parts, each in a folder of its own; the record of each part holds the whole request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from harness.agent import AgentIdentity, AgentSpec, Budget
+from harness.agents.llm.provider import public_address
+from harness.errors import UsageError
+from harness.play.agents import title
+from harness.records import Hint, HintMode, Key, Number, RunFolder, TaskId, first_problem
+from worlds.core.models import Lenient, Strict
+
+
+class TaskRef(Strict):
+    """Which task, and where it was found."""
+
+    digest: str
+    path: str = ""
+    """Its folder, for tasks outside the registry; whose code runs where is decided by the folder found, not by this."""
+
+
+class Coached(Strict):
+    """A failed episode that is played again, and what its player is told."""
+
+    key: Key
+    hint: Hint
+
+
+class Retry(Strict):
+    """The failed episodes of one run, each with what its player is told."""
+
+    of: str
+    mode: HintMode
+    episodes: tuple[Coached, ...]
+
+    @cached_property
+    def hints(self) -> Mapping[Key, Hint]:
+        """What is told, by episode."""
+        return {one.key: one.hint for one in self.episodes}
+
+
+class Part(NamedTuple):
+    """One agent under one combination of options, and the name of its folder: "" where it is the only part."""
+
+    name: str
+    agent: AgentSpec
+    options: dict[str, str]
+
+
+class RunRequest(Strict):
+    """Everything that shapes a run and may be written down."""
+
+    tasks: dict[TaskId, TaskRef]
+    seeds: tuple[Number, ...]
+    attempts: Annotated[int, Field(ge=1)] = 1
+    agents: Annotated[tuple[AgentSpec, ...], Field(min_length=1)] = (AgentSpec(),)
+    options: dict[str, tuple[str, ...]] = {}
+    """World options as they were typed; several values make a sweep."""
+
+    budget: Budget = Budget()
+    key_digest: str
+    """Of the edition's key, which itself stands nowhere."""
+
+    retry: Retry | None = None
+    runtime: str = "auto"
+    workers: Annotated[int, Field(ge=1)] = 2
+
+    @property
+    def combinations(self) -> list[dict[str, str]]:
+        """Every combination of option values, at least one."""
+        return [dict(zip(self.options, values, strict=True)) for values in product(*self.options.values())]
+
+    @property
+    def parts(self) -> list[Part]:
+        """Each agent with each combination, named after what differs; raises UsageError for a name that no folder can have."""
+        swept = [name for name, values in self.options.items() if len(set(values)) > 1]
+        made = []
+        for agent, options in product(self.agents, self.combinations):
+            told = [f"agent={title(agent)}"] if len(self.agents) > 1 else []
+            called = ",".join([*told, *(f"{name}={options[name]}" for name in swept)])
+            if "/" in called:
+                raise UsageError(f"a part of a sweep has a folder named after it, and {called!r} has a slash")
+            made.append(Part(called, agent, options))
+        return made
+
+    def public(self) -> RunRequest:
+        """The request as it may be written down: without passwords in addresses."""
+        return self.model_copy(update={"agents": tuple(map(public_spec, self.agents))})
+
+    def differing(self, other: RunRequest) -> list[str]:
+        """What of two requests makes them two runs, by the names that a plan uses; where they are played may differ."""
+        mine, theirs = self.public().model_dump(), other.public().model_dump()
+        names = {"agents": "agent", **{name: name for name in mine if name not in {"runtime", "workers", "agents"}}}
+        mine["tasks"], theirs["tasks"] = self._digests(), other._digests()
+        return sorted(said for name, said in names.items() if mine[name] != theirs[name])
+
+    def _digests(self) -> dict[str, str]:
+        return {task: ref.digest for task, ref in self.tasks.items()}
+
+
+def public_spec(spec: AgentSpec) -> AgentSpec:
+    """The spec without user, password and query in its address."""
+    return spec.model_copy(update={"api_base": public_address(spec.api_base)}) if spec.api_base else spec
+
+
+class PlannedRetry(Lenient):
+    """Which run is played again, and what kind of hint is given."""
+
+    of: str
+    hint: HintMode
+
+
+class Planned(Lenient):
+    """The identity of a run: what must be equal for it to be gone on with, and what a report reads of a plan."""
+
+    tasks: dict[str, str]
+    """Task and digest of its folder."""
+
+    seeds: tuple[int, ...]
+    attempts: int
+    agent: AgentIdentity
+    budget: Budget
+    options: dict[str, str] = {}
+    key_digest: str = ""
+    retry: PlannedRetry | None = None
+    """Set where the run plays failed episodes of another one again."""
+
+
+class Environment(Lenient):
+    """Where a run was begun; it may go on elsewhere."""
+
+    runtime: str
+    images: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    granted: tuple[str, ...] = ()
+    """Names of the variables of the host that tasks were given."""
+
+
+class RunRecord(Lenient):
+    """What run.json holds."""
+
+    run: str = ""
+    part: str = ""
+    """Which part of its request this folder holds."""
+
+    identity: Planned
+    environment: Environment | None = None
+    request: RunRequest | None = None
+    """None in runs of versions that did not write it; such a run is reported, and cannot be rebuilt."""
+
+
+def read_record(folder: RunFolder) -> RunRecord | None:
+    """What run.json says, None where there is none; raises UsageError for a file that is no plan of this version."""
+    plan = folder.read_plan()
+    if plan is None:
+        return None
+    try:
+        return RunRecord.model_validate(plan)
+    except ValidationError as error:
+        why = f"{folder.path}/run.json is no plan of this version: {first_problem(error)}"
+        raise UsageError(why, hint="harness run --out NEW_FOLDER") from None
+
+
+def requested(record: RunRecord, folder: Path) -> RunRequest:
+    """The request in a record; raises UsageError for a run of a version that wrote none, and for one of no part of it."""
+    if record.request is None:
+        raise UsageError(
+            f"{folder}/run.json is of an older version, which did not write down the whole request",
+            hint="harness run --out NEW_FOLDER, with the flags of then",
+        )
+    if not any(part.name == record.part for part in record.request.parts):
+        raise UsageError(f"{folder}/run.json says that it is {record.part!r}, which its request has no part for")
+    return record.request

@@ -1,0 +1,142 @@
+"""A run is tasks x seeds x attempts, played by an executor and resumable at every instant.
+
+1. The plan is frozen first, and one process plays it at a time. An episode is finished when its result.json stands; `--resume`
+   skips those and tries ungraded ones again, keeping their evidence.
+2. What is left becomes orders, which are data. Threads play them, or processes where agent and runtime only compute
+   (`harness.runs.executors`).
+3. An interrupt (INT, TERM) stops the queue, kills everything that carries this run's id, and leaves unfinished episodes
+   unwritten.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from harness.agents.solutions import holds_seats
+from harness.errors import HarnessError, UsageError
+from harness.play.agents import Cast
+from harness.pod import ROOMS, EpisodeSpec, Runtime
+from harness.records import Key, Result, RunFolder
+from harness.runs.coaching import note
+from harness.runs.executors.base import Executor, Finished, Order, Progress
+from harness.runs.executors.processes import Processes, serves
+from harness.runs.executors.threads import Threads
+from harness.runs.plan import Plan, differing
+from harness.runs.request import read_record
+
+
+def run_plan(
+    plan: Plan,
+    runtime: Runtime,
+    folder: RunFolder,
+    *,
+    workers: int,
+    images: Mapping[str, str],
+    progress: Progress,
+    cast: Cast | None = None,
+) -> list[Result]:
+    """Play what is not finished yet and return every result in plan order; `cast` makes the agents, also other ones than ours.
+
+    Raises Cancelled on an interrupt, and UsageError for a folder of another plan or one that another process plays in.
+    """
+    cast = cast or Cast()
+    with folder.held():
+        open_folder(plan, folder, runtime.name, images)
+        results = {key: done for key in plan.keys if (done := folder.finished(key)) and done.status == "graded"}
+        orders = _orders(plan, runtime.name, [key for key in plan.keys if key not in results], images, cast)
+        executor = _executor(plan, runtime, folder, len(orders), cast)
+        try:
+            for result in _played(executor, orders, workers, progress):
+                results[result.key] = result
+        except BaseException:
+            # what ended the run is what has to be said, also where the disk is full
+            with suppress(HarnessError):
+                folder.write_rewards(_in_order(plan, results))
+            raise
+        folder.write_rewards(_in_order(plan, results))
+        return _in_order(plan, results)
+
+
+def _in_order(plan: Plan, results: Mapping[Key, Result]) -> list[Result]:
+    return [results[key] for key in plan.keys if key in results]
+
+
+def open_folder(plan: Plan, folder: RunFolder, runtime: str, images: Mapping[str, str]) -> None:
+    """Freeze the plan, or check that the frozen one is this; raises UsageError naming the fields that differ."""
+    list(folder.sweep())
+    frozen = read_record(folder)
+    if frozen is None:
+        if folder.path.exists() and any(folder.path.iterdir()):
+            raise UsageError(f"{folder.path} holds files but no run.json", hint="choose another --out, or remove it")
+        folder.write_plan(plan.record(runtime, images).model_dump(mode="json"))
+        return
+    if fields := differing(frozen.identity, plan.identity()):
+        raise refusal(folder, fields)
+
+
+def refusal(folder: RunFolder, fields: Sequence[str]) -> UsageError:
+    """What is said of a run that is gone on with as another one."""
+    return UsageError(f"{folder.path} was planned with other {', '.join(fields)}", hint="harness run --out NEW_FOLDER")
+
+
+def _orders(plan: Plan, runtime: str, keys: Sequence[Key], images: Mapping[str, str], cast: Cast) -> list[Order]:
+    """The episodes still to play, as data."""
+    agent = cast.agent(plan.agent, plan.overrides)
+    # asked before any thread starts: two threads that parse Python at once crash CPython 3.11's ast
+    needs = {t.task_id: (t, agent.needs_main(t, runtime), holds_seats(agent, t, runtime)) for t in plan.tasks}
+    orders = []
+    for key in keys:
+        task, needs_main, open_turns = needs[key.task_id]
+        told = note(plan.retry, key) if plan.retry else ""
+        name, options = key.name.replace("/", "-"), plan.options(task)
+        spec = EpisodeSpec(plan.run_id, name, task, key.seed, plan.key, options, needs_main, told, open_turns)
+        mine = {image: digest for image, digest in images.items() if image in ROOMS or image.startswith(f"{key.task_id}:")}
+        orders.append(Order(spec, key, plan.agent, plan.budget, plan.retry.hints[key] if plan.retry else None, mine))
+    return orders
+
+
+def _executor(plan: Plan, runtime: Runtime, folder: RunFolder, episodes: int, cast: Cast) -> Executor:
+    if serves(runtime, cast.agent(plan.agent, plan.overrides), episodes):
+        return Processes(folder, cast.make)
+    return Threads(runtime, folder, cast, plan.run_id)
+
+
+def _played(executor: Executor, orders: Sequence[Order], workers: int, progress: Progress) -> Iterator[Result]:
+    with _interrupts(), executor.playing(orders, workers) as news:
+        for event in news:
+            progress(event)
+            if isinstance(event, Finished):
+                yield event.result
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """SIGTERM interrupts like SIGINT, where this is the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_signum: int, _frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def summary(results: list[Result]) -> dict[str, Any]:
+    """The closing counts of a run; `mean_reward` is over graded episodes, None when there are none."""
+    graded = [result for result in results if result.status == "graded"]
+    rewards = [result.reward or 0.0 for result in graded]
+    return {
+        "episodes": len(results),
+        "success": sum(result.success for result in graded),
+        "mean_reward": round(sum(rewards) / len(rewards), 6) if rewards else None,
+        "ungraded": len(results) - len(graded),
+    }

@@ -1,0 +1,264 @@
+"""The few calls to a Docker engine that this project makes, typed, thread-safe, each failure attributed.
+
+The docker SDK is imported when an engine is first made: it costs 100 ms that most commands never need.
+1. Connection settings are the SDK's own (DOCKER_HOST, TLS); no bind mounts and no local paths, so a remote engine works.
+2. Programs started by `execute` are spoken to over a hijacked connection; they say nothing before they have read
+   something, or are read through the response's own buffer, so that no early byte is lost.
+3. What the SDK raises becomes RuntimeFailure, with what was being done.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import socket
+import tarfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from typing import Any
+
+from harness.errors import RuntimeFailure, boundary
+from harness.runtimes.bridge import Frames
+
+CONNECTIONS = 64
+_CALL_LIMIT_S = 120
+_CHUNK = 65_536
+_GONE_TRIES, _GONE_PAUSE_S = 100, 0.05
+_REMOVE_TRIES = 4
+"""The engine itself waits some ten seconds in each for a killed container to end."""
+
+
+class Engine:
+    """One Docker engine; raises RuntimeFailure when none answers."""
+
+    def __init__(self) -> None:
+        sdk: Any = import_module("docker")
+        self.errors = (sdk.errors.DockerException, import_module("requests").RequestException, OSError)
+        self._refused, self.gone = sdk.errors.APIError, sdk.errors.NotFound
+        limits = {"timeout": _CALL_LIMIT_S, "num_pools": CONNECTIONS, "max_pool_size": CONNECTIONS}
+        try:
+            self.api: Any = sdk.APIClient(**sdk.utils.kwargs_from_env(), version="auto", **limits)
+        except self.errors as error:
+            where = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+            raise RuntimeFailure(f"no Docker engine answers at {where} ({_reason(error)})", hint="docker info") from None
+
+    @contextmanager
+    def doing(self, what: str) -> Iterator[Any]:
+        """The raw client, with whatever it raises turned into RuntimeFailure."""
+        with boundary(RuntimeFailure, what, *self.errors):
+            yield self.api
+
+    def version(self) -> str:
+        """The engine's version."""
+        with self.doing("asking Docker for its version") as api:
+            return str(api.version(api_version=False)["Version"])
+
+    def create(self, image: str, command: Sequence[str] | None, *, host: Mapping[str, Any], **config: Any) -> str:
+        """Create a container and return its id; `host` goes to create_host_config, `config` to create_container."""
+        with self.doing(f"creating a container of {image}") as api:
+            made = api.create_container(
+                image, list(command) if command is not None else None, host_config=api.create_host_config(**host), **config
+            )
+            return str(made["Id"])
+
+    def start(self, container: str) -> None:
+        """Start a created container."""
+        with self.doing("starting a container") as api:
+            api.start(container)
+
+    def kill(self, container: str) -> None:
+        """SIGKILL, and return once the container has stopped; fine if it has already."""
+        with self.doing("killing a container") as api:
+            try:
+                api.kill(container)
+            except self._refused as error:
+                if error.status_code not in (404, 409):
+                    raise
+
+    def remove(self, container: str) -> bool:
+        """Kill and remove a container with its anonymous volumes, and return once it is gone; fine if it is gone."""
+        with self.doing("removing a container") as api:
+            for tries_left in reversed(range(_REMOVE_TRIES)):
+                try:
+                    api.remove_container(container, v=True, force=True)
+                except self._refused as error:
+                    if error.status_code == 500 and tries_left:
+                        # the kernel may take longer to let go of what an agent left than the engine waits for
+                        continue
+                    if error.status_code not in (404, 409):
+                        raise
+                    # 409: somebody else is removing it right now, and what it uses is free only when it is gone.
+                    self._await_gone(container)
+                break
+        return True
+
+    def _await_gone(self, container: str) -> None:
+        with suppress(self.gone):
+            for _ in range(_GONE_TRIES):
+                self.api.inspect_container(container)
+                time.sleep(_GONE_PAUSE_S)
+
+    def remove_volume(self, name: str) -> bool:
+        """Remove a volume; fine if it is gone, False where a container still holds it."""
+        with self.doing(f"removing volume {name}") as api:
+            try:
+                api.remove_volume(name, force=True)
+            except self._refused as error:
+                if error.status_code not in (404, 409):
+                    raise
+                return bool(error.status_code == 404)
+        return True
+
+    def remove_network(self, name: str) -> bool:
+        """Remove a network; fine if it is gone, False where a container is still on it."""
+        with self.doing(f"removing network {name}") as api:
+            try:
+                api.remove_network(name)
+            except self._refused as error:
+                # Docker says 403 for a network in use.
+                if error.status_code not in (403, 404, 409):
+                    raise
+                return bool(error.status_code == 404)
+        return True
+
+    def wait(self, container: str, timeout_s: float) -> int:
+        """The exit code of a container, once it has stopped."""
+        with self.doing("waiting for a container") as api:
+            return int(api.wait(container, timeout=timeout_s)["StatusCode"])
+
+    def state(self, container: str) -> dict[str, Any]:
+        """What Docker says of a container's state: Running, ExitCode, OOMKilled."""
+        with self.doing("inspecting a container") as api:
+            return dict(api.inspect_container(container)["State"])
+
+    def log_tail(self, container: str, lines: int | str = 20) -> bytes:
+        """The last lines of a container's own output, at most 1 MiB."""
+        with self.doing("reading a container's output") as api:
+            return bytes(api.logs(container, tail=lines))[-(1 << 20) :]
+
+    def put(self, container: str, folder: str, archive: bytes) -> None:
+        """Unpack a tar archive into a folder of a container whose root is writable."""
+        with self.doing(f"copying files to {folder}") as api:
+            api.put_archive(container, folder, archive)
+
+    def fetch(self, container: str, path: str, limit: int) -> dict[str, bytes] | None:
+        """The regular files at or directly under `path` by name, links left out; None where there is nothing."""
+        data = self.archive(container, path, limit)
+        return None if data is None else regular_files(data)
+
+    def archive(self, container: str, path: str, limit: int) -> bytes | None:
+        """What is at `path` as a tar archive, None where no file is; raises RuntimeFailure above `limit` bytes."""
+        with self.doing(f"copying {path} out") as api:
+            try:
+                chunks, _ = api.get_archive(container, path, chunk_size=_CHUNK)
+            except self._refused as error:
+                # A link that leads to itself is no file either, and the engine's own failure as it tells it.
+                if error.status_code == 404 or "too many links" in str(error.explanation):
+                    return None
+                raise
+            data = bytearray()
+            for chunk in chunks:
+                data += chunk
+                if len(data) > limit:
+                    # an archive that is open and unread keeps the engine from removing the container
+                    chunks.close()
+                    raise RuntimeFailure(f"{path} takes more than {limit} bytes")
+        return bytes(data)
+
+    def execute(self, container: str, command: Sequence[str], **config: Any) -> Exec:
+        """Start a program in a running container, its three streams connected; `config` goes to exec_create."""
+        with self.doing(f"starting {command[0]} in a container") as api:
+            number = api.exec_create(container, list(command), stdin=True, **config)["Id"]
+            return Exec(self, number, api.exec_start(number, socket=True))
+
+    def labelled(self, label: str) -> dict[str, list[dict[str, Any]]]:
+        """All containers (in any state), volumes and networks that carry a label."""
+        chosen = {"label": label}
+        with self.doing("listing containers, volumes and networks") as api:
+            return {
+                "containers": api.containers(all=True, filters=chosen),
+                "volumes": api.volumes(filters=chosen).get("Volumes") or [],
+                "networks": api.networks(filters=chosen),
+            }
+
+
+class Exec:
+    """A program running in a container: `frames` are its streams."""
+
+    def __init__(self, engine: Engine, number: str, link: Any) -> None:
+        self._engine, self._number = engine, number
+        self._until: float | None = None
+        # The SDK hands out the raw socket; what arrived with the response's head sits in the buffer above it.
+        self._response = getattr(link, "_response", None)
+        self._link: socket.socket = getattr(link, "_sock", link)
+        self._link.settimeout(None)
+        self.frames = Frames(self._link, self._receive)
+
+    def _receive(self) -> bytes:
+        if self._until is not None:
+            if (left := self._until - time.monotonic()) <= 0:
+                raise TimeoutError
+            self._link.settimeout(left)
+        if self._response is None:
+            return self._link.recv(_CHUNK)
+        return bytes(self._response.raw._fp.fp.read1(_CHUNK))  # noqa: SLF001 - the SDK has no other way to these bytes
+
+    def limit(self, seconds: float | None) -> None:
+        """Let reads and writes raise TimeoutError once `seconds` from now have passed, however much was said in them."""
+        self._until = None if seconds is None else time.monotonic() + seconds
+        self._link.settimeout(seconds)
+
+    def end_input(self) -> None:
+        """Let the program's stdin end while its output is still read; needs a plain connection, not TLS."""
+        with suppress(OSError):
+            self._link.shutdown(socket.SHUT_WR)
+
+    def exit_code(self) -> int | None:
+        """The program's exit code, or None while it runs."""
+        with self._engine.doing("asking for an exit code") as api:
+            code = api.exec_inspect(self._number)["ExitCode"]
+            return None if code is None else int(code)
+
+    def started(self) -> bool:
+        """Whether the program ever ran: the engine's word, where all that its streams say may be somebody else's."""
+        with self._engine.doing("asking for a process") as api:
+            return bool(api.exec_inspect(self._number)["Pid"])
+
+    def code(self) -> int:
+        """The exit code of a program that has ended."""
+        with self._engine.doing("asking for an exit code") as api:
+            return int(api.exec_inspect(self._number)["ExitCode"])
+
+    def close(self) -> None:
+        """Drop the connection: the program's stdin ends."""
+        with suppress(OSError):
+            self._link.shutdown(socket.SHUT_RDWR)
+        self._link.close()
+        if self._response is not None:
+            self._response.close()
+
+
+def regular_files(data: bytes) -> dict[str, bytes]:
+    """The regular files at the top of an archive or one folder below, by name; links and all else left out."""
+    contents: dict[str, bytes] = {}
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        for entry in archive:
+            content = archive.extractfile(entry) if entry.isreg() else None
+            if content is not None and entry.name.count("/") <= 1:
+                contents[entry.name.rpartition("/")[2]] = content.read()
+    return contents
+
+
+def _reason(error: BaseException) -> str:
+    """Why a connection failed: what the operating system said, which the SDK buries in nested messages."""
+    said = re.findall(r"'([^']+)'", str(error))
+    return said[-1] if said else _clause(error)
+
+
+def _clause(error: BaseException) -> str:
+    """The last part of the SDK's nested messages, which says what really happened."""
+    text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return text.rpartition(": ")[2].strip("()'\" ") or text

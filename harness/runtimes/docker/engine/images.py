@@ -1,0 +1,244 @@
+"""Images are named by what is in them, so an unchanged folder is never built twice and a changed one never reused.
+
+A tag is the hash of the build context, its Dockerfile, the arguments and the id of the base image below it.
+1. Base images: parley/agent, parley/world, parley/verifier, each under its hash and as `:1`, the name that task Dockerfiles
+   (and so Harbor) build on. Their own base is PARLEY_BASE, else python:3.12-slim, else what docker/bootstrap.sh made.
+2. Task images: the world from environment/api, the verifier from tests, `main` from environment. A Dockerfile that is only
+   `FROM parley/<room>:1` needs no build of its own.
+3. Contexts are archives made in memory, so the engine may be on another machine. Two threads never build one tag at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.errors import RuntimeFailure, TaskInvalid
+from harness.pod import ROOMS, ROOT, Say
+from harness.registry import Task, contents_of
+from harness.runtimes.archives import pack
+from harness.runtimes.docker.engine.client import Engine
+from harness.runtimes.recipes import plain_recipe
+
+BASE = "python:3.12-slim"
+BOOTSTRAPPED = "parley/base:bookworm"
+BUILD_LIMIT_S = 1800
+TASK_LABEL, ROOM_LABEL = "parley.task", "parley.room"
+_OURS = re.compile(r"^([ \t]*FROM[ \t]+)parley/(\w+):1(?=\s|$)", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Context:
+    """A build context: file bytes and executable bit by path, and which of them is the Dockerfile."""
+
+    files: Mapping[str, tuple[bytes, bool]]
+    dockerfile: str = "Dockerfile"
+
+    @property
+    def recipe(self) -> list[str]:
+        """The Dockerfile's lines, comments and blank ones left out."""
+        lines = self.files[self.dockerfile][0].decode("utf-8", "replace").splitlines()
+        return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+    def digest(self, *more: str) -> str:
+        """SHA-256 over every path, bit and content, and whatever else shapes the image."""
+        total = hashlib.sha256("\0".join((self.dockerfile, *more)).encode())
+        for name, (data, executable) in sorted(self.files.items()):
+            total.update(b"\0%d:%s%d:%d:" % (len(name.encode()), name.encode(), executable, len(data)) + data)
+        return total.hexdigest()[:24]
+
+    def archive(self) -> bytes:
+        """The context as a tar archive, the same bytes for the same files."""
+        executable = {name for name, (_, may_run) in self.files.items() if may_run}
+        return pack({name: data for name, (data, _) in self.files.items()}, executable=executable)
+
+
+def folder_context(folder: Path, prefix: str = "", dockerfile: str = "Dockerfile", part: str = "") -> Context:
+    """Every file of `folder/part`, caches left out, below `prefix`; raises TaskInvalid where one is not plain."""
+    return Context(
+        {prefix + name: (file.data, file.executable) for name, file in contents_of(folder, part).items()}, dockerfile
+    )
+
+
+class Images:
+    """Builds and names images on one engine."""
+
+    def __init__(self, engine: Engine, root: Path = ROOT) -> None:
+        self._engine, self._root = engine, root
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._bases: dict[str, str] = {}
+
+    def build_bases(self, force: bool = False, say: Say = lambda line: None) -> dict[str, str]:
+        """Build the base images where they changed; their tags by room. `force` ignores what is there."""
+        with self._locks["bases"]:
+            if not (self._root / "docker").is_dir():
+                self._bases = {room: self._existing_base(room) for room in ROOMS}
+            elif force or not self._bases:
+                base = self._foundation(say)
+                self._bases = {room: self._build_base(room, base, force, say) for room in ROOMS}
+            return dict(self._bases)
+
+    def build_prover(self, say: Say = lambda line: None) -> str:
+        """The prover's image, built when it is first needed and where something changed."""
+        with self._locks["prover"]:
+            if not (self._root / "docker").is_dir():
+                return self._existing_base("prover")
+            return self._build_base("prover", self._foundation(say), False, say)
+
+    def have_bases(self) -> bool:
+        """Whether all base images are there, in whatever version."""
+        return all(self.image_id(f"parley/{room}:1") for room in ROOMS)
+
+    def task_images(self, task: Task) -> dict[str, str]:
+        """The image of each room of one of our tasks, built where something changed."""
+        folders = {"agent": "environment", "world": "environment/api", "verifier": "tests"}
+        return {room: self._task_image(task, room, folder) for room, folder in folders.items()}
+
+    def build(
+        self, context: Context, tag: str, labels: Mapping[str, str], args: Mapping[str, str] | None = None, force: bool = False
+    ) -> str:
+        """Build one image unless its tag is there; returns the tag."""
+        with self._locks[tag]:
+            if not force and self.image_id(tag):
+                return tag
+            with self._engine.doing(f"building {tag}") as api:
+                stream = api.build(
+                    fileobj=io.BytesIO(context.archive()), custom_context=True, dockerfile=context.dockerfile, tag=tag,
+                    rm=True, forcerm=True, nocache=force, labels=dict(labels), buildargs=dict(args or {}), decode=True,
+                    timeout=BUILD_LIMIT_S,
+                )  # fmt: skip
+                _follow(stream, tag)
+        return tag
+
+    def image_id(self, name: str) -> str | None:
+        """The id an image name stands for now, or None."""
+        with self._engine.doing(f"looking for image {name}") as api:
+            try:
+                # a filtered listing would go through every image there is, and tasks are many
+                return str(api.inspect_image(name)["Id"])
+            except self._engine.gone:
+                return None
+
+    def need(self, name: str) -> None:
+        """Pull an image that is not here; raises RuntimeFailure where it cannot be had."""
+        if not self.image_id(name):
+            with self._engine.doing(f"pulling {name}") as api:
+                api.pull(name, tag=None if ":" in name.rpartition("/")[2] else "latest")
+
+    def clean_images(self, task_id: str | None = None) -> list[str]:
+        """Remove all but the newest image of each room of each task, or of one task; returns the tags removed."""
+        chosen = TASK_LABEL if task_id is None else f"{TASK_LABEL}={task_id}"
+        groups: defaultdict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+        with self._engine.doing("listing images") as api:
+            for image in api.images(filters={"label": chosen}):
+                groups[image["Labels"][TASK_LABEL], image["Labels"].get(ROOM_LABEL, "")].append(image)
+        old = [i for group in groups.values() for i in sorted(group, key=lambda i: i["Created"])[:-1]]
+        tags = [tag for image in old for tag in image["RepoTags"] or ()]
+        return [tag for tag in tags if self._remove(tag)]
+
+    def _task_image(self, task: Task, room: str, part: str) -> str:
+        context = folder_context(task.path, part=part)
+        if room == "agent":
+            context = _only_main(context)
+        bases = self.build_bases()
+        if "Dockerfile" not in context.files:
+            if (plain := plain_recipe(task, room)) is None:
+                raise TaskInvalid(f"{task.path / part}/Dockerfile:1: the file is missing", hint=f"harness sync {task.task_id}")
+            context = Context({**context.files, "Dockerfile": (plain.encode(), False)})
+        recipe = context.recipe
+        if len(recipe) == 1 and (base := _OURS.fullmatch(recipe[0])):
+            return bases[base[2]]
+        below = [bases[match[2]] for line in recipe if (match := _OURS.match(line))]
+        tag = f"{image_name(task, room)}:{context.digest(*below)}"
+        return self.build(_pinned(context, bases), tag, {TASK_LABEL: task.task_id, ROOM_LABEL: room})
+
+    def _build_base(self, room: str, base: str, force: bool, say: Say) -> str:
+        context = self._base_context(room)
+        tag = f"parley/{room}:{context.digest(self.image_id(base) or base)}"
+        if force or not self.image_id(tag):
+            say(f"building parley/{room} on {base}")
+        self.build(context, tag, {ROOM_LABEL: room}, {"BASE": base}, force)
+        if self.image_id(tag) != self.image_id(f"parley/{room}:1"):
+            with self._engine.doing(f"tagging {tag}") as api:
+                api.tag(tag, f"parley/{room}", "1", force=True)
+        return tag
+
+    def _base_context(self, room: str) -> Context:
+        """What the Dockerfile of a room copies, and nothing else, so that only its own changes rebuild it."""
+        dockerfile = f"docker/{room}/Dockerfile"
+        files = dict(folder_context(self._root / "docker" / room, f"docker/{room}/").files)
+        for line in Context(files, dockerfile).recipe:
+            for source in line.split()[1:-1] if line.startswith("COPY ") else ():
+                if (self._root / source).is_dir():
+                    files |= folder_context(self._root / source, f"{source.rstrip('/')}/").files
+        return Context(files, dockerfile)
+
+    def _foundation(self, say: Say) -> str:
+        """The image that base images are built on; raises RuntimeFailure where none can be had."""
+        chosen = os.environ.get("PARLEY_BASE")
+        if chosen or self.image_id(BASE):
+            return chosen or BASE
+        if self.image_id(BOOTSTRAPPED):
+            return BOOTSTRAPPED
+        say(f"pulling {BASE}")
+        with suppress(*self._engine.errors):
+            self._engine.api.pull(BASE)
+        if not self.image_id(BASE):
+            raise RuntimeFailure(
+                f"{BASE} cannot be pulled and {BOOTSTRAPPED} is not there", hint="docker/bootstrap.sh && make images"
+            )
+        return BASE
+
+    def _existing_base(self, room: str) -> str:
+        if not self.image_id(f"parley/{room}:1"):
+            raise RuntimeFailure(f"the base image parley/{room}:1 is missing", hint="make images")
+        return f"parley/{room}:1"
+
+    def _remove(self, tag: str) -> bool:
+        try:
+            self._engine.api.remove_image(tag)
+        except self._engine.errors:
+            # In use by a container: its turn comes later.
+            return False
+        return True
+
+
+def image_name(task: Task, room: str) -> str:
+    """The repository of one room of a task, in the letters that Docker allows."""
+    return f"parley-task/{_plain(task.task_id)}/{_plain(room)}"
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x"
+
+
+def _only_main(context: Context) -> Context:
+    """The context of `main`: the world's own folder lies inside it and must neither enter the image nor rebuild it."""
+    return Context({name: file for name, file in context.files.items() if not name.startswith("api/")})
+
+
+def _pinned(context: Context, bases: Mapping[str, str]) -> Context:
+    """The context with our bases under their hashes: another checkout may make `:1` its own at any moment."""
+    written, executable = context.files[context.dockerfile]
+    pinned = _OURS.sub(lambda line: line[1] + bases[line[2]], written.decode("utf-8", "surrogateescape"))
+    recipe = pinned.encode("utf-8", "surrogateescape")
+    return Context({**context.files, context.dockerfile: (recipe, executable)}, context.dockerfile)
+
+
+def _follow(stream: Any, tag: str) -> None:
+    """Read a build to its end; raises RuntimeFailure with the error and the last lines before it."""
+    said: list[str] = []
+    for message in stream:
+        said = [*said[-20:], str(message.get("stream", "")).rstrip()]
+        if "error" in message:
+            tail = " / ".join(line for line in said if line)[-600:]
+            raise RuntimeFailure(f"building {tag}: {message['error']} ({tail})", hint="harness images")

@@ -1,0 +1,35 @@
+"""What every container has, ours or foreign: labels that say whose it is, limits, and a deadline of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from harness.pod import EpisodeSpec
+from harness.registry import Task
+from harness.runtimes.owner import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, this_owner
+
+PIDS = 256
+Check = Callable[[], None]
+"""Raises Cancelled where the run was interrupted."""
+
+_LOGGED = {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}}
+
+
+def labels(spec: EpisodeSpec) -> dict[str, str]:
+    """What marks a container or volume as this episode's, and this process's."""
+    return {RUN_LABEL: spec.run_id, EPISODE_LABEL: spec.episode_id, OWNER_LABEL: this_owner()}
+
+
+def hardened(memory_mb: int, cpus: float, **more: Any) -> dict[str, Any]:
+    """The host settings that every container of ours has."""
+    return {
+        "cap_drop": ["ALL"], "security_opt": ["no-new-privileges"], "init": True, "pids_limit": PIDS,
+        "mem_limit": f"{memory_mb}m", "memswap_limit": f"{memory_mb}m", "nano_cpus": int(cpus * 1e9), "log_config": _LOGGED,
+        **more,
+    }  # fmt: skip
+
+
+def deadline_s(task: Task, wall_s: float) -> int:
+    """Real seconds after which a container ends by itself: the longest an episode may take, and a margin."""
+    return int(max(task.file.agent.timeout_sec or 0, wall_s) + task.file.verifier.timeout_sec + 600)

@@ -1,0 +1,61 @@
+"""Removes what episodes left in Docker, by label: everything of one run, or whatever belonged to processes that are dead.
+
+Labels are on containers, named volumes and networks alike; anonymous volumes go with their container.
+A thing without our owner label is not ours, in whatever state it is; a thing of a live owner stays, also a stopped one.
+What a killed process had just asked for, the engine makes after its death: a sweep looks again until it finds nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from harness.runtimes.docker.engine.client import Engine
+from harness.runtimes.owner import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, is_dead
+
+_PASSES, _SETTLE_S = 5, 0.3
+"""How often a sweep looks, and how long it lets the engine finish what it was told."""
+
+
+def sweep(engine: Engine) -> list[str]:
+    """Remove what dead processes of this host left behind; the names of what went."""
+    gone: list[str] = []
+    for _ in range(_PASSES):
+        went = _remove(engine, OWNER_LABEL, lambda labels: is_dead(labels.get(OWNER_LABEL, "")))
+        if not went:
+            break
+        gone += went
+        time.sleep(_SETTLE_S)
+    return sorted(gone)
+
+
+def remove_run(engine: Engine, run_id: str) -> list[str]:
+    """Kill and remove everything of one run."""
+    return _remove(engine, f"{RUN_LABEL}={run_id}", lambda labels: OWNER_LABEL in labels)
+
+
+def remove_episode(engine: Engine, run_id: str, episode_id: str) -> list[str]:
+    """Kill and remove everything of one episode."""
+    return _remove(engine, f"{EPISODE_LABEL}={episode_id}", lambda labels: labels.get(RUN_LABEL) == run_id)
+
+
+def _remove(engine: Engine, label: str, wanted: Callable[[dict[str, str]], bool]) -> list[str]:
+    by_kind = {kind: [x for x in things if wanted(x.get("Labels") or {})] for kind, things in engine.labelled(label).items()}
+    volumes, networks = ([x["Name"] for x in by_kind[kind]] for kind in ("volumes", "networks"))
+    # Containers first: what they use cannot go before them.
+    names = {c["Id"]: _name(c) for c in by_kind["containers"]}
+    gone = [names[number] for number in _each(engine.remove, names)]
+    return sorted(gone + _each(engine.remove_volume, volumes) + _each(engine.remove_network, networks))
+
+
+def _each(remove: Callable[[str], bool], names: Iterable[str]) -> list[str]:
+    """Remove all at once; those that went. What is still in use is taken by whoever started it a moment ago."""
+    names = list(names)
+    with ThreadPoolExecutor(max_workers=16) as pool:
+        return [name for name, went in zip(names, pool.map(remove, names), strict=True) if went]
+
+
+def _name(container: dict[str, Any]) -> str:
+    return str((container.get("Names") or [container["Id"][:12]])[0]).lstrip("/")

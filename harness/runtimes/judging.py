@@ -1,0 +1,177 @@
+"""Judges event logs in this process: one pytest session over the task's own hidden tests, for one episode or hundreds.
+
+The tests are the same files that a verifier container runs, with the same plugin, so the verdicts are the same bytes.
+1. pytest keeps its state per session, but not per thread: a lock lets one session run at a time. Whoever waits for it is judged
+   by the next one, with everybody else who waits: a session costs ten times what one more verdict in it does.
+2. Tasks whose hidden tests are the same files share a session; each episode has its own task's certificate.
+3. Its plugins that replace what belongs to the whole process stay out: captured output, exception hooks, log handlers,
+   warning filters, and a terminal that prints. Other threads of a run are talking to people meanwhile. So do those that no
+   hidden test has a use for: a session of few short tests pays mostly for its plugins.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from harness.errors import VerifierFailure
+from harness.pod import Judgement
+from harness.registry import Task, contents_of
+from harness.trust import require
+
+_session = threading.Lock()
+_SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Hundreds of small files for a moment: in memory where there is such a place."""
+
+_UNUSED = (
+    "cacheprovider", "debugging", "doctest", "faulthandler", "junitxml", "legacypath", "logging", "pastebin", "recwarn",
+    "setuponly", "setupplan", "stepwise", "terminal", "threadexception", "unittest", "unraisableexception", "warnings",
+)  # fmt: skip
+"""Plugins of pytest that a session here does without."""
+
+
+@dataclass
+class _Waiting:
+    """One log that somebody wants judged; done once it has a judgement or an error."""
+
+    task: Task
+    log: bytes
+    judgement: Judgement | None = None
+    error: VerifierFailure | None = None
+
+
+_door = threading.Lock()
+_queue: list[_Waiting] = []
+
+
+def judge_together(task: Task, log: bytes) -> Judgement:
+    """The judgement of one log, in one session with whatever else is waiting; raises VerifierFailure where it gets none."""
+    mine = _Waiting(task, log)
+    with _door:
+        _queue.append(mine)
+    with _session:
+        if mine.judgement is None and mine.error is None:
+            with _door:
+                waiting, _queue[:] = list(_queue), []
+            for batch in _batches(waiting):
+                _judge_batch(batch)
+    if mine.judgement is None:
+        raise mine.error or VerifierFailure("the tests left no verdict")
+    return mine.judgement
+
+
+def judge_all(cases: Sequence[tuple[Task, bytes]]) -> list[Judgement | VerifierFailure]:
+    """What each log is worth, or why it has no judgement; sessions are shared as far as hidden tests are the same files."""
+    waiting = [_Waiting(task, log) for task, log in cases]
+    with _session:
+        for batch in _batches(waiting):
+            _judge_batch(batch)
+    return [one.judgement or one.error or VerifierFailure("the tests left no verdict") for one in waiting]
+
+
+def judge_in_process(task: Task, logs: Sequence[bytes]) -> list[Judgement]:
+    """The judgement of each log, in order; raises VerifierFailure when the session leaves one without a verdict."""
+    with _session:
+        return _judged([(task, log) for log in logs])
+
+
+def _batches(waiting: Sequence[_Waiting]) -> Iterator[list[_Waiting]]:
+    """Those whose hidden tests are the same files, together."""
+    groups: dict[tuple[tuple[str, bytes], ...], list[_Waiting]] = {}
+    for one in waiting:
+        tests = contents_of(one.task.path, "tests").items()
+        groups.setdefault(tuple((name, file.data) for name, file in tests if name != "oracle.json"), []).append(one)
+    yield from groups.values()
+
+
+def _judge_batch(batch: Sequence[_Waiting]) -> None:
+    try:
+        judged = _judged([(one.task, one.log) for one in batch])
+    except VerifierFailure as error:
+        if len(batch) == 1:
+            batch[0].error = error
+        for one in batch if len(batch) > 1 else ():
+            # what broke the session is one of these, and the others are not to suffer for it
+            _judge_batch([one])
+        return
+    for one, judgement in zip(batch, judged, strict=True):
+        one.judgement = judgement
+
+
+def _judged(cases: Sequence[tuple[Task, bytes]]) -> list[Judgement]:
+    for task, _ in cases:
+        require(task)
+    with tempfile.TemporaryDirectory(prefix="parley-judge-", dir=os.environ.get("TMPDIR", _SCRATCH)) as name:
+        folder = Path(name)
+        listing = [_stage(folder, number, task, log) for number, (task, log) in enumerate(cases)]
+        (folder / "episodes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in listing), encoding="utf-8")
+        transcript = _run_session(cases[0][0].path.resolve() / "tests", folder / "episodes.jsonl") if cases else _Transcript()
+        return [_collect(Path(row["out"]), transcript.of(row["id"])) for row in listing]
+
+
+def _stage(folder: Path, number: int, task: Task, log: bytes) -> dict[str, str]:
+    path = folder / f"{number}.jsonl"
+    path.write_bytes(log)
+    return {"id": str(number), "log": str(path), "out": str(folder / str(number)), "tests": str(task.path.resolve() / "tests")}
+
+
+def _run_session(tests: Path, listing: Path) -> _Transcript:
+    arguments = [
+        str(tests / "test_outcome.py"), "-p", "validators.plugin", "--parley-episodes", str(listing), "-s",
+        "--disable-plugin-autoload", "--import-mode=importlib", "-c", "/dev/null", "--rootdir", str(tests),
+        "--confcutdir", str(tests), *(word for plugin in _UNUSED for word in ("-p", f"no:{plugin}")),
+    ]  # fmt: skip
+    transcript = _Transcript()
+    modules = set(sys.modules)
+    pytest.main(arguments, plugins=[transcript])
+    for name in set(sys.modules) - modules:
+        if getattr(sys.modules[name], "__file__", None) == arguments[0]:
+            del sys.modules[name]
+    return transcript
+
+
+class _Transcript:
+    """What a verifier's log tells: each test with its outcome, and what could not be collected."""
+
+    def __init__(self) -> None:
+        self._lines: list[tuple[str, str, str]] = []
+        """What came of a test, the test, and what it said."""
+
+    def of(self, episode: str) -> str:
+        """What there is to tell of one episode: its own tests, and what is of none in particular."""
+        mine = [
+            (o, t.removesuffix(f"[{episode}]"), said)
+            for o, t, said in self._lines
+            if t.endswith(f"[{episode}]") or "[" not in t
+        ]
+        return "".join(f"{outcome} {test}{said}\n" for outcome, test, said in mine)
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Asks for the failed assertion alone: drawing tracebacks is most of what judging failures costs."""
+        config.option.tbstyle = "value"
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Notes one test."""
+        if report.when == "call" or not report.passed:
+            said = f"\n{report.longreprtext}" if report.failed else ""
+            self._lines.append((report.outcome, report.nodeid, said))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Notes a file that does not import."""
+        if report.failed:
+            self._lines.append(("not collected", report.nodeid, f"\n{report.longreprtext}"))
+
+
+def _collect(out: Path, output: str) -> Judgement:
+    try:
+        return Judgement((out / "reward.json").read_bytes(), (out / "verdict.json").read_bytes(), output.encode())
+    except OSError:
+        raise VerifierFailure(f"the tests left no verdict: {output.strip()[-400:]}") from None

@@ -1,0 +1,196 @@
+"""Is a deck a set of hidden profiles, and does no hand tell the key? Every check by name, saying what is wrong where it fails.
+
+A check is a function from a hearing of the deck to the sentences that speak against it: none, and it holds. What facts prove is
+asked of any witness (`logic.Tabulated`, `second.FrameSolver`); what a seat may believe is counted over the deals.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from oracles.hidden_profile import wording
+from oracles.hidden_profile.logic import Questions, Tabulated
+from oracles.hidden_profile.tells import INFORMED_MOST, keys, tells
+from worlds.hidden_profile.rules.ballot import unvotable
+from worlds.hidden_profile.rules.certificate import ProvedCheck
+from worlds.hidden_profile.rules.deck import KINDS, Card, Deck
+from worlds.hidden_profile.rules.draws import Draws, leader_of
+
+LEAST_DEALS = 4
+"""Deals of a kind, at least: fewer would be learnt at a glance."""
+
+
+@dataclass(frozen=True)
+class DeckCase:
+    """A deck before the checks."""
+
+    deck: Deck
+    draws: Draws
+    logic: Questions
+
+
+@dataclass(frozen=True, slots=True)
+class DeckProof:
+    """All checks of a deck."""
+
+    checks: tuple[ProvedCheck, ...]
+
+    @property
+    def certified(self) -> bool:
+        """Whether every check holds."""
+        return all(check.ok for check in self.checks)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The names of the checks that do not hold."""
+        return tuple(check.name for check in self.checks if not check.ok)
+
+
+def prove_deck(deck: Deck, logic: Questions | None = None) -> DeckProof:
+    """Run every check; raises ValueError where the deck has too many atoms for a table of worlds."""
+    case = DeckCase(deck, Draws(deck), logic or Tabulated(deck))
+    made = []
+    for name, claim, against in CHECKS:
+        details = list(dict.fromkeys(against(case)))
+        shown = "; ".join(details[:MOST_SAID]) + (f"; and {len(details) - MOST_SAID} more" if len(details) > MOST_SAID else "")
+        made.append(ProvedCheck(name=name, ok=not details, claim=claim, detail=shown))
+    return DeckProof(tuple(made))
+
+
+MOST_SAID = 5
+"""Sentences of one check that are told; the rest is counted."""
+
+
+def _well_formed(case: DeckCase) -> Iterator[str]:
+    deck, draws = case.deck, case.draws
+    private = deck.of_scope("private")
+    yield from unvotable(deck)
+    if len(private) < 2:
+        yield f"{len(private)} private cards: nothing to pool"
+    yield from (f"no seat holds {card.id}" for card in (*private, *deck.of_scope("noise")) if not card.holders)
+    idle = {seat for card in deck.of_scope("noise") for seat in card.holders}
+    yield from (f"seat {seat} has no idle note" for seat in deck.seats if seat not in idle)
+    for card in deck.open:
+        shown = {draws.deck.numbers(draw.versions)[card.id] for draw in draws.all}
+        yield from (f"no deal shows text {n} of {card.id}" for n in range(len(card.texts)) if n not in shown)
+    both = {draw.versions for draw in draws.of("hidden")} & {draw.versions for draw in draws.of("manifest")}
+    yield from (f"deal {versions} is listed as hidden and as manifest" for versions in sorted(both))
+    for kind in KINDS:
+        if (count := len(draws.of(kind))) < LEAST_DEALS:
+            yield f"{count} {kind} deals, at least {LEAST_DEALS} are needed"
+    for draw in draws.all:
+        if not case.logic.consistent(deck.texts(draw.versions)):
+            yield f"in deal {draw.versions} the facts contradict each other"
+
+
+def _kinds(case: DeckCase) -> Iterator[str]:
+    for draw in case.draws.all:
+        if draw.leader is None:
+            yield f"in deal {draw.versions} no option leads by the shared facts"
+        elif draw.kind != ("manifest" if draw.key == draw.leader else "hidden"):
+            yield f"deal {draw.versions} leaves {draw.key} and favours {draw.leader}, and is listed as {draw.kind}"
+    often = Counter[str | None]()
+    for draw in case.draws.of("hidden"):
+        often[draw.key] += draw.times
+    if len(often) < 2:
+        yield f"{len(often)} option is the key of hidden deals, at least 2 are needed"
+    if len(set(often.values())) > 1:
+        yield f"the keys of hidden deals are not equally often right: {dict(often)}"
+
+
+def _group(case: DeckCase) -> Iterator[str]:
+    for draw in case.draws.all:
+        texts = case.deck.texts(draw.versions)
+        gone = case.logic.excluded(texts)
+        others = {option for option in case.deck.option_ids if option != draw.key}
+        if draw.key is None or case.logic.settled(texts) != draw.key:
+            yield f"in deal {draw.versions} all facts and the promise settle {case.logic.settled(texts)}"
+        elif gone != others:
+            yield f"in deal {draw.versions} all facts exclude {', '.join(sorted(gone)) or 'nothing'}, and the key is {draw.key}"
+
+
+def _solo(case: DeckCase) -> Iterator[str]:
+    deck = case.deck
+    for draw in case.draws.all:
+        for seat in (None, *deck.seats):
+            cards = deck.of_scope("shared") if seat is None else deck.seen_by(seat)
+            where = f"in deal {draw.versions} with {'the shared facts' if seat is None else f'the hand of seat {seat}'}"
+            if (leader := leader_of(deck, draw.versions, seat)) != draw.leader:
+                yield f"{where} {leader} leads, not {draw.leader}"
+            texts = deck.texts(draw.versions, cards)
+            if draw.leader in case.logic.excluded(texts):
+                yield f"{where} the leader {draw.leader} is excluded"
+            if (settled := case.logic.settled(texts)) is not None:
+                yield f"{where} {settled} is settled"
+
+
+def _missing_piece(case: DeckCase) -> Iterator[str]:
+    deck = case.deck
+    needed = {draw: necessary(deck, case.logic, draw.versions) for draw in case.draws.all}
+    ever = {card.id for cards in needed.values() for card in cards}
+    yield from (f"{card.id} is necessary in no deal" for card in deck.of_scope("private") if card.id not in ever)
+    least = seats_needed(deck)
+    for draw, cards in needed.items():
+        seats = {seat for card in cards for seat in card.holders}
+        if len(seats) < least:
+            yield f"in deal {draw.versions} {len(seats)} seats hold a necessary fact, at least {least} must"
+
+
+def necessary(deck: Deck, logic: Questions, versions: str) -> list[Card]:
+    """The private cards of a deal without any one of which facts and promise settle nothing."""
+    return [
+        card
+        for card in deck.of_scope("private")
+        if logic.settled(deck.texts(versions, [one for one in deck.cards if one.id != card.id])) is None
+    ]
+
+
+def seats_needed(deck: Deck) -> int:
+    """How many seats must hold a necessary card in each deal, at least (C3)."""
+    return max(2, deck.agents - 1)
+
+
+def _inert(case: DeckCase) -> Iterator[str]:
+    for card in case.deck.of_scope("noise"):
+        for words in card.texts:
+            if words.asserts or any(words.weights.values()):
+                yield f"{card.id} asserts or suggests something"
+
+
+def _balanced(case: DeckCase) -> Iterator[str]:
+    """Idle notes name every option equally often, give or take one."""
+    counts = Counter(option for card in case.deck.of_scope("noise") for words in card.texts for option in words.about)
+    spread = [counts[option] for option in case.deck.option_ids]
+    if max(spread) - min(spread) > 1:
+        yield f"idle notes touch the options {dict(zip(case.deck.option_ids, spread, strict=True))} times"
+
+
+def _untold(case: DeckCase) -> Iterator[str]:
+    least = Fraction(1, max(len(keys(case.draws)), 1)) + INFORMED_MOST
+    for tell in tells(case.draws):
+        if tell.informed > INFORMED_MOST:
+            yield f"the hand of seat {tell.seat} makes {float(tell.informed):.3f} of J, at most {float(INFORMED_MOST)}"
+        if tell.hidden > least:
+            yield f"the hand of seat {tell.seat} finds {float(tell.hidden):.3f} of the hidden keys, at most {float(least):.3f}"
+
+
+CHECKS: tuple[tuple[str, str, Callable[[DeckCase], Iterator[str]]], ...] = (
+    (
+        "C0",
+        "well formed: an idle note for every seat, holders, votes for all options, no contradiction",
+        _well_formed,
+    ),
+    ("C1", "group: in every deal all facts exclude every option but the key", _group),
+    ("C2", "solo: on every hand of every deal the leader leads, is not excluded, and nothing is settled", _solo),
+    ("C3", "missing piece: every private card is necessary in some deal, and most seats hold one in each", _missing_piece),
+    ("C4", "idle notes assert and suggest nothing", _inert),
+    ("C5", "idle notes touch every option equally often", _balanced),
+    ("C6", "cues: each text fires its own cues and those of no other card", lambda case: wording.deck_cues(case.deck)),
+    ("C7", "no verdict beside an option's label in private texts", lambda case: wording.deck_verdicts(case.deck)),
+    ("C8", "deals are of the kind that they are listed as, and every key of hidden deals is right equally often", _kinds),
+    ("C9", "no hand tells: neither informedness nor hidden keys can be had from one hand", _untold),
+)
+"""Name, claim, what speaks against it."""

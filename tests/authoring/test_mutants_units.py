@@ -1,0 +1,47 @@
+"""Mutants of a shared room that no task's proof notices: the unit tests that run their lines are asked, and told apart."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.authoring.mutants.sources import mutants_of
+from harness.authoring.mutants.targets import ROOT, MutatedFile
+from harness.authoring.mutants.units import UnitTests
+
+HAZARDS = "worlds/contract/hazards.py"
+
+SETTLED = f"""
+import json
+from harness.authoring.mutants.rounds import Trying, settle
+from harness.authoring.mutants.targets import ROOT, MutatedFile, mutants_in
+
+target = MutatedFile("worlds", ROOT / "{HAZARDS}", "{HAZARDS}")
+mutants = [one for one in mutants_in(target) if one.operator == "compare-negated"]
+told = settle([Trying(one, target, ()) for one in mutants], 1, lambda line: None)
+print(json.dumps([(one.mutant.id, fate, by) for one, fate, by in told]))
+"""
+
+
+@pytest.mark.property
+def test_what_no_proof_notices_a_unit_test_may() -> None:
+    """With no task at hand, comparisons turned around in one module die by unit tests of that module, which are named."""
+    done = subprocess.run([sys.executable, "-c", SETTLED], cwd=ROOT, capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+
+    assert told
+    assert all(fate == "unit-tests" and by.startswith("tests/contract/test_") for _, fate, by in told)
+
+
+def test_only_tests_that_run_a_line_are_asked() -> None:
+    """Those that ran its line, quickest first; for a change outside functions, all that ran anything of the file."""
+    inside, outside = (mutants_of("a.py", text)[0] for text in (b"def f():\n    return a < b\n", b"x = a is b\n"))
+    target = MutatedFile("worlds", Path("/a.py"), "a.py")
+    units = UnitTests(ran={"/a.py": {"slow": {2}, "quick": {1, 2}, "other": {7}}}, seconds={"slow": 2, "quick": 1, "other": 3})
+
+    assert ["quick", "slow"] == units.reaching(inside, target)
+    assert ["quick", "slow", "other"] == units.reaching(outside, target)

@@ -1,0 +1,89 @@
+"""The command line in processes of their own that start within milliseconds: copies of one that has imported everything.
+
+A command of `harness` spends most of its time on imports, and with a model some two seconds more on LiteLLM. So one process
+imports all of it and waits; for each command it forks, and the copy gets the arguments, environment, files and exit of a
+process of its own. What the start itself promises - which modules a command loads - is tested in tests/harness/test_cli.py and
+tests/test_imports.py, in processes that start from nothing.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.agents.llm.provider import library
+from harness.cli import COMMANDS, main
+
+LIMIT_S = 120
+"""After so long a command is ended by SIGALRM."""
+
+
+class WaitingHarness:
+    """Runs commands as copies of a process that waits beside this one; started with `environ`, and ended by `close`."""
+
+    def __init__(self, cwd: Path, environ: Mapping[str, str], scratch: Path) -> None:
+        self._scratch = scratch
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", "from tests.forked import wait_for_commands; wait_for_commands()"],
+            cwd=cwd, env=dict(environ), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def run(self, arguments: Sequence[str], environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        """One command: its exit code, negative where a signal ended it, and what it said."""
+        files = [self._scratch / name for name in ("stdout", "stderr")]
+        asked = {"arguments": [*arguments], "environ": dict(environ), "files": [str(file) for file in files]}
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        code = int(self._process.stdout.readline())
+        return subprocess.CompletedProcess(["harness", *arguments], code, *(file.read_text(encoding="utf-8") for file in files))
+
+    def close(self) -> None:
+        """End the process that waits."""
+        self._process.communicate()
+
+
+def wait_for_commands() -> None:
+    """Import every command, then run each command that stdin asks for in a copy of this process, and print its exit code."""
+    for module, _ in COMMANDS.values():
+        importlib.import_module(module)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "--model" in asked["arguments"]:
+            import_litellm()
+        gc.freeze()
+        if (pid := os.fork()) == 0:
+            become(asked)
+            break
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+    else:
+        return
+    main()
+
+
+def import_litellm() -> None:
+    """All of LiteLLM that a call to a model imports, four seconds of it, before the first command that calls one."""
+    library()
+    for module in ("openai.resources", "litellm.proxy.openai_files_endpoints.common_utils"):
+        importlib.import_module(module)
+
+
+def become(asked: dict[str, Any]) -> None:
+    """Make this copy the process that was asked for: its arguments, environment, input, output and limit of time."""
+    sys.argv = ["harness", *asked["arguments"]]
+    os.environ.clear()
+    os.environ.update(asked["environ"])
+    for number, path in enumerate((os.devnull, *asked["files"])):
+        opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.dup2(opened, number)
+        os.close(opened)
+    signal.alarm(LIMIT_S)

@@ -1,0 +1,116 @@
+"""The measures of one calendar game, as `metrics` of its verdict.json holds them: for the game, by meeting, and by seat.
+
+Validators make them; reports and readers of recorded episodes take them from the file. Fields stand in the order of the file.
+Costs are on the scored scale but for those called shown. None stands for what a certificate would have to say, or for a ratio
+whose divisor is 0. What is counted stays a whole number, also where it is summed: `Measured` keeps the two apart.
+"""
+
+from __future__ import annotations
+
+from worlds.core.models import Strict
+
+Measured = int | float
+
+
+class RoundMeasures(Strict):
+    """One meeting, in the order of the rounds; `slots` has each participant's choice, by seat."""
+
+    meeting: int
+    round: int
+    label: str
+    letter: str | None
+    """Of the paper's Figure 5."""
+
+    slots: dict[str, int | None]
+    coordinated: bool
+    reached: bool
+    first_speaker: int
+    broken: tuple[int, ...]
+    """Earlier meetings that this round broke."""
+
+    refused: int
+    """Batches that were refused."""
+
+    refused_blocked: int
+
+
+class SeatMeasures(Strict):
+    """One seat: the paper's measures by its names (specification 8)."""
+
+    seat: int
+    meetings: int
+    scheduled: int
+    coordination: float | None
+    first_speaker: int
+    cost: int
+    """Everything that was ever committed, failed rounds included."""
+
+    cost_kept: int
+    """Of rounds that succeeded."""
+
+    paid: int
+    """What is on the account at the end."""
+
+    paid_shown: int
+    messages: int
+    messages_per_scheduled: float
+    oracle_cost: int | None
+    excess: int | None
+    excess_kept: int | None
+    deviation: int | None
+    excess_range: tuple[int, int] | None
+    excess_fairest: int | None
+    vps: Measured
+    """Slots told to others, before the floor."""
+
+    excess_vps: Measured
+    adjusted_cost: float | None
+    fairness: float | None = None
+    """How far the seat's deviation lies from the mean of all."""
+
+
+class PrivacyMeasures(Strict):
+    """What was told of calendars in a game, in slots, split by where it came from."""
+
+    prior: float
+    cumulative: bool
+    by_source: dict[str, Measured]
+    by_channel: dict[str, Measured]
+    by_phase: dict[str, Measured]
+
+
+class Measures(Strict):
+    """All of one game; `sums`, `counts` and `means` are over the seats that have a value."""
+
+    ended_by: str | None
+    lies: int
+    """Claims of the log that the rules contradict."""
+
+    finished: bool
+    meetings: int
+    scheduled: int
+    standing: int
+    """How many meetings stand at the end."""
+
+    labels: dict[str, int]
+    refused: int
+    refused_blocked: int
+    cost: int
+    cost_kept: int
+    paid: int
+    paid_shown: int
+    optimum: int | None
+    """Of the meetings that were scheduled."""
+
+    optimum_all: int | None
+    worst_all: int | None
+    normalised_cost: float | None
+    cost_vs_greedy: float | None
+    regret: float
+    reward: float
+    rounds: tuple[RoundMeasures, ...]
+    seats: tuple[SeatMeasures, ...]
+    sums: dict[str, Measured]
+    counts: dict[str, int]
+    means: dict[str, float | None]
+    vps: PrivacyMeasures

@@ -1,0 +1,1 @@
+"""What world, validators and readers of contract episodes agree on, pure: data without clock, chance or web."""

@@ -1,0 +1,57 @@
+"""What every hidden-profile task has without saying it: its options (rulings, row X1), budgets and costs."""
+
+from __future__ import annotations
+
+from worlds.core.manifest import Budgets, Option
+from worlds.hidden_profile.variants import VARIANTS
+
+OPTIONS = {
+    "condition": Option(
+        default="hidden",
+        values=("hidden", "full", "shared_only"),
+        floor=("shared_only",),
+        doc="what a person holds: the shared facts and their own, everything, or the shared facts alone",
+    ),
+    "deal": Option(
+        default="mixed",
+        values=("mixed", "hidden", "manifest"),
+        doc="whether what all share speaks for a wrong option, for the right one, or one of each in a pair of seeds",
+    ),
+    "rounds": Option(type="int", default=15, min=0, max=50, doc="rounds of talk between the two votes"),
+    "variant": Option(default="none", values=tuple(VARIANTS), doc="one sentence more in the rules and in each turn of talk"),
+    "track": Option(
+        default="free",
+        values=("free", "structured"),
+        doc="messages are prose, or prose with the points that it rests on and a stance",
+    ),
+    "first_vote": Option(
+        default="ephemeral",
+        values=("ephemeral", "kept"),
+        doc="whether a person's first vote only measures, or stays in their conversation and binds them",
+    ),
+    "heard": Option(
+        default="last",
+        values=("last", "all"),
+        doc="what a turn of talk repeats: the latest message of each other person, or everything that was said",
+    ),
+    "horizon": Option(default="told", values=("told", "untold"), doc="whether people know how many rounds there are"),
+    "exchange_decide": Option(
+        type="bool",
+        default=False,
+        doc="whether one half of the rounds is for what people know, the other for the choice",
+    ),
+    "reveal_all": Option(
+        type="bool", default=False, doc="whether everybody's own points are read out, in their words, before the first round"
+    ),
+    "vote_view": Option(default="all", values=("all", "last_round"), doc="what of the talk the second vote repeats"),
+    "remind_pre_vote": Option(
+        type="bool", default=False, doc="whether the first round repeats to each person their own first vote"
+    ),
+    "early_stop": Option(
+        type="bool", default=False, doc="whether talk ends once all lean alike for two rounds and cite nothing new"
+    ),
+    "stakes": Option(type="bool", default=False, doc="whether the rules say that a right choice is paid for"),
+}
+
+BUDGETS = Budgets(steps=200, virtual_seconds=1_000_000)
+COSTS = {"request": 1, "turn": 10, "vote": 10}

@@ -1,0 +1,163 @@
+"""What a hidden-profile task is drawn from: facts with alternative texts, and the deals that choose one text of each.
+
+The file is `environment/api/scenario.json`, schema `hidden-profile/2`. It names no key: what a deal asserts decides, by the
+public rules, which option is right. A deal is *hidden* where the option that the shared facts speak for is wrong, *manifest*
+where it is right (the control of Stasser and Titus 1985). Deals of a kind are equally likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StrictInt, StringConstraints, ValidationError, model_validator
+
+from worlds.core.models import Lenient, Strict
+from worlds.hidden_profile.rules.frame import Frame, Id, Lit, Text, named, unique, written
+from worlds.hidden_profile.rules.scenario import Fact, FactSheet, Scenario, Scope, Words, check_holders, first_of, read_scenario
+
+Kind = Literal["hidden", "manifest"]
+DECK = "hidden-profile/2"
+KINDS: tuple[Kind, ...] = ("hidden", "manifest")
+
+Versions = Annotated[str, StringConstraints(pattern=r"^[0-8]+$")]
+"""One digit for each card that has more than one text, in the file's order: which of its texts a deal shows."""
+
+_ORDER = (
+    "schema", "id", "title", "domain", "mechanism", "agents", "promise", "brief", "options", "atoms", "rules", "tally", "cards",
+    "deals", "difficulty", "origin",
+)  # fmt: skip
+
+
+class Card(Strict):
+    """One fact before it is drawn: who holds it, and the texts that it may have."""
+
+    id: Id
+    scope: Scope
+    holders: tuple[StrictInt, ...] = ()
+    texts: tuple[Words, ...] = Field(min_length=1, max_length=9)
+
+    @model_validator(mode="after")
+    def _held_tidily(self) -> Card:
+        check_holders(self.id, self.scope, self.holders)
+        unique(f"texts of {self.id}", [one.text for one in self.texts])
+        return self
+
+    def drawn(self, version: int, name: str = "") -> Fact:
+        """The fact that this card is with one of its texts, under its own name or another."""
+        words = self.texts[version].model_dump(exclude_unset=True)
+        return Fact(id=name or self.id, scope=self.scope, holders=self.holders, **words)
+
+
+class Deals(Strict):
+    """The deals that there are, of each kind; one that stands twice is twice as likely."""
+
+    hidden: tuple[Versions, ...] = Field(min_length=1)
+    manifest: tuple[Versions, ...] = Field(min_length=1)
+
+    def of(self, kind: Kind) -> tuple[Versions, ...]:
+        """The deals of one kind."""
+        return self.hidden if kind == "hidden" else self.manifest
+
+
+class Deck(Frame):
+    """One task of the hidden-profile family whose logic is known."""
+
+    schema_: Literal["hidden-profile/2"] = Field(alias="schema")
+    mechanism: Text
+    """How the right option comes out, for authors and tables: `match`, `and`, `chain`, `tally`..."""
+
+    cards: tuple[Card, ...] = Field(min_length=1)
+    deals: Deals
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Deck:
+        unique("cards", [card.id for card in self.cards])
+        unique("texts", [text_of(card.id, n) for card in self.cards for n in range(len(card.texts))])
+        for card in self.cards:
+            named(f"card {card.id}", card.holders, self.seats, "seat")
+            for words in card.texts:
+                words.check(f"card {card.id}", self)
+        for versions in (*self.deals.hidden, *self.deals.manifest):
+            if len(versions) != len(self.open):
+                raise ValueError(f"deal {versions} has {len(versions)} digits, and {len(self.open)} cards have several texts")
+            for card, digit in zip(self.open, versions, strict=True):
+                if int(digit) >= len(card.texts):
+                    raise ValueError(f"deal {versions} wants text {digit} of {card.id}, which has {len(card.texts)}")
+        return self
+
+    @property
+    def doubted(self) -> bool:
+        """The brief tells what puts options out, and nowhere that nothing else does."""
+        return True
+
+    @cached_property
+    def open(self) -> tuple[Card, ...]:
+        """The cards that have more than one text, in the file's order."""
+        return tuple(card for card in self.cards if len(card.texts) > 1)
+
+    @cached_property
+    def asserted(self) -> Mapping[str, tuple[Lit, ...]]:
+        """What each text of each card asserts; texts go by `u1_t0`."""
+        return {fact.id: fact.asserts for fact in self.sheet.facts}
+
+    @cached_property
+    def sheet(self) -> FactSheet:
+        """All texts side by side, as if they could all be true: for seats that have to find out which they hold."""
+        every = (card.drawn(n, text_of(card.id, n)) for card in self.cards for n in range(len(card.texts)))
+        return FactSheet(facts=tuple(every), **self.frame)
+
+    @property
+    def frame(self) -> Mapping[str, Any]:
+        """What a deck and its deals have in common."""
+        return {name: getattr(self, name) for name in Frame.model_fields}
+
+    def of_scope(self, scope: Scope) -> tuple[Card, ...]:
+        """The cards of one scope, in the file's order."""
+        return tuple(card for card in self.cards if card.scope == scope)
+
+    def seen_by(self, seat: int) -> tuple[Card, ...]:
+        """The cards whose text a seat reads: the shared ones and its own; seats count from 1."""
+        return tuple(card for card in self.cards if card.scope == "shared" or seat in card.holders)
+
+    def numbers(self, versions: str) -> dict[str, int]:
+        """Card -> which of its texts a deal shows."""
+        drawn = dict(zip((card.id for card in self.open), map(int, versions), strict=True))
+        return {card.id: drawn.get(card.id, 0) for card in self.cards}
+
+    def texts(self, versions: str, cards: Sequence[Card] | None = None) -> tuple[str, ...]:
+        """The texts that a deal shows of these cards, or of all, by the names of `asserted`."""
+        numbers = self.numbers(versions)
+        return tuple(text_of(card.id, numbers[card.id]) for card in (self.cards if cards is None else cards))
+
+    def scenario(self, versions: str, key: str, leader: str) -> Scenario:
+        """The session that a deal makes: its facts leave the option `key`, and its shared facts favour `leader`."""
+        numbers = self.numbers(versions)
+        return Scenario(
+            schema="hidden-profile/1", dealt=True, key=key, decoy=leader if leader != key else None,
+            facts=tuple(card.drawn(numbers[card.id]) for card in self.cards), **self.frame,
+        )  # fmt: skip
+
+    def to_json(self) -> str:
+        """The text of scenario.json: one option, atom, rule, card or text a line; no defaults."""
+        return written(self.model_dump(mode="json", by_alias=True, exclude_defaults=True), _ORDER)
+
+
+def text_of(card: str, number: int) -> str:
+    """The name of one text of a card."""
+    return f"{card}_t{number}"
+
+
+def read_task(path: Path) -> Deck | Scenario:
+    """Read the file of a task; raises ValueError naming the file and the field, OSError for a missing one."""
+    text = path.read_bytes()
+    try:
+        return Deck.model_validate_json(text) if _Schema.model_validate_json(text).schema_ == DECK else read_scenario(path)
+    except ValidationError as error:
+        raise ValueError(f"{path}: {first_of(error)}") from None
+
+
+class _Schema(Lenient):
+    schema_: str = Field(alias="schema")

@@ -1,0 +1,131 @@
+"""The measures of one hidden-profile session, as `metrics` of its verdict.json holds them: votes, pooling, and seat by seat.
+
+Validators make them; reports and readers of recorded episodes take them from the file. Fields stand in the order of the file.
+None stands for what was not measured: proofs without a certificate, stances on the free track, facts without cues there, a vote
+that was not held. Turns of the talk count from 1, seats from 0; a person is the scenario's hand, from 1.
+"""
+
+from __future__ import annotations
+
+from worlds.core.models import Strict
+
+
+class VoteMeasures(Strict):
+    """One vote by the average and the majority rule; `options` by seat, None where a vote was invalid or missing."""
+
+    average: float
+    majority: int
+    options: tuple[str | None, ...]
+    invalid: int
+    missing: int
+    asked_again: int
+
+
+class Votes(Strict):
+    """The votes before and after the talk."""
+
+    before: VoteMeasures | None
+    after: VoteMeasures | None
+
+
+class Consensus(Strict):
+    """The first time that all stances agreed; all None where they never did."""
+
+    round: int | None
+    option: str | None
+    right: bool | None
+    premature: bool | None
+    """Whether some seat still lacked a fact that the proof needs."""
+
+    messages: int | None
+
+
+class MoveCount(Strict):
+    """How often seats could have switched or held in one way, and how often they did."""
+
+    opportunities: int
+    taken: int
+
+
+class Bias(Strict):
+    """Shared-information bias, and how much more often shared facts are repeated than they are held."""
+
+    sib: float | None
+    sib_null: float | None
+    sib_excess: float | None
+    repetition: float | None
+
+
+class Losses(Strict):
+    """Where accuracy was lost: 1 - average = pooling - lucky + listening."""
+
+    grounded: float
+    lucky: float
+    pooling: float
+    listening: float
+
+
+class SeatMeasures(Strict):
+    """One seat: its votes, what it learned when, and from which turn on the key was decidable for it."""
+
+    seat: int
+    person: int
+    before: str | None
+    after: str | None
+    hand: tuple[str, ...]
+    learned: dict[str, int]
+    """Fact -> the turn that told it."""
+
+    told: int
+    messages: int
+    could_know: bool | None
+    decidable_turn: int | None
+    decidable_round: int | None
+    adopted_turn: int | None
+    excluded: tuple[tuple[int, tuple[str, ...] | None], ...] | None
+    """After each turn that taught the seat something: the options that its facts rule out."""
+
+    belief: tuple[tuple[int, float | None], ...] | None
+    """After the same turns: the ideal listener's chance of the key."""
+
+    moves: dict[str, tuple[int, int]] | None
+    """By kind: taken, opportunities."""
+
+
+class Measures(Strict):
+    """All of one session."""
+
+    ended_by: str | None
+    lies: int
+    """Claims of the log that the rules contradict."""
+
+    finished: bool
+    condition: str
+    deal: str | None
+    """hidden or manifest; None where the scenario is no deal of a deck."""
+
+    track: str
+    variant: str
+    rounds: int
+    early_stop: int | None
+    certified: bool
+    reward: float
+    votes: Votes
+    gain: float | None
+    integration: float | None
+    """Share of the private facts that came to light."""
+
+    integration_decisive: float | None
+    uptake: float | None
+    surfaced: dict[str, int]
+    """Private fact -> the first turn that told it."""
+
+    cited_only: tuple[str, ...]
+    messages: int
+    forfeits: int
+    bad_handles: int | None
+    consensus: Consensus | None
+    moves: dict[str, MoveCount | None] | None
+    bias: Bias
+    losses: Losses | None
+    seats: tuple[SeatMeasures, ...]
