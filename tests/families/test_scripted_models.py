@@ -58,7 +58,9 @@ def careful(task: Task, attempt: int) -> str:
 
 def careless(task: Task, attempt: int) -> str:
     """The first listed mistake, except for the third attempt at every third task."""
-    return "solve" if attempt == ATTEMPTS and TASKS.index(task) % 3 == 0 else list(players(task))[1]
+    if attempt == ATTEMPTS and TASKS.index(task) % 3 == 0:
+        return "solve"
+    return next(name for name, (label, _) in players(task).items() if label != "SUCCESS")
 
 
 MODELS: dict[str, Callable[[Task, int], str]] = {"openai/careful": careful, "openai/careless": careless}
