@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
@@ -41,19 +41,35 @@ class Candidate(NamedTuple):
 
 def candidates(deck: Deck) -> Iterator[Candidate]:
     """Every choice of texts that could be a deal; raises ValueError where the deck has too many atoms for a table."""
+    yield from (one for one in _tried(deck) if isinstance(one, Candidate))
+
+
+def refused(deck: Deck) -> Counter[str]:
+    """Why the other choices of texts could be no deals, and how many of them for each reason."""
+    return Counter(one for one in _tried(deck) if isinstance(one, str))
+
+
+def _tried(deck: Deck) -> Iterator[Candidate | str]:
+    """Of each choice of texts the candidate, or why it is none."""
     logic = Tabulated(deck)
     for digits in product(*(range(len(card.texts)) for card in deck.open)):
         versions = "".join(map(str, digits))
         texts = deck.texts(versions)
         key, leader = logic.settled(texts), leader_of(deck, versions)
-        if key is None or leader is None or logic.excluded(texts) != set(deck.option_ids) - {key}:
-            continue
         hands = tuple(deck.texts(versions, deck.seen_by(seat)) for seat in deck.seats)
-        if any(leader_of(deck, versions, seat) != leader for seat in deck.seats):
-            continue
-        if any(leader in logic.excluded(hand) or logic.settled(hand) is not None for hand in hands):
-            continue
-        if len({seat for card in necessary(deck, logic, versions) for seat in card.holders}) >= seats_needed(deck):
+        if not logic.consistent(texts):
+            yield "the facts contradict each other"
+        elif key is None or logic.excluded(texts) != set(deck.option_ids) - {key}:
+            yield "all facts leave none or several options"
+        elif leader is None:
+            yield "no option leads by the shared facts"
+        elif any(leader_of(deck, versions, seat) != leader for seat in deck.seats):
+            yield "another option leads on some hand"
+        elif any(leader in logic.excluded(hand) or logic.settled(hand) is not None for hand in hands):
+            yield "one hand excludes the leader or settles the choice"
+        elif len({seat for card in necessary(deck, logic, versions) for seat in card.holders}) < seats_needed(deck):
+            yield f"fewer than {seats_needed(deck)} seats hold a necessary fact"
+        else:
             yield Candidate(versions, key, leader, hands)
 
 

@@ -17,6 +17,7 @@ from harness.families.hidden_profile.authoring.drafts import TRACKS, examples
 from harness.families.hidden_profile.authoring.gate import SESSIONS
 from harness.families.hidden_profile.authoring.generation import GenerationRequest, Team, generate
 from harness.families.hidden_profile.authoring.ledger import FILE, CandidateRecord
+from harness.families.hidden_profile.commands.deals import generate_deals
 from harness.registry import tasks_root
 
 EXAMPLE = "harness generate hidden-profile --model gpt-5 --candidates 200 --out generated/hidden-profile"
@@ -90,4 +91,4 @@ def _sum_up(made: dict[str, Any], folder: Path, *, json: bool) -> None:
     say(f"{made['passed']} tasks in {folder}; all candidates, with reasons: {folder / FILE}")
 
 
-KINDS = {"hidden-profile": generate_hidden_profile}
+KINDS = {"hidden-profile": generate_hidden_profile, "deals": generate_deals}
