@@ -1,8 +1,8 @@
 """The measures of one session, ready for JSON: votes, what was pooled, consensus, who gave way, biases, and where it was lost.
 
 Ypre and Ypost of the paper are `votes.before.average` and `votes.after.average` in the condition hidden, Yfull is the first in
-full. None stands for what was not measured: proofs without a certificate, stances on the free track, facts without cues there,
-a vote that was not held. `losses` satisfies 1 - average = pooling - lucky + listening exactly.
+full. None stands for what was not measured: proofs without a certificate, stances that were neither said nor polled, facts
+without cues, a vote that was not held. `losses` satisfies 1 - average = pooling - lucky + listening exactly.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
     settings, known = replay.opening.settings, knowledge(replay)
     proved = proofs(replay.opening.scenario, certificate)
     structured = settings.track == "structured"
-    moved = moves(replay, known, proved) if structured else None
+    stood = structured or settings.stance_poll
+    moved = moves(replay, known, proved) if stood else None
     before, after = (tally(replay, votes) for votes in (replay.before, replay.after))
     seats = tuple(_seat(replay, known, proved, seat, moved) for seat in replay.opening.seats)
     return Measures(
@@ -49,7 +50,7 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
         messages=sum(turn.text != "" for turn in replay.turns),
         forfeits=sum(turn.no_reply is not None for turn in replay.turns),
         bad_handles=sum(turn.bad_handles for turn in replay.turns) if structured else None,
-        consensus=_consensus(replay, known, proved) if structured else None,
+        consensus=_consensus(replay, known, proved) if stood else None,
         moves=_moves(moved, proved),
         bias=Bias.model_validate(biases(replay, known)),
         losses=losses(replay, seats),

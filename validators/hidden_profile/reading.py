@@ -29,7 +29,7 @@ _CHOICES = {
 }
 _TYPES: dict[str, type] = {
     "rounds": int, "variant": str, "remind_pre_vote": bool, "early_stop": bool, "stakes": bool, "exchange_decide": bool,
-    "reveal_all": bool,
+    "reveal_all": bool, "stance_poll": bool,
 }  # fmt: skip
 
 
@@ -52,6 +52,7 @@ class LoggedSettings:
     horizon: str
     remind_pre_vote: bool
     early_stop: bool
+    stance_poll: bool
     stakes: bool
     exchange_decide: bool
     reveal_all: bool

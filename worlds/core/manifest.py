@@ -301,7 +301,8 @@ def _as_type(name: str, kind: str, value: Any) -> OptionValue:
             return _finite(float(value))
         return str(value)
     except (KeyError, TypeError, ValueError):
-        raise ManifestError(f"{name} must be a {kind}, not {value!r}") from None
+        wanted = {"bool": "true or false", "int": "a whole number", "float": "a number"}.get(kind, f"a {kind}")
+        raise ManifestError(f"{name} must be {wanted}, not {value!r}") from None
 
 
 def _finite(number: float) -> float:

@@ -50,6 +50,11 @@ OPTIONS = {
     "early_stop": Option(
         type="bool", default=False, doc="whether talk ends once all lean alike for two rounds and cite nothing new"
     ),
+    "stance_poll": Option(
+        type="bool",
+        default=False,
+        doc="whether after each round everybody is asked alone where they stand; it stays in nobody's conversation",
+    ),
     "stakes": Option(type="bool", default=False, doc="whether the rules say that a right choice is paid for"),
 }
 

@@ -54,6 +54,10 @@ class View:
         """A turn of talk; `said` is what this seat is to read, `reminder` its own first vote where it is reminded of it."""
         return self._render("turn", seat, number=number, said=_lines(said), reminder=reminder)
 
+    def poll(self, seat: int, said: Sequence[Said]) -> str:
+        """The question where a seat stands after a round, asked of it alone."""
+        return self._render("poll", seat, said=_lines(said))
+
     def post_vote(self, seat: int, said: Sequence[Said]) -> str:
         """The second vote, after the talk."""
         return self._render("post_vote", seat, said=_lines(said))

@@ -64,12 +64,16 @@ class ScriptedSeat:
         self.view = SeatView(table, seat + 1, tuple(hand))
 
     def reply(self, turn: OpenTurn) -> str:
-        """The reply to a turn: words, or a ballot."""
+        """The reply to a turn: words, or a ballot; what a poll repeats is heard once more in the seat's own turn."""
+        before = self.view
         self._listen(turn)
         if turn.phase == "DISCUSSION":
             return self._speak(turn.round)
         vote = self._policy.before if turn.phase == "PRE_VOTE" else self._policy.vote
-        return json.dumps({"vote": vote(self.view), "rationale": ""})
+        ballot = json.dumps({"vote": vote(self.view), "rationale": ""})
+        if turn.phase == "POLL":
+            self.view = before
+        return ballot
 
     def _listen(self, turn: OpenTurn) -> None:
         for person, text in messages(turn.text):

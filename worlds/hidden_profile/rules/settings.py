@@ -42,6 +42,9 @@ class Settings:
 
     remind_pre_vote: bool = False
     early_stop: bool = False
+    stance_poll: bool = False
+    """Whether after each round everybody is asked alone where they stand, which nobody hears of."""
+
     stakes: bool = False
     """Whether the rules say that being right is paid for, as the people of the paper's study were told."""
 
