@@ -34,7 +34,7 @@ def images_command(
     if json:
         emit(digests)
         return
-    show_table(("image", "id"), [(name, digest) for name, digest in digests.items()])
+    show_table(("image", "id"), list(digests.items()))
 
 
 def clean_command(
