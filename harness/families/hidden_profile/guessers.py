@@ -72,8 +72,8 @@ class Guessed:
 
     @property
     def bound(self) -> float:
-        """The most that chance explains."""
-        return self.blind + 2 * self.error
+        """The most that chance explains: of one task all there is."""
+        return min(1.0, self.blind + 2 * self.error)
 
     @property
     def within(self) -> bool:
@@ -92,7 +92,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG0
 
 def _of_decks(decks: Sequence[Deck], evidence: Evidence) -> Table:
     drawn = [Draws(deck) for deck in decks]
-    bound = fmean(1 / len(keys(draws)) for draws in drawn) + float(INFORMED_MOST)
+    bound = min(1.0, fmean(1 / len(keys(draws)) for draws in drawn) + float(INFORMED_MOST))
     rows: list[Row] = []
     for name, adversary in ADVERSARIES.items():
         guesses = [guessed_by_hand(draws, adversary) for draws in drawn]
