@@ -82,7 +82,7 @@ def test_the_command_warns_on_stderr_and_plays(harness: Command, tmp_path: Path)
     done = harness(*line, "--out", tmp_path / "run")
 
     assert done.returncode == 0
-    assert [said for said in done.stderr.splitlines() if "effect" in said] == [
+    assert [said for said in done.stderr.splitlines() if "no effect" in said] == [
         "warning: early_stop=true has no effect: only track=structured has stances to stop by"
     ]
-    assert "effect" not in done.stdout
+    assert "no effect" not in done.stdout
