@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from harness.authoring.findings import Finding, Place
 from worlds.core.models import Strict
 
-
 UNCERTIFIED = "uncertified"
 """The check that a family passes for a task of which it proves nothing; its detail says what is missing, and why."""
 

@@ -47,7 +47,8 @@ def list_command(
     if any(one.get("certificate") for one in rows):
         columns.append("certificate")
     header = [column.removesuffix("_id") for column in columns]
-    show_table(header, [["" if one[column] is None else one[column] for column in columns] for one in rows])
+    # a task of which nothing is said stands beside those that are uncertified
+    show_table(header, [[one[column] or "-" if column == "certificate" else one[column] for column in columns] for one in rows])
 
 
 def _families(tasks: Sequence[Task]) -> list[dict[str, Any]]:

@@ -167,10 +167,7 @@ def _show(report: ProofReport) -> None:
     for task in report.tasks:
         if task.missing is not None:
             print(f"{task.task_id}: uncertified: {task.missing}")
-    rows = [
-        (task.task_id, task.verdict, len(task.checks), len(task.failed), f"{task.seconds:.1f}")
-        for task in report.tasks
-    ]
+    rows = [(task.task_id, task.verdict, len(task.checks), len(task.failed), f"{task.seconds:.1f}") for task in report.tasks]
     show_table(("task", "verdict", "checks", "failed", "seconds"), rows)
     uncertified = sum(task.verdict == UNCERTIFIED for task in report.tasks)
     apart = f", {uncertified} of them uncertified" if uncertified else ""

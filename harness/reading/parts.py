@@ -1,8 +1,8 @@
 """What a family's own part takes from a recorded episode: its measures and the notes of its game, each by the family's schema.
 
 A family's part is `harness.families.<family>.reading`. Its `sections(episode)` are the tables that it adds; its
-`breach(episode)` says why an episode failed in which no request broke a rule, None where the family has nothing to say. One whose
-prompts number people otherwise than the log numbers seats has `seat_name(seat)` besides: what conversations are called.
+`breach(episode)` says why an episode failed in which no request broke a rule, None where the family has nothing to say. Where
+prompts number people otherwise than the log numbers seats, `seat_name(seat)` is what the conversations are called.
 """
 
 from __future__ import annotations

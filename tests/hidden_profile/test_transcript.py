@@ -83,12 +83,12 @@ def test_a_fact_is_marked_where_it_first_came_to_light(folders: dict[str, Path])
 
     assert marked
     assert {fact: told for fact, told in first.items() if told != "never"} == marked
-    assert sorted(fact for fact, told in first.items() if told == "never") == ["u2", "u3", "u7", "u9"]
+    assert {fact for fact, told in first.items() if told == "never"} == {"u2", "u3", "u7", "u9"}
     assert {row[3] for row in table(episode, "Hands").rows if row[2] != "private"} == {None}
 
 
 def test_the_moment_of_consensus_stands_in_the_talk(folders: dict[str, Path]) -> None:
-    """Poolers agree on the key after round 2, conformists on another option after round 1, and too early; else it is unknown."""
+    """Poolers agree on the key after round 2, conformists on a wrong option after round 1; else nobody knows."""
     pool, conform, withhold = (table(read_episode(folders[name]), "Talk") for name in ("pool", "conform", "withhold"))
     agreed = {name: [row for row in one.rows if row[0] is None] for name, one in (("pool", pool), ("conform", conform))}
 
@@ -105,8 +105,10 @@ def test_last_votes_end_with_the_key(folders: dict[str, Path]) -> None:
     withheld, manifest = (table(read_episode(folders[name]), "Last votes") for name in ("withhold", "manifest"))
 
     assert [row[:4] for row in withheld.rows] == [
-        (1, False, False, "[dagny] Dagny Holm"), (2, False, False, "[dagny] Dagny Holm"), (3, True, True, "[lukas] Lukas Brandt"),
-    ]  # fmt: skip
+        (1, False, False, "[dagny] Dagny Holm"),
+        (2, False, False, "[dagny] Dagny Holm"),
+        (3, True, True, "[lukas] Lukas Brandt"),
+    ]
     assert withheld.notes == (
         "The key is [lukas] Lukas Brandt; the shared facts speak for [dagny] Dagny Holm, a hidden deal.",
         "1 of 3 are right; 60 % of the private facts came to light.",

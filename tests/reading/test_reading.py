@@ -153,7 +153,7 @@ def test_tables_of_a_hidden_profile(recorded: Recorded) -> None:
     assert section(model, "People")[0] == (1, 0, 2, "u2 n2")
     assert section(model, "First votes")[0][:2] == (1, False)
     assert section(model, "Last votes")[0] == (1, False, False, "[oven] The deck oven", "it looks so")
-    assert section(model, "Talk")[-2] == (8, 2, 4, "oven", None, "Backup.")
+    assert section(model, "Talk")[-1] == (8, 2, 4, "oven", None, "Backup.")
     assert {row[1]: (row[0], row[3]) for row in section(oracle, "Hands") if row[2] == "private"} == {
         "u2": ("1", "turn 1, Person 1"), "u3": ("2", "turn 2, Person 2"), "u4": ("3", "turn 3, Person 3"),
         "u1": ("4", "turn 4, Person 4"),

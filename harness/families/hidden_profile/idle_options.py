@@ -18,7 +18,7 @@ _TOO_FEW = 2
 
 
 def idle(task: Task, options: Mapping[str, Any]) -> dict[str, str]:
-    """Option -> why it changes nothing, of all options with their values; raises OSError or ValueError for a broken scenario."""
+    """Option -> why it changes nothing, of all options with their values; raises OSError or ValueError for a bad scenario."""
     settings = Settings.of(options)
     return dict(_of_talk(settings)) | dict(_of_facts(settings, task))
 

@@ -36,7 +36,7 @@ def matrix(task: Task) -> list[Table]:
 def _cards(deck: Deck, certificate: Certificate) -> Table:
     columns = (Column("card", "Card"), *_seats(deck), *_options(deck, {}), Column("asserts", "Asserts"), Column("text", "Text"))
     rows = tuple(row for card in deck.cards for row in _versions(deck, card))
-    notes = (f"{deck.mechanism}, certified: {certificate.certified}; a deal shows one text of each card, and draws who has which hand",)
+    notes = (f"{deck.mechanism}, certified: {certificate.certified}; a deal draws a text of each card, and who has which hand",)
     return Table("cards", f"{deck.title} ({deck.domain})", columns, rows, notes)
 
 

@@ -26,11 +26,10 @@ from worlds.hidden_profile.rules.deck import Deck, read_task
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import LIMIT
 
-
 SAID = 'certificate = "uncertified"'
 PROSE = (
-    "prose without rules proves nothing: not that the key follows (C1), that no hand gives it away (C2), that each private fact "
-    "is needed (C3), nor when a fact was told (C6)"
+    "prose without rules proves nothing: not that the key follows (C1), that no hand gives it away (C2), that each private "
+    "fact is needed (C3), nor when a fact was told (C6)"
 )
 """Why the checks of a certificate cannot hold of a task from elsewhere."""
 

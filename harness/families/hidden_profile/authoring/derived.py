@@ -1,8 +1,8 @@
 """What follows from a scenario alone: the certificate that verdicts read, and what the oracle votes.
 
 tests/oracle.json    the certificate (oracles.hidden_profile.certificate), one line a key and one an entry of its tables
-solution/plan.json   {"key", "decoy"}: the oracle tells all and votes the first; wrong clients stay with the second, which is any
-                     wrong option of a scenario that names no decoy. Of a deck
+solution/plan.json   {"key", "decoy"}: the oracle tells all and votes the first; wrong clients stay with the second, any wrong
+                     option where the scenario names no decoy. Of a deck
                      {"options", "cards", "deals"}: by the texts on the table the oracle knows the deal, and so its key
 """
 

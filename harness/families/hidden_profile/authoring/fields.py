@@ -1,8 +1,8 @@
 """The published fields of a hidden-profile task - one hidden text a person, prose and no logic - as a scenario of ours.
 
 Options become o1 to oK and votes are matched on those; whether every label finds its way back through the ballot is tried here.
-Nothing is proved: there are no atoms, rules, weights or cues, `origin` says `certified: false`, and no decoy is named, since the
-format names none. The rationale states the answer and has no place in a scenario.
+Nothing is proved: there are no atoms, rules, weights or cues, `origin` says `certified: false`, and no decoy is named, as in
+the format. The rationale states the answer and has no place in a scenario.
 """
 
 from __future__ import annotations

@@ -42,7 +42,9 @@ interfaces = ["seats"]
 """
 
 
-UNCERTIFIED = 'certificate = "uncertified" # nothing proves that the key follows from the facts, or that no hand gives it away\n'
+UNCERTIFIED = (
+    'certificate = "uncertified" # nothing proves that the key follows from the facts, or that no hand gives it away\n'
+)
 
 
 def write_task(root: Path, name: str, scenario: Scenario | Deck, difficulty: Difficulty, *, replace: bool = False) -> Path:
