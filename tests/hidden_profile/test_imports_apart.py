@@ -66,7 +66,7 @@ def made_up(task: str, whose: str | None, certified: bool | None) -> Result:
 
 
 def test_standings_share_no_row() -> None:
-    """One player on five kinds of tasks has five rows, and only those of the suite go unnamed; a note says what the word means."""
+    """One player on five kinds of tasks has five rows, only those of the suite go unnamed, and a note says what it means."""
     group = of(
         made_up("own", "own", True), made_up("hb", "imported", False), made_up("gen", "generated", True),
         made_up("prose", "generated", False), made_up("old", None, False),
@@ -172,11 +172,14 @@ def test_prose_must_say_so_and_what_is_proved_must_not(zither: Task, tmp_path: P
     assert [(check.name, check.ok) for check in claims(zither)] == [("ballots", True), ("uncertified", True)]
 
 
-def test_a_deck_that_fails_checks_may_say_so(tmp_path: Path) -> None:
-    """Then its line names them, and none is a failure."""
+def test_a_scenario_that_fails_checks_may_say_so(tmp_path: Path) -> None:
+    """Its line names them then, and none is a failure; without the word each is one."""
     broken = SCENARIO.model_copy(update={"rules": SCENARIO.rules[:1]})
-    told = said(write_task(tmp_path, "one-roll", broken, "easy"), "", "")
+    folder = write_task(tmp_path, "one-roll", broken, "easy")
+    silent = said(folder, "", "")
+    told = said(folder, "difficulty =", f"{UNCERTIFIED}difficulty =")
 
+    assert ("C1", False) in [(name, ok) for name, ok, _ in silent]
     assert [(name, ok) for name, ok, _ in told] == [("ballots", True), ("uncertified", True)]
     assert "C1" in told[1][2]
 

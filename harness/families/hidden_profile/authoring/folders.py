@@ -41,10 +41,8 @@ seeds = "0-9" # a seed deals the hands, and the orders in which points and optio
 interfaces = ["seats"]
 """
 
-
-UNCERTIFIED = (
-    'certificate = "uncertified" # nothing proves that the key follows from the facts, or that no hand gives it away\n'
-)
+UNCERTIFIED = 'certificate = "uncertified" # nothing proves that the key follows, or that no hand gives it away\n'
+"""What task.toml says of prose, which nobody can prove; a scenario with rules that fails its checks is to be mended."""
 
 
 def write_task(root: Path, name: str, scenario: Scenario | Deck, difficulty: Difficulty, *, replace: bool = False) -> Path:
@@ -59,25 +57,20 @@ def write_task(root: Path, name: str, scenario: Scenario | Deck, difficulty: Dif
 def task_toml(name: str, scenario: Scenario | Deck, difficulty: Difficulty) -> str:
     """The text of task.toml."""
     options, people = len(scenario.options), scenario.agents
-    what, proved = f"{scenario.title}: {people} people choose one of {options} options", _proved(scenario)
+    what = f"{scenario.title}: {people} people choose one of {options} options"
     return TEMPLATE.format(
-        name=name, description=_text(what), pattern=_text(proved or scenario.domain), difficulty=difficulty, seats=people,
-        certificate="" if proved else UNCERTIFIED,
+        name=name, description=_text(what), pattern=_text(pattern(scenario)), difficulty=difficulty, seats=people,
+        certificate="" if scenario.has_logic else UNCERTIFIED,
     ) + RUNNING  # fmt: skip
 
 
 def pattern(scenario: Scenario | Deck) -> str:
     """A certified deck's mechanism; a certified scenario's grade and shape, e.g. `Grade A, 2+2`; the domain of any other."""
-    return _proved(scenario) or scenario.domain
-
-
-def _proved(scenario: Scenario | Deck) -> str | None:
-    """The pattern of what is certified; None for anything else."""
     if isinstance(scenario, Deck):
-        return scenario.mechanism if prove_deck(scenario).certified else None
+        return scenario.mechanism if prove_deck(scenario).certified else scenario.domain
     proof = prove(scenario, witness(scenario)) if scenario.has_logic else None
     if proof is None or not proof.certified:
-        return None
+        return scenario.domain
     return ", ".join(part for part in (f"Grade {proof.grade}" if proof.grade else "Certified", shape(scenario)) if part)
 
 
