@@ -79,7 +79,8 @@ def _with_family(episode: RecordedEpisode) -> RecordedEpisode:
     broken = None
     if not episode.result.success:
         broken = broken_rule(episode) or (part.breach(episode) if part else None) or bare_breach(episode)
-    talks = tuple(_named(one, getattr(part, "seat_name", None)) for one in episode.conversations)
+    naming = family_part_or_none(episode.result.family, "naming")
+    talks = tuple(_named(one, naming.seat_name if naming else None) for one in episode.conversations)
     return episode.model_copy(update={"sections": sections, "breach": broken, "conversations": talks})
 
 

@@ -2,7 +2,8 @@
 
 A family's part is `harness.families.<family>.reading`. Its `sections(episode)` are the tables that it adds; its
 `breach(episode)` says why an episode failed in which no request broke a rule, None where the family has nothing to say. Where
-prompts number people otherwise than the log numbers seats, `seat_name(seat)` is what the conversations are called.
+prompts number people otherwise than the log numbers seats, `harness.families.<family>.naming` has `seat_name(seat)`: what the
+conversations are called.
 """
 
 from __future__ import annotations

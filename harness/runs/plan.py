@@ -81,11 +81,11 @@ class Plan:
 
     def idle(self) -> Iterator[str]:
         """A line for each option that was set and changes nothing, with the tasks where that is so and why."""
-        found: dict[tuple[str, str], list[str]] = {}
+        idle_in: dict[tuple[str, str], list[str]] = {}
         for task in self.tasks:
             for name, why in _idle(task, self.overrides).items():
-                found.setdefault((name, why), []).append(task.task_id)
-        for (name, why), tasks in found.items():
+                idle_in.setdefault((name, why), []).append(task.task_id)
+        for (name, why), tasks in idle_in.items():
             where = "" if len(tasks) == len(self.tasks) else f" in {tasks[0]}"
             more = f" and {len(tasks) - 1} more" if where and len(tasks) > 1 else ""
             yield f"{name}={self.overrides[name]} has no effect{where}{more}: {why}"

@@ -37,10 +37,10 @@ def seat_players(family: str) -> Mapping[str, Maker]:
 
 
 def check_playable(task: Task) -> None:
-    """Raise UsageError for a task that no policy of its family can play, where the family knows of such (`playable`)."""
-    module = family_part_or_none(task.family, "seats")
-    if module is not None and hasattr(module, "playable"):
-        module.playable(task)
+    """Raise UsageError for a task that no policy of its family can play, where the family knows of such."""
+    module = family_part_or_none(task.family, "playable")
+    if module is not None:
+        module.check(task)
 
 
 def seat_names(known: Sequence[str]) -> list[str]:

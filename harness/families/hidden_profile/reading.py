@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.families.hidden_profile.transcript import LAST, Started, Voted, called, named, persons, transcript
+from harness.families.hidden_profile.transcript import LAST, OpeningNote, VoteNote, named, persons, transcript
 from harness.reading import Breach, RecordedEpisode, Section
 from harness.reading.parts import measured, notes
 from worlds.hidden_profile.labels import Label
@@ -11,24 +11,19 @@ from worlds.hidden_profile.rules.measures import Measures
 
 def sections(episode: RecordedEpisode) -> list[Section]:
     """People, hands, first votes, talk and last votes; those that the folder says something of."""
-    opening = next((note for _, note in notes(episode, "session_start", Started)), None)
+    opening = next((note for _, note in notes(episode, "session_start", OpeningNote)), None)
     return transcript(episode, opening, measured(episode, Measures)) if opening else []
-
-
-def seat_name(seat: int) -> str:
-    """What people call a seat: the number of its prompts, beside that of flags and of the log."""
-    return f"Person {called(seat)} (seat {seat})"
 
 
 def breach(episode: RecordedEpisode) -> Breach | None:
     """Who missed the key, and what they lacked."""
-    opening = next((note for _, note in notes(episode, "session_start", Started)), None)
+    opening = next((note for _, note in notes(episode, "session_start", OpeningNote)), None)
     session = measured(episode, Measures)
     if opening is None or session is None or not session.finished:
         return None
     key, label = opening.scenario.key, episode.result.failure_label
     missed = [row for row in session.seats if row.after != key]
-    last = [place for place, note in notes(episode, "vote", Voted) if note.when == LAST]
+    last = [place for place, note in notes(episode, "vote", VoteNote) if note.when == LAST]
     if not missed or label is None:
         return None
     right = named(opening.scenario, key)
@@ -40,7 +35,7 @@ def breach(episode: RecordedEpisode) -> Breach | None:
     )
 
 
-def _lacked(label: str, session: Measures, opening: Started) -> str:
+def _lacked(label: str, session: Measures, opening: OpeningNote) -> str:
     """What a label means of the people who failed."""
     key = opening.scenario.key
     missed = [row for row in session.seats if row.after != key]

@@ -31,7 +31,7 @@ from harness.registry import Task
 from oracles.hidden_profile.groups import POLICIES, Policy, SeatView, Turn
 from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.deck import Deck, read_task
-from worlds.hidden_profile.rules.scenario import FactSheet, Scenario
+from worlds.hidden_profile.rules.scenario import FactSheet
 from worlds.hidden_profile.rules.worlds import WorldTable, tabulate
 
 
@@ -163,28 +163,11 @@ _LISTED: dict[str, Choice] = {
 PLAYERS: Mapping[str, Maker] = Players()
 
 
-def playable(task: Task) -> None:
-    """Raise UsageError for a task that no scripted seat can play: without rules and weights it has nothing to act by."""
-    read = _read(task)
-    if not read.has_logic:
-        raise UsageError(
-            f"{task.task_id} is uncertified: its prose has no rules and no weights for a scripted group to act by",
-            hint=f"harness run {task.task_id} --model MODEL, or --agent oracle",
-        )
-
-
 def _person(scenario: FactSheet, hand: frozenset[str], seat: int) -> int:
     """The person who holds this hand; the seat's own number where no person does, or several do."""
     own = hand.difference(scenario.of_scope("shared"))
     same = [person for person in scenario.seats if own and own <= frozenset(scenario.hand(person))]
     return same[0] if len(same) == 1 else seat + 1
-
-
-def _read(task: Task) -> Deck | Scenario:
-    try:
-        return read_task(task.world_folder / "scenario.json")
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{task.task_id} has nothing for scripted seats to play: {error}") from None
 
 
 def _table_of(task: Task) -> WorldTable[FactSheet]:

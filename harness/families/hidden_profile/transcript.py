@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from harness.families.hidden_profile.naming import called
 from harness.reading import Cell, RecordedEpisode, Section
 from harness.reading.parts import notes
 from worlds.core.models import Lenient
@@ -20,7 +21,7 @@ from worlds.hidden_profile.rules.scenario import Scenario
 FIRST, LAST = "PRE_VOTE", "POST_VOTE"
 
 
-class Started(Lenient):
+class OpeningNote(Lenient):
     """The first note of a session."""
 
     scenario: Scenario
@@ -31,7 +32,7 @@ class Started(Lenient):
     deal: dict[str, str] = {}
 
 
-class Said(Lenient):
+class MessageNote(Lenient):
     """The note of a message."""
 
     round: int
@@ -41,7 +42,7 @@ class Said(Lenient):
     no_reply: str | None
 
 
-class Voted(Lenient):
+class VoteNote(Lenient):
     """The note of a vote."""
 
     when: str
@@ -51,15 +52,10 @@ class Voted(Lenient):
     no_reply: str | None
 
 
-class ReadOut(Lenient):
+class RevealNote(Lenient):
     """The note of what a person's points were read out as before the talk."""
 
     facts: tuple[str, ...]
-
-
-def called(seat: int) -> int:
-    """The number that a seat's prompts give it."""
-    return seat + 1
 
 
 def persons(seats: Iterable[int]) -> str:
@@ -68,7 +64,7 @@ def persons(seats: Iterable[int]) -> str:
     return f"Person{'s' if len(numbers) != 1 else ''} {', '.join(numbers)}"
 
 
-def transcript(episode: RecordedEpisode, opening: Started, session: Measures | None) -> list[Section]:
+def transcript(episode: RecordedEpisode, opening: OpeningNote, session: Measures | None) -> list[Section]:
     """The sections of a session; those that the folder says something of."""
     made = [
         _people(opening),
@@ -80,23 +76,23 @@ def transcript(episode: RecordedEpisode, opening: Started, session: Measures | N
     return [section for section in made if section.rows]
 
 
-def _people(opening: Started) -> Section:
+def _people(opening: OpeningNote) -> Section:
     rows = [(called(seat), seat, hand, _own(opening, seat) or "nothing") for seat, hand in enumerate(opening.people)]
     note = "Tables say Person 1 and on, as prompts do. Flags, GET /session and the log have the seat, matrices the hand."
     return Section(title="People", columns=("person", "seat", "hand", "points of their own"), rows=tuple(rows), notes=(note,))
 
 
-def _own(opening: Started, seat: int) -> str:
+def _own(opening: OpeningNote, seat: int) -> str:
     """What a person holds that not all do, in the file's order."""
     common = _common(opening)
     return " ".join(fact for fact in opening.scenario.by_id if fact in opening.hands[seat] and fact not in common)
 
 
-def _common(opening: Started) -> set[str]:
+def _common(opening: OpeningNote) -> set[str]:
     return set.intersection(*map(set, opening.hands)) if opening.hands else set()
 
 
-def _hands(episode: RecordedEpisode, opening: Started, session: Measures | None) -> Section:
+def _hands(episode: RecordedEpisode, opening: OpeningNote, session: Measures | None) -> Section:
     """Every fact that was dealt: who holds it, and who first told it when."""
     common, told = _common(opening), _tellers(episode, session)
     rows: list[tuple[Cell, ...]] = []
@@ -114,7 +110,7 @@ def _hands(episode: RecordedEpisode, opening: Started, session: Measures | None)
 
 def _tellers(episode: RecordedEpisode, session: Measures | None) -> dict[str, str]:
     """Private fact -> the turn that first told it, and by whom."""
-    speakers = {turn: place.seat for turn, (place, _) in enumerate(notes(episode, "message", Said), 1)}
+    speakers = {turn: place.seat for turn, (place, _) in enumerate(notes(episode, "message", MessageNote), 1)}
     surfaced = session.surfaced if session else {}
     return {
         fact: f"turn {turn}, Person {called(speakers[turn] or 0)}" if turn in speakers else "read out"
@@ -122,10 +118,10 @@ def _tellers(episode: RecordedEpisode, session: Measures | None) -> dict[str, st
     }
 
 
-def _votes(episode: RecordedEpisode, opening: Started, session: Measures | None, when: str) -> Section:
+def _votes(episode: RecordedEpisode, opening: OpeningNote, session: Measures | None, when: str) -> Section:
     key, is_last = opening.scenario.key, when == LAST
     measured: dict[int, SeatMeasures] = {row.seat: row for row in (session.seats if session else ())}
-    cast = [(place.seat or 0, note) for place, note in notes(episode, "vote", Voted) if note.when == when]
+    cast = [(place.seat or 0, note) for place, note in notes(episode, "vote", VoteNote) if note.when == when]
     rows: list[tuple[Cell, ...]] = []
     for seat, vote in cast:
         could = (measured[seat].could_know if seat in measured else None,) if is_last else ()
@@ -138,7 +134,7 @@ def _votes(episode: RecordedEpisode, opening: Started, session: Measures | None,
     )
 
 
-def _tally(session: Measures | None, cast: Sequence[tuple[int, Voted]], key: str) -> str:
+def _tally(session: Measures | None, cast: Sequence[tuple[int, VoteNote]], key: str) -> str:
     right = sum(vote.option == key for _, vote in cast)
     told = f"{right} of {len(cast)} are right"
     if session is None or session.integration is None:
@@ -146,7 +142,7 @@ def _tally(session: Measures | None, cast: Sequence[tuple[int, Voted]], key: str
     return f"{told}; {100 * session.integration:.0f} % of the private facts came to light."
 
 
-def _key(opening: Started) -> str:
+def _key(opening: OpeningNote) -> str:
     """What was right, and what the shared facts spoke for where anybody knows."""
     scenario, kind = opening.scenario, opening.deal.get("kind")
     told = f"The key is {named(scenario, scenario.key)}"
@@ -160,15 +156,15 @@ def named(scenario: Scenario, option: str) -> str:
     return f"[{option}] {scenario.label(option)}"
 
 
-def _choice(scenario: Scenario, vote: Voted) -> str:
+def _choice(scenario: Scenario, vote: VoteNote) -> str:
     if vote.no_reply is not None:
         return f"none ({vote.no_reply})"
     return named(scenario, vote.option) if vote.option is not None else f"invalid: {vote.given[:40]!r}"
 
 
-def _talk(episode: RecordedEpisode, opening: Started, session: Measures | None) -> Section:
+def _talk(episode: RecordedEpisode, opening: OpeningNote, session: Measures | None) -> Section:
     """The talk, with the facts that each turn brought up first, and a line where all first stood for one option."""
-    said = list(notes(episode, "message", Said))
+    said = list(notes(episode, "message", MessageNote))
     is_structured = any(note.stance or note.cites for _, note in said)
     consensus = session.consensus if session else None
     rows: list[tuple[Cell, ...]] = []
@@ -185,7 +181,7 @@ def _talk(episode: RecordedEpisode, opening: Started, session: Measures | None) 
 
 
 def _read_out(episode: RecordedEpisode) -> str:
-    facts = [(place.seat or 0, note.facts) for place, note in notes(episode, "reveal", ReadOut)]
+    facts = [(place.seat or 0, note.facts) for place, note in notes(episode, "reveal", RevealNote)]
     told = "; ".join(f"Person {called(seat)}: {' '.join(own)}" for seat, own in facts if own)
     return f"(read out before the talk: {told})" if told else ""
 
@@ -195,7 +191,7 @@ def _new(session: Measures | None, turn: int) -> str | None:
     return " ".join(fact for fact, first in (session.surfaced if session else {}).items() if first == turn) or None
 
 
-def _ends(said: Sequence[tuple[Any, Said]]) -> set[int]:
+def _ends(said: Sequence[tuple[Any, MessageNote]]) -> set[int]:
     """The last turn of each round."""
     return set({note.round: turn for turn, (_, note) in enumerate(said, start=1)}.values())
 
@@ -207,7 +203,7 @@ def _agreed(consensus: Consensus) -> str:
     return f"(now all stand for [{consensus.option}], {right}{early})"
 
 
-def _of_talk(opening: Started, session: Measures | None) -> Iterator[str]:
+def _of_talk(opening: OpeningNote, session: Measures | None) -> Iterator[str]:
     """What the table of the talk cannot show by itself."""
     if session is None:
         yield "The episode was not judged, so no turn is marked with the facts that it told."
