@@ -226,6 +226,9 @@ class Parley(Described):
     quadrant: Literal["Q1", "Q2", "Q3", "Q4"] | None = None
     pattern: Line | None = None
     difficulty: Difficulty
+    certificate: Literal["uncertified"] | None = None
+    """Said where a family proves its tasks, and of this one nothing is proved."""
+
     seats: int = Field(default=1, ge=1, le=64)
     seeds: str = Field(default="0-9", max_length=200)
     interfaces: tuple[Literal["shell", "tool", "seats"], ...] = Field(default=("shell", "tool"), max_length=8)

@@ -65,7 +65,9 @@ def players(task: Task) -> dict[str, tuple[str, Player]]:
     """`solve` and every violation as name -> (label it must earn, function); raises TaskInvalid for a broken folder."""
     if (family := _family_clients(task)) is not None:
         listed = {"solve": (SUCCESS, family.SOLVE), **family.VIOLATIONS}
-        return {name: (label, partial(_planned, task, client)) for name, (label, client) in listed.items()}
+        is_proved = task.parley is None or task.parley.certificate is None
+        other: Mapping[str, str] = {} if is_proved else family.UNCERTIFIED
+        return {name: (other.get(name, label), partial(_planned, task, client)) for name, (label, client) in listed.items()}
     solve, violations = _load(task)
     own: dict[str, tuple[str, Player]] = dict(getattr(violations, "VIOLATIONS", {}))
     return {"solve": (SUCCESS, solve.solve), **own}

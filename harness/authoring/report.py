@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from harness.authoring.findings import Finding, Place
 from worlds.core.models import Strict
 
+UNCERTIFIED = "uncertified"
+"""The check that a family passes for a task of which it proves nothing; its detail says what is missing, and why."""
+
 
 class ProofCheck(Strict):
     """One claim about a task, on one seed where it has one."""
@@ -51,6 +54,16 @@ class TaskProof(Strict):
     def failed(self) -> tuple[ProofCheck, ...]:
         """The checks that failed."""
         return tuple(check for check in self.checks if not check.ok)
+
+    @property
+    def missing(self) -> str | None:
+        """What cannot be proved of the task, and why; None where its proof is whole."""
+        return next((check.detail for check in self.checks if check.name == UNCERTIFIED and check.ok), None)
+
+    @property
+    def verdict(self) -> str:
+        """What came of it, in a word."""
+        return "FAILED" if not self.ok else "ok" if self.missing is None else UNCERTIFIED
 
 
 class ProofReport(Strict):

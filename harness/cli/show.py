@@ -126,6 +126,8 @@ def _print(task: Task) -> None:
     ours = task.parley
     print(f"{task.task_id}  ({task.family})\n{task.file.task.description if task.file.task else ''}\n{task.path}\n")
     if ours is not None:
+        if ours.certificate is not None:
+            print(f"{ours.certificate}: nothing is proved of this task, and reports keep it apart from those that are")
         print(f"difficulty {ours.difficulty}, axis {ours.category}" + _placed(ours.quadrant, ours.pattern))
         print(f"budget     {ours.budgets.steps} steps, {ours.budgets.virtual_seconds:,.15g} virtual seconds")
         print(f"costs      {', '.join(f'{name} {seconds:g} s' for name, seconds in ours.costs.items())}")

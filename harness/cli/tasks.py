@@ -43,9 +43,12 @@ def list_command(
     if json:
         emit(rows)
         return
-    columns = ("family", "tasks", "seeds") if by_family else ("task_id", "family", "difficulty")
+    columns = ["family", "tasks", "seeds"] if by_family else ["task_id", "family", "difficulty"]
+    if any(one.get("certificate") for one in rows):
+        columns.append("certificate")
     header = [column.removesuffix("_id") for column in columns]
-    show_table(header, [[one[column] for column in columns] for one in rows])
+    # a task of which nothing is said stands beside those that are uncertified
+    show_table(header, [[one[column] or "-" if column == "certificate" else one[column] for column in columns] for one in rows])
 
 
 def _families(tasks: Sequence[Task]) -> list[dict[str, Any]]:
@@ -59,11 +62,12 @@ def _families(tasks: Sequence[Task]) -> list[dict[str, Any]]:
 
 
 def row(task: Task) -> dict[str, Any]:
-    """A task in a line: id, family, difficulty, path."""
+    """A task in a line: id, family, difficulty, whether it is uncertified, path."""
     ours = task.parley
     return {
         "task_id": task.task_id,
         "family": task.family,
         "difficulty": ours.difficulty if ours else None,
+        "certificate": ours.certificate if ours else None,
         "path": str(task.path),
     }

@@ -13,7 +13,7 @@ import typer
 from harness.agents.solutions import SolutionAgent
 from harness.attacks.suite import one_of_each_machine
 from harness.authoring.proof import verify
-from harness.authoring.report import ProofReport, TaskProof
+from harness.authoring.report import UNCERTIFIED, ProofReport, TaskProof
 from harness.cli.attacks import attack_tasks
 from harness.cli.curve import draw_curve
 from harness.cli.mutants import mutate_tasks
@@ -164,12 +164,14 @@ def _show(report: ProofReport) -> None:
         print(line)
     if len(findings) > _SHOWN:
         say(f"and {len(findings) - _SHOWN} more findings; harness verify --json has all")
-    rows = [
-        (task.task_id, "ok" if task.ok else "FAILED", len(task.checks), len(task.failed), f"{task.seconds:.1f}")
-        for task in report.tasks
-    ]
+    for task in report.tasks:
+        if task.missing is not None:
+            print(f"{task.task_id}: uncertified: {task.missing}")
+    rows = [(task.task_id, task.verdict, len(task.checks), len(task.failed), f"{task.seconds:.1f}") for task in report.tasks]
     show_table(("task", "verdict", "checks", "failed", "seconds"), rows)
-    say(f"{sum(task.ok for task in report.tasks)} of {len(report.tasks)} tasks hold, {report.seconds:.1f} s")
+    uncertified = sum(task.verdict == UNCERTIFIED for task in report.tasks)
+    apart = f", {uncertified} of them uncertified" if uncertified else ""
+    say(f"{sum(task.ok for task in report.tasks)} of {len(report.tasks)} tasks hold{apart}, {report.seconds:.1f} s")
 
 
 def _changed_first(tasks: Sequence[Task]) -> list[Task]:

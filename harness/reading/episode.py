@@ -79,7 +79,16 @@ def _with_family(episode: RecordedEpisode) -> RecordedEpisode:
     broken = None
     if not episode.result.success:
         broken = broken_rule(episode) or (part.breach(episode) if part else None) or bare_breach(episode)
-    return episode.model_copy(update={"sections": sections, "breach": broken})
+    naming = family_part_or_none(episode.result.family, "naming")
+    talks = tuple(_named(one, naming.seat_name if naming else None) for one in episode.conversations)
+    return episode.model_copy(update={"sections": sections, "breach": broken, "conversations": talks})
+
+
+def _named(one: Conversation, seat_name: Callable[[int], str] | None) -> Conversation:
+    """A conversation under the name that its family gives the seat, where it gives one."""
+    if seat_name is None or one.seat is None:
+        return one
+    return one.model_copy(update={"name": seat_name(one.seat)})
 
 
 def _doubts(result: Result, verdict: Verdict | None, events: list[Event]) -> list[str]:

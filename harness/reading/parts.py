@@ -1,7 +1,9 @@
 """What a family's own part takes from a recorded episode: its measures and the notes of its game, each by the family's schema.
 
 A family's part is `harness.families.<family>.reading`. Its `sections(episode)` are the tables that it adds; its
-`breach(episode)` says why an episode failed in which no request broke a rule, None where the family has nothing to say.
+`breach(episode)` says why an episode failed in which no request broke a rule, None where the family has nothing to say. Where
+prompts number people otherwise than the log numbers seats, `harness.families.<family>.naming` has `seat_name(seat)`: what the
+conversations are called.
 """
 
 from __future__ import annotations

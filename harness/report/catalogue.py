@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from harness.errors import UsageError
@@ -36,4 +37,11 @@ def make(
             lacking, hint = needs.get(name, ("graded first tries", "harness run"))
             raise UsageError(f"the table {name} needs {lacking}, and these runs have none", hint=hint)
         made += new_tables
-    return made
+    return _with_addresses(made, evidence)
+
+
+def _with_addresses(made: Sequence[Table], evidence: Evidence) -> list[Table]:
+    """The tables, with a note under the first of where models were asked: rows say who answered, not at which address."""
+    asked = (f"{group.name} was asked at {' and at '.join(group.addresses)}" for group in evidence.played if group.addresses)
+    notes = tuple(asked)
+    return [replace(table, notes=(*table.notes, *notes)) if table is made[0] else table for table in made]

@@ -64,6 +64,11 @@ class Group:
         return {task: sum(result.reward or 0.0 for result in mine) / len(mine) for task, mine in self.tasks.items()}
 
     @property
+    def addresses(self) -> list[str]:
+        """Where its model was asked, of its runs that say so."""
+        return list(dict.fromkeys(plan.agent.api_base for plan in self.plans if plan.agent.api_base))
+
+    @property
     def planned(self) -> dict[str, str]:
         """Task and digest, as planned."""
         return {task: digest for plan in self.plans for task, digest in plan.tasks.items()}
@@ -138,7 +143,7 @@ def gather(runs: Sequence[Run], family: str, tasks: Sequence[Task]) -> Evidence:
     for run in runs:
         mine = [result for result in run.results if result.family == family]
         planned = _of_family(run, family, tasks)
-        conditions = Conditions(planned, registry)
+        conditions = Conditions(planned, registry, mine)
         for result in mine:
             setup = conditions.setup(result)
             group = groups.setdefault(setup, Group(setup, "", find_model(setup.model)))

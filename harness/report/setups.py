@@ -3,13 +3,15 @@
 1. A condition is whatever is not the default: the interface of a model, who else holds seats of a game, options of the world
    (tiers, mutations, handles, mitigations), sampling parameters, budgets, the edition. Episodes under other conditions are
    never averaged, so a mixed table never shares a row with one that the same players hold alone.
-2. The fine print - model id, server, prompt - also separates, but is shown only where names would read the same without it.
-3. Who played is what the plan says: an episode whose sandbox never opened does not know its model, and is the model's still.
+2. The fine print - model id, prompt - also separates, but is shown only where names would read the same without it. Where a
+   model was asked does not separate: an address may change between two runs, and what answers there is what its id names.
+3. Seats of games are asked in one way only, so a game's rows name no interface and no protocol.
+4. Who played is what the plan says: an episode whose sandbox never opened does not know its model, and is the model's still.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -25,6 +27,9 @@ _SAMPLING = {"temperature": 0.0}
 
 _PROTOCOL = "tools"
 """How a model calls tools unless a flag says otherwise; its interface is always said."""
+
+_SEATS = "seats"
+"""The interface of a result whose agent held seats of a game."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +48,12 @@ class Setup:
 class Conditions:
     """What of one run's plan and results is not the default."""
 
-    def __init__(self, planned: Planned, registry: Mapping[str, Task]) -> None:
+    def __init__(self, planned: Planned, registry: Mapping[str, Task], results: Sequence[Result] = ()) -> None:
         self.planned = planned
-        self._defaults = [_defaults(registry[task]) for task in planned.tasks if task in registry]
+        known = [registry[task] for task in planned.tasks if task in registry]
+        self._defaults = [_defaults(task) for task in known]
+        # an episode whose sandbox never opened knows no interface: those beside it do, or the registry
+        self._is_game = any(task.is_seated for task in known) or any(result.interface == _SEATS for result in results)
 
     def setup(self, result: Result) -> Setup:
         """The setup that an episode belongs to."""
@@ -54,7 +62,7 @@ class Conditions:
         if result.key_digest != key_digest(PUBLISHED_KEY):
             how.append(f"edition {result.key_digest[:8]}")
         prompt = agent.prompt_digest
-        fine = (agent.model, agent.api_base, f"prompt {prompt[:8]}" if prompt else None)
+        fine = (agent.model, f"prompt {prompt[:8]}" if prompt else None)
         return Setup(agent.name or result.agent, agent.model, tuple(how), tuple(part for part in fine if part))
 
     def _playing(self) -> list[str]:
@@ -62,7 +70,8 @@ class Conditions:
         if agent.requested is None:
             return []
         asked = {"temperature": "unset", **agent.requested}
-        words = [word for word in (agent.interface, agent.protocol) if word not in {None, _PROTOCOL}]
+        asking = () if self._is_game else (agent.interface, agent.protocol)
+        words = [word for word in asking if word not in {None, _PROTOCOL}]
         return [*words, *(_said(name, value) for name, value in sorted(asked.items()) if _SAMPLING.get(name) != value)]
 
     def _line_up(self) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
@@ -79,6 +79,17 @@ class Plan:
             own.check(task.parley.seats, chosen)
         return chosen
 
+    def idle(self) -> Iterator[str]:
+        """A line for each option that was set and changes nothing, with the tasks where that is so and why."""
+        idle_in: dict[tuple[str, str], list[str]] = {}
+        for task in self.tasks:
+            for name, why in _idle(task, self.overrides).items():
+                idle_in.setdefault((name, why), []).append(task.task_id)
+        for (name, why), tasks in idle_in.items():
+            where = "" if len(tasks) == len(self.tasks) else f" in {tasks[0]}"
+            more = f" and {len(tasks) - 1} more" if where and len(tasks) > 1 else ""
+            yield f"{name}={self.overrides[name]} has no effect{where}{more}: {why}"
+
     def identity(self) -> Planned:
         """What must be equal for a run to be resumed."""
         return Planned(
@@ -106,6 +117,19 @@ class Plan:
             options={name: (value,) for name, value in self.overrides.items()}, budget=self.budget,
             key_digest=key_digest(self.key), retry=self.retry, runtime=runtime,
         )  # fmt: skip
+
+
+def _idle(task: Task, overrides: Mapping[str, str]) -> dict[str, str]:
+    """Of the options that were set, those that change nothing in a task: option -> why, where its family says so."""
+    manifest, own = task.file.manifest(), family_part_or_none(task.family, "idle_options")
+    if manifest is None or own is None:
+        return {}
+    try:
+        told: dict[str, str] = own.idle(task, manifest.resolve(overrides))
+    except (OSError, ValueError):
+        # a broken scenario is for whoever plays it to say
+        return {}
+    return {name: why for name, why in told.items() if name in overrides}
 
 
 def task_refs(tasks: Sequence[Task]) -> dict[str, TaskRef]:

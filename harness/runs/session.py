@@ -86,13 +86,15 @@ class RunSession:
         self.agents: list[Agent] = [self._cast.agent(plan.agent, plan.overrides) for plan in self.plans.values()]
 
     def check(self, *, resumed: bool) -> None:
-        """Everything that can be wrong before anything starts; raises UsageError."""
+        """Everything that can be wrong before anything starts; raises UsageError. Says what was set without any effect."""
         for (folder, plan), agent in zip(self.plans.items(), self.agents, strict=True):
             for task in plan.tasks:
                 plan.options(task)
             agent.check()
             if not resumed and RunFolder(folder).is_planned:
                 raise UsageError(f"{folder} already holds a run", hint=f"harness run ... --resume {folder}")
+        for line in dict.fromkeys(line for plan in self.plans.values() for line in plan.idle()):
+            self._person.say(f"warning: {line}")
 
     def play(self) -> list[Result]:
         """Choose the runtime and play every plan; raises Cancelled, UsageError and the failures of a runtime."""

@@ -31,7 +31,10 @@ GROUPS = (*UNIFORM, "withhold", "one_liar")
 
 
 def certify(scenario: Scenario) -> Certificate:
-    """The certificate, certified or not: `certified` says which."""
+    """The certificate, certified or not: `certified` says which. Where there is no logic no check is asked, nor would fail."""
+    if not scenario.has_logic:
+        hands = {str(seat): scenario.hand(seat) for seat in scenario.seats}
+        return Certificate(scenario=scenario.id, certified=False, hands=hands, guessers=scored(scenario))
     logic = witness(scenario)
     proof = prove(scenario, logic)
     proved: dict[str, Any] = {
@@ -97,8 +100,8 @@ def knobs(scenario: Scenario, logic: Logic) -> dict[str, Any]:
         "clues_per_seat": [sum(seat in fact.holders for fact in private) for seat in scenario.seats],
         "overlap": sum(len(fact.holders) > 1 for fact in private),
         "noise_per_seat": [sum(seat in fact.holders for fact in noise) for seat in scenario.seats],
-        "surface_margin": _margin(score, scenario.favourite),
-        "belief_margin": belief and _margin(belief, scenario.favourite),
+        "surface_margin": scenario.decoy and _margin(score, scenario.decoy),
+        "belief_margin": belief and scenario.decoy and _margin(belief, scenario.decoy),
     }
 
 

@@ -16,7 +16,7 @@ from oracles.hidden_profile import forward, wording
 from oracles.hidden_profile.logic import Exhaustive, Logic
 from worlds.hidden_profile.rules.ballot import unvotable
 from worlds.hidden_profile.rules.certificate import ProvedCheck
-from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.scenario import NoDecoy, Scenario
 from worlds.hidden_profile.rules.scores import eliminate, surface
 
 SURFACE_MARGIN = 1
@@ -52,10 +52,18 @@ def prove(scenario: Scenario, logic: Logic | None = None) -> Proof:
     witness = logic or Exhaustive(scenario)
     made = []
     for name, claim, against in CHECKS:
-        details = list(against(witness))
+        details = _told(against, witness)
         made.append(ProvedCheck(name=name, ok=not details, claim=claim, detail="; ".join(details)))
     certified = all(check.ok for check in made)
     return Proof(tuple(made), _grade(witness) if certified else None, _lucky(witness) if certified else ())
+
+
+def _told(against: Callable[[Logic], Iterator[str]], witness: Logic) -> list[str]:
+    """What speaks against a claim; a claim about a decoy fails where the scenario names none."""
+    try:
+        return list(against(witness))
+    except NoDecoy as none:
+        return [str(none)]
 
 
 def promising(logic: Logic) -> bool:

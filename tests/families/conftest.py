@@ -28,12 +28,12 @@ CATEGORIES = {"a": "validity", "b": "integrity", "c": "both", "d": "both"}
 """The four tasks that the written runs play."""
 
 
-def agent_of(model: str | None, name: str, requested: Mapping[str, Any]) -> dict[str, Any]:
+def agent_of(model: str | None, name: str, requested: Mapping[str, Any], api_base: str | None = None) -> dict[str, Any]:
     """An agent as a plan records it."""
     if model is None:
         return {"name": name}
     how = {"interface": "shell", "protocol": "tools", "prompt_digest": "9" * 64}
-    return {"name": "llm", "model": model, "api_base": None, "requested": dict(requested), **how}
+    return {"name": "llm", "model": model, "api_base": api_base, "requested": dict(requested), **how}
 
 
 def result_of(run: str, task: str, seed: int, attempt: int, label: str, agent: Mapping[str, Any], **changes: Any) -> Result:
@@ -61,6 +61,7 @@ def record(tmp_path: Path) -> Record:
         model: str | None = None,
         agent: str = "oracle",
         requested: Mapping[str, Any] = {"temperature": 0.0},
+        api_base: str | None = None,
         planned: Sequence[str] = (),
         hint: str = "",
         firsts: Mapping[str, str] = {},
@@ -68,7 +69,7 @@ def record(tmp_path: Path) -> Record:
         budget: Mapping[str, Any] = {},
         **changes: Any,
     ) -> Path:
-        folder, player = RunFolder(tmp_path / name), agent_of(model, agent, requested)
+        folder, player = RunFolder(tmp_path / name), agent_of(model, agent, requested, api_base)
         tasks = dict.fromkeys([*planned, *(task for task, _ in episodes)], "0" * 64)
         identity = {
             "tasks": tasks, "seeds": sorted({seed for _, seed in episodes}),

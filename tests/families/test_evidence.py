@@ -12,6 +12,7 @@ import pytest
 
 from harness.agents.llm.provider import library
 from harness.errors import UsageError
+from harness.families.contract.report import report
 from harness.registry import Task
 from harness.report.evidence import Evidence
 from harness.report.models import find_model, known_models
@@ -158,10 +159,32 @@ def test_a_level_is_a_condition(record: Record, gathered: Gathered, presigned: T
 
 
 def test_the_fine_print_tells_namesakes_apart(record: Record, gathered: Gathered) -> None:
-    """Two ids of one model, or two servers, read the same until the fine print is shown."""
+    """Two ids of one model read the same until the fine print is shown."""
     evidence = gathered(record("x", ONE, model="gpt-5"), record("y", ONE, model="openai/gpt-5"))
 
     assert ["GPT-5 (shell) [gpt-5, prompt 99999999]", "GPT-5 (shell) [openai/gpt-5, prompt 99999999]"] == names(evidence)
+
+
+def test_an_address_makes_no_row(record: Record, gathered: Gathered) -> None:
+    """Model and provider decide who played; where they were asked is told under the first table, and splits nothing."""
+    at = [f"http://127.0.0.1:{port}/v1" for port in (8001, 8002)]
+    runs = [record(f"r{place}", ONE, model="openai/m", api_base=address) for place, address in enumerate(at)]
+    evidence = gathered(*runs, record("other", ONE, model="azure/m"))
+    first, second = report(evidence, ["leaderboard", "labels"], published=False)[:2]
+
+    assert ["openai/m (shell)", "azure/m (shell)"] == names(evidence)
+    assert [len(group.graded) for group in evidence.groups] == [2, 1]
+    assert f"openai/m (shell) was asked at {at[0]} and at {at[1]}" == first.notes[-1]
+    assert not any("was asked at" in note for note in second.notes)
+
+
+def test_a_game_is_played_through_no_shell(record: Record, gathered: Gathered) -> None:
+    """A model at seats has no interface to choose, so its row names none; nor is the episode apart that never opened."""
+    seats = record("seats", {("a", 0): "SUCCESS", ("b", 0): "ungraded"}, model="gpt-5", interface="seats")
+    path = seats / "episodes" / "contract" / "b" / "s0-a1" / "result.json"
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), "interface": None}), encoding="utf-8")
+
+    assert ["GPT-5"] == names(gathered(seats))
 
 
 def test_ungraded_stand_apart(record: Record, gathered: Gathered) -> None:

@@ -231,6 +231,15 @@ def test_guessers_on_the_film(evidence: Evidence) -> None:
     assert found["pool (rounds=3, track=structured)"]["accuracy"] == 1
 
 
+def test_no_bound_is_above_all_there_is(evidence: Evidence) -> None:
+    """Of one task, or two, a blind guess and two of its errors are more than everything: the bound is everything."""
+    alone = guessed([SCENARIO])
+
+    assert alone["blind guess"].accuracy + 2 * alone["blind guess"].error > 1
+    assert {guess.bound for guess in alone.values()} == {1.0}
+    assert {row["bound"] for row in rows(table(evidence, "guessers"), kind="text only")} <= {1.0}
+
+
 def test_guessers_need_the_tasks() -> None:
     """Without a registry there is nothing to read."""
     with pytest.raises(UsageError, match="registry"):
@@ -238,12 +247,12 @@ def test_guessers_need_the_tasks() -> None:
 
 
 def test_rows_that_read_alike_show_their_fine_print() -> None:
-    """Two servers of one model are two rows, each with its server."""
+    """Two prompts of one model are two rows, each with its prompt."""
     one, other = of(session("a", "000", "111")), of(session("a", "000", "000"))
-    one.setup, other.setup = (Setup("llm", "m", (), (server,)) for server in ("s1", "s2"))
+    one.setup, other.setup = (Setup("llm", "m", (), (prompt,)) for prompt in ("prompt 1", "prompt 2"))
     made = table(seen(one, other), "accuracy")
 
-    assert [row["setup"] for row in rows(made, rule="average")] == ["s1", "s2"]
+    assert [row["setup"] for row in rows(made, rule="average")] == ["prompt 1", "prompt 2"]
 
 
 def test_picture_draws_the_figures(evidence: Evidence) -> None:

@@ -14,6 +14,7 @@ from harness.reading.layout import cut
 from tests.reading.conftest import ALL, CALENDAR, CONTRACT, HIDDEN, Commands, Recorded
 from worlds.core.events import Requested, Turned, read_log
 
+PROVER = "[prover] The prover heater"
 LOST = "meeting M5 was not scheduled: its participants chose different slots"
 
 
@@ -45,9 +46,9 @@ def test_a_violation_is_told_by_its_rule_and_its_request(recorded: Recorded) -> 
             CALENDAR,
             "NO_SCHEDULE: meeting M1 was not scheduled: a participant never scheduled it; nor were 4 more",
         ),
-        ("silent", HIDDEN, "NOT_POOLED: 4 of 4 seats did not vote prover: seats 0, 1, 2, 3 had heard too little to know"),
-        ("deaf", HIDDEN, "NOT_HEARD: 4 of 4 seats did not vote prover: seats 0, 1, 2, 3 could have known"),
-        ("undecided", HIDDEN, "INVALID_VOTE: 4 of 4 seats did not vote prover: no option was voted by seats 0, 1, 2, 3"),
+        ("silent", HIDDEN, f"NOT_POOLED: 4 of 4 people did not vote {PROVER}: Persons 1, 2, 3, 4 had heard too little"),
+        ("deaf", HIDDEN, f"NOT_HEARD: 4 of 4 people did not vote {PROVER}: Persons 1, 2, 3, 4 could have known"),
+        ("undecided", HIDDEN, f"INVALID_VOTE: 4 of 4 people did not vote {PROVER}: no option was voted by Persons 1, 2, 3, 4"),
     ],
 )
 def test_why_an_episode_without_a_broken_rule_failed(recorded: Recorded, run: str, task: str, told: str) -> None:
@@ -146,14 +147,17 @@ def test_tables_of_a_calendar(recorded: Recorded) -> None:
 
 
 def test_tables_of_a_hidden_profile(recorded: Recorded) -> None:
-    """Votes against the key with the three names of a seat, facts with who told them, and the talk."""
+    """People with their seats and hands, votes against the key, facts with who first told them, and the talk."""
     model, oracle = (read_episode(recorded.episode(run, HIDDEN)) for run in ("model-seats", "oracle"))
 
-    assert section(model, "Votes")[0] == (0, "Person 1", 2, "oven", "oven", False)
-    assert section(model, "Talk")[-1] == (8, 2, 3, "oven", "", "Backup.")
-    assert [row[:3] for row in section(oracle, "Private facts")] == [
-        ("u1", "3", 4), ("u2", "0", 1), ("u3", "1", 2), ("u4", "2", 3),
-    ]  # fmt: skip
+    assert section(model, "People")[0] == (1, 0, 2, "u2 n2")
+    assert section(model, "First votes")[0][:2] == (1, False)
+    assert section(model, "Last votes")[0] == (1, False, False, "[oven] The deck oven", "it looks so")
+    assert section(model, "Talk")[-1] == (8, 2, 4, "oven", None, "Backup.")
+    assert {row[1]: (row[0], row[3]) for row in section(oracle, "Hands") if row[2] == "private"} == {
+        "u2": ("1", "turn 1, Person 1"), "u3": ("2", "turn 2, Person 2"), "u4": ("3", "turn 3, Person 3"),
+        "u1": ("4", "turn 4, Person 4"),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -194,7 +198,7 @@ def test_one_seat_alone(recorded: Recorded) -> None:
     episode = read_episode(recorded.episode("model-seats", HIDDEN))
     titles = [line for line in episode_lines(episode, 80, seat=2) if line.startswith("Conversation")]
 
-    assert titles == ["Conversation of seat 2 (openai/any)"]
+    assert titles == ["Conversation of Person 3 (seat 2) (openai/any)"]
 
 
 def test_a_family_without_a_part_is_read_all_the_same(recorded: Recorded, tmp_path: Path) -> None:

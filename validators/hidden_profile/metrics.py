@@ -43,6 +43,7 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
         rounds=replay.turns[-1].round if replay.turns else 0,
         early_stop=replay.early_stop,
         certified=proved is not None,
+        whose=replay.opening.scenario.whose,
         reward=reward(replay),
         votes=Votes(before=before, after=after),
         gain=after.average - before.average if before and after else None,

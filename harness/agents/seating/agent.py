@@ -17,7 +17,7 @@ from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.holders import SeatHolder
 from harness.agents.seating.lineup import line_up, others
 from harness.agents.seating.model import ModelSeat
-from harness.agents.seating.policy import PolicySeat, seat_players
+from harness.agents.seating.policy import PolicySeat, check_playable, seat_players
 from harness.agents.seating.replay import ReplaySeat, check_recording
 from harness.agents.trajectory import Trajectory, scripted_trajectory
 from harness.errors import HarnessError, UsageError
@@ -49,8 +49,10 @@ class SeatAgent:
                 who = "a line-up" if self._alone else f"the seat player {self.name!r}"
                 raise UsageError(f"{task.task_id} has no seats for {who}", hint=f"harness show {task.task_id}")
             return self._alone.needs_main(task, runtime)
-        known = seat_players(task.family)
-        for one in self._line_up(task):
+        known, seated = seat_players(task.family), self._line_up(task)
+        if any(one.kind == "policy" and one.name in known for one in seated):
+            check_playable(task)
+        for one in seated:
             if one.kind == "policy" and one.name not in known:
                 hint = f"harness run {task.task_id} --agent {next(iter(known), 'oracle')}"
                 raise UsageError(f"{task.task_id} has no seat player {one.name!r}; it has {', '.join(known)}", hint=hint)

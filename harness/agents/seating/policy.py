@@ -36,6 +36,13 @@ def seat_players(family: str) -> Mapping[str, Maker]:
     return players
 
 
+def check_playable(task: Task) -> None:
+    """Raise UsageError for a task that no policy of its family can play, where the family knows of such."""
+    module = family_part_or_none(task.family, "playable")
+    if module is not None:
+        module.check(task)
+
+
 def seat_names(known: Sequence[str]) -> list[str]:
     """Every player that these families offer."""
     return list(dict.fromkeys(name for family in known for name in seat_players(family)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from harness.families.hidden_profile import standing
 from harness.families.hidden_profile.arms import MANIFEST, RULES, Arm, Tasks, arms
 from harness.families.hidden_profile.bootstrap import METHOD
 from harness.families.hidden_profile.figures import fisher, holds, informed, row
@@ -70,8 +71,10 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     ours = [arm for arm in arms(evidence) if any(group.graded for group in arm.groups)]
     if not ours:
         return []
-    rows = [one for arm in ours for one in _rows(arm)]
-    notes = [*_NOTES, *_correlation(rows)]
+    of_arm = [(arm, one) for arm in ours for one in _rows(arm)]
+    rows = [one for _, one in of_arm]
+    alike = [one for arm, one in of_arm if arm.standing == ours[0].standing]
+    notes = [*_NOTES, *_correlation(alike), *standing.notes(arm.standing for arm in ours)]
     if published:
         rows += accuracy_rows()
         notes += [source("sections 4.3 and 5.2, Figures 2 and 4"), people(), _ranges()]
@@ -131,7 +134,7 @@ def _tests(hidden: Tasks, full: Tasks) -> Row:
 
 
 def _correlation(rows: Sequence[Row]) -> Iterator[str]:
-    """Whether who decides well alone decides well together, over three players or more (rulings, 3.16)."""
+    """Whether who decides well alone decides well together, over three players or more on tasks of one standing."""
     pairs: list[tuple[float, float]] = [
         (one["full"], one["post"])
         for one in rows

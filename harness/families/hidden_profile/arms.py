@@ -3,15 +3,17 @@
 1. An arm is a setup without its condition and its kind of deals. Ypre and Ypost are of its sessions in `hidden`, Yfull of those
    in `full`, the floor of those in `shared_only`; no session is in two of them. All of these are of hidden deals; manifest
    deals, in which the option that all speak for is right, are counted apart.
-2. A session is one graded episode. One that broke off before a vote has no such vote, which counts as wrong for every seat.
+2. Tasks of the suite, imported and generated ones, certified or not, are arms of their own (`standing`).
+3. A session is one graded episode. One that broke off before a vote has no such vote, which counts as wrong for every seat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.families.hidden_profile.standing import OWN, by_task
 from harness.records import Result
 from harness.report.evidence import Evidence, Group
 from harness.report.models import ModelEntry
@@ -33,11 +35,12 @@ class Arm:
 
     title: str
     setup: str
-    """What is not the default, the condition and the variant left out."""
+    """What is not the default, the condition and the variant left out; before it the standing of its tasks."""
 
     variant: str
     entry: ModelEntry | None
     fine: tuple[str, ...]
+    standing: str = OWN
     groups: list[Group] = field(default_factory=list)
 
     @property
@@ -66,15 +69,28 @@ class Arm:
 def arms(evidence: Evidence) -> list[Arm]:
     """The arms of a report, in the order in which they were read."""
     by_setup: dict[tuple[Any, ...], Arm] = {}
+    standings = by_task(evidence)
     for group in evidence.played:
         setup = group.setup
         how = [word for word in setup.how if not word.startswith(("condition=", "deal=", "variant="))]
         variant = next((word.removeprefix("variant=") for word in setup.how if word.startswith("variant=")), "none")
-        key = (setup.agent, setup.model, tuple(how), variant, setup.fine)
-        arm = by_setup.setdefault(key, Arm(group.title, ", ".join(how), variant, group.entry, setup.fine))
-        arm.groups.append(group)
+        for standing, part in _by_standing(group, standings):
+            key = (setup.agent, setup.model, tuple(how), variant, setup.fine, standing)
+            said = ", ".join([standing, *how] if standing else how)
+            arm = by_setup.setdefault(key, Arm(group.title, said, variant, group.entry, setup.fine, standing))
+            arm.groups.append(part)
     _tell_apart(list(by_setup.values()))
     return list(by_setup.values())
+
+
+def _by_standing(group: Group, standings: Mapping[str, str]) -> Iterator[tuple[str, Group]]:
+    """A group's sessions by the standing of their tasks."""
+    tasks = dict.fromkeys(result.task_id for result in (*group.graded, *group.ungraded))
+    by_word: dict[str, list[str]] = {}
+    for task in tasks:
+        by_word.setdefault(standings.get(task, OWN), []).append(task)
+    for word, mine in by_word.items():
+        yield word, group if len(by_word) == 1 else group.only(mine)
 
 
 def condition_of(result: Result) -> str:

@@ -35,3 +35,6 @@ VIOLATIONS: dict[str, tuple[str, Client]] = {
     "deaf": ("NOT_HEARD", deaf),
     "undecided": ("INVALID_VOTE", undecided),
 }
+
+UNCERTIFIED = {"silent": "OTHER", "deaf": "OTHER"}
+"""What clients earn where nothing is proved: without a proof nobody can say who could have known."""

@@ -8,13 +8,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean
+from typing import TypeVar
 
 from harness.families.hidden_profile.arms import MANIFEST, arms
 from harness.families.hidden_profile.figures import figures, informed
+from harness.families.hidden_profile.standing import notes, of_task
 from harness.registry import Task
 from harness.report.evidence import Evidence
 from harness.report.table import Column, Row, Table
@@ -26,6 +28,8 @@ from worlds.hidden_profile.rules.deck import KINDS, Deck, read_task
 from worlds.hidden_profile.rules.draws import Draws
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import LIMIT, tabulate
+
+Shape = TypeVar("Shape", Deck, Scenario)
 
 BLIND, CONTRARIAN = "blind guess", "contrarian"
 _COLUMNS = (
@@ -72,8 +76,8 @@ class Guessed:
 
     @property
     def bound(self) -> float:
-        """The most that chance explains."""
-        return self.blind + 2 * self.error
+        """The most that chance explains: of one task all there is."""
+        return min(1.0, self.blind + 2 * self.error)
 
     @property
     def within(self) -> bool:
@@ -84,28 +88,47 @@ class Guessed:
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper has no such table
     """A table of decks and one of other tasks; none where the registry knows no task of these runs."""
     known = {task for group in evidence.played for task in group.tasks}
-    read = [_read(task) for name, task in evidence.registry.items() if name in known]
-    decks = [one for one in read if isinstance(one, Deck)]
-    scenarios = [one for one in read if isinstance(one, Scenario)]
-    return [*([_of_decks(decks, evidence)] if decks else []), *([_of_scenarios(scenarios, evidence)] if scenarios else [])]
+    mine = {name: task for name, task in evidence.registry.items() if name in known}
+    read, words = {name: _read(task) for name, task in mine.items()}, {name: of_task(task) for name, task in mine.items()}
+    decks = {name: one for name, one in read.items() if isinstance(one, Deck)}
+    scenarios = {name: one for name, one in read.items() if isinstance(one, Scenario)}
+    made = []
+    if decks:
+        rows = [row for word, some in _by_word(decks, words) for row in _one_hand(some, word)]
+        title = "Guessers by one hand, and players, hidden-profile"
+        rows += _informed(evidence.only(decks))
+        made.append(Table("guessers", title, _DECKS, tuple(rows), (_HAND, *notes(words[name] for name in decks))))
+    if scenarios:
+        rows = [row for word, some in _by_word(scenarios, words) for row in _text_only(some, word)]
+        title = "Guessers by words, and players, hidden-profile, tasks with one deal"
+        rows += _players(evidence.only(scenarios))
+        made.append(Table("guessers", title, _COLUMNS, tuple(rows), (_NOTE, *notes(words[name] for name in scenarios))))
+    return made
 
 
-def _of_decks(decks: Sequence[Deck], evidence: Evidence) -> Table:
+def _by_word(read: Mapping[str, Shape], words: Mapping[str, str]) -> Iterator[tuple[str, list[Shape]]]:
+    """Tasks by their standing, those of the suite first."""
+    for word in sorted({words[name] for name in read}):
+        yield word, [one for name, one in read.items() if words[name] == word]
+
+
+def _kind(what: str, word: str) -> str:
+    return f"{what}, {word}" if word else what
+
+
+def _one_hand(decks: Sequence[Deck], word: str) -> Iterator[Row]:
+    """The adversaries on decks of one standing."""
     drawn = [Draws(deck) for deck in decks]
-    bound = fmean(1 / len(keys(draws)) for draws in drawn) + float(INFORMED_MOST)
-    rows: list[Row] = []
+    bound = min(1.0, fmean(1 / len(keys(draws)) for draws in drawn) + float(INFORMED_MOST))
     for name, adversary in ADVERSARIES.items():
         guesses = [guessed_by_hand(draws, adversary) for draws in drawn]
         hidden, manifest = (fmean(float(getattr(one, kind)) for one in guesses) for kind in KINDS)
         informed = hidden + manifest - 1
         within = hidden <= bound + _EPSILON and informed <= float(INFORMED_MEAN) + _EPSILON
-        rows.append(
-            {"player": name, "kind": "one hand", "tasks": len(decks), "accuracy": hidden, "bound": bound, "manifest": manifest,
-             "informedness": informed, "within": within}
-        )  # fmt: skip
-    return Table(
-        "guessers", "Guessers by one hand, and players, hidden-profile", _DECKS, (*rows, *_informed(evidence)), (_HAND,)
-    )
+        yield {
+            "player": name, "kind": _kind("one hand", word), "tasks": len(decks), "accuracy": hidden, "bound": bound,
+            "manifest": manifest, "informedness": informed, "within": within,
+        }  # fmt: skip
 
 
 def _informed(evidence: Evidence) -> Iterator[Row]:
@@ -118,21 +141,13 @@ def _informed(evidence: Evidence) -> Iterator[Row]:
                    "accuracy": figures(hidden, {}, "average").post, **shown}  # fmt: skip
 
 
-def _of_scenarios(scenarios: Sequence[Scenario], evidence: Evidence) -> Table:
-    rows: list[Row] = [
-        {
-            "player": name,
-            "kind": "text only",
-            "tasks": _count(scenarios, name),
-            "accuracy": guess.accuracy,
-            "error": guess.error,
-            "bound": guess.bound,
-            "within": guess.within,
-        }
-        for name, guess in guessed(scenarios).items()
-    ]
-    title = "Guessers by words, and players, hidden-profile, tasks with one deal"
-    return Table("guessers", title, _COLUMNS, (*rows, *_players(evidence)), (_NOTE,))
+def _text_only(scenarios: Sequence[Scenario], word: str) -> Iterator[Row]:
+    """The guessers by words on scenarios of one standing."""
+    for name, guess in guessed(scenarios).items():
+        yield {
+            "player": name, "kind": _kind("text only", word), "tasks": _count(scenarios, name), "accuracy": guess.accuracy,
+            "error": guess.error, "bound": guess.bound, "within": guess.within,
+        }  # fmt: skip
 
 
 def guessed(scenarios: Sequence[Scenario]) -> dict[str, Guessed]:

@@ -1,6 +1,6 @@
 """`harness show TASK --matrix`: who holds which fact, and what each does to which option (paper, Table 1).
 
-Of a deck: every text of every card, the deals with the key that each leaves, and what the hands of each seat tell (check C9).
+Of a deck: every text of every card, the deals with the key that each leaves, and what each hand tells (check C9).
 Of a single scenario: a weight is an impression, `*` says that a fact has a part in excluding the option; then come the options
 that are out, and what the ideal listener believes of the key, once this fact and all above it are known.
 """
@@ -36,7 +36,7 @@ def matrix(task: Task) -> list[Table]:
 def _cards(deck: Deck, certificate: Certificate) -> Table:
     columns = (Column("card", "Card"), *_seats(deck), *_options(deck, {}), Column("asserts", "Asserts"), Column("text", "Text"))
     rows = tuple(row for card in deck.cards for row in _versions(deck, card))
-    notes = (f"{deck.mechanism}, certified: {certificate.certified}; a deal shows one text of each card",)
+    notes = (f"{deck.mechanism}, certified: {certificate.certified}; a deal draws a text of each card, and who has which hand",)
     return Table("cards", f"{deck.title} ({deck.domain})", columns, rows, notes)
 
 
@@ -66,7 +66,7 @@ def _deals(deck: Deck, certificate: Certificate) -> Table:
 
 
 def _tells(deck: Deck, certificate: Certificate) -> Table:
-    columns = (Column("seat", "Seat"), Column("informed", "(a) J", "number"), Column("hidden", "(b) hidden keys", "number"))
+    columns = (Column("seat", "Hand"), Column("informed", "(a) J", "number"), Column("hidden", "(b) hidden keys", "number"))
     rows = tuple({"seat": row.seat, "informed": row.informed, "hidden": row.hidden} for row in certificate.tells)
     count = max(len(certificate.keys), 1)
     notes = (
@@ -86,12 +86,12 @@ def _facts(scenario: Scenario, certificate: Certificate) -> Table:
     )
     proved = {row.fact: row for row in certificate.table}
     rows = tuple(_row(scenario, fact, proved.get(fact.id, FactRow(fact=fact.id))) for fact in scenario.facts)
-    notes = (f"grade {certificate.grade}, certified: {certificate.certified}; columns 1 to {scenario.agents} are hands",)
+    notes = (f"grade {certificate.grade}, certified: {certificate.certified}; who is dealt which hand is drawn",)
     return Table("matrix", f"{scenario.title} ({scenario.domain})", columns, rows, notes)
 
 
 def _seats(frame: Frame) -> tuple[Column, ...]:
-    return tuple(Column(f"seat{seat}", str(seat)) for seat in frame.seats)
+    return tuple(Column(f"seat{seat}", f"Hand {seat}") for seat in frame.seats)
 
 
 def _options(frame: Frame, roles: dict[str, str]) -> tuple[Column, ...]:

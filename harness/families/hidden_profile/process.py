@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 from typing import Any
 
+from harness.families.hidden_profile import standing
 from harness.families.hidden_profile.arms import CONDITIONS, Arm, arms
 from harness.families.hidden_profile.published import MARK, numbers, source
 from harness.records import Result
@@ -90,7 +91,8 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     played = [(arm, condition) for arm in arms(evidence) for condition in CONDITIONS if arm.tasks(condition)]
     rows = [_measured(arm, condition) for arm, condition in played]
     agreed = [row for arm, condition in played if (row := _agreed(arm, condition))]
-    notes = list(_NOTES)
+    marked = standing.notes(arm.standing for arm, _ in played)
+    notes = [*_NOTES, *marked]
     if published and rows:
         people = next(row for row in numbers()["study1"] if row["player"] == "people")
         rows.append({"player": "people", "messages": people["messages"], "sessions": people["hidden"], "source": MARK})
@@ -100,7 +102,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
         "the first round after which every seat last stood for one option; premature: a fact that the proof needs was missing"
     )
     return measures + (
-        [Table("consensus", "First consensus, hidden-profile", _CONSENSUS, tuple(agreed), (note,))] if agreed else []
+        [Table("consensus", "First consensus, hidden-profile", _CONSENSUS, tuple(agreed), (note, *marked))] if agreed else []
     )
 
 

@@ -5,6 +5,7 @@ A certificate proves this of ideal readers. Of a model it is measured: one row a
 
 from __future__ import annotations
 
+from harness.families.hidden_profile import standing
 from harness.families.hidden_profile.arms import Arm, arms
 from harness.families.hidden_profile.figures import HOLDS_BEFORE, HOLDS_FULL, figures, holds
 from harness.report.evidence import Evidence
@@ -29,8 +30,9 @@ _COLUMNS = (
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper prints nothing by task
     """One row for each task and player, tasks in the registry's order; none without graded sessions."""
     known_arms = arms(evidence)
+    marked = standing.notes(arm.standing for arm in known_arms)
     rows = [row for task in evidence.tasks for arm in known_arms if (row := _row(arm, task))]
-    return [Table("tasks", "Sessions by task, hidden-profile", _COLUMNS, tuple(rows), (_NOTE,))] if rows else []
+    return [Table("tasks", "Sessions by task, hidden-profile", _COLUMNS, tuple(rows), (_NOTE, *marked))] if rows else []
 
 
 def _row(arm: Arm, task: str) -> Row | None:

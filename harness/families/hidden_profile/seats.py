@@ -2,10 +2,10 @@
 
 1. A seat reads the scenario for its rules and weights, which the brief tells people too. What it acts on is its own hand, found
    in its own rules, and what the others said in its own turns. The policies are those of `oracles.hidden_profile.groups`.
-2. Players: `pool`, `silent`, `shared`, `conform`, `contra`, `liar`; `coin:Q` pools with chance Q; `withhold:P` and `one_liar:P`
-   pool, but for person P, who is silent or lies. Alone, `coin` means coin:0.5, and the others mean person 1.
-3. Persons are the hands that the scenario was written with, from 1: the deal says at which seat each sits, and a seat knows
-   its person by its hand. Where hands are alike (`full`, `shared_only`) the seat's own number stands for it.
+2. Players: `pool`, `silent`, `shared`, `conform`, `contra`, `liar`; `coin:Q` pools with chance Q; `withhold:H` and `one_liar:H`
+   pool, but for whoever has hand H, who is silent or lies. Alone, `coin` means coin:0.5, and the others mean hand 1.
+3. Hands are those that the scenario was written with, from 1 (`person` below): the deal says at which seat each is, and a seat
+   knows it by what it reads. Where hands are alike (`full`, `shared_only`) the seat's own number stands for it.
 4. A coin is the SHA-256 of task, seat and hand in the order shown: a seat learns no seed, yet another seed shows other orders,
    so it throws other coins. A seat that pools at some Q pools at every higher one.
 5. A seat says the facts in their own words, then where it stands; on the structured track it cites them too. An abstention is
@@ -140,13 +140,13 @@ def _coin(value: str) -> Choice:
 
 
 def _odd_one(name: str, value: str) -> Choice:
-    """One person follows another policy than the rest, who pool; raises KeyError for what is no person's number."""
+    """Whoever has one hand follows another policy than the rest, who pool; raises KeyError for what is no hand's number."""
     if not re.fullmatch(r"[1-9]\d?", value):
         raise KeyError(value)
 
     def choose(sitting: Sitting) -> Policy:
         if int(value) > sitting.agents:
-            raise UsageError(f"{sitting.task_id} has {sitting.agents} persons, and none is {value}")
+            raise UsageError(f"{sitting.task_id} has {sitting.agents} hands, and none is {value}")
         return POLICIES[name if sitting.person == int(value) else "pool"]
 
     return choose

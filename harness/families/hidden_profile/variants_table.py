@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from harness.families.hidden_profile import standing
 from harness.families.hidden_profile.arms import Arm, Tasks, accuracy, arms
 from harness.families.hidden_profile.bootstrap import METHOD, Cell, enough, interval, replicates
 from harness.families.hidden_profile.figures import figures
@@ -42,7 +43,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     rows = [row for mine in families.values() if _varied(mine) for row in _rows(sorted(mine, key=_place))]
     if not rows:
         return []
-    notes = [_NOTE, f"{METHOD}; wording of the variants is our own"]
+    notes = [_NOTE, *standing.notes(arm.standing for arm in played), f"{METHOD}; wording of the variants is our own"]
     if published:
         rows += variant_rows()
         notes.append(source("Tables A1 and A2, 30 sessions on each of three tasks"))

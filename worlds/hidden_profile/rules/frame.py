@@ -28,6 +28,10 @@ Text = Annotated[str, StringConstraints(pattern=r"\S")]
 
 Scope = Literal["shared", "private", "noise"]
 
+Whose = Literal["own", "imported", "generated"]
+ELSEWHERE: tuple[Whose, ...] = ("imported", "generated")
+"""The kinds of origin that are no work of the suite's."""
+
 
 class Choice(Strict):
     """One option that can be voted for."""
@@ -119,6 +123,16 @@ class Frame(Strict):
     def doubted(self) -> bool:
         """Whether an option may be out for reasons that no rule tells, so that only excluding all others settles one."""
         return False
+
+    @property
+    def has_logic(self) -> bool:
+        """Whether there is anything that could be proved of it: prose from elsewhere has no rules."""
+        return bool(self.rules or self.tally)
+
+    @property
+    def whose(self) -> Whose:
+        """Whose work it is, by its origin."""
+        return next((one for one in ELSEWHERE if one == self.origin.get("kind")), "own")
 
     @property
     def asserted(self) -> Mapping[str, tuple[Lit, ...]]:

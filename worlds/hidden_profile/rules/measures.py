@@ -109,6 +109,9 @@ class Measures(Strict):
     rounds: int
     early_stop: int | None
     certified: bool
+    whose: str | None = None
+    """own, imported or generated: whose work the scenario is; None in verdicts of versions that did not say."""
+
     reward: float
     votes: Votes
     gain: float | None

@@ -108,6 +108,10 @@ class FactSheet(Frame):
         return tuple(fact.id for fact in self.facts if seat in fact.holders)
 
 
+class NoDecoy(ValueError):
+    """A scenario was asked for the option that its shared facts wrongly speak for, and names none."""
+
+
 class Scenario(FactSheet):
     """What one session is about."""
 
@@ -132,9 +136,9 @@ class Scenario(FactSheet):
 
     @property
     def favourite(self) -> str:
-        """The decoy; raises ValueError where there is none."""
+        """The decoy; raises NoDecoy where there is none."""
         if self.decoy is None:
-            raise ValueError(f"{self.id} names no option that the shared facts wrongly speak for")
+            raise NoDecoy(f"{self.id} names no option that the shared facts wrongly speak for")
         return self.decoy
 
     def to_json(self) -> str:

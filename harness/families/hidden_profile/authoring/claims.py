@@ -1,6 +1,8 @@
 """What `harness verify` holds a hidden profile to besides its episodes: each check of its proof, its mutants, both witnesses.
 
-An uncertified scenario fails the checks that it fails, by name; what can only be asked of a certified one is not asked of it.
+1. A scenario that is not certified fails the checks that it fails, by name; what can only be asked of a certified one is not
+   asked of it. One whose task.toml says that it is uncertified claims nothing, so it fails none: one line says what is missing.
+2. Prose without rules must say so, and what is proved must not.
 """
 
 from __future__ import annotations
@@ -8,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.authoring.findings import Place
-from harness.authoring.report import ProofCheck, failed, passed
+from harness.authoring.report import UNCERTIFIED, ProofCheck, failed, passed
 from harness.registry import Task
+from harness.taskfile import line_of
 from oracles.hidden_profile.deck_mutants import spoiled
 from oracles.hidden_profile.decks import prove_deck
 from oracles.hidden_profile.mutants import mutants
@@ -18,9 +21,17 @@ from oracles.hidden_profile.second import FrameSolver, witness
 from oracles.hidden_profile.witnesses import disagreements
 from oracles.hidden_profile.wording import recited
 from worlds.core.loading import SCENARIO
+from worlds.hidden_profile.rules.ballot import unvotable
 from worlds.hidden_profile.rules.deck import Deck, read_task
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import LIMIT
+
+SAID = 'certificate = "uncertified"'
+PROSE = (
+    "prose without rules proves nothing: not that the key follows (C1), that no hand gives it away (C2), that each private "
+    "fact is needed (C3), nor when a fact was told (C6)"
+)
+"""Why the checks of a certificate cannot hold of a task from elsewhere."""
 
 
 def claims(task: Task) -> Iterator[ProofCheck]:
@@ -32,7 +43,27 @@ def claims(task: Task) -> Iterator[ProofCheck]:
     except (OSError, ValueError) as error:
         yield failed("scenario", None, at, str(error))
         return
-    yield from _of_deck(read, at) if isinstance(read, Deck) else _of_scenario(read, at)
+    if task.parley is not None and task.parley.certificate is not None:
+        yield from _of_uncertified(read, task, at)
+    elif not read.has_logic:
+        yield failed(UNCERTIFIED, None, at, f"{PROSE}; task.toml must say {SAID}")
+    else:
+        yield from _of_deck(read, at) if isinstance(read, Deck) else _of_scenario(read, at)
+
+
+def _of_uncertified(read: Deck | Scenario, task: Task, at: Place) -> Iterator[ProofCheck]:
+    """One line for all that is not proved, and what holds of any scenario: that each option can be voted for."""
+    yield _held("ballots", list(unvotable(read)), at, "each option can be voted for")
+    if not read.has_logic:
+        yield passed(UNCERTIFIED, detail=PROSE)
+        return
+    proof = prove_deck(read) if isinstance(read, Deck) else prove(read, witness(read))
+    if proof.certified:
+        path = task.path / "task.toml"
+        line = line_of(path.read_text(encoding="utf-8"), ("metadata", "parley", "certificate"))
+        yield failed(UNCERTIFIED, None, Place(path, line), f"every check holds, so {SAID} is not true")
+        return
+    yield passed(UNCERTIFIED, detail=f"not proved, and claimed by nobody: {', '.join(proof.failed)}")
 
 
 def _of_deck(deck: Deck, at: Place) -> Iterator[ProofCheck]:

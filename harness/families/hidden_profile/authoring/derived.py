@@ -1,7 +1,8 @@
 """What follows from a scenario alone: the certificate that verdicts read, and what the oracle votes.
 
 tests/oracle.json    the certificate (oracles.hidden_profile.certificate), one line a key and one an entry of its tables
-solution/plan.json   {"key", "decoy"}: the oracle tells all and votes the first; wrong clients stay with the second. Of a deck
+solution/plan.json   {"key", "decoy"}: the oracle tells all and votes the first; wrong clients stay with the second, any wrong
+                     option where the scenario names no decoy. Of a deck
                      {"options", "cards", "deals"}: by the texts on the table the oracle knows the deal, and so its key
 """
 
@@ -27,7 +28,8 @@ def derived(folder: Path) -> Mapping[str, bytes]:
     if isinstance(read, Deck):
         certificate = certify_deck(read)
         return {CERTIFICATE: _text(certificate.document()), PLAN: _text(_plan(read, certificate))}
-    plan = json.dumps({"key": read.key, "decoy": read.decoy}) + "\n"
+    wrong = read.decoy or next(option for option in read.option_ids if option != read.key)
+    plan = json.dumps({"key": read.key, "decoy": wrong}) + "\n"
     return {CERTIFICATE: _text(certify(read).document()), PLAN: plan.encode()}
 
 

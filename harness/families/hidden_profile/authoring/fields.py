@@ -1,8 +1,8 @@
 """The published fields of a hidden-profile task - one hidden text a person, prose and no logic - as a scenario of ours.
 
 Options become o1 to oK and votes are matched on those; whether every label finds its way back through the ballot is tried here.
-Nothing is proved: there are no atoms, rules, weights or cues, `origin` says `certified: false`, and since the format names no
-decoy, the first wrong option stands in for it. The rationale states the answer and has no place in a scenario.
+Nothing is proved: there are no atoms, rules, weights or cues, `origin` says `certified: false`, and no decoy is named, as in
+the format. The rationale states the answer and has no place in a scenario.
 """
 
 from __future__ import annotations
@@ -68,11 +68,10 @@ def as_scenario(fields: Fields, identity: str, domain: str, origin: Mapping[str,
             "brief": fields.description,
             "options": [{"id": one, "label": label} for one, label in zip(ids, fields.possible_answers, strict=True)],
             "key": key,
-            "decoy": next(one for one in ids if one != key),
             "atoms": {},
             "rules": [],
             "facts": [*shared, *private],
-            "origin": {**origin, "sha256": fields.digest(), "certified": False, "decoy": "not known: the first wrong option"},
+            "origin": {**origin, "sha256": fields.digest(), "certified": False},
         }
     )
     for wrong in unvotable(scenario):

@@ -35,11 +35,14 @@ keywords = ["hidden-profile", "multi-agent", "group-decision"]
 family = "hidden-profile"
 category = "none"
 pattern = {pattern}
-difficulty = "{difficulty}"
+{certificate}difficulty = "{difficulty}"
 seats = {seats}
 seeds = "0-9" # a seed deals the hands, and the orders in which points and options are shown
 interfaces = ["seats"]
 """
+
+UNCERTIFIED = 'certificate = "uncertified" # nothing proves that the key follows, or that no hand gives it away\n'
+"""What task.toml says of prose, which nobody can prove; a scenario with rules that fails its checks is to be mended."""
 
 
 def write_task(root: Path, name: str, scenario: Scenario | Deck, difficulty: Difficulty, *, replace: bool = False) -> Path:
@@ -57,6 +60,7 @@ def task_toml(name: str, scenario: Scenario | Deck, difficulty: Difficulty) -> s
     what = f"{scenario.title}: {people} people choose one of {options} options"
     return TEMPLATE.format(
         name=name, description=_text(what), pattern=_text(pattern(scenario)), difficulty=difficulty, seats=people,
+        certificate="" if scenario.has_logic else UNCERTIFIED,
     ) + RUNNING  # fmt: skip
 
 
@@ -64,8 +68,8 @@ def pattern(scenario: Scenario | Deck) -> str:
     """A certified deck's mechanism; a certified scenario's grade and shape, e.g. `Grade A, 2+2`; the domain of any other."""
     if isinstance(scenario, Deck):
         return scenario.mechanism if prove_deck(scenario).certified else scenario.domain
-    proof = prove(scenario, witness(scenario))
-    if not proof.certified:
+    proof = prove(scenario, witness(scenario)) if scenario.has_logic else None
+    if proof is None or not proof.certified:
         return scenario.domain
     return ", ".join(part for part in (f"Grade {proof.grade}" if proof.grade else "Certified", shape(scenario)) if part)
 

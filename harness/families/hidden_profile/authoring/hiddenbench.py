@@ -89,7 +89,7 @@ def _imported(path: Path, rows: list[Any]) -> Iterator[HiddenBenchTask]:
 
 def imported(row: _Row, place: int) -> HiddenBenchTask:
     """One entry, the `place`-th of its file; raises ValueError for one that no session could be held on."""
-    origin = {"source": SOURCE, "task_id": row.id, "name": row.name, "place": place}
+    origin = {"kind": "imported", "source": SOURCE, "task_id": row.id, "name": row.name, "place": place}
     name = folder_name(row.id, row.name)
     scenario = as_scenario(row, name.replace("-", "_"), DOMAIN, origin)
     return HiddenBenchTask(name, row.id, row.name, scenario, row.rationale)

@@ -64,7 +64,7 @@ def _show(deck: Deck, proof: DeckProof, *, json: bool) -> None:
         emit({"id": deck.id, "deals": deck.deals.model_dump(), "tells": told, "checks": checks})
         return
     hands = [[tell.seat, f"{float(tell.informed):.3f}", f"{float(tell.hidden):.3f}"] for tell in known]
-    show_table(["seat", "(a) J", "(b) hidden keys"], hands)
+    show_table(["hand", "(a) J", "(b) hidden keys"], hands)
     show_table(["check", "holds", "why not"], [[one.name, "yes" if one.ok else "NO", one.detail] for one in proof.checks])
 
 

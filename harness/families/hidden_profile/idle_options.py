@@ -1,0 +1,56 @@
+"""Options that change nothing in the set-up that was chosen: they are said before anything starts, and refused by nobody.
+
+A run is a row of a table by all its options, so one without effect makes a row of its own that means nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from harness.registry import Task
+from worlds.core.loading import SCENARIO
+from worlds.hidden_profile.rules.deck import Deck, read_task
+from worlds.hidden_profile.rules.settings import Settings
+
+_TOO_FEW = 2
+"""Rounds of which none can be saved: all must lean alike in two of them before talk stops."""
+
+
+def idle(task: Task, options: Mapping[str, Any]) -> dict[str, str]:
+    """Option -> why it changes nothing, of all options with their values; raises OSError or ValueError for a bad scenario."""
+    settings = Settings.of(options)
+    return dict(_of_talk(settings)) | dict(_of_facts(settings, task))
+
+
+def _of_talk(settings: Settings) -> Iterator[tuple[str, str]]:
+    """What needs stances, or talk."""
+    if settings.early_stop and settings.track == "free":
+        yield "early_stop", "only track=structured has stances to stop by"
+    elif settings.early_stop and settings.rounds <= _TOO_FEW:
+        yield "early_stop", f"{settings.rounds} rounds are too few to stop before the last"
+    if settings.rounds:
+        return
+    for name, is_set in (
+        ("heard", settings.heard == "all"),
+        ("exchange_decide", settings.exchange_decide),
+        ("vote_view", settings.vote_view == "last_round"),
+        ("remind_pre_vote", settings.remind_pre_vote),
+    ):
+        if is_set:
+            yield name, "there is no round of talk"
+
+
+def _of_facts(settings: Settings, task: Task) -> Iterator[tuple[str, str]]:
+    """What needs deals to choose from, or facts that one person holds."""
+    if settings.reveal_all and settings.condition == "shared_only":
+        yield "reveal_all", "nobody has points of their own in condition=shared_only"
+    read = read_task(task.world_folder / SCENARIO) if settings.deal != "mixed" or settings.variant == "expert_roles" else None
+    if read is None:
+        return
+    if settings.deal != "mixed" and not isinstance(read, Deck):
+        yield "deal", "the task has one deal only"
+    facts = read.sheet.facts if isinstance(read, Deck) else read.facts
+    has_topics = any(fact.about for fact in facts if fact.scope == "private") and settings.condition != "shared_only"
+    if settings.variant == "expert_roles" and not has_topics:
+        yield "variant", "nobody's own points are marked as touching an option, so there are no experts"
