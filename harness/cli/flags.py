@@ -32,6 +32,9 @@ RuntimeName = Annotated[str, typer.Option(help=f"auto, {', '.join(RUNTIMES)}.")]
 Attempts = Annotated[int, typer.Option("--k", "-k", min=1, help="Attempts at each instance.")]
 Seeds = Annotated[str, typer.Option(help="Instances, e.g. 0-9 or 1,4,7.")]
 Options = Annotated[list[str] | None, typer.Option("--set", help="name=value: a world option or knob; repeatable.")]
+Templates = Annotated[
+    Path | None, typer.Option(help="Folder with texts in the place of a family's own; see harness export templates.")
+]
 Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Episodes at once.")]
 Wall = Annotated[float, typer.Option(min=1, help="Real seconds an episode may take.")]
 Turns = Annotated[int, typer.Option(min=1, help="Model turns an episode may take.")]
@@ -100,6 +103,7 @@ class RunFlags(Flags):
     mutate: Mutate = None
     handles: Handles = False
     mitigate: Mitigate = None
+    templates: Templates = None
     retry_of: RetryOf = None
     hint: HintName = "none"
     workers: Workers = 2

@@ -28,6 +28,7 @@ from harness.runs.coaching import FirstRun
 from harness.runs.plan import parse_seeds, task_refs
 from harness.runs.request import RunRequest, TaskRef
 from harness.runs.run import refusal
+from harness.runs.templates import read_templates
 from harness.trust import is_ours
 from worlds.core.chance import key_digest
 
@@ -57,6 +58,7 @@ def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, 
             budget=Budget(flags.wall, flags.turns, flags.tokens, flags.cost),
             key_digest=key_digest(key),
             retry=first.retry if first else None,
+            templates=_templates(flags, first.record.request if first else None),
             runtime=flags.runtime,
             workers=flags.workers,
         )
@@ -74,6 +76,7 @@ def resumed_request(
         "budget": replace(recorded.budget, **{_BUDGET[flag]: value for flag, value in flags.given(*_BUDGET).items()}),
         "agents": _resumed_agents(flags, recorded, tasks),
         "key_digest": key_digest(key),
+        "templates": _templates(flags, recorded),
         **flags.given("runtime", "workers"),
     }
     changed |= {"seeds": tuple(parse_seeds(flags.seeds))} if flags.given("seeds") else {}
@@ -131,6 +134,13 @@ def options(flags: RunFlags) -> dict[str, tuple[str, ...]]:
     }
     chosen = {name: tuple(each for one in value.split(",") for each in _range(one)) for name, _, value in pairs}
     return chosen | {name: (value,) for name, value in toggles.items() if value}
+
+
+def _templates(flags: RunFlags, earlier: RunRequest | None) -> dict[str, str]:
+    """The texts that the flags name, else those of an earlier run that is gone on with or played again."""
+    if flags.templates is not None:
+        return read_templates(flags.templates)
+    return dict(earlier.templates) if earlier else {}
 
 
 def _range(text: str) -> list[str]:

@@ -1,8 +1,8 @@
 """Who played, and under which conditions: what two episodes must share to share a row of a table.
 
 1. A condition is whatever is not the default: the interface of a model, who else holds seats of a game, options of the world
-   (tiers, mutations, handles, mitigations), sampling parameters, budgets, the edition. Episodes under other conditions are
-   never averaged, so a mixed table never shares a row with one that the same players hold alone.
+   (tiers, mutations, handles, mitigations), sampling parameters, budgets, the edition, texts in the place of ours. Episodes under
+   other conditions are never averaged, so a mixed table never shares a row with one that the same players hold alone.
 2. The fine print - model id, server, prompt - also separates, but is shown only where names would read the same without it.
 3. Who played is what the plan says: an episode whose sandbox never opened does not know its model, and is the model's still.
 """
@@ -53,6 +53,8 @@ class Conditions:
         how = [*self._playing(), *self._line_up(), *self._options(result), *self._budgets()]
         if result.key_digest != key_digest(PUBLISHED_KEY):
             how.append(f"edition {result.key_digest[:8]}")
+        if result.templates:
+            how.append(f"templates {result.templates[:8]}")
         prompt = agent.prompt_digest
         fine = (agent.model, agent.api_base, f"prompt {prompt[:8]}" if prompt else None)
         return Setup(agent.name or result.agent, agent.model, tuple(how), tuple(part for part in fine if part))

@@ -6,7 +6,6 @@ The seed drives the deal, the orders in which facts and options are shown, and t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from worlds.core.errors import WorldError
@@ -19,7 +18,6 @@ from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
 from worlds.hidden_profile.rules.worlds import worlds_of
 from worlds.hidden_profile.session import GroupSession, outline
-from worlds.hidden_profile.view import TEXTS
 
 CLOSING = (
     "Time here is virtual and moves by the turns of the talk alone. Turns cost nothing and are no requests; any other request "
@@ -39,15 +37,15 @@ class HiddenProfileWorld(SeatedWorld):
         except (OSError, ValueError) as error:
             raise WorldError(str(error)) from None
         dealt = deal(self.scenario, self.settings.condition, self.chance)
-        self._session = GroupSession(self.scenario, self.settings, dealt, self.note, self._spend)
+        self._session = GroupSession(self.scenario, self.settings, dealt, self.note, self._spend, self.texts)
 
     def facts(self) -> Mapping[str, Any]:
         """What the instruction tells."""
         return {"people": self.scenario.agents, "title": self.scenario.title, "rounds": self.settings.rounds}
 
-    def template_folder(self) -> Path:
+    def worded(self) -> str:
         """One instruction serves the family."""
-        return TEXTS
+        return self.texts.render("instruction", **self.facts())
 
     def closing_notes(self) -> tuple[str, ...]:
         """What time and requests are here."""
