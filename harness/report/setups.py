@@ -1,8 +1,8 @@
 """Who played, and under which conditions: what two episodes must share to share a row of a table.
 
 1. A condition is whatever is not the default: the interface of a model, who else holds seats of a game, options of the world
-   (tiers, mutations, handles, mitigations), sampling parameters, budgets, the edition, texts in the place of ours. Episodes under
-   other conditions are never averaged, so a mixed table never shares a row with one that the same players hold alone.
+   (tiers, mutations, handles, mitigations), sampling parameters, budgets, the edition, texts in the place of ours. Episodes
+   under other conditions are never averaged, so a mixed table never shares a row with one that the same players hold alone.
 2. The fine print - model id, server, prompt - also separates, but is shown only where names would read the same without it.
 3. Who played is what the plan says: an episode whose sandbox never opened does not know its model, and is the model's still.
 """

@@ -1,4 +1,4 @@
-"""`--templates DIR`: texts that stand in the place of a family's own in one run, so that a paper's wording can be had to the word.
+"""`--templates DIR`: texts that stand in the place of a family's own in one run, so a paper's wording can be had to the word.
 
 1. DIR holds files named as those of the family's texts; a text that is not there is the family's own. All else is refused by
    name: a file that the family does not have, a placeholder that a text may not name, tasks of two families.
@@ -54,7 +54,9 @@ def check_templates(templates: Mapping[str, str], tasks: Sequence[Task], agent: 
     reads_ours = agent.kind in {"oracle", "violation", "seats"} or any(one.kind == "policy" for one in agent.seats)
     if reads_ours:
         scripted = next((one.name for one in agent.seats if one.kind == "policy"), title(agent))
-        raise UsageError(f"{scripted} reads our own texts, so with --templates models play", hint="harness run ... --model gpt-5")
+        raise UsageError(
+            f"{scripted} reads our own texts, so with --templates models play", hint="harness run ... --model gpt-5"
+        )
 
 
 def with_texts() -> list[str]:

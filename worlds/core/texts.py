@@ -45,7 +45,11 @@ class Texts:
 
     def __init__(self, sources: Mapping[str, str]) -> None:
         self._environment = ImmutableSandboxedEnvironment(
-            loader=DictLoader(dict(sources)), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False,
+            loader=DictLoader(dict(sources)),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            autoescape=False,
             auto_reload=False,
         )
         self._compiled: dict[str, Template] = {}
@@ -102,10 +106,12 @@ def check_texts(family: str, replaced: Mapping[str, str]) -> None:
             raise ManifestError(f"{name} is no text of the family {family}; it has {', '.join(known) or 'none'}")
         for why in _against(text, known, name):
             raise ManifestError(f"{name}: {why}")
-    if replaced and len(json.dumps(dict(replaced))) > MOST_BYTES:
+    if not replaced:
+        return
+    if len(json.dumps(dict(replaced))) > MOST_BYTES:
         raise ManifestError(f"the replaced texts are more than {MOST_BYTES} bytes as JSON")
-    texts = Texts({**own_texts(family), **replaced}) if replaced else None
-    for name, may in known.items() if texts else ():
+    texts = Texts({**own_texts(family), **replaced})
+    for name, may in known.items():
         try:
             texts.render(name.removesuffix(SUFFIX), **{one: held.example for one, held in may.items()})
         except WorldError as error:
@@ -121,9 +127,9 @@ def _against(text: str, known: Placeholders, name: str) -> Iterator[str]:
         return
     for one in sorted(meta.find_undeclared_variables(tree) - set(known[name])):
         yield f"there is no placeholder {one!r}; there are {', '.join(sorted(known[name]))}"
-    for one in tree.find_all(nodes.Getattr):
-        if not (isinstance(one.node, nodes.Name) and one.node.name == "loop"):
-            yield f"line {one.lineno}: placeholders have no parts, so .{one.attr} names nothing"
+    for part_of in tree.find_all(nodes.Getattr):
+        if not (isinstance(part_of.node, nodes.Name) and part_of.node.name == "loop"):
+            yield f"line {part_of.lineno}: placeholders have no parts, so .{part_of.attr} names nothing"
     for file in meta.find_referenced_templates(tree):
         if file not in known:
             yield f"it includes {file or 'a file that is worked out'}, which is no text of this family"

@@ -9,7 +9,9 @@ from worlds.core.texts import Placeholder, Placeholders
 
 _SESSION = {
     "people": Placeholder("how many people there are", 4),
-    "options": Placeholder("the options as pairs of id and label, in the order shown", (("attic", "The attic"), ("boat", "A boat"))),
+    "options": Placeholder(
+        "the options as pairs of id and label, in the order shown", (("attic", "The attic"), ("boat", "A boat"))
+    ),
     "rounds": Placeholder("how many rounds of talk there are", 15),
     "track": Placeholder("free or structured", "structured"),
     "horizon": Placeholder("told or untold: whether people are to know the number of rounds", "told"),
@@ -52,4 +54,4 @@ PLACEHOLDERS: Placeholders = {
         "given": Placeholder("what stood in a vote where the option belongs, empty for nothing", "the cellar"),
     },
 }
-"""By file. A file that is included has what the one has that includes it; `_ballot` is included by those that ask for a vote."""
+"""By file. `_ballot` is included by those that ask for a vote."""
