@@ -18,6 +18,7 @@ from typing import Any, get_args
 
 from harness.agent import AgentSpec, Budget
 from harness.agents.seating.lineup import read_seats
+from harness.cli.config import PROVIDERS
 from harness.cli.flags import RunFlags
 from harness.errors import UsageError
 from harness.play.agents import agent_named, offers_handles, title
@@ -179,6 +180,8 @@ def _updated(spec: AgentSpec, flags: dict[str, Any], tasks: Sequence[Task]) -> A
     seats |= {one.seat: one for one in read_seats(flags.get("seat") or (), flags.get("seat_model") or (), _families(tasks))}
     names = (*_PLAYING, *_ASKING) if spec.kind == "llm" else _ASKING
     fields = {name: flags[name] for name in names if name in flags}
+    if fields.get("temperature") == PROVIDERS:
+        fields["temperature"] = None
     return spec.model_copy(update={**fields, "seats": tuple(seats[seat] for seat in sorted(seats))})
 
 
