@@ -115,7 +115,8 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
 def kind_of(annotation: Any) -> str:
     """The kind of a flag by the type of its values."""
     kinds = {
-        bool: "true or false", int: "a whole number", float: "a number", list[str]: "a list of texts", Any: "a number or default"
+        bool: "true or false", int: "a whole number", float: "a number", list[str]: "a list of texts",
+        Any: "a number or default",
     }  # fmt: skip
     return next((kind for kind_type, kind in kinds.items() if kind_type in (annotation, *get_args(annotation))), "a text")
 
