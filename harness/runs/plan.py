@@ -80,7 +80,7 @@ class Plan:
         chosen = {name: resolved[name] for name in self.overrides if name in resolved}
         check_path(task.family, chosen)
         if task.parley is not None and (own := family_part_or_none(task.family, "options")):
-            own.check(task.parley.seats, chosen)
+            own.check(task, chosen)
         return chosen
 
     def identity(self) -> Planned:

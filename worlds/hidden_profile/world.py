@@ -16,6 +16,7 @@ from worlds.hidden_profile.rules.deck import Deck, read_task
 from worlds.hidden_profile.rules.draws import key_of, leader_of
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
+from worlds.hidden_profile.rules.sizes import read_sizes, sized
 from worlds.hidden_profile.rules.worlds import worlds_of
 from worlds.hidden_profile.session import GroupSession, outline
 
@@ -67,13 +68,15 @@ class HiddenProfileWorld(SeatedWorld):
     def _drawn(self, read: Deck | Scenario) -> Scenario:
         """The scenario of this session: a deal of the deck, or the file's own."""
         if isinstance(read, Scenario):
+            if self.settings.size not in {0, read.agents}:
+                raise ValueError(f"{read.id} is for {read.agents} people, not for {self.settings.size}: it is no deck")
             return read
         kind, versions = draw(read, self.settings.deal, self.chance, self.setup.seed)
         self.drawn = {"kind": kind, "versions": versions}
         key, leader = key_of(read, worlds_of(read), versions), leader_of(read, versions)
         if key is None or leader is None:
             raise ValueError(f"deal {versions} of {read.id} leaves no option, or none leads: see harness verify")
-        return read.scenario(versions, key, leader)
+        return sized(read, self.settings.size, read_sizes(self.setup.folder)).scenario(versions, key, leader)
 
     def _spend(self, cost: str) -> None:
         self.clock.charge(self.manifest.cost_ms(cost))
