@@ -67,6 +67,7 @@ curve: $(SETUP)
 golden: $(SETUP)
 	@$(BIN)/python tests/contract_tasks/test_golden.py
 	@$(BIN)/python tests/calendar/test_golden_traces.py
+	@$(BIN)/python -m tests.hidden_profile.test_golden_prompts
 
 # The guesser that learns from all other decks, fitted anew
 learned: $(SETUP)

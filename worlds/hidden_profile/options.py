@@ -17,6 +17,9 @@ OPTIONS = {
         values=("mixed", "hidden", "manifest"),
         doc="whether what all share speaks for a wrong option, for the right one, or one of each in a pair of seeds",
     ),
+    "size": Option(
+        type="int", default=0, min=0, max=8, doc="how many people a deck is dealt to, where it can be; 0: as many as it is for"
+    ),
     "rounds": Option(type="int", default=15, min=0, max=50, doc="rounds of talk between the two votes"),
     "variant": Option(default="none", values=tuple(VARIANTS), doc="one sentence more in the rules and in each turn of talk"),
     "track": Option(

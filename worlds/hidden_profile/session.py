@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from worlds.core.replies import parse_reply
+from worlds.core.texts import Texts
 from worlds.core.turns import Answer, Answers, Ask, Game
 from worlds.hidden_profile.ballot import Ballot, read_ballot
 from worlds.hidden_profile.deal import Deal
@@ -40,6 +41,7 @@ class GroupSession:
     dealt: Deal
     note: Callable[..., None]
     spend: Callable[[str], None]
+    texts: Texts
     messages: list[Said] = field(default_factory=list)
     public: dict[str, str] = field(default_factory=dict)
     """Handle that everybody knows -> fact, on the structured track."""
@@ -49,7 +51,7 @@ class GroupSession:
     """How many messages there were before the round that was opened last."""
 
     def __post_init__(self) -> None:
-        self.view = View(self.scenario, self.settings, self.dealt)
+        self.view = View(self.scenario, self.settings, self.dealt, self.texts)
 
     @property
     def seats(self) -> range:

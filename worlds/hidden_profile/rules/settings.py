@@ -17,6 +17,9 @@ class Settings:
     deal: str = "mixed"
     """Of a deck: hidden or manifest deals alone, or one of each in every pair of seeds."""
 
+    size: int = 0
+    """How many people a deck is dealt to; 0 for as many as it was written for."""
+
     rounds: int = 15
     variant: str = "none"
     track: str = "free"
