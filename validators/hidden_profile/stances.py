@@ -54,10 +54,10 @@ def moves(replay: Replay, known: Knowledge, proved: Proofs | None) -> list[Moves
         own = latest.get(turn.seat)
         others = Counter(stance for seat, stance in latest.items() if seat != turn.seat)
         if own and turn.stance and others:
-            lead, backing = others.most_common(1)[0]
+            ((lead, backing),) = others.most_common(1)
             if lead != own and 2 * backing > len(counted) - 1:
                 since = last[turn.seat]
-                news = any(since < known.learned[turn.seat].get(fact, 0) < number for fact in private)
+                news = any(since < told < number for fact, told in known.learned[turn.seat].items() if fact in private)
                 counted[turn.seat].count("informed" if news else "conformity", taken=turn.stance == lead)
                 if backing == len(counted) - 1 and _sound(own, lead, known.known(turn.seat, number - 1), proved):
                     counted[turn.seat].count("brave", taken=turn.stance == own)

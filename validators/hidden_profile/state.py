@@ -33,7 +33,7 @@ class SessionState:
 
     stances: dict[int, str] = field(default_factory=dict)
     own: dict[int, list[str]] = field(default_factory=dict)
-    """By seat, its own words: they may stand in its texts whatever they are."""
+    """By seat, the words of its votes: they may stand in its texts whatever they are."""
 
     last_round: int = 0
     """How many messages there were before the round that was opened last."""

@@ -68,7 +68,6 @@ def _say(state: SessionState, turn: Turned, number: int) -> None:
         state.messages.append((seat, said.text + state.publish(said.cites)))
     if said.stance:
         state.stances[seat] = said.stance
-    state.heard_own(seat, turn.reply, said.text)
     text, cites = (said.text, tuple(said.cites)) if reached else ("", ())
     state.turns.append(Spoken(seat, number, text, cites, said.stance, len(bad), turn.no_reply))
 
