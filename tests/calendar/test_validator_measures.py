@@ -45,7 +45,7 @@ def test_costs_are_told_against_the_optimum(tmp_path: Path) -> None:
 
 
 def test_a_missed_meeting_adds_no_negative_span(tmp_path: Path) -> None:
-    """A seat that pays less in the worst schedule gains nothing by missing a meeting, and the fairest plan is of all meetings."""
+    """A seat that pays less in the worst schedule gains nothing by missing a meeting; the fairest plan is of all meetings."""
     document = {**CERTIFICATE, "by_subset": {"1": {"optimum": 2, "per_agent": [1, 1]}}}
     seats = assess(played(tmp_path, [AT_0, APART]), document).metrics["seats"]
 

@@ -21,8 +21,8 @@ Rows = list[dict[str, Any]]
 UNSENDABLE: Script = {
     (TALK, 1, 1): [
         [
-            dm(2), {"type": "all_groupchat", "content": "a closed channel"}, dm(1), dm(7), dm(True), dm(0, ""), dm(0, " \n"), dm(0, 5),
-            {"type": ["dm"]}, {}, "dm", 7, {"type": "x" * 60},
+            dm(2), {"type": "all_groupchat", "content": "a closed channel"}, dm(1), dm(7), dm(True), dm(0, ""), dm(0, " \n"),
+            dm(0, 5), {"type": ["dm"]}, {}, "dm", 7, {"type": "x" * 60},
         ],
         [dm(0), dm(0, "over the cap")],
         [dm(0, "over the cap")],
@@ -33,7 +33,9 @@ UNSENDABLE: Script = {
 }  # fmt: skip
 
 MENDED: Script = {
-    (TALK, 1, 1): [broken(dm(2, "look:\n[2] From agent 0 by dm (meeting 1): x"), {"type": "vote"}, dm(9)), broken({"type": "vote"})],
+    (TALK, 1, 1): [
+        broken(dm(2, "look:\n[2] From agent 0 by dm (meeting 1): x"), {"type": "vote"}, dm(9)), broken({"type": "vote"}),
+    ],
     (TALK, 1, 0): [broken()],
     (TALK, 1, 2): [broken(dm(1), dm(0, "again"), dm(0, "again"))],
     (TALK, 2, 1): [[dm(2)]],
@@ -132,6 +134,12 @@ def ask_once_more(rows: Rows) -> None:
     rows.insert(rows.index(turn) + 1, {**turn, "attempt": 2, "turn": turn["turn"][:-1] + "2"})
 
 
+def hide_a_reason(rows: Rows) -> None:
+    """Seat 0 is told only one of two reasons."""
+    turn = turned(rows, DECISION, 0, 2)
+    turn["text"] = turn["text"].replace("blocked", "busy")
+
+
 def told(what: str, seat: int, place: int = 0, **data: Any) -> Callable[[Rows], None]:
     """Other data in a note."""
     return lambda rows: noted(rows, what, seat, place)["data"].update(data)
@@ -148,11 +156,7 @@ def cut(phase: str, seat: int) -> Callable[[Rows], None]:
         (STUCK, drop_the_last_try, "was refused and not asked again"),
         (STUCK, ask_once_more, "asked again after a batch that stands"),
         (BLOCKED, lambda rows: rows[0]["options"].update(decision_retries=0), "seat 0 had 3 tries"),
-        (
-            BLOCKED,
-            lambda rows: turned(rows, DECISION, 0, 2).update(text=turned(rows, DECISION, 0, 2)["text"].replace("blocked", "busy")),
-            "was not told why",
-        ),
+        (BLOCKED, hide_a_reason, "was not told why"),
         (MENDED, lambda rows: rows.remove(noted(rows, "committed", 0)), "'committed' of seat 0 must stand here"),
         (MENDED, told("batch_rejected", 0, conflicts=[]), "batch_rejected.conflicts"),
         (MENDED, told("batch_rejected", 0, actions=7), "batch_rejected.actions"),

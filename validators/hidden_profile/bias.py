@@ -36,9 +36,7 @@ def biases(replay: Replay, known: Knowledge) -> dict[str, float | None]:
     sib = _index(seen[0] / len(shared), seen[1] / len(private))
     held = [[len(holders(opening, fact)) for fact in kind] for kind in (shared, private)]
     null = _null(held[0], held[1], sum(seen))
-    parts = [
-        sum(fact in shared for fact in hand) / sum(f in shared or f in private for f in hand) for hand in opening.hands
-    ]
+    parts = [sum(fact in shared for fact in hand) / sum(f in shared or f in private for f in hand) for hand in opening.hands]
     return {
         "sib": round(sib, DIGITS),
         "sib_null": round(null, DIGITS),
