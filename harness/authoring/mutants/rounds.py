@@ -124,21 +124,21 @@ def _folder(scratch: Path, one: Trying) -> Path:
 
 
 def _by_proof(one: Trying, folder: Path) -> str:
-    return tried(one.mutant, one.target, _first_asked(one), folder, STAGES if one.target.task else STAGES[:1])
+    return tried(one.mutant, one.target, first_asked(one), folder, STAGES if one.target.task else STAGES[:1])
 
 
 def _by_more(one: Trying, folder: Path) -> str:
     return tried(one.mutant, one.target, one.grounds, folder, [slice(0, 3), *STAGES[2:]])
 
 
-def _first_asked(one: Trying) -> Sequence[Ground]:
+def first_asked(one: Trying) -> Sequence[Ground]:
     """The tasks of the first round."""
     return one.grounds[:FEW] if all(is_data(ground.task) for ground in one.grounds) else one.grounds
 
 
 def _has_more(one: Trying) -> bool:
     """Whether the last round has a task or a seed that the first had not."""
-    return len(_first_asked(one)) < len(one.grounds) or any(len(ground.seeds()) > 1 for ground in one.grounds)
+    return len(first_asked(one)) < len(one.grounds) or any(len(ground.seeds()) > 1 for ground in one.grounds)
 
 
 def _by_units(units: UnitTests, one: Trying, folder: Path) -> str:
