@@ -54,7 +54,7 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
         consensus=_consensus(replay, known, proved) if stood else None,
         moves=_moves(moved, proved),
         bias=Bias.model_validate(biases(replay, known)),
-        losses=losses(replay, seats),
+        losses=losses(replay, seats) if proved else None,
         seats=seats,
     )  # fmt: skip
 
@@ -83,9 +83,9 @@ def tally(replay: Replay, votes: Sequence[Vote] | None) -> VoteMeasures | None:
 def losses(replay: Replay, seats: Sequence[SeatMeasures]) -> Losses | None:
     """Where accuracy was lost: pooling (the seat could not know), listening (it could, and voted otherwise), and luck.
 
-    None without a certificate or a second vote.
+    They add up: 1 - average = pooling - lucky + listening. None without a second vote; `seats` are measured with proofs.
     """
-    if replay.after is None or seats[0].could_know is None:
+    if replay.after is None:
         return None
     cases = [
         (vote.option == replay.opening.scenario.key, bool(row.could_know))
@@ -93,7 +93,6 @@ def losses(replay: Replay, seats: Sequence[SeatMeasures]) -> Losses | None:
     ]
     count = {case: cases.count(case) for case in ((True, True), (True, False), (False, True), (False, False))}
     pooling, lucky, listening = count[True, False] + count[False, False], count[True, False], count[False, True]
-    assert len(cases) - count[True, True] - lucky == pooling - lucky + listening, "the identity of specification 1.4"
     return Losses(
         grounded=count[True, True] / len(cases),
         lucky=lucky / len(cases),
@@ -141,7 +140,7 @@ def _consensus(replay: Replay, known: Knowledge, proved: Proofs | None) -> Conse
         round=number,
         option=option,
         right=option == replay.opening.scenario.key,
-        premature=any(not proved.necessary <= one for one in sets) if proved else None,
+        premature=any(proved.necessary - one for one in sets) if proved else None,
         messages=sum(turn.text != "" for turn in replay.turns[:said]),
     )
 

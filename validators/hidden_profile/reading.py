@@ -133,7 +133,8 @@ def _deal(first: Noted, scenario: Scenario, settings: LoggedSettings) -> LoggedD
         return None
     kind = "manifest" if scenario.decoy is None else "hidden"
     versions = told.get("versions") if isinstance(told, dict) else None
-    if told != {"kind": kind, "versions": versions} or not isinstance(versions, str) or settings.deal not in {kind, "mixed"}:
+    ours = scenario.dealt and settings.deal in {kind, "mixed"}
+    if not ours or told != {"kind": kind, "versions": versions} or not isinstance(versions, str):
         raise NoSession(f"seq {first.seq}: {told} is no {settings.deal} deal whose decoy is {scenario.decoy}")
     return LoggedDeal(kind, versions)
 

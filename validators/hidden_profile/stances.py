@@ -60,9 +60,10 @@ def moves(replay: Replay, known: Knowledge, proved: Proofs | None) -> list[Moves
             seat, own = stance.seat, stood.get(stance.seat)
             others = Counter(option for other, option in stood.items() if other != seat)
             if own and others:
-                lead, backing = others.most_common(1)[0]
+                ((lead, backing),) = others.most_common(1)
                 if lead != own and 2 * backing > len(counted) - 1:
-                    news = any(since[seat] < known.learned[seat].get(fact, 0) <= stance.heard for fact in private)
+                    learned = known.learned[seat].items()
+                    news = any(since[seat] < told <= stance.heard for fact, told in learned if fact in private)
                     counted[seat].count("informed" if news else "conformity", taken=stance.option == lead)
                     if backing == len(counted) - 1 and _sound(own, lead, known.known(seat, stance.heard), proved):
                         counted[seat].count("brave", taken=stance.option == own)

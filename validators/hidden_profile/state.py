@@ -36,7 +36,7 @@ class SessionState:
 
     stood: list[Stance] = field(default_factory=list)
     own: dict[int, list[str]] = field(default_factory=dict)
-    """By seat, its own words: they may stand in its texts whatever they are."""
+    """By seat, the words of its votes: they may stand in its texts whatever they are."""
 
     last_round: int = 0
     """How many messages there were before the round that was opened last."""

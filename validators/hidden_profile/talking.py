@@ -71,7 +71,6 @@ def _say(state: SessionState, turn: Turned, number: int) -> None:
         state.messages.append((seat, said.text + state.publish(said.cites)))
     if said.stance:
         state.stances[seat] = said.stance
-    state.heard_own(seat, turn.reply, said.text)
     text, cites = (said.text, tuple(said.cites)) if reached else ("", ())
     if said.stance and not state.opening.settings.stance_poll:
         state.stood.append(Stance(seat, said.stance, len(state.turns) + 1, len(state.turns)))

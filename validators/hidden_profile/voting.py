@@ -58,7 +58,9 @@ def _tries(state: SessionState, seat: int, phase: str) -> list[Turned]:
             state.tape.lie(turn, f"seat {seat} was asked again after a vote that stands")
         state.named(turn)
         look_at_vote(state, turn, said)
-        state.heard_own(seat, turn.reply, *((ballot[1], ballot[2]) if (ballot := _read(state.opening.scenario, turn)) else ()))
+        # what was given is quoted to who is asked again
+        ballot = _read(state.opening.scenario, turn)
+        state.heard_own(seat, turn.reply, ballot[2] if ballot else "")
         attempts.append(turn)
     return attempts
 
