@@ -20,7 +20,7 @@ from harness.agents.llm.parallel import side_by_side
 from harness.console import emit, say, show_table
 from harness.errors import Cancelled, UsageError
 from harness.families.hidden_profile.judging import Agreement, Question, against_labels, agreement
-from harness.families.hidden_profile.transcript import Said, Started
+from harness.families.hidden_profile.transcript import MessageNote, OpeningNote
 from harness.reading import RecordedEpisode, read_episode, recorded_episodes
 from harness.reading.parts import notes
 from harness.registry import discover, tasks_root
@@ -83,11 +83,11 @@ def audit_disclosure(
 
 def _session(episode: RecordedEpisode) -> Session | None:
     """The session of an episode; None where it is of another family, or never began."""
-    opening = next((note for _, note in notes(episode, "session_start", Started)), None)
+    opening = next((note for _, note in notes(episode, "session_start", OpeningNote)), None)
     if opening is None or episode.result.family != FAMILY:
         return None
     facts = tuple(opening.scenario.facts)
-    questions = tuple(Question(facts, said.text) for _, said in notes(episode, "message", Said) if said.text)
+    questions = tuple(Question(facts, said.text) for _, said in notes(episode, "message", MessageNote) if said.text)
     return Session(frozenset(opening.scenario.of_scope("private")), questions)
 
 
@@ -163,7 +163,7 @@ def _integration(session: Session, judged: Mapping[str, frozenset[str] | None], 
     return len(told & session.private) / len(session.private) if session.private else 0.0
 
 
-def _cell(value: float | str | None) -> str:
+def _cell(value: object) -> str:
     return "-" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
