@@ -97,7 +97,8 @@ class _Case:
     def _parts(self, seat: int) -> Iterator[Hands]:
         held, notes = self._held[seat], self._notes[seat]
         for count in range(1, max(len(held), 1) + 1):
-            for groups in partitions(list(range(len(held))), count) if held else [[[]]]:
+            ways: Iterator[Partition] = partitions(list(range(len(held))), count) if held else iter([[[]]])
+            for groups in ways:
                 yield tuple(
                     (*(held[place] for place in group), *(notes[number::count] or notes[number % len(notes) :][:1]))
                     for number, group in enumerate(groups)
