@@ -13,7 +13,7 @@ SETUP := $(VENV)/.set-up
 # Compiled once, whatever the environment says: reading litellm anew takes seconds in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: task test property docker-test docker-suite bubblewrap-suite proof attacks reference lint types verify mutants curve golden images bench setup lock clean
+.PHONY: task test property docker-test docker-suite bubblewrap-suite proof attacks reference lint types verify mutants curve golden learned images bench setup lock clean
 .DEFAULT_GOAL := task
 
 task: $(SETUP)
@@ -67,6 +67,11 @@ curve: $(SETUP)
 golden: $(SETUP)
 	@$(BIN)/python tests/contract_tasks/test_golden.py
 	@$(BIN)/python tests/calendar/test_golden_traces.py
+	@$(BIN)/python -m tests.hidden_profile.test_golden_prompts
+
+# The guesser that learns from all other decks, fitted anew
+learned: $(SETUP)
+	@$(BIN)/python -m tests.hidden_profile.fitting
 
 images: $(SETUP)
 	@$(BIN)/harness images $(ARGS)

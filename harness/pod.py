@@ -54,6 +54,9 @@ class EpisodeSpec:
     open_turns: bool = False
     """Whether a game takes its turns from `main`, as under Harbor: one script there holds every seat."""
 
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Texts that stand in the place of the family's own, by the names of their files."""
+
     host_token: str | None = None
     """What opens host-only routes; None lets the runtime draw it, which is right for all but attacks on the seats."""
 
@@ -66,7 +69,9 @@ class EpisodeSpec:
 def world_variables(spec: EpisodeSpec, token: str) -> dict[str, str]:
     """The variables by which a world's process knows which episode it is (worlds.core.serve)."""
     said = {"SEED": str(spec.seed), "KEY": spec.key, "OPTIONS": json.dumps(dict(spec.overrides)), "HOST_TOKEN": token}
-    return {f"PARLEY_{name}": value for name, value in {**said, **({"OPEN_TURNS": "1"} if spec.open_turns else {})}.items()}
+    said |= {"OPEN_TURNS": "1"} if spec.open_turns else {}
+    said |= {"TEXTS": json.dumps(dict(spec.texts))} if spec.texts else {}
+    return {f"PARLEY_{name}": value for name, value in said.items()}
 
 
 @dataclass(frozen=True)

@@ -169,6 +169,9 @@ class Result(Strict):
 
     parameters: dict[str, Any] = Field(default_factory=lambda: {"requested": {}, "effective": {}})
     prompt_digest: str | None = None
+    templates: str = ""
+    """The digest of texts that stood in the place of the family's own, "" where none did."""
+
     seats: tuple[SeatResult, ...] = ()
     """Of a game: one row a seat. The tokens and the cost above are those of all seats together."""
 

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("harness.cli.show", "Show one task, one recorded episode, or the episodes of a run."),
     "run": ("harness.cli.run", "Run tasks with an agent or a model, and record every episode."),
     "report": ("harness.cli.report", "Make the tables of runs, with published numbers beside."),
+    "audit": ("harness.cli.audit", "Ask a judge model about runs, and say how far it agrees."),
     "export": ("harness.cli.export", "Write episodes as records that other programs read."),
     "models": ("harness.cli.models", "List the models that reports know by name."),
     "verify": ("harness.cli.verify", "Prove tasks: lint, oracle, nop, every violation, determinism."),

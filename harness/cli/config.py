@@ -29,6 +29,9 @@ NOT_SETTINGS = frozenset({"config", "preset", "print-config"})
 _CREDENTIAL = re.compile(r"(^|[-_])(key|token|secret|password|credentials?)($|[-_])", re.IGNORECASE)
 
 
+PROVIDERS = "default"
+"""What is typed for the provider's own temperature."""
+
 Kinds = Mapping[str, str]
 """What each flag takes, by parameter name: one of the keys of `_FITS`."""
 
@@ -103,6 +106,7 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
     "a list of texts": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
     "true or false": lambda value: isinstance(value, bool),
     "a whole number": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "a number or default": lambda value: value == PROVIDERS or _FITS["a number"](value),
     "a number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
     "a text": lambda value: isinstance(value, str),
 }
@@ -110,8 +114,16 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
 
 def kind_of(annotation: Any) -> str:
     """The kind of a flag by the type of its values."""
-    kinds = {bool: "true or false", int: "a whole number", float: "a number", list[str]: "a list of texts"}
+    kinds = {
+        bool: "true or false", int: "a whole number", float: "a number", list[str]: "a list of texts",
+        Any: "a number or default",
+    }  # fmt: skip
     return next((kind for kind_type, kind in kinds.items() if kind_type in (annotation, *get_args(annotation))), "a text")
+
+
+def degrees(text: str | float) -> str | float:
+    """A temperature as it is typed: a number, or `default` where the provider's own is meant; raises ValueError."""
+    return PROVIDERS if text == PROVIDERS else float(text)
 
 
 def _value(ctx: typer.Context, parameter: Any, kind: str, value: Any, place: str) -> Any:

@@ -1,4 +1,4 @@
-"""`harness export episodes`: the graded episodes of runs as records that other programs read, one JSON object a line."""
+"""`harness export`: episodes as records that other programs read, or a family's texts as a start for --templates."""
 
 from __future__ import annotations
 
@@ -11,27 +11,51 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.console import say
+from harness.cli.kinds import Kinds
+from harness.console import say, show_table
 from harness.errors import UsageError
 from harness.modules import family_part
 from harness.records import Result
 from harness.report.runs import read_runs
+from harness.runs.templates import with_texts
+from harness.writing import make_folder, write_file, writing
+from worlds.core.texts import own_texts, placeholders
 
-What = Annotated[str, typer.Argument(metavar="episodes", help="What to export; there are episodes.")]
+Family = Annotated[str, typer.Argument(metavar="FAMILY", help="calendar or hidden-profile.")]
+Folder = Annotated[Path, typer.Option("--out", help="The folder to write them into, new or empty.")]
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
 Format = Annotated[str, typer.Option("--format", help="contractbench: the record of the paper's Appendix G.")]
 Out = Annotated[Path | None, typer.Option(help="The file to write, whole or not at all; stdout unless given.")]
 
 
-def export_command(what: What, runs: Runs, form: Format = "contractbench", out: Out = None) -> None:
-    """Write first tries that were graded; ungraded episodes and retries are counted on stderr and left out."""
-    if what != "episodes":
-        raise UsageError(f"there is no export of {what!r}; there is: episodes", hint="harness export episodes RUN")
+export_command = typer.Typer(cls=Kinds, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+
+
+@export_command.command("episodes")
+def episodes_command(runs: Runs, form: Format = "contractbench", out: Out = None) -> None:
+    """Write first tries that were graded, a JSON object a line; ungraded episodes and retries are counted and left out."""
     results = [result for run in read_runs(runs) for result in run.results]
     chosen = [result for result in results if result.status == "graded" and result.hint is None]
     lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in _records(chosen, form)]
     _write("".join(lines), out)
     say(f"{len(lines)} episodes exported{f' to {out}' if out else ''}{_left_out(results)}")
+
+
+@export_command.command("templates")
+def templates_command(family: Family, out: Folder) -> None:
+    """Write a family's own texts, ready to be changed and given to --templates, and say what each may name."""
+    known = placeholders(family) if family in with_texts() else None
+    if known is None:
+        raise UsageError(f"the family {family} has no texts of seats; {', '.join(with_texts())} have")
+    with writing(out):
+        if out.exists() and any(out.iterdir()):
+            raise UsageError(f"{out} is not empty, and nothing in it is written over", hint="--out NEW_FOLDER")
+        make_folder(out)
+        for name, text in own_texts(family).items():
+            write_file(out / name, text.encode())
+    rows = [(name, placeholder, held.doc) for name, may in known.items() for placeholder, held in may.items()]
+    show_table(("file", "placeholder", "what it stands for"), rows)
+    say(f"{len(known)} texts written to {out}")
 
 
 def _records(results: Sequence[Result], form: str) -> Iterator[dict[str, Any]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from harness.cli.config import kind_of, preset, read_config
+from harness.cli.config import degrees, kind_of, preset, read_config
 from harness.cli.signatures import Flags
 from harness.cli.tasks import Json, Names, Trust
 from harness.play.agents import NAMES
@@ -25,13 +25,23 @@ Seats = Annotated[list[str] | None, typer.Option("--seat", help="SEAT=WHO: anoth
 SeatModels = Annotated[list[str] | None, typer.Option("--seat-model", help="SEAT=MODEL: likewise, and always a model.")]
 Rotate = Annotated[bool, typer.Option("--rotate", help="Move everybody on by one seat with each attempt.")]
 ApiBase = Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")]
-Temperature = Annotated[float, typer.Option(help="Left out, and said so, where the model refuses it.")]
+Temperature = Annotated[
+    Any,
+    typer.Option(
+        parser=degrees,
+        metavar="FLOAT|default",
+        help="Left out, and said so, where the model refuses it; default: the provider's own, nothing is sent.",
+    ),
+]
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="Most completion tokens a call.")]
 ActionsFile = Annotated[Path | None, typer.Option(help="JSON list of actions for the scripted agent.")]
 RuntimeName = Annotated[str, typer.Option(help=f"auto, {', '.join(RUNTIMES)}.")]
 Attempts = Annotated[int, typer.Option("--k", "-k", min=1, help="Attempts at each instance.")]
 Seeds = Annotated[str, typer.Option(help="Instances, e.g. 0-9 or 1,4,7.")]
 Options = Annotated[list[str] | None, typer.Option("--set", help="name=value: a world option or knob; repeatable.")]
+Templates = Annotated[
+    Path | None, typer.Option(help="Folder with texts in the place of a family's own; see harness export templates.")
+]
 Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Episodes at once.")]
 Wall = Annotated[float, typer.Option(min=1, help="Real seconds an episode may take.")]
 Turns = Annotated[int, typer.Option(min=1, help="Model turns an episode may take.")]
@@ -100,6 +110,7 @@ class RunFlags(Flags):
     mutate: Mutate = None
     handles: Handles = False
     mitigate: Mitigate = None
+    templates: Templates = None
     retry_of: RetryOf = None
     hint: HintName = "none"
     workers: Workers = 2

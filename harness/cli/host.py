@@ -25,15 +25,16 @@ def images_command(
     force: Annotated[bool, typer.Option(help="Build again what is already there.")] = False,
     json: Json = False,
 ) -> None:
-    """Build the base images, then those of the named tasks (none named: of all)."""
+    """Build the base images and the prover's, then those of the named tasks (none named: of all)."""
     runtime = DockerRuntime(say=say)
     tasks = [] if base else selected(ctx, names)
     runtime.images.build_bases(force=force, say=say)
-    digests = runtime.prepare(tasks)
+    prover = runtime.images.build_prover(say=say)
+    digests = {**runtime.prepare(tasks), "prover": runtime.images.image_id(prover) or ""}
     if json:
-        emit(dict(digests))
+        emit(digests)
         return
-    show_table(("image", "id"), [(name, digest) for name, digest in digests.items()])
+    show_table(("image", "id"), list(digests.items()))
 
 
 def clean_command(

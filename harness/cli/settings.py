@@ -18,6 +18,7 @@ from typing import Any, get_args
 
 from harness.agent import AgentSpec, Budget
 from harness.agents.seating.lineup import read_seats
+from harness.cli.config import PROVIDERS
 from harness.cli.flags import RunFlags
 from harness.errors import UsageError
 from harness.play.agents import agent_named, offers_handles, title
@@ -28,6 +29,7 @@ from harness.runs.coaching import FirstRun
 from harness.runs.plan import parse_seeds, task_refs
 from harness.runs.request import RunRequest, TaskRef
 from harness.runs.run import refusal
+from harness.runs.templates import read_templates
 from harness.trust import is_ours
 from worlds.core.chance import key_digest
 
@@ -57,6 +59,7 @@ def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, 
             budget=Budget(flags.wall, flags.turns, flags.tokens, flags.cost),
             key_digest=key_digest(key),
             retry=first.retry if first else None,
+            templates=_templates(flags, first.record.request if first else None),
             runtime=flags.runtime,
             workers=flags.workers,
         )
@@ -74,6 +77,7 @@ def resumed_request(
         "budget": replace(recorded.budget, **{_BUDGET[flag]: value for flag, value in flags.given(*_BUDGET).items()}),
         "agents": _resumed_agents(flags, recorded, tasks),
         "key_digest": key_digest(key),
+        "templates": _templates(flags, recorded),
         **flags.given("runtime", "workers"),
     }
     changed |= {"seeds": tuple(parse_seeds(flags.seeds))} if flags.given("seeds") else {}
@@ -133,6 +137,13 @@ def options(flags: RunFlags) -> dict[str, tuple[str, ...]]:
     return chosen | {name: (value,) for name, value in toggles.items() if value}
 
 
+def _templates(flags: RunFlags, earlier: RunRequest | None) -> dict[str, str]:
+    """The texts that the flags name, else those of an earlier run that is gone on with or played again."""
+    if flags.templates is not None:
+        return read_templates(flags.templates)
+    return dict(earlier.templates) if earlier else {}
+
+
 def _range(text: str) -> list[str]:
     """Each whole number of `1..4`; any other text is itself."""
     ends = re.fullmatch(r"(\d{1,3})\.\.(\d{1,3})", text)
@@ -169,6 +180,8 @@ def _updated(spec: AgentSpec, flags: dict[str, Any], tasks: Sequence[Task]) -> A
     seats |= {one.seat: one for one in read_seats(flags.get("seat") or (), flags.get("seat_model") or (), _families(tasks))}
     names = (*_PLAYING, *_ASKING) if spec.kind == "llm" else _ASKING
     fields = {name: flags[name] for name in names if name in flags}
+    if fields.get("temperature") == PROVIDERS:
+        fields["temperature"] = None
     return spec.model_copy(update={**fields, "seats": tuple(seats[seat] for seat in sorted(seats))})
 
 

@@ -32,6 +32,7 @@ from worlds.core.chance import key_digest
 from worlds.core.errors import ManifestError, ParleyError, WireError
 from worlds.core.errors import WorldError as WorldBroken
 from worlds.core.events import Requested, read_log
+from worlds.core.texts import digest_of
 
 GRADED_CAUSES = frozenset({None, "agent", "world"})
 """Causes under which an episode counts."""
@@ -266,7 +267,8 @@ def _outcome(spec: EpisodeSpec, key: Key, runtime: Runtime, played: _Play, image
         reward=reward if graded else None, options=dict(spec.overrides), key_digest=key_digest(spec.key),
         stopped_by=report.stopped_by, tool_calls=report.tool_calls, tokens=usage.tokens(), cost_usd=usage.cost_usd,
         price=_price(usage), parameters={"requested": report.requested, "effective": report.effective},
-        prompt_digest=report.prompt_digest, seats=tuple(report.seats), timings=Timings(**seconds), images=images,
+        prompt_digest=report.prompt_digest, templates=digest_of(spec.texts),
+        seats=tuple(report.seats), timings=Timings(**seconds), images=images,
         **(_graded_fields(verdict, reward) if graded else {}),
     )  # fmt: skip
     return Outcome(result, _files(played) | trajectory)

@@ -1,8 +1,8 @@
 """Who played, and under which conditions: what two episodes must share to share a row of a table.
 
 1. A condition is whatever is not the default: the interface of a model, who else holds seats of a game, options of the world
-   (tiers, mutations, handles, mitigations), sampling parameters, budgets, the edition. Episodes under other conditions are
-   never averaged, so a mixed table never shares a row with one that the same players hold alone.
+   (tiers, mutations, handles, mitigations), sampling parameters, budgets, the edition, texts in the place of ours. Episodes
+   under other conditions are never averaged, so a mixed table never shares a row with one that the same players hold alone.
 2. The fine print - model id, prompt - also separates, but is shown only where names would read the same without it. Where a
    model was asked does not separate: an address may change between two runs, and what answers there is what its id names.
 3. Seats of games are asked in one way only, so a game's rows name no interface and no protocol.
@@ -61,6 +61,8 @@ class Conditions:
         how = [*self._playing(), *self._line_up(), *self._options(result), *self._budgets()]
         if result.key_digest != key_digest(PUBLISHED_KEY):
             how.append(f"edition {result.key_digest[:8]}")
+        if result.templates:
+            how.append(f"templates {result.templates[:8]}")
         prompt = agent.prompt_digest
         fine = (agent.model, f"prompt {prompt[:8]}" if prompt else None)
         return Setup(agent.name or result.agent, agent.model, tuple(how), tuple(part for part in fine if part))

@@ -24,6 +24,7 @@ from harness.runs.request import Environment, Planned, PlannedRetry, Retry, RunR
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.errors import ManifestError
 from worlds.core.manifest import OptionValue
+from worlds.core.texts import digest_of
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,9 @@ class Plan:
 
     part: str = ""
     """The name of that part."""
+
+    templates: Mapping[str, str] = field(default_factory=dict)
+    """Texts that stand in the place of the family's own, by the names of their files."""
 
     @property
     def keys(self) -> list[Key]:
@@ -76,7 +80,7 @@ class Plan:
         chosen = {name: resolved[name] for name in self.overrides if name in resolved}
         check_path(task.family, chosen)
         if task.parley is not None and (own := family_part_or_none(task.family, "options")):
-            own.check(task.parley.seats, chosen)
+            own.check(task, chosen)
         return chosen
 
     def idle(self) -> Iterator[str]:
@@ -101,6 +105,7 @@ class Plan:
             options=dict(self.overrides),
             key_digest=key_digest(self.key),
             retry=PlannedRetry(of=self.retry.of, hint=self.retry.mode) if self.retry else None,
+            templates=digest_of(self.templates),
         )
 
     def record(self, runtime: str, images: Mapping[str, str]) -> RunRecord:
@@ -115,7 +120,7 @@ class Plan:
         return RunRequest(
             tasks=task_refs(self.tasks), seeds=tuple(self.seeds), attempts=self.attempts, agents=(self.agent,),
             options={name: (value,) for name, value in self.overrides.items()}, budget=self.budget,
-            key_digest=key_digest(self.key), retry=self.retry, runtime=runtime,
+            key_digest=key_digest(self.key), retry=self.retry, runtime=runtime, templates=dict(self.templates),
         )  # fmt: skip
 
 
@@ -145,7 +150,7 @@ def plans(request: RunRequest, tasks: Sequence[Task], key: str, folder: str) -> 
     return {
         part.name: Plan(
             part.name or folder, tasks, request.seeds, request.attempts, part.agent, request.budget, part.options, key,
-            request.retry, request, part.name,
+            request.retry, request, part.name, request.templates,
         )
         for part in request.parts
     }  # fmt: skip

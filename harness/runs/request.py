@@ -76,6 +76,9 @@ class RunRequest(Strict):
     """Of the edition's key, which itself stands nowhere."""
 
     retry: Retry | None = None
+    templates: dict[str, str] = {}
+    """Texts that stand in the place of the family's own, by the names of their files: whole, so that a run needs no folder."""
+
     runtime: str = "auto"
     workers: Annotated[int, Field(ge=1)] = 2
 
@@ -138,6 +141,9 @@ class Planned(Lenient):
     key_digest: str = ""
     retry: PlannedRetry | None = None
     """Set where the run plays failed episodes of another one again."""
+
+    templates: str = ""
+    """The digest of the texts that stand in the place of the family's own, "" where none does."""
 
 
 class Environment(Lenient):

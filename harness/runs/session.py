@@ -25,6 +25,7 @@ from harness.runs.executors.processes import get_ready
 from harness.runs.plan import Plan, plans
 from harness.runs.request import RunRequest, read_record, requested
 from harness.runs.run import run_plan
+from harness.runs.templates import check_templates
 from harness.trust import gate
 
 _log = logging.getLogger(__name__)
@@ -90,6 +91,7 @@ class RunSession:
         for (folder, plan), agent in zip(self.plans.items(), self.agents, strict=True):
             for task in plan.tasks:
                 plan.options(task)
+            check_templates(plan.templates, plan.tasks, plan.agent)
             agent.check()
             if not resumed and RunFolder(folder).is_planned:
                 raise UsageError(f"{folder} already holds a run", hint=f"harness run ... --resume {folder}")

@@ -32,8 +32,9 @@ class InProcessPod:
         self._token = spec.host_token or secrets.token_hex(16)
         folder = spec.task.world_folder
         world = open_world(
-            folder, seed=spec.seed, key=spec.key, overrides=spec.overrides, host_token=self._token, open_turns=spec.open_turns
-        )
+            folder, seed=spec.seed, key=spec.key, overrides=spec.overrides, host_token=self._token, open_turns=spec.open_turns,
+            texts=spec.texts,
+        )  # fmt: skip
         self._world = InProcess(world)
         self.instruction = world.instruction
 

@@ -1,8 +1,8 @@
 """Guessers that read one hand and hear nothing: rules that somebody who knows how such tasks are written would try.
 
 Each is a function from what a seat can see in a deal to the options it cannot choose between; its score is the key's share of
-them. They are played over every deal of a deck and every seat, so scores are exact. Check C9 bounds all rules by one hand at
-once; these are the ones that once broke a suite, by name.
+them. They are played over every deal of a deck and every seat, so scores are exact. Check C9 bounds all rules by one hand of
+one deck at once; these are the ones that once broke a suite, by name, and two that learn from the other decks (`learned`).
 """
 
 from __future__ import annotations
@@ -11,55 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 
 from oracles.hidden_profile.guessers import GUESSERS as BY_TEXT
-from oracles.hidden_profile.guessers import Handout, handout, share
-from worlds.hidden_profile.rules import scores
-from worlds.hidden_profile.rules.deck import KINDS, Kind
+from oracles.hidden_profile.guessers import share
+from oracles.hidden_profile.learned import LESSONS, learned
+from oracles.hidden_profile.sight import Adversary, Options, Sight
+from oracles.hidden_profile.tells import hand_of
+from worlds.hidden_profile.rules.deck import KINDS
 from worlds.hidden_profile.rules.draws import Draws
-from worlds.hidden_profile.rules.scenario import Fact, Scenario
-
-Options = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Sight:
-    """What one seat has before it in one deal; seats count from 1."""
-
-    scenario: Scenario
-    seat: int
-
-    @cached_property
-    def shared(self) -> tuple[Fact, ...]:
-        """The facts that everybody has."""
-        return self._of("shared")
-
-    @cached_property
-    def private(self) -> tuple[Fact, ...]:
-        """The deciding facts that it has itself."""
-        return self._of("private")
-
-    @cached_property
-    def idle(self) -> tuple[Fact, ...]:
-        """Its idle notes."""
-        return self._of("noise")
-
-    @cached_property
-    def leader(self) -> str | None:
-        """The option that looks best by the shared facts."""
-        return scores.leading(self.scenario, [fact.id for fact in self.shared])
-
-    def impression(self, *facts: Fact) -> dict[str, int]:
-        """How each option looks by these facts."""
-        return scores.surface(self.scenario, [fact.id for fact in facts])
-
-    def _of(self, scope: str) -> tuple[Fact, ...]:
-        held = (fact for fact in self.scenario.facts if fact.scope == scope)
-        return tuple(fact for fact in held if scope == "shared" or self.seat in fact.holders)
-
-
-Adversary = Callable[[Sight], Options]
 
 
 def ranked(seen: Sight, rank: int, *, hand: bool) -> Options:
@@ -122,7 +82,8 @@ ADVERSARIES: Mapping[str, Adversary] = {
     "what my notes speak for": partial(by_sign, sign=1),
     "what my notes speak against": partial(by_sign, sign=-1),
     "note, idle note, second": second_guess,
-    **{f"by text, {name}": partial(lambda seen, guess: guess(_handout(seen)), guess=guess) for name, guess in BY_TEXT.items()},
+    **{f"by text, {name}": partial(lambda seen, guess: guess(seen.handout), guess=guess) for name, guess in BY_TEXT.items()},
+    **{f"learned, {lesson}": partial(learned, lesson=lesson) for lesson in LESSONS},
 }
 """By name."""
 
@@ -142,23 +103,18 @@ class Guess:
 
 def guessed_by_hand(draws: Draws, adversary: Adversary) -> Guess:
     """The expected score of an adversary on a deck, exact."""
-    return Guess(*(_score(draws, adversary, kind) for kind in KINDS))
-
-
-def _score(draws: Draws, adversary: Adversary, kind: Kind) -> Fraction:
-    total = Fraction(0)
-    for draw in draws.of(kind):
+    told: dict[tuple[str, ...], Options] = {}
+    total = dict.fromkeys(KINDS, Fraction(0))
+    for draw, chance in draws.chance.items():
         scenario = draws.deck.scenario(draw.versions, draw.key or "", draw.leader or "")
         for seat in scenario.seats:
-            total += draws.chance[draw] * share(adversary(Sight(scenario, seat)), scenario.key) / scenario.agents
-    return total
+            if (hand := hand_of(draws.deck, draw, seat)) not in told:
+                told[hand] = adversary(Sight(scenario, seat))
+            total[draw.kind] += chance * share(told[hand], scenario.key) / scenario.agents
+    return Guess(**total)
 
 
 def _of_the_others(seen: Sight, wanted: Callable[[str], bool]) -> Options:
     """The options but the leader of which something is so; all of these where it is of none."""
     others = not_the_leader(seen)
     return tuple(filter(wanted, others)) or others
-
-
-def _handout(seen: Sight) -> Handout:
-    return handout(seen.scenario, [fact.id for fact in (*seen.shared, *seen.private, *seen.idle)])

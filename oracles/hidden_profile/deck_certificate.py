@@ -12,8 +12,9 @@ from oracles.hidden_profile import expected
 from oracles.hidden_profile.decks import necessary, prove_deck
 from oracles.hidden_profile.groups import UNIFORM
 from oracles.hidden_profile.logic import Tabulated
+from oracles.hidden_profile.sizes import sizes
 from oracles.hidden_profile.tells import keys, tells
-from worlds.hidden_profile.rules.certificate import Accuracy, Certificate, DealRow, TellRow
+from worlds.hidden_profile.rules.certificate import Accuracy, Certificate, DealRow, SizeRow, TellRow
 from worlds.hidden_profile.rules.deck import KINDS, Deck, Kind
 from worlds.hidden_profile.rules.draws import Draw, Draws
 from worlds.hidden_profile.rules.worlds import tabulate
@@ -30,7 +31,13 @@ def certify_deck(deck: Deck) -> Certificate:
         tells=tuple(TellRow(seat=t.seat, informed=float(t.informed), hidden=float(t.hidden)) for t in tells(draws)),
         keys=keys(draws), checks=proof.checks,
     )  # fmt: skip
-    return known.model_copy(update={"by_kind": {kind: scores(draws, kind) for kind in KINDS}}) if proof.certified else known
+    if not proof.certified:
+        return known
+    rows = tuple(
+        SizeRow(people=one.people, hands=one.hands, informed=float(one.informed), hidden=float(one.hidden))
+        for one in sizes(deck)
+    )
+    return known.model_copy(update={"sizes": rows, "by_kind": {kind: scores(draws, kind) for kind in KINDS}})
 
 
 def scores(draws: Draws, kind: Kind) -> dict[str, Accuracy]:

@@ -7,7 +7,7 @@ asked of any witness (`logic.Tabulated`, `second.FrameSolver`); what a seat may 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ from oracles.hidden_profile.tells import INFORMED_MOST, keys, tells
 from worlds.hidden_profile.rules.ballot import unvotable
 from worlds.hidden_profile.rules.certificate import ProvedCheck
 from worlds.hidden_profile.rules.deck import KINDS, Card, Deck
-from worlds.hidden_profile.rules.draws import Draws, leader_of
+from worlds.hidden_profile.rules.draws import Draw, Draws, leading
 
 LEAST_DEALS = 4
 """Deals of a kind, at least: fewer would be learnt at a glance."""
@@ -118,13 +118,18 @@ def _solo(case: DeckCase) -> Iterator[str]:
         for seat in (None, *deck.seats):
             cards = deck.of_scope("shared") if seat is None else deck.seen_by(seat)
             where = f"in deal {draw.versions} with {'the shared facts' if seat is None else f'hand {seat}'}"
-            if (leader := leader_of(deck, draw.versions, seat)) != draw.leader:
-                yield f"{where} {leader} leads, not {draw.leader}"
-            texts = deck.texts(draw.versions, cards)
-            if draw.leader in case.logic.excluded(texts):
-                yield f"{where} the leader {draw.leader} is excluded"
-            if (settled := case.logic.settled(texts)) is not None:
-                yield f"{where} {settled} is settled"
+            yield from (f"{where} {against}" for against in alone(deck, case.logic, draw, cards))
+
+
+def alone(deck: Deck, logic: Questions, draw: Draw, cards: Sequence[Card]) -> Iterator[str]:
+    """What speaks against a deal with these cards on one hand: another leader, an excluded one, a choice that is settled."""
+    if (leader := leading(deck, draw.versions, cards)) != draw.leader:
+        yield f"{leader} leads, not {draw.leader}"
+    texts = deck.texts(draw.versions, cards)
+    if draw.leader in logic.excluded(texts):
+        yield f"the leader {draw.leader} is excluded"
+    if (settled := logic.settled(texts)) is not None:
+        yield f"{settled} is settled"
 
 
 def _missing_piece(case: DeckCase) -> Iterator[str]:

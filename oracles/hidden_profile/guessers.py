@@ -58,17 +58,17 @@ def longest(seen: Handout) -> tuple[str, ...]:
 
 def most_mentioned(seen: Handout) -> tuple[str, ...]:
     """The option that most sentences name."""
-    return _top({option: len(sentences) for option, sentences in _naming(seen).items()})
+    return _top({option: len(sentences) for option, sentences in naming(seen).items()})
 
 
 def fewest_negative(seen: Handout) -> tuple[str, ...]:
     """The option that is named in company of the fewest negative words, however often it is named."""
-    return _top({option: -sum(map(_negative, sentences)) for option, sentences in _naming(seen).items()})
+    return _top({option: -sum(map(negative_words, sentences)) for option, sentences in naming(seen).items()})
 
 
 def longest_texts(seen: Handout) -> tuple[str, ...]:
     """The option whose sentences have most words."""
-    return _top({option: sum(len(words(one)) for one in sentences) for option, sentences in _naming(seen).items()})
+    return _top({option: sum(len(words(one)) for one in sentences) for option, sentences in naming(seen).items()})
 
 
 GUESSERS: dict[str, Guesser] = {
@@ -97,11 +97,12 @@ def words(text: str) -> list[str]:
     return _WORD.findall(fold(text))
 
 
-def _negative(sentence: str) -> int:
+def negative_words(sentence: str) -> int:
+    """How many words of a sentence speak against something."""
     return sum(word in NEGATIVE or word.endswith("n't") for word in words(sentence))
 
 
-def _naming(seen: Handout) -> dict[str, list[str]]:
+def naming(seen: Handout) -> dict[str, list[str]]:
     """The sentences that name each option: by a word of its label that no other label has, or by the label if there is none."""
     labels = {option: set(words(label)) for option, label in seen.options}
     uses = Counter(word for label in labels.values() for word in label)

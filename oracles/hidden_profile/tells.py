@@ -10,10 +10,11 @@ For each seat, h over the hands that it can be dealt and o over the options:
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from worlds.hidden_profile.rules.deck import Deck
+from worlds.hidden_profile.rules.deck import Card, Deck
 from worlds.hidden_profile.rules.draws import Draw, Draws
 
 INFORMED_MOST = Fraction(10, 100)
@@ -52,12 +53,17 @@ def hand_of(deck: Deck, draw: Draw, seat: int) -> tuple[str, ...]:
 
 
 def _tell(draws: Draws, seat: int) -> Tell:
+    return Tell(seat, *told_by(draws, draws.deck.seen_by(seat)))
+
+
+def told_by(draws: Draws, cards: Sequence[Card]) -> tuple[Fraction, Fraction]:
+    """Both sums for a hand of these cards."""
     both: defaultdict[tuple[str, ...], defaultdict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     hidden: defaultdict[tuple[str, ...], defaultdict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     for draw, chance in draws.chance.items():
-        hand, key = hand_of(draws.deck, draw, seat), draw.key or ""
+        hand, key = draws.deck.texts(draw.versions, cards), draw.key or ""
         both[hand][key] += chance
         if draw.kind == "hidden":
             hidden[hand][key] += chance
     informed = sum((max(chances.values()) for chances in both.values()), Fraction(-1))
-    return Tell(seat, informed, sum((max(chances.values()) for chances in hidden.values()), Fraction(0)))
+    return informed, sum((max(chances.values()) for chances in hidden.values()), Fraction(0))

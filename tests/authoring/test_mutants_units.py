@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.authoring.mutants.ground import Ground
+from harness.authoring.mutants.rounds import FEW, Trying, first_asked
 from harness.authoring.mutants.sources import mutants_of
 from harness.authoring.mutants.targets import ROOT, MutatedFile
 from harness.authoring.mutants.units import UnitTests
+from tests.shipped import SHIPPED
 
 HAZARDS = "worlds/contract/hazards.py"
 
@@ -45,3 +48,14 @@ def test_only_tests_that_run_a_line_are_asked() -> None:
 
     assert ["quick", "slow"] == units.reaching(inside, target)
     assert ["quick", "slow", "other"] == units.reaching(outside, target)
+
+
+def test_few_tasks_of_data_prove_before_the_unit_tests() -> None:
+    """They run the same code, and what shows in one mostly shows in all; tasks with code of their own are all asked."""
+    target = MutatedFile("worlds", Path("/a.py"), "a.py")
+    mutant = mutants_of("a.py", b"x = a is b\n")[0]
+    of_data, of_code = ([Ground(task) for task in SHIPPED if task.family == name][:5] for name in ("calendar", "contract"))
+
+    assert of_data[:FEW] == first_asked(Trying(mutant, target, of_data))
+    assert of_code == first_asked(Trying(mutant, target, of_code))
+    assert FEW < len(of_data)

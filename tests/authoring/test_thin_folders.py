@@ -176,7 +176,7 @@ def test_a_task_may_have_another_default(tmp_path: Path) -> None:
     [
         ("hats = 3", ".defaults: the family hidden-profile has no option 'hats'"),
         ("rounds = 51", ": rounds must be in 0..50, not 51"),
-        ('rounds = "3"', ".defaults: rounds must be a int, not '3'"),
+        ('rounds = "3"', ".defaults: rounds must be a whole number, not '3'"),
         ('track = "prose"', ": track must be one of free, structured, not prose"),
     ],
 )

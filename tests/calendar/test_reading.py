@@ -18,6 +18,7 @@ from worlds.calendar.mail import Message
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.calendar.view import View
+from worlds.core.texts import texts_of
 from worlds.core.turns import OpenTurn
 
 SCENARIO = Scenario(
@@ -31,7 +32,7 @@ SCENARIO = Scenario(
     meetings=(Meeting(id=1, participants=(0, 1, 2)), Meeting(id=2, participants=(1, 3))),
     prior=(PriorMeeting(id=9, participants=(1, 3), slot=5),),
 )
-VIEW = View(SCENARIO, Settings())
+VIEW = View(SCENARIO, Settings(), texts_of("calendar", {}))
 MEETING = SCENARIO.meetings[0]
 
 FIELDS = (

@@ -44,6 +44,17 @@ def test_key_has_a_least_length() -> None:
         made(key_bytes=15)
 
 
+def test_keys_are_odd_and_of_full_length() -> None:
+    """A modulus has 256 bytes unless told otherwise, its highest bit and its lowest; the others are drawn."""
+    # the modulus stands right before the exponent 65537, with a zero byte because of its highest bit
+    ders = [made(seed) for seed in range(20)]
+    keys = [der[: der.index(bytes.fromhex("0203010001"))][-257:] for der in ders]
+
+    assert {(0, True, True) for _ in keys} == {(key[0], key[1] >= 0x80, key[-1] % 2 == 1) for key in keys}
+    assert {0, 1} == {key[1] % 2 for key in keys}
+    assert {0, 1} == {key[-1] // 2 % 2 for key in keys}
+
+
 def test_forms() -> None:
     """Wrapped lines in one form, one line between colons in the other, the same DER in both."""
     der = made()

@@ -90,9 +90,13 @@ KEY = b"key"
 def token(header: dict[str, str], key: bytes = KEY) -> bytes:
     """A compact JWS with an HS256 signature."""
     parts = [json.dumps(part, separators=(",", ":")).encode() for part in (header, {"sub": "x"})]
-    signed = b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in parts)
-    mac = hmac.new(key, signed, hashlib.sha256).digest()
-    return signed + b"." + base64.urlsafe_b64encode(mac).rstrip(b"=")
+    return signed(b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in parts), key)
+
+
+def signed(text: bytes, key: bytes = KEY) -> bytes:
+    """Header and payload with the signature that is right for them."""
+    mac = hmac.new(key, text, hashlib.sha256).digest()
+    return text + b"." + base64.urlsafe_b64encode(mac).rstrip(b"=")
 
 
 GOOD = token({"alg": "HS256", "typ": "JWT"})
@@ -122,6 +126,7 @@ MAC = hmac.new(KEY, b"message", hashlib.sha256).hexdigest().encode()
         (jwt_hs256(KEY), b"a." + GOOD, False),
         (jwt_hs256(KEY), b"", False),
         (jwt_hs256(KEY), b"\xff.\xff.\xff", False),
+        (jwt_hs256(KEY), signed(b"a.payload"), False),
     ],
 )
 def test_predicates(predicate: Predicate, submitted: bytes, holds: bool) -> None:

@@ -176,6 +176,20 @@ def test_never_issued(world: Tiny, value: object, label: str) -> None:
     assert (label, None, "key_1") == redeemed(world, value)
 
 
+def test_an_ended_token_is_told_how_it_ended(world: Tiny) -> None:
+    """One whose time was up has expired; one that was replaced, or taken back, ended before."""
+    world.key.renew(FIRST, 1000)
+    world.clock.charge(1000)
+    expired = broken(lambda: world.key.redeem(FIRST, "the key"))
+    world.key.renew(SECOND, 5000)
+    replaced = broken(lambda: world.key.redeem(FIRST, "the key"))
+    world.key.revoke()
+    revoked = broken(lambda: world.key.redeem(SECOND, "the key"))
+
+    assert "the key has expired" == str(expired)
+    assert ["the key was used, replaced or revoked before"] * 2 == [str(replaced), str(revoked)]
+
+
 @pytest.mark.parametrize("value", [FIRST[:9], f'"{FIRST}"', FIRST[:11] + " " + FIRST[11:], f"Bearer {FIRST}"])
 def test_mangled_and_over(world: Tiny, value: str) -> None:
     """A changed form of a token that is over is both, and validity is judged first."""

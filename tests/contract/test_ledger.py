@@ -59,6 +59,15 @@ def test_streams_are_well_formed(seed: int, count: int, batches: int) -> None:
     assert len({event["id"] for event in events}) == len(events)
 
 
+@pytest.mark.parametrize(("count", "corrections", "voids"), [(12, 3, 1), (20, 5, 2), (40, 10, 4)])
+def test_a_quarter_corrects_and_a_tenth_voids(count: int, corrections: int, voids: int) -> None:
+    """Before the batches; each of these brings one of both."""
+    counts, more = fold(drawn(0, count, 0)).counts, fold(drawn(0, count, 5)).counts
+
+    assert (corrections, voids) == (counts["correction"], counts["void"])
+    assert (corrections + 5, voids + 5) == (more["correction"], more["void"])
+
+
 def without(events: list[Event], wanted: Callable[[Event], bool]) -> list[Event]:
     """The events but some."""
     return [event for event in events if not wanted(event)]

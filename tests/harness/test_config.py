@@ -32,7 +32,8 @@ SETTINGS: dict[str, Any] = {
     "protocol": "text", "seat": ["2=imap"], "seat-model": ["1=openai/b"], "rotate": True, "api-base": "http://there/v1",
     "temperature": 0.5, "max-tokens": 7, "script": "/a/b.json",
     "runtime": "inprocess", "k": 2, "seeds": "0-3", "set": ["a=1,2", 'b="é\\\n\x7f'], "mutate": ["clip=200"], "handles": True,
-    "mitigate": ["ttl"], "retry-of": "/a/run", "hint": "correct", "workers": 3, "wall": 5.0, "turns": 8, "tokens": 9,
+    "mitigate": ["ttl"], "templates": "/a/texts",
+    "retry-of": "/a/run", "hint": "correct", "workers": 3, "wall": 5.0, "turns": 8, "tokens": 9,
     "cost": 1.5, "out": "/a/out", "resume": "/a/resume", "report": True, "yes": True, "json": True, "verbose": True,
 }  # fmt: skip
 """Every key that a file may have, with a value that is not the default."""
@@ -124,6 +125,7 @@ def test_a_typed_flag_wins(file: Callable[[str], Path]) -> None:
         ('api-key = "sk-1"\n', ":1: api-key looks like a credential, and those come from the environment alone"),
         ('OPENAI_API_KEY = "sk-1"\n', ":1: OPENAI_API_KEY looks like a credential, and those come from the environment alone"),
         ('api-base = "http://me:pw@there/v1"\n', ":1: api-base holds a credential, and those come from the environment alone"),
+        ('temperature = "hot"\n', ":1: temperature must be a number or default, not 'hot'"),
         ('k = "2"\n', ":1: k must be a whole number, not '2'"),
         ("k = true\n", ":1: k must be a whole number, not True"),
         ("seeds = 1\n", ":1: seeds must be a text, not 1"),
@@ -154,6 +156,21 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """Named, with what the system says."""
     with pytest.raises(UsageError, match=r"settings\.toml is no file of settings: No such file or directory"):
         parsed("--config", str(tmp_path / "settings.toml"))
+
+
+def test_presets_of_games_sample_as_their_providers_do(registry: list[Task]) -> None:
+    """Papers of games name no temperature, so none is sent; contract's is 0, as its paper's."""
+    for path in PRESETS.glob("*.toml"):
+        preset, _ = parsed("--preset", path.stem, "--model", "openai/any")
+        (spec,) = new_request(preset, registry, None, PUBLISHED_KEY, lambda _: False).agents
+        assert spec.temperature == (0.0 if path.stem.startswith("contract") else None), path.stem
+
+
+def test_temperature_is_a_number_or_the_providers_own() -> None:
+    """`default` sends none; anything else that is no number is refused."""
+    assert [parsed("--temperature", text)[0].temperature for text in ("0.5", "0", "default")] == [0.5, 0.0, "default"]
+    with pytest.raises(typer.BadParameter, match="hot"):
+        parsed("--temperature", "hot")
 
 
 def test_a_preset_is_found_by_name() -> None:

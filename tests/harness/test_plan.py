@@ -30,6 +30,7 @@ CHANGES: dict[str, Callable[[Plan], dict[str, Any]]] = {
     "overrides": lambda plan: {"overrides": {"window_seconds": "50"}},
     "key": lambda plan: {"key": "held-out"},
     "retry": lambda plan: {"retry": Retry(of="run-1", mode="correct", episodes=())},
+    "templates": lambda plan: {"templates": {"turn.md.j2": "Go."}},
 }
 
 

@@ -38,7 +38,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "horizon": ("told", "untold"),
     "variant": tuple(VARIANTS),
 }
-SWITCHES = ("remind_pre_vote", "early_stop", "stakes", "exchange_decide", "reveal_all")
+SWITCHES = ("remind_pre_vote", "early_stop", "stakes", "exchange_decide", "reveal_all", "stance_poll")
 FORFEIT = "!"
 """A reply that stands for a forfeit."""
 
@@ -171,7 +171,7 @@ class Group:
         view = SeatView(self.table, turn.seat, hand, tuple(self.turns))
         if turn.phase == "PRE_VOTE":
             return ballot(policy.before(view) or "none of them")
-        if turn.phase == "POST_VOTE":
+        if turn.phase in {"POLL", "POST_VOTE"}:
             return ballot(policy.vote(view) or "none of them")
         self.turns.append(said := policy.speak(view, turn.round))
         words = " ".join(self.table.scenario.by_id[fact].text for fact in said.told) or "Hm."

@@ -31,15 +31,22 @@ def measured(
     scenario: Scenario = SCENARIO,
     **options: Any,
 ) -> dict[str, Any]:
-    """The measures of a session with these stances, a string of one letter a seat for each round; `!` forfeits, `-` is none."""
-    world = opened(folder_of(path, scenario), **{"track": "structured", "rounds": len(stances), **options})
+    """The measures of a session with these stances, a string of one letter a seat for each round; `!` forfeits, `-` is none.
+
+    They stand in the messages of the structured track, or are the answers to polls where there are any.
+    """
+    polled = options.get("stance_poll", False)
+    track = "free" if polled else "structured"
+    world = opened(folder_of(path, scenario), **{"track": track, "rounds": len(stances), **options})
 
     def seat(turn: OpenTurn) -> str:
-        if turn.phase != "DISCUSSION":
+        if turn.phase in {"PRE_VOTE", "POST_VOTE"}:
             return ballot(BEACH)
         letter = stances[turn.round - 1][turn.seat]
+        if turn.phase == "POLL":
+            return FORFEIT if letter == "!" else ballot(LETTERS[letter])
         words = " ".join(TEXT[fact] for fact in (told or {}).get((turn.round, turn.seat), ())) or "Hm."
-        return FORFEIT if letter == "!" else message(words, [], LETTERS[letter])
+        return words if polled else FORFEIT if letter == "!" else message(words, [], LETTERS[letter])
 
     run(world, seat)
     metrics = assess(episode_of(world.log.dump()), certificate).metrics
@@ -72,6 +79,39 @@ def test_first_consensus_is_of_latest_stances(
 
     assert (consensus["round"], consensus["option"]) == (number, option)
     assert consensus["right"] == (None if option is None else option == ATTIC)
+
+
+@pytest.mark.parametrize(
+    ("stances", "number", "option"),
+    [(["bbb"], 1, BEACH), (["bba", "aaa"], 2, ATTIC), (["bb-", "--b"], 2, BEACH), (["aab", "b!a"], None, None)],
+)  # fmt: skip
+def test_polled_stances_give_the_consensus_of_free_talk(
+    stances: list[str], number: int | None, option: str | None, tmp_path: Path
+) -> None:
+    """On the free track polls say when all first stood for one option."""
+    consensus = measured(tmp_path, stances, stance_poll=True)["consensus"]
+
+    assert (consensus["round"], consensus["option"]) == (number, option)
+
+
+@pytest.mark.parametrize(
+    ("stances", "conformity"),
+    [(["abb", "bbb"], (1, 1)), (["abb", "baa"], (1, 1)), (["bab", "bab"], (1, 0)), (["bwa", "bbb"], (0, 0))],
+)  # fmt: skip
+def test_polls_are_taken_together(stances: list[str], conformity: tuple[int, int], tmp_path: Path) -> None:
+    """Who gives way is judged against where the others stood before: two who change at once do not see each other's change."""
+    found = measured(tmp_path, stances, stance_poll=True)["moves"]["conformity"]
+
+    assert (found["opportunities"], found["taken"]) == conformity
+
+
+def test_news_of_the_round_informs_its_poll(tmp_path: Path) -> None:
+    """A private fact that was told in the round of the poll, after the seat's own turn, makes its switch informed."""
+    own = hands(tmp_path)
+    news = next(fact for fact in own[1] if fact.startswith("u") and fact not in own[0])
+    moves = measured(tmp_path, ["abb", "bbb"], {(2, 1): [news]}, stance_poll=True)["moves"]
+
+    assert (moves["informed"]["taken"], moves["conformity"]["opportunities"]) == (1, 0)
 
 
 def test_messages_until_consensus(tmp_path: Path) -> None:

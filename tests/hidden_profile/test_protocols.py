@@ -17,7 +17,7 @@ from worlds.core.events import Turned
 from worlds.core.turns import OpenTurn
 
 VOTES = {"PRE_VOTE": ["beach"] * 3, "POST_VOTE": ["attic"] * 3}
-OPTIONS = ("first_vote=kept", "heard=all", "horizon=untold", "exchange_decide", "reveal_all")
+OPTIONS = ("first_vote=kept", "heard=all", "horizon=untold", "exchange_decide", "reveal_all", "stance_poll")
 
 
 def said(turn: OpenTurn) -> str:
@@ -61,6 +61,39 @@ def test_exchange_comes_before_deciding(tmp_path: Path) -> None:
     stages = ["collects" if "collects what" in text else "decides" for text in texts(world, "DISCUSSION", 0)]
 
     assert stages == ["collects"] * 3 + ["decides"] * 2
+
+
+def test_a_poll_is_nobody_elses_business(tmp_path: Path) -> None:
+    """After each round everybody is asked at once, having heard the round; it only measures, and no text ever repeats it."""
+    votes = {**VOTES, "POLL": ["wedding"] * 3}
+    world = held(folder_of(tmp_path), scripted(votes, said), stance_poll=True)
+    turns = [event for event in world.log.events if isinstance(event, Turned)]
+    polls = [turn for turn in turns if turn.phase == "POLL"]
+    silent = held(folder_of(tmp_path / "b"), scripted(VOTES, said))
+
+    assert [(turn.round, turn.seat) for turn in polls] == [(number, seat) for number in (1, 2) for seat in range(3)]
+    assert {turn.ephemeral for turn in polls} == {True}
+    assert "Person 3: round 1, seat 2" in polls[0].text
+    assert [note.data["option"] for note in notes(world, "poll")] == ["wedding"] * 6
+    for phase in ("DISCUSSION", "POST_VOTE"):
+        assert texts(world, phase) == texts(silent, phase)
+
+
+def test_a_poll_that_is_told_otherwise_is_a_lie(tmp_path: Path) -> None:
+    """The note of a stance must be what was replied, and a poll that was not asked for has no place in a log."""
+    votes = {**VOTES, "POLL": ["attic"] * 3}
+    log = held(folder_of(tmp_path), scripted(votes, said), stance_poll=True).log.dump()
+
+    def beach(rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            if row.get("what") == "poll":
+                row["data"]["option"] = "beach"
+
+    def never_asked(rows: list[dict[str, Any]]) -> None:
+        rows[0]["options"]["stance_poll"] = False
+
+    assert any("poll.option is 'beach'" in lie for lie in lies_of(retold(log, beach)))
+    assert any("POLL" in lie for lie in lies_of(retold(log, never_asked)))
 
 
 def test_what_is_read_out_is_known_to_all(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Which channel reaches whom is stated here a second time, on purpose: the world's
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,9 @@ from worlds.core.events import Turned
 
 CHANNEL_OF = {"dm": "dm", "participant_groupchat": "participants", "all_groupchat": "all"}
 TOOL_OF = {channel: tool for tool, channel in CHANNEL_OF.items()}
+
+_LETTER = re.compile(r"^\[\d+\] From agent ", re.MULTILINE)
+"""Where a letter begins; what it says is set in, so a message that quotes one begins none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +76,16 @@ class Board:
         return channel, to, content
 
     def apply(self, now: Now, seat: int, batch: Batch, meeting: Meeting | None) -> None:
-        """Commit a valid batch; whether it stands is known when its round is resolved."""
+        """Commit a valid batch; whether it goes on standing, and its round succeeds, is known when that is resolved."""
         self.calendars[seat] = apply(self.calendars[seat], batch, meeting.item() if meeting else None)
         self.spent[seat] += batch.cost
-        self.committed.append(Committed(now.number, seat, batch, stands=True, success=True))
+        self.committed.append(Committed(now.number, seat, batch, stands=True, success=False))
 
     def check_text(self, turn: Turned, mail: Sequence[Delivered], shown: Sequence[str]) -> None:
         """Lies in what a seat was given to read: a calendar that is not its own as it is, mail missing or made up."""
         if shown and "\n".join(shown) not in turn.text:
             self.tape.lie(turn, f"seat {turn.seat} was not shown its calendar as it is")
-        letters = turn.text.split("\n") if "] From agent " in turn.text else ()
-        told = sum(line.startswith("[") and "] From agent " in line[:24] for line in letters)
-        if told != len(mail):
+        if (told := len(_LETTER.findall(turn.text))) != len(mail):
             self.tape.lie(turn, f"seat {turn.seat} was given {told} messages, {len(mail)} had been sent to it")
         if lost := _missing(turn.text, mail):
             self.tape.lie(turn, f"seat {turn.seat} was not given what was sent to it at seq {', '.join(map(str, lost))}")
@@ -100,12 +102,11 @@ class Board:
 
 def _missing(text: str, mail: Sequence[Delivered]) -> list[int]:
     """The messages, by seq, that a text does not hold one after the other."""
-    missing, at = [], 0
+    missing = []
     for message in mail:
-        part = "\n    ".join(message.content.splitlines())
-        start = text.find(part, at)
-        if start < 0:
-            missing.append(message.seq)
+        _, found, rest = text.partition("\n    ".join(message.content.splitlines()))
+        if found:
+            text = rest
         else:
-            at = start + len(part)
+            missing.append(message.seq)
     return missing

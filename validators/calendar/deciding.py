@@ -80,13 +80,11 @@ def _decided(board: Board, now: Now, seat: int, phase: str, turns: Sequence[Turn
     outcome: _Outcome = UNSEEN
     for place, turn in enumerate(turns, start=1):
         outcome = _attempt(board, now, turn, phase)
-        refused = isinstance(outcome, list)
-        if refused:
-            assert isinstance(outcome, list)
+        if isinstance(outcome, list):
             board.refused.append(any(refusal.conflict is Conflict.BLOCKED for refusal in outcome))
         if place < len(turns):
             _asked_again(board, turns[place], outcome)
-        elif refused and place <= board.settings.decision_retries:
+        elif isinstance(outcome, list) and place <= board.settings.decision_retries:
             board.tape.lie(turn, f"seat {seat} was refused and not asked again")
     if isinstance(outcome, list):
         return RebuiltDecision(seat, None, tuple(refusal.conflict for refusal in outcome))
@@ -119,12 +117,12 @@ def _attempt(board: Board, now: Now, turn: Turned, phase: str) -> _Outcome:
 def _as_told(board: Board, now: Now, seat: int, where: Mapping[str, Any]) -> _Outcome:
     """The outcome of a reply that cannot be read without mending it."""
     tape = board.tape
-    while tape.is_next("invalid_tool_call", seat) and tape.ahead.get("attempt") == where["attempt"]:
+    while tape.is_next("invalid_tool_call", seat):
         foreign = tape.note("invalid_tool_call", seat)
         tool = foreign.data.get("tool")
         if foreign.data != {**where, "tool": tool, "why": "no action of this phase"} or not isinstance(tool, str):
             tape.lie(foreign, "this is no tool that was dropped in this attempt")
-    if not tape.is_next("batch_rejected", seat) or tape.ahead.get("attempt") != where["attempt"]:
+    if not tape.is_next("batch_rejected", seat):
         return UNSEEN
     actions = tape.ahead.get("actions")
     read = actions if isinstance(actions, list) else []
@@ -146,10 +144,10 @@ def _told_conflicts(refused: Sequence[Refusal]) -> list[list[str]]:
 def _told(board: Board, seat: int, meeting: Meeting | None) -> Batch:
     """The batch that a commit tells, if the rules let it pass; else nothing moves and nothing is scheduled."""
     data = board.tape.ahead if board.tape.is_next("committed", seat) else {}
-    moves, slot = data.get("moves"), data.get("slot")
+    moves = data.get("moves")
     actions: list[Any] = [_reschedule(move) for move in moves] if isinstance(moves, list) else [None]
-    if meeting is not None or slot is not None:
-        actions.append({"type": "schedule", "meeting_id": meeting.id if meeting else None, "slot": slot})
+    if meeting is not None:
+        actions.append({"type": "schedule", "meeting_id": meeting.id, "slot": data.get("slot")})
     checked = check(board.calendars[seat], actions, meeting.item() if meeting else None)
     return checked if isinstance(checked, Batch) else Batch(None, ())
 

@@ -147,7 +147,7 @@ def _scores(payload: Mapping[str, Any], _mine: _Said, theirs: _Said) -> Told:
     for name, score in scores.items() if isinstance(scores, dict) else ():
         plan = _number(name)
         if plan in plans and _whole(score) and score < LEVELS:
-            yield plans[plan], (score / (LEVELS - 1) if score > 0 else 0.0, 1.0)
+            yield plans[plan], (max(score, 0) / (LEVELS - 1), 1.0)
 
 
 _RULES = {

@@ -90,9 +90,8 @@ def _against_all(replay: Replay, certificate: Certificate, seat: int, paid: int)
     """Excess against every optimum, and against the fairest: known where all meetings were scheduled."""
     whole = len(replay.scheduled) == len(replay.scenario.meetings)
     ranges, fairest = certificate.ranges, certificate.fairest
-    least, most = ranges[seat] if whole and ranges else (None, None)
     return {
-        "excess_range": None if least is None or most is None else [max(0, paid - most), max(0, paid - least)],
+        "excess_range": [max(0, paid - cost) for cost in reversed(ranges[seat])] if whole and ranges else None,
         "excess_fairest": _over(paid, fairest.per_agent[seat]) if whole and fairest else None,
     }
 
@@ -109,6 +108,5 @@ def _adjusted(row: Row, certificate: Certificate, seat: int) -> float | None:
 def _add_fairness(rows: Sequence[Row]) -> None:
     """How far each seat's deviation lies from the mean of all."""
     known = [row["deviation"] for row in rows if row["deviation"] is not None]
-    mean = sum(known) / len(known) if known else 0.0
     for row in rows:
-        row["fairness"] = None if row["deviation"] is None else abs(row["deviation"] - mean)
+        row["fairness"] = None if row["deviation"] is None else abs(row["deviation"] - sum(known) / len(known))

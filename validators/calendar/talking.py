@@ -44,7 +44,7 @@ class _Floor:
         return sorted(self._contacted)
 
     def _turn(self, seat: int, sweep: int) -> int:
-        """One turn; returns how many messages it delivered."""
+        """One turn; 0 where it delivered no message."""
         board, now = self._board, self._now
         turn = board.tape.turn(seat, PHASE, now.number)
         board.tape.barrier([turn])
@@ -60,14 +60,14 @@ class _Floor:
             board.tape.exactly("invalid_tool_call", seat, {**where, "tool": tool, "why": "no action of this phase"})
         return sum([self._send(seat, sweep, action) for action in actions])
 
-    def _send(self, seat: int, sweep: int, action: Any) -> int:
+    def _send(self, seat: int, sweep: int, action: Any) -> bool:
         routed = self._board.route(seat, action, self._now.meeting)
         if routed is None:
             self._dropped(seat, action)
-            return 0
+            return False
         channel, to, content = routed
         self._deliver(seat, sweep, channel, to, content)
-        return 1
+        return True
 
     def _deliver(self, seat: int, sweep: int, channel: str, to: tuple[int, ...], content: str) -> None:
         now = self._now
@@ -95,9 +95,9 @@ class _Floor:
         if not same(note.data, expected) or not isinstance(told, str) or not isinstance(why, str):
             self._board.tape.lie(note, f"what was dropped is {tool or 'something'} in round {self._now.number}, {PHASE}")
 
-    def _as_told(self, seat: int, sweep: int) -> int:
+    def _as_told(self, seat: int, sweep: int) -> bool:
         """Take what the notes tell of a reply that cannot be read without mending it."""
-        tape, sent = self._board.tape, 0
+        tape, sent = self._board.tape, False
         while tape.is_next("message", seat) or tape.is_next("invalid_tool_call", seat):
             if tape.is_next("invalid_tool_call", seat):
                 self._drop(seat)
@@ -106,7 +106,7 @@ class _Floor:
             if routed is None:
                 raise Lost(f"a message stands in the log that no rule lets pass: seq {tape.note('message', seat).seq}")
             self._deliver(seat, sweep, *routed)
-            sent += 1
+            sent = True
         return sent
 
     def _told_route(self, seat: int) -> tuple[str, tuple[int, ...], str] | None:

@@ -36,10 +36,10 @@ Row = dict[str, Any]
 class Loss:
     """What one observer learnt of one target in one round."""
 
-    before: float = 0.0
+    before: float
     """Distance from the prior when the round began, summed over slots; 0 unless beliefs are cumulative."""
 
-    after: float = 0.0
+    after: float
     observations: int = 0
 
     @property
@@ -105,14 +105,14 @@ def tables(replay: Replay, *, prior: float = PRIOR, cumulative: bool = False) ->
 
 
 def _replayed(told: Iterable[MessageEvidence], agents: int, prior: float, cumulative: bool, steps: list[Row] | None) -> Privacy:
-    beliefs: defaultdict[Pair, dict[int, float]] = defaultdict(dict)
-    known: defaultdict[Pair, float] = defaultdict(float)
+    beliefs: defaultdict[tuple[int, ...], dict[int, float]] = defaultdict(dict)
+    known: defaultdict[tuple[int, ...], float] = defaultdict(float)
     pairs: dict[Pair, Loss] = {}
     by_source: defaultdict[str, float] = defaultdict(float)
     by_channel: defaultdict[str, float] = defaultdict(float)
     for one in told:
         pair = (one.round, one.target, one.observer)
-        holder = (0, one.target, one.observer) if cumulative else pair
+        holder = pair[1:] if cumulative else pair
         loss = pairs.setdefault(pair, Loss(known[holder], known[holder]))
         belief, moved = beliefs[holder], 0.0
         for slot, e, a in one.updates:

@@ -36,9 +36,7 @@ def biases(replay: Replay, known: Knowledge) -> dict[str, float | None]:
     sib = _index(seen[0] / len(shared), seen[1] / len(private))
     held = [[len(holders(opening, fact)) for fact in kind] for kind in (shared, private)]
     null = _null(held[0], held[1], sum(seen))
-    parts = [
-        sum(fact in shared for fact in hand) / max(1, sum(f in shared or f in private for f in hand)) for hand in opening.hands
-    ]
+    parts = [sum(fact in shared for fact in hand) / sum(f in shared or f in private for f in hand) for hand in opening.hands]
     return {
         "sib": round(sib, DIGITS),
         "sib_null": round(null, DIGITS),
@@ -48,7 +46,7 @@ def biases(replay: Replay, known: Knowledge) -> dict[str, float | None]:
 
 
 def _index(shared: float, private: float) -> float:
-    return (shared - private) / (shared + private) if shared + private else 0.0
+    return (shared - private) / (shared + private)
 
 
 def _null(shared: Sequence[int], private: Sequence[int], seen: int) -> float:
@@ -63,6 +61,6 @@ def _null(shared: Sequence[int], private: Sequence[int], seen: int) -> float:
 def _expected(held: Sequence[int], chance: float) -> float:
     """How many facts surface, by how many seats hold each."""
     missed = [1.0]
-    for _ in range(max(held, default=0)):
+    for _ in range(max(held)):
         missed.append(missed[-1] * (1 - chance))
     return sum(1 - missed[count] for count in held)

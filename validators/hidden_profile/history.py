@@ -34,6 +34,19 @@ class Spoken:
     no_reply: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """Where one seat stood at one time."""
+
+    seat: int
+    option: str
+    turn: int
+    """The turn of talk, from 1, with or after which it said so."""
+
+    heard: int
+    """The last turn of talk that it had heard by then; 0 where there was none."""
+
+
 @dataclass(frozen=True)
 class Replay:
     """A session as the replies say it went."""
@@ -43,6 +56,9 @@ class Replay:
     """None where the session broke off before this vote was closed."""
 
     turns: tuple[Spoken, ...]
+    stances: tuple[Stance, ...]
+    """Of the structured track, each with its message; where stances were polled, those of the polls alone."""
+
     after: tuple[Vote, ...] | None
     early_stop: int | None
     """The round after which nothing moved any more, where that ended the talk."""

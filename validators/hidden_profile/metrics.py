@@ -1,8 +1,8 @@
 """The measures of one session, ready for JSON: votes, what was pooled, consensus, who gave way, biases, and where it was lost.
 
 Ypre and Ypost of the paper are `votes.before.average` and `votes.after.average` in the condition hidden, Yfull is the first in
-full. None stands for what was not measured: proofs without a certificate, stances on the free track, facts without cues there,
-a vote that was not held. `losses` satisfies 1 - average = pooling - lucky + listening exactly.
+full. None stands for what was not measured: proofs without a certificate, stances that were neither said nor polled, facts
+without cues, a vote that was not held. `losses` satisfies 1 - average = pooling - lucky + listening exactly.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
     settings, known = replay.opening.settings, knowledge(replay)
     proved = proofs(replay.opening.scenario, certificate)
     structured = settings.track == "structured"
-    moved = moves(replay, known, proved) if structured else None
+    stood = structured or settings.stance_poll
+    moved = moves(replay, known, proved) if stood else None
     before, after = (tally(replay, votes) for votes in (replay.before, replay.after))
     seats = tuple(_seat(replay, known, proved, seat, moved) for seat in replay.opening.seats)
     return Measures(
@@ -50,10 +51,10 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
         messages=sum(turn.text != "" for turn in replay.turns),
         forfeits=sum(turn.no_reply is not None for turn in replay.turns),
         bad_handles=sum(turn.bad_handles for turn in replay.turns) if structured else None,
-        consensus=_consensus(replay, known, proved) if structured else None,
+        consensus=_consensus(replay, known, proved) if stood else None,
         moves=_moves(moved, proved),
         bias=Bias.model_validate(biases(replay, known)),
-        losses=losses(replay, seats),
+        losses=losses(replay, seats) if proved else None,
         seats=seats,
     )  # fmt: skip
 
@@ -82,9 +83,9 @@ def tally(replay: Replay, votes: Sequence[Vote] | None) -> VoteMeasures | None:
 def losses(replay: Replay, seats: Sequence[SeatMeasures]) -> Losses | None:
     """Where accuracy was lost: pooling (the seat could not know), listening (it could, and voted otherwise), and luck.
 
-    None without a certificate or a second vote.
+    They add up: 1 - average = pooling - lucky + listening. None without a second vote; `seats` are measured with proofs.
     """
-    if replay.after is None or seats[0].could_know is None:
+    if replay.after is None:
         return None
     cases = [
         (vote.option == replay.opening.scenario.key, bool(row.could_know))
@@ -92,7 +93,6 @@ def losses(replay: Replay, seats: Sequence[SeatMeasures]) -> Losses | None:
     ]
     count = {case: cases.count(case) for case in ((True, True), (True, False), (False, True), (False, False))}
     pooling, lucky, listening = count[True, False] + count[False, False], count[True, False], count[False, True]
-    assert len(cases) - count[True, True] - lucky == pooling - lucky + listening, "the identity of specification 1.4"
     return Losses(
         grounded=count[True, True] / len(cases),
         lucky=lucky / len(cases),
@@ -140,7 +140,7 @@ def _consensus(replay: Replay, known: Knowledge, proved: Proofs | None) -> Conse
         round=number,
         option=option,
         right=option == replay.opening.scenario.key,
-        premature=any(not proved.necessary <= one for one in sets) if proved else None,
+        premature=any(proved.necessary - one for one in sets) if proved else None,
         messages=sum(turn.text != "" for turn in replay.turns[:said]),
     )
 

@@ -28,8 +28,8 @@ _CHOICES = {
     "horizon": ("told", "untold"),
 }
 _TYPES: dict[str, type] = {
-    "rounds": int, "variant": str, "remind_pre_vote": bool, "early_stop": bool, "stakes": bool, "exchange_decide": bool,
-    "reveal_all": bool,
+    "rounds": int, "size": int, "variant": str, "remind_pre_vote": bool, "early_stop": bool, "stakes": bool,
+    "exchange_decide": bool, "reveal_all": bool, "stance_poll": bool,
 }  # fmt: skip
 
 
@@ -43,6 +43,7 @@ class LoggedSettings:
 
     condition: str
     deal: str
+    size: int
     rounds: int
     variant: str
     track: str
@@ -52,6 +53,7 @@ class LoggedSettings:
     horizon: str
     remind_pre_vote: bool
     early_stop: bool
+    stance_poll: bool
     stakes: bool
     exchange_decide: bool
     reveal_all: bool
@@ -111,6 +113,8 @@ def read_opening(episode: Episode) -> Opening:
         scenario = Scenario.model_validate(first.data["scenario"])
     except ValidationError as error:
         raise NoSession(f"seq {first.seq}: no scenario: {error.errors()[0]['msg']}") from None
+    if settings.size not in {0, scenario.agents}:
+        raise NoSession(f"seq {first.seq}: {scenario.agents} people, and the option size says {settings.size}")
     people, hands, options = (first.data[name] for name in ("people", "hands", "options"))
     if not _permutes(people, scenario.seats) or not _permutes(options, scenario.option_ids):
         raise NoSession(f"seq {first.seq}: people must be the seats in some order, options the scenario's")
@@ -129,7 +133,8 @@ def _deal(first: Noted, scenario: Scenario, settings: LoggedSettings) -> LoggedD
         return None
     kind = "manifest" if scenario.decoy is None else "hidden"
     versions = told.get("versions") if isinstance(told, dict) else None
-    if told != {"kind": kind, "versions": versions} or not isinstance(versions, str) or settings.deal not in {kind, "mixed"}:
+    ours = scenario.dealt and settings.deal in {kind, "mixed"}
+    if not ours or told != {"kind": kind, "versions": versions} or not isinstance(versions, str):
         raise NoSession(f"seq {first.seq}: {told} is no {settings.deal} deal whose decoy is {scenario.decoy}")
     return LoggedDeal(kind, versions)
 

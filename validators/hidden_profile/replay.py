@@ -33,7 +33,7 @@ def replay(episode: Episode) -> Replay:
     except Lost as lost:
         state.tape.lies.append(str(lost))
     lies = (*_frame(episode, opening), *state.tape.lies)
-    return Replay(opening, state.before, tuple(state.turns), state.after, state.early_stop, finished, lies)
+    return Replay(opening, state.before, tuple(state.turns), tuple(state.stood), state.after, state.early_stop, finished, lies)
 
 
 def lies_of(episode: Episode) -> list[str]:
@@ -60,11 +60,11 @@ def _frame(episode: Episode, opening: Opening) -> list[str]:
     lies = [f"seq {e.seq}: the world failed" for e in episode.events if isinstance(e, Closed) and e.cause == "fault"]
     ends = [e.seq for e in episode.events if isinstance(e, Closed | Stopped)]
     lies += [f"seq {seq}: something follows the end" for seq in ends if seq != len(episode.events) - 1]
-    measuring = opening.settings.first_vote == "ephemeral"
+    measuring = {"POLL", *(("PRE_VOTE",) if opening.settings.first_vote == "ephemeral" else ())}
     lies += [
-        f"seq {e.seq}: a turn of {e.phase[:20]} must {'' if e.phase == 'PRE_VOTE' and measuring else 'not '}only measure"
+        f"seq {e.seq}: a turn of {e.phase[:20]} must {'' if e.phase in measuring else 'not '}only measure"
         for e in episode.events
-        if isinstance(e, Turned) and e.ephemeral is not (e.phase == "PRE_VOTE" and measuring)
+        if isinstance(e, Turned) and e.ephemeral is not (e.phase in measuring)
     ]
     return lies + _session(episode, opening)
 

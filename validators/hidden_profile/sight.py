@@ -37,7 +37,7 @@ def look_at_vote(state: SessionState, turn: Turned, said: Sequence[Shown]) -> No
     options = _options(state.opening)
     _complain(state, turn, [] if options in turn.text else ["the options are not listed as they were dealt"])
     if turn.attempt == 1:
-        _complain(state, turn, _beside(turn.text.replace(options, "", 1), said))
+        _complain(state, turn, _beside(turn.text.replace(options, ""), said))
     _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from validators.hidden_profile.history import Spoken, Vote
+from validators.hidden_profile.history import Spoken, Stance, Vote
 from validators.hidden_profile.reading import Opening
 from validators.tape import Tape
 from worlds.core.events import Turned
@@ -32,8 +32,11 @@ class SessionState:
     """Handle that everybody knows -> fact, on the structured track."""
 
     stances: dict[int, str] = field(default_factory=dict)
+    """By seat, what it said last on the structured track."""
+
+    stood: list[Stance] = field(default_factory=list)
     own: dict[int, list[str]] = field(default_factory=dict)
-    """By seat, its own words: they may stand in its texts whatever they are."""
+    """By seat, the words of its votes: they may stand in its texts whatever they are."""
 
     last_round: int = 0
     """How many messages there were before the round that was opened last."""

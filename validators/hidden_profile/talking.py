@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from validators.hidden_profile.history import Spoken
+from validators.hidden_profile.history import Spoken, Stance
 from validators.hidden_profile.reading import plain
 from validators.hidden_profile.sight import look_at_turn
 from validators.hidden_profile.state import SessionState
+from validators.hidden_profile.voting import poll
 from worlds.core.events import Turned
 from worlds.hidden_profile.rules.ballot import option_of
 
@@ -37,6 +38,8 @@ def talk(state: SessionState) -> None:
             state.named(turn)
             look_at_turn(state, turn)
             _say(state, turn, number)
+        if state.opening.settings.stance_poll:
+            poll(state, number)
         agreed = len(state.stances) == len(state.opening.seats) and len(set(state.stances.values())) == 1
         still = agreed and before == state.stances and heard == len(state.public)
         if still and state.opening.settings.early_stop:
@@ -68,8 +71,9 @@ def _say(state: SessionState, turn: Turned, number: int) -> None:
         state.messages.append((seat, said.text + state.publish(said.cites)))
     if said.stance:
         state.stances[seat] = said.stance
-    state.heard_own(seat, turn.reply, said.text)
     text, cites = (said.text, tuple(said.cites)) if reached else ("", ())
+    if said.stance and not state.opening.settings.stance_poll:
+        state.stood.append(Stance(seat, said.stance, len(state.turns) + 1, len(state.turns)))
     state.turns.append(Spoken(seat, number, text, cites, said.stance, len(bad), turn.no_reply))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from validators.hidden_profile.history import Vote
+from validators.hidden_profile.history import Stance, Vote
 from validators.hidden_profile.reading import plain
 from validators.hidden_profile.sight import look_at_vote
 from validators.hidden_profile.state import SessionState
@@ -29,6 +29,27 @@ def vote(state: SessionState, phase: str) -> tuple[Vote, ...]:
     return tuple(_counted(state, phase, attempts) for attempts in tries)
 
 
+def poll(state: SessionState, number: int) -> None:
+    """Follow one poll after a round; raises Unanswered where the log ends in it, Lost where it cannot be followed."""
+    state.barrier += 1
+    turns = [turn for seat in state.opening.seats if (turn := state.tape.asked(seat, "POLL", number))]
+    if len(turns) < len(state.opening.seats):
+        if state.tape.over and not turns:
+            raise Unanswered
+        state.tape.broken_off("POLL")
+    for turn in turns:
+        state.named(turn)
+        look_at_vote(state, turn, state.read_by(turn.seat))
+    for turn in turns:
+        ballot = _read(state.opening.scenario, turn) or _mended(state, turn.seat, "poll")
+        option, _, given = ballot
+        data = {"round": number, "option": option, "given": given, "no_reply": turn.no_reply}
+        state.tape.exactly("poll", turn.seat, data)
+        state.heard_own(turn.seat, given)
+        if option:
+            state.stood.append(Stance(turn.seat, option, len(state.turns), len(state.turns)))
+
+
 def _tries(state: SessionState, seat: int, phase: str) -> list[Turned]:
     attempts: list[Turned] = []
     said = state.repeated() if phase == "POST_VOTE" else []
@@ -37,7 +58,9 @@ def _tries(state: SessionState, seat: int, phase: str) -> list[Turned]:
             state.tape.lie(turn, f"seat {seat} was asked again after a vote that stands")
         state.named(turn)
         look_at_vote(state, turn, said)
-        state.heard_own(seat, turn.reply, *((ballot[1], ballot[2]) if (ballot := _read(state.opening.scenario, turn)) else ()))
+        # what was given is quoted to who is asked again
+        ballot = _read(state.opening.scenario, turn)
+        state.heard_own(seat, turn.reply, ballot[2] if ballot else "")
         attempts.append(turn)
     return attempts
 
@@ -77,7 +100,7 @@ def _read(scenario: Scenario, turn: Turned) -> Ballot | None:
 def _counted(state: SessionState, phase: str, attempts: Sequence[Turned]) -> Vote:
     """Hold the note of a vote against its last attempt, and count it."""
     seat, last = attempts[-1].seat, attempts[-1]
-    ballot = _read(state.opening.scenario, last) or _mended(state, seat)
+    ballot = _read(state.opening.scenario, last) or _mended(state, seat, "vote")
     option, rationale, given = ballot
     state.tape.exactly(
         "vote", seat,
@@ -94,9 +117,9 @@ def _counted(state: SessionState, phase: str, attempts: Sequence[Turned]) -> Vot
     return Vote(seat, option, len(attempts), last.no_reply)
 
 
-def _mended(state: SessionState, seat: int) -> Ballot:
+def _mended(state: SessionState, seat: int, what: str) -> Ballot:
     """What the note ahead says of a reply that the world had to mend, as far as it can be true."""
-    told: dict[str, Any] = dict(state.tape.ahead) if state.tape.is_next("vote", seat) else {}
+    told: dict[str, Any] = dict(state.tape.ahead) if state.tape.is_next(what, seat) else {}
     given, rationale, option = told.get("given"), told.get("rationale"), told.get("option")
     words = given[:GIVEN] if isinstance(given, str) else ""
     named = option_of(state.opening.scenario, words)

@@ -20,6 +20,7 @@ from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.calendar.state import GameState
 from worlds.calendar.talk import talk
+from worlds.core.texts import Texts
 from worlds.core.turns import Game
 
 Note = Callable[..., None]
@@ -43,9 +44,9 @@ class Round:
 class CalendarGame:
     """One game; `note(what, seat, **data)` hears everything that happens, `spend(cost)` moves virtual time."""
 
-    def __init__(self, scenario: Scenario, settings: Settings, note: Note, spend: Spend) -> None:
+    def __init__(self, scenario: Scenario, settings: Settings, note: Note, spend: Spend, texts: Texts) -> None:
         self.settings, self.note, self.spend = settings, note, spend
-        self.state = GameState(scenario, settings, PostOffice(scenario.agents, settings))
+        self.state = GameState(scenario, settings, PostOffice(scenario.agents, settings), texts)
         self._registered: list[Meeting] = list(scenario.prior)
         self._scenario = scenario
 

@@ -11,14 +11,15 @@ from worlds.calendar.rules.scenario import Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.calendar.view import View
 from worlds.core.replies import parse_reply
+from worlds.core.texts import Texts
 
 
 class GameState:
     """What the phases of a game share."""
 
-    def __init__(self, scenario: Scenario, settings: Settings, post: PostOffice) -> None:
+    def __init__(self, scenario: Scenario, settings: Settings, post: PostOffice, texts: Texts) -> None:
         self.settings, self.post = settings, post
-        self.view = View(scenario, settings)
+        self.view = View(scenario, settings, texts)
         self.calendars: list[Cells] = list(scenario.calendars)
         self.spent = [0] * len(scenario.agents)
         """What each seat has paid, on the scale that is shown."""

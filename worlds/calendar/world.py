@@ -6,13 +6,11 @@ The seed drives the virtual date alone: calendars, costs, labels and speakers ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from worlds.calendar.game import CalendarGame
 from worlds.calendar.rules.scenario import read_scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.calendar.view import TEXTS
 from worlds.core.errors import WorldError
 from worlds.core.seated import SeatedWorld
 from worlds.core.turns import Game
@@ -33,16 +31,16 @@ class CalendarWorld(SeatedWorld):
         except (OSError, ValueError) as error:
             raise WorldError(str(error)) from None
         self.settings = Settings.of(self.options)
-        self._game = CalendarGame(self.scenario, self.settings, self.note, self._spend)
+        self._game = CalendarGame(self.scenario, self.settings, self.note, self._spend, self.texts)
 
     def facts(self) -> Mapping[str, Any]:
         """What the instruction tells."""
         shape = self.scenario
         return {"agents": len(shape.agents), "meetings": len(shape.meetings), "slots": shape.slots}
 
-    def template_folder(self) -> Path:
+    def worded(self) -> str:
         """One instruction serves the family."""
-        return TEXTS
+        return self.texts.render("instruction", **self.facts())
 
     def closing_notes(self) -> tuple[str, ...]:
         """What time and requests are here."""

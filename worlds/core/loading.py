@@ -64,12 +64,16 @@ def open_world(
     host_token: str | None = None,
     sink: Callable[[bytes], object] | None = None,
     open_turns: bool = False,
+    texts: Mapping[str, str] | None = None,
 ) -> World:
-    """A new episode of the task whose environment/api folder is `folder`; its key is the published one unless given."""
+    """A new episode of the task whose environment/api folder is `folder`; its key is the published one unless given.
+
+    `texts` stand in the place of the family's own, by the names of their files.
+    """
     extra: dict[str, Any] = {"key": key} if key else {}
     setup = WorldSetup(
         read_manifest(folder / "world.json"), seed, overrides=overrides or {}, host_token=host_token, folder=folder,
-        open_turns=open_turns, **extra,
+        open_turns=open_turns, texts=texts or {}, **extra,
     )  # fmt: skip
     return load_world(folder)(setup, EventLog(sink))
 

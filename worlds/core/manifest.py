@@ -33,6 +33,8 @@ Spec = TypeVar("Spec", "Option", "Knob")
 STANDARD: Mapping[str, OptionValue] = {"stop_on_violation": False, "mutate": "", "handles": False, "mitigate": ""}
 """Options that referee and path look at in every world: what they are in a family that does not declare them."""
 
+_KINDS = {"str": "a string", "int": "a whole number", "float": "a number", "bool": "true or false"}
+
 REQUEST_ONLY = {"request": 1.0}
 """The costs of a task that names none, nor its family: a second a request."""
 
@@ -58,7 +60,7 @@ class Option(Strict):
         for value in (self.default, *self.values):
             typed = _as_type("default", self.type, value)
             if typed != value or isinstance(typed, bool) is not isinstance(value, bool):
-                raise ManifestError(f"default and values must be a {self.type}, not {value!r}")
+                raise ManifestError(f"default and values must be {_KINDS[self.type]}, not {value!r}")
         check_value("default", self, self.default)
         return self
 
@@ -135,7 +137,7 @@ class Described(Strict):
             if name not in known:
                 raise ManifestError(f"defaults: the family {self.family} has no option {name!r}")
             if parse_value(name, known[name], value) != value:
-                raise ManifestError(f"defaults: {name} must be a {known[name].type}, not {value!r}")
+                raise ManifestError(f"defaults: {name} must be {_KINDS[known[name].type]}, not {value!r}")
         return self
 
     @model_validator(mode="after")
@@ -160,7 +162,7 @@ class Described(Strict):
                 if name not in specs:
                     raise ManifestError(f"{place}.{kind}.{name}: unknown; the task has {and_joined(specs)}")
                 if kind != "costs" and parse_value(f"{place}.{kind}.{name}:", specs[name], value) != value:
-                    raise ManifestError(f"{place}.{kind}.{name}: must be a {specs[name].type}, not {value!r}")
+                    raise ManifestError(f"{place}.{kind}.{name}: must be {_KINDS[specs[name].type]}, not {value!r}")
 
     def at(self, level: int) -> Self:
         """The task as a level has it: its defaults, budgets and costs are that level's; raises ManifestError for no level."""
@@ -301,7 +303,7 @@ def _as_type(name: str, kind: str, value: Any) -> OptionValue:
             return _finite(float(value))
         return str(value)
     except (KeyError, TypeError, ValueError):
-        raise ManifestError(f"{name} must be a {kind}, not {value!r}") from None
+        raise ManifestError(f"{name} must be {_KINDS[kind]}, not {value!r}") from None
 
 
 def _finite(number: float) -> float:

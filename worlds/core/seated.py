@@ -12,10 +12,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 from worlds.core.calls import Call, Reply
 from worlds.core.events import EventLog, Noted, Seated
+from worlds.core.texts import Texts, texts_of
 from worlds.core.turns import Game, TurnTable
 from worlds.core.world import World, WorldSetup
 
@@ -33,6 +35,11 @@ class SeatedWorld(World):
         self.seats = list(self.systems())
         self.log.append(Seated(seats=tuple(self.seats), public=dict(self.public())), vt=self.now)
         self.turns = TurnTable(self.game(), lambda event: self.log.append(event, vt=self.now))
+
+    @cached_property
+    def texts(self) -> Texts:
+        """The texts of the family, those replaced that the set-up replaces; raises ManifestError for one that is refused."""
+        return texts_of(self.manifest.family, self.setup.texts)
 
     def systems(self) -> Sequence[str]:
         """The system prompt of every seat."""

@@ -2,7 +2,8 @@
 
 Started as `python3 -m worlds.core.serve` in the folder that holds server.py. The environment says which episode:
 PARLEY_SEED, PARLEY_KEY, PARLEY_OPTIONS (JSON object), PARLEY_HOST_TOKEN, PARLEY_STATE, PARLEY_CLOCK_FILE; with
-PARLEY_OPEN_TURNS=1 a game takes its turns from anybody, though there is a host.
+PARLEY_OPEN_TURNS=1 a game takes its turns from anybody, though there is a host. PARLEY_TEXTS (JSON object) holds texts that
+stand in the place of the family's own.
 The server adds no header of its own (no Date, no Server), so responses are the same bytes in every runtime.
 It listens in two places: the port, which whoever shares its network may crowd, and a path in its own /tmp for the bridge.
 """
@@ -51,7 +52,7 @@ def open_from_environment(folder: Path, environ: MutableMapping[str, str] = os.e
     token = environ.pop("PARLEY_HOST_TOKEN", None) or None
     world = open_world(
         folder, seed=seed, key=key, overrides=overrides, host_token=token, sink=lambda line: os.write(log, line),
-        open_turns=environ.get("PARLEY_OPEN_TURNS") == "1",
+        open_turns=environ.get("PARLEY_OPEN_TURNS") == "1", texts=json.loads(environ.pop("PARLEY_TEXTS", "{}")),
     )  # fmt: skip
     clock_file = Path(environ.get("PARLEY_CLOCK_FILE", "/run/parley/clock"))
     if clock_file.parent.is_dir() and os.access(clock_file.parent, os.W_OK):

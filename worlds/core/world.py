@@ -51,6 +51,9 @@ class WorldSetup:
     open_turns: bool = False
     """Whether a game takes turns from anybody, though there is a host."""
 
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Texts that stand in the place of the family's own, by the names of their files."""
+
 
 class World:
     """One episode: clock, chance, options, log, and the rules that a subclass adds."""
@@ -119,6 +122,14 @@ class World:
         """Where the instruction's template lies: in the task's folder."""
         return self.setup.folder
 
+    def worded(self) -> str:
+        """The instruction without its closing notes; raises WorldError for a template that cannot be rendered."""
+        path = self.template_folder() / self.template
+        try:
+            return _compiled(path.read_text(encoding="utf-8")).render(**self.facts())
+        except (OSError, TemplateError) as error:
+            raise WorldError(f"{path}: the instruction cannot be rendered: {error}") from None
+
     def closing_notes(self) -> tuple[str, ...]:
         """The paragraphs that end the instruction: budgets, then time."""
         budgets = self.manifest.budgets
@@ -130,12 +141,7 @@ class World:
                 raise WorldError(f"{name} handles {rule.method} {rule.path}, so no attribute may have that name")
 
     def _render(self) -> str:
-        path = self.template_folder() / self.template
-        try:
-            text = _compiled(path.read_text(encoding="utf-8")).render(**self.facts())
-        except (OSError, TemplateError) as error:
-            raise WorldError(f"{path}: the instruction cannot be rendered: {error}") from None
-        return "\n\n".join((text.rstrip(), *self.closing_notes())) + "\n"
+        return "\n\n".join((self.worded().rstrip(), *self.closing_notes())) + "\n"
 
     def _opened(self) -> Opened:
         budgets = self.manifest.budgets

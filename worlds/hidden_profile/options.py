@@ -17,6 +17,9 @@ OPTIONS = {
         values=("mixed", "hidden", "manifest"),
         doc="whether what all share speaks for a wrong option, for the right one, or one of each in a pair of seeds",
     ),
+    "size": Option(
+        type="int", default=0, min=0, max=8, doc="how many people a deck is dealt to, where it can be; 0: as many as it is for"
+    ),
     "rounds": Option(type="int", default=15, min=0, max=50, doc="rounds of talk between the two votes"),
     "variant": Option(default="none", values=tuple(VARIANTS), doc="one sentence more in the rules and in each turn of talk"),
     "track": Option(
@@ -49,6 +52,11 @@ OPTIONS = {
     ),
     "early_stop": Option(
         type="bool", default=False, doc="whether talk ends once all lean alike for two rounds and cite nothing new"
+    ),
+    "stance_poll": Option(
+        type="bool",
+        default=False,
+        doc="whether after each round everybody is asked alone where they stand; it stays in nobody's conversation",
     ),
     "stakes": Option(type="bool", default=False, doc="whether the rules say that a right choice is paid for"),
 }

@@ -3,9 +3,10 @@
 1. Votes are asked together and shown to nobody. One that names no option is asked for once more, then counted as invalid.
 2. Talk is strictly in turn. In the first round a speaker hears those before it, later the latest message of each other seat,
    oldest first; a seat's own conversation carries everything earlier.
-3. Options change what is repeated (`heard`, `vote_view`, `remind_pre_vote`), what is told (`horizon`), what is talked about
+3. Where stances are polled, everybody is asked alone after each round; that turn only measures.
+4. Options change what is repeated (`heard`, `vote_view`, `remind_pre_vote`), what is told (`horizon`), what is talked about
    when (`exchange_decide`), and whether facts are read out first (`reveal_all`).
-4. On the structured track a message is text, the facts that it rests on, and a stance. A handle that a seat neither holds nor
+5. On the structured track a message is text, the facts that it rests on, and a stance. A handle that a seat neither holds nor
    has heard is dropped and noted.
 """
 
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from worlds.core.replies import parse_reply
+from worlds.core.texts import Texts
 from worlds.core.turns import Answer, Answers, Ask, Game
 from worlds.hidden_profile.ballot import Ballot, read_ballot
 from worlds.hidden_profile.deal import Deal
@@ -26,6 +28,7 @@ from worlds.hidden_profile.rules.speech import publish
 from worlds.hidden_profile.view import Said, View
 
 Voting = Generator[Sequence[Ask], Answers, dict[int, Ballot]]
+Polling = Generator[Sequence[Ask], Answers, None]
 Talking = Generator[Sequence[Ask], Answers, bool]
 
 
@@ -38,6 +41,7 @@ class GroupSession:
     dealt: Deal
     note: Callable[..., None]
     spend: Callable[[str], None]
+    texts: Texts
     messages: list[Said] = field(default_factory=list)
     public: dict[str, str] = field(default_factory=dict)
     """Handle that everybody knows -> fact, on the structured track."""
@@ -47,7 +51,7 @@ class GroupSession:
     """How many messages there were before the round that was opened last."""
 
     def __post_init__(self) -> None:
-        self.view = View(self.scenario, self.settings, self.dealt)
+        self.view = View(self.scenario, self.settings, self.dealt, self.texts)
 
     @property
     def seats(self) -> range:
@@ -61,6 +65,8 @@ class GroupSession:
             self._reveal()
         for number in range(1, self.settings.rounds + 1):
             settled = yield from self._round(number, ballots)
+            if self.settings.stance_poll:
+                yield from self._poll(number)
             if settled and self.settings.early_stop:
                 self.note("early_stop", round=number)
                 break
@@ -96,6 +102,16 @@ class GroupSession:
             self._say(seat, number, answers[seat][-1])
         agreed = len(self.stances) == len(self.seats) and len(set(self.stances.values())) == 1
         return agreed and before == self.stances and heard == len(self.public)
+
+    def _poll(self, number: int) -> Polling:
+        """Ask everybody alone where they stand; a reply that names no option counts as none and is not asked for again."""
+        self.spend("vote")
+        texts = [self.view.poll(seat, self._read_by(seat)) for seat in self.seats]
+        answers = yield [Ask(seat, "POLL", number, texts[seat], ephemeral=True) for seat in self.seats]
+        for seat in self.seats:
+            answer = answers[seat][-1]
+            ballot = read_ballot(self.scenario, answer.text)
+            self.note("poll", seat, round=number, option=ballot.option, given=ballot.given, no_reply=answer.no_reply)
 
     def _reminder(self, ballot: Ballot) -> str:
         label = self.scenario.label(ballot.option) if ballot.option else ""

@@ -7,38 +7,30 @@ the rationale of an imported task.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-
+from worlds.core.texts import Texts
 from worlds.hidden_profile.deal import Deal
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
 from worlds.hidden_profile.rules.speech import indented
 from worlds.hidden_profile.variants import sentence
 
-TEXTS = Path(__file__).with_name("texts")
 Said = tuple[int, str]
 """Seat and text of one message."""
 
 
-@cache
-def template(name: str) -> Template:
-    """One of the texts, compiled once."""
-    # texts for models are Markdown, not HTML for a browser
-    loader = Environment(  # noqa: S701
-        loader=FileSystemLoader(TEXTS), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return loader.get_template(f"{name}.md.j2")
+_SHOWN = (
+    "rounds", "track", "horizon", "heard", "vote_view", "exchange_decide", "exchanging", "reveal_all", "stakes", "variant",
+)  # fmt: skip
+"""The settings of a session that its texts may name."""
 
 
 class View:
     """The texts of one session."""
 
-    def __init__(self, scenario: Scenario, settings: Settings, dealt: Deal) -> None:
-        self._scenario, self._settings, self._dealt = scenario, settings, dealt
+    def __init__(self, scenario: Scenario, settings: Settings, dealt: Deal, texts: Texts) -> None:
+        self._scenario, self._settings, self._dealt, self._texts = scenario, settings, dealt, texts
         self._topics = {seat: topic for seat in range(scenario.agents) if (topic := self._topic(seat))}
 
     def system(self, seat: int) -> str:
@@ -54,20 +46,26 @@ class View:
         """A turn of talk; `said` is what this seat is to read, `reminder` its own first vote where it is reminded of it."""
         return self._render("turn", seat, number=number, said=_lines(said), reminder=reminder)
 
+    def poll(self, seat: int, said: Sequence[Said]) -> str:
+        """The question where a seat stands after a round, asked of it alone."""
+        return self._render("poll", seat, said=_lines(said))
+
     def post_vote(self, seat: int, said: Sequence[Said]) -> str:
         """The second vote, after the talk."""
         return self._render("post_vote", seat, said=_lines(said))
 
     def again(self, given: str) -> str:
         """A vote that named no option, asked for once more."""
-        return self._render("again", 0, given=given[:80])
+        return self._render("again", None, given=given[:80])
 
-    def _render(self, name: str, seat: int, **values: Any) -> str:
+    def _render(self, name: str, seat: int | None, **values: Any) -> str:
+        """A text for one seat, or for any; what it may name stands in `placeholders`."""
+        shown = {one: getattr(self._settings, one) for one in _SHOWN}
+        if seat is not None:
+            values |= {"person": seat + 1}
         options = [(option, self._scenario.label(option)) for option in self._dealt.options]
-        return template(name).render(
-            settings=self._settings, seat=seat, people=self._scenario.agents, options=options,
-            extra=sentence(self._settings.variant, seat, self._topics), **values,
-        )  # fmt: skip
+        extra = sentence(self._settings.variant, seat or 0, self._topics)
+        return self._texts.render(name, people=self._scenario.agents, options=options, extra=extra, **shown, **values)
 
     def _topic(self, seat: int) -> str:
         """The option that a seat's own facts touch most, for expert roles."""
@@ -76,6 +74,6 @@ class View:
         return self._scenario.label(max(self._dealt.options, key=touched.count)) if touched else ""
 
 
-def _lines(said: Sequence[Said]) -> list[str]:
-    """Messages as they are shown."""
-    return [f"Person {seat + 1}: {indented(text)}" for seat, text in said]
+def _lines(said: Sequence[Said]) -> list[Said]:
+    """Messages as they are shown, with the numbers of who said them."""
+    return [(seat + 1, indented(text)) for seat, text in said]

@@ -6,7 +6,6 @@ The seed drives the deal, the orders in which facts and options are shown, and t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from worlds.core.errors import WorldError
@@ -17,9 +16,9 @@ from worlds.hidden_profile.rules.deck import Deck, read_task
 from worlds.hidden_profile.rules.draws import key_of, leader_of
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
+from worlds.hidden_profile.rules.sizes import read_sizes, sized
 from worlds.hidden_profile.rules.worlds import worlds_of
 from worlds.hidden_profile.session import GroupSession, outline
-from worlds.hidden_profile.view import TEXTS
 
 CLOSING = (
     "Time here is virtual and moves by the turns of the talk alone. Turns cost nothing and are no requests; any other request "
@@ -39,15 +38,15 @@ class HiddenProfileWorld(SeatedWorld):
         except (OSError, ValueError) as error:
             raise WorldError(str(error)) from None
         dealt = deal(self.scenario, self.settings.condition, self.chance)
-        self._session = GroupSession(self.scenario, self.settings, dealt, self.note, self._spend)
+        self._session = GroupSession(self.scenario, self.settings, dealt, self.note, self._spend, self.texts)
 
     def facts(self) -> Mapping[str, Any]:
         """What the instruction tells."""
         return {"people": self.scenario.agents, "title": self.scenario.title, "rounds": self.settings.rounds}
 
-    def template_folder(self) -> Path:
+    def worded(self) -> str:
         """One instruction serves the family."""
-        return TEXTS
+        return self.texts.render("instruction", **self.facts())
 
     def closing_notes(self) -> tuple[str, ...]:
         """What time and requests are here."""
@@ -69,13 +68,15 @@ class HiddenProfileWorld(SeatedWorld):
     def _drawn(self, read: Deck | Scenario) -> Scenario:
         """The scenario of this session: a deal of the deck, or the file's own."""
         if isinstance(read, Scenario):
+            if self.settings.size not in {0, read.agents}:
+                raise ValueError(f"{read.id} is for {read.agents} people, not for {self.settings.size}: it is no deck")
             return read
         kind, versions = draw(read, self.settings.deal, self.chance, self.setup.seed)
         self.drawn = {"kind": kind, "versions": versions}
         key, leader = key_of(read, worlds_of(read), versions), leader_of(read, versions)
         if key is None or leader is None:
             raise ValueError(f"deal {versions} of {read.id} leaves no option, or none leads: see harness verify")
-        return read.scenario(versions, key, leader)
+        return sized(read, self.settings.size, read_sizes(self.setup.folder)).scenario(versions, key, leader)
 
     def _spend(self, cost: str) -> None:
         self.clock.charge(self.manifest.cost_ms(cost))

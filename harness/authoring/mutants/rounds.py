@@ -1,8 +1,9 @@
 """What a mutant goes through until something notices it, each time in a copy of its own.
 
-1. The proof: of a task's own file all of it, of a shared room each task's on its first seed.
+1. The proof: of a task's own file all of it, of a shared room each task's on its first seed. Tasks that are data run the same
+   code, so of these only the quickest are asked here (`FEW`).
 2. For a shared room, the unit tests that run the changed line (`units`).
-3. For a shared room, the proof on all seeds: the dearest comes last.
+3. For a shared room, the proof of every task on all seeds: the dearest comes last.
 """
 
 from __future__ import annotations
@@ -24,9 +25,14 @@ from harness.authoring.mutants.report import Fate
 from harness.authoring.mutants.targets import ROOT, MutatedFile
 from harness.authoring.mutants.trial import STAGES, tried
 from harness.authoring.mutants.units import UnitTests, noticed_by_units, surveyed_units
+from harness.authoring.scope import is_data
 from harness.errors import TaskInvalid
 
 _SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+FEW = 2
+"""Of tasks that are data, how many prove a mutant of a shared room before the unit tests do; what shows in one mostly shows in
+all, and a proof of ten costs more than the tests."""
 
 Progress = Callable[[str], None]
 
@@ -55,7 +61,7 @@ def settle(trying: Sequence[Trying], workers: int, progress: Progress) -> Iterat
         shared = yield from rounds.held(
             shared, "unit-tests", partial(_by_units, units), lambda one: bool(units.reaching(one.mutant, one.target))
         )
-        last = yield from rounds.held(shared, "died", _by_more, lambda one: any(len(g.seeds()) > 1 for g in one.grounds))
+        last = yield from rounds.held(shared, "died", _by_more, _has_more)
     for one in [*(one for one in alive if one.target.task), *last]:
         reached = one.grounds or units.reaching(one.mutant, one.target)
         progress(f"{one.mutant.id} {'survived' if reached else 'unreached'}")
@@ -118,11 +124,21 @@ def _folder(scratch: Path, one: Trying) -> Path:
 
 
 def _by_proof(one: Trying, folder: Path) -> str:
-    return tried(one.mutant, one.target, one.grounds, folder, STAGES if one.target.task else STAGES[:1])
+    return tried(one.mutant, one.target, first_asked(one), folder, STAGES if one.target.task else STAGES[:1])
 
 
 def _by_more(one: Trying, folder: Path) -> str:
     return tried(one.mutant, one.target, one.grounds, folder, [slice(0, 3), *STAGES[2:]])
+
+
+def first_asked(one: Trying) -> Sequence[Ground]:
+    """The tasks of the first round."""
+    return one.grounds[:FEW] if all(is_data(ground.task) for ground in one.grounds) else one.grounds
+
+
+def _has_more(one: Trying) -> bool:
+    """Whether the last round has a task or a seed that the first had not."""
+    return len(first_asked(one)) < len(one.grounds) or any(len(ground.seeds()) > 1 for ground in one.grounds)
 
 
 def _by_units(units: UnitTests, one: Trying, folder: Path) -> str:

@@ -37,8 +37,8 @@ _MODE = (
     FAST,
     "-p",
     "no:cacheprovider",
-    "-p",
-    "no:xdist",
+    # plugins that others have installed take longer to import than most of these tests take to run
+    "--disable-plugin-autoload",
     "--rootdir",
     str(ROOT),
     "-c",

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.errors import UsageError
+from harness.registry import Task
 
 
-def check(seats: int, options: Mapping[str, Any]) -> None:
-    """Raise UsageError for what a game of so many seats could not be played with."""
-    if text := options.get("sd_model"):
-        weights(str(text), seats)
+def check(task: Task, options: Mapping[str, Any]) -> None:
+    """Raise UsageError for what a game of this task could not be played with."""
+    if (text := options.get("sd_model")) and task.parley is not None:
+        weights(str(text), task.parley.seats)
 
 
 def weights(text: str, agents: int) -> dict[int, float]:

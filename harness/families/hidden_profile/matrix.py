@@ -29,7 +29,7 @@ def matrix(task: Task) -> list[Table]:
         why = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(f"{task.task_id} has no matrix: {why}", hint=f"harness sync {task.task_id}") from None
     if isinstance(read, Deck):
-        return [_cards(read, certificate), _deals(read, certificate), _tells(read, certificate)]
+        return [make(read, certificate) for make in (_cards, _deals, _tells, _sizes)]
     return [_facts(read, certificate)]
 
 
@@ -73,6 +73,24 @@ def _tells(deck: Deck, certificate: Certificate) -> Table:
         f"the most that any rule by one hand makes; at most {float(INFORMED_MOST):.2f}, and 1/{count} + .10 of the hidden keys",
     )
     return Table("tells", f"What one hand tells (C9), {deck.title}", columns, rows, notes)
+
+
+def _sizes(deck: Deck, certificate: Certificate) -> Table:
+    columns = (
+        Column("people", "People"), Column("hands", "Hands"), Column("informed", "(a) J", "number"),
+        Column("hidden", "(b) hidden keys", "number"),
+    )  # fmt: skip
+    rows: tuple[Row, ...] = tuple(
+        {
+            "people": row.people,
+            "hands": " | ".join(" ".join(hand) for hand in row.hands),
+            "informed": row.informed,
+            "hidden": row.hidden,
+        }
+        for row in certificate.sizes
+    )
+    notes = (f"besides {deck.agents}, for which it was written; what the worst hand tells there. --set size=N",)
+    return Table("sizes", f"For how many people {deck.title} can be dealt", columns, rows, notes)
 
 
 def _facts(scenario: Scenario, certificate: Certificate) -> Table:

@@ -5,7 +5,8 @@
 2. Players: `pool`, `silent`, `shared`, `conform`, `contra`, `liar`; `coin:Q` pools with chance Q; `withhold:H` and `one_liar:H`
    pool, but for whoever has hand H, who is silent or lies. Alone, `coin` means coin:0.5, and the others mean hand 1.
 3. Hands are those that the scenario was written with, from 1 (`person` below): the deal says at which seat each is, and a seat
-   knows it by what it reads. Where hands are alike (`full`, `shared_only`) the seat's own number stands for it.
+   knows it by what it reads. Where hands are alike (`full`, `shared_only`), or a deck is dealt to another number of people, the
+   seat's own number stands for it.
 4. A coin is the SHA-256 of task, seat and hand in the order shown: a seat learns no seed, yet another seed shows other orders,
    so it throws other coins. A seat that pools at some Q pools at every higher one.
 5. A seat says the facts in their own words, then where it stands; on the structured track it cites them too. An abstention is
@@ -64,12 +65,16 @@ class ScriptedSeat:
         self.view = SeatView(table, seat + 1, tuple(hand))
 
     def reply(self, turn: OpenTurn) -> str:
-        """The reply to a turn: words, or a ballot."""
+        """The reply to a turn: words, or a ballot; what a poll repeats is heard once more in the seat's own turn."""
+        before = self.view
         self._listen(turn)
         if turn.phase == "DISCUSSION":
             return self._speak(turn.round)
         vote = self._policy.before if turn.phase == "PRE_VOTE" else self._policy.vote
-        return json.dumps({"vote": vote(self.view), "rationale": ""})
+        ballot = json.dumps({"vote": vote(self.view), "rationale": ""})
+        if turn.phase == "POLL":
+            self.view = before
+        return ballot
 
     def _listen(self, turn: OpenTurn) -> None:
         for person, text in messages(turn.text):
@@ -97,8 +102,10 @@ def sit(choose: Choice, task: Task, seat: int, session: Mapping[str, Any]) -> Sc
     table = _table_of(task)
     (system,) = (row["system"] for row in session["seats"] if row["seat"] == seat)
     hand = read_hand(table.scenario, system)
-    person = _person(table.scenario, frozenset(hand), seat)
-    policy = choose(Sitting(task.task_id, table.scenario.agents, seat, person, tuple(hand)))
+    people = session["public"]["people"]
+    # a deck for another number of people has other hands than it was written with
+    person = _person(table.scenario, frozenset(hand), seat) if people == table.scenario.agents else seat + 1
+    policy = choose(Sitting(task.task_id, people, seat, person, tuple(hand)))
     return ScriptedSeat(table, policy, seat, hand, structured=session["public"]["track"] == "structured")
 
 

@@ -85,19 +85,31 @@ class TellRow(Lenient):
     hidden: float
 
 
+class SizeRow(Lenient):
+    """A number of people to whom the deck can be dealt, how, and what its worst hand tells."""
+
+    people: int
+    hands: tuple[tuple[str, ...], ...]
+    informed: float
+    hidden: float
+
+
 class Certificate(Lenient):
     """All that is proved of one scenario, or of a deck."""
 
     scenario: str | None = None
     certified: StrictBool = False
     mechanism: str | None = None
-    """Of a deck, and so are the next five."""
+    """Of a deck, and so are the next six."""
 
     open: tuple[str, ...] = ()
     """The cards with several texts: a digit of `versions` for each."""
 
     deals: tuple[DealRow, ...] = ()
     tells: tuple[TellRow, ...] = ()
+    sizes: tuple[SizeRow, ...] = ()
+    """The numbers of people for which the certificate holds too, besides the deck's own."""
+
     keys: tuple[str, ...] = ()
     """The options that are right in some hidden deal."""
 

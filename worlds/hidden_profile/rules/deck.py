@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictInt, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StrictBool, StrictInt, StringConstraints, ValidationError, model_validator
 
 from worlds.core.models import Lenient, Strict
 from worlds.hidden_profile.rules.frame import Frame, Id, Lit, Text, named, unique, written
@@ -26,8 +26,8 @@ Versions = Annotated[str, StringConstraints(pattern=r"^[0-8]+$")]
 """One digit for each card that has more than one text, in the file's order: which of its texts a deal shows."""
 
 _ORDER = (
-    "schema", "id", "title", "domain", "mechanism", "agents", "promise", "brief", "options", "atoms", "rules", "tally", "cards",
-    "deals", "difficulty", "origin",
+    "schema", "id", "title", "domain", "mechanism", "agents", "promise", "named", "brief", "options", "atoms", "rules", "tally",
+    "cards", "deals", "difficulty", "origin",
 )  # fmt: skip
 
 
@@ -68,6 +68,9 @@ class Deck(Frame):
     schema_: Literal["hidden-profile/2"] = Field(alias="schema")
     mechanism: Text
     """How the right option comes out, for authors and tables: `match`, `and`, `chain`, `tally`..."""
+
+    named: StrictBool = False
+    """Whether the brief names its people one by one, so that there can be neither more nor fewer of them."""
 
     cards: tuple[Card, ...] = Field(min_length=1)
     deals: Deals

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from worlds.hidden_profile.rules import scores
-from worlds.hidden_profile.rules.deck import KINDS, Deck, Kind
+from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Kind
 from worlds.hidden_profile.rules.worlds import Worlds, worlds_of
 
 
@@ -79,9 +79,14 @@ def key_of(deck: Deck, worlds: Worlds, versions: str) -> str | None:
 
 def leader_of(deck: Deck, versions: str, seat: int | None = None) -> str | None:
     """The option that looks best by the shared facts, or on the hand of a seat (from 1); None on a tie."""
+    return leading(deck, versions, deck.of_scope("shared") if seat is None else deck.seen_by(seat))
+
+
+def leading(deck: Deck, versions: str, cards: Iterable[Card]) -> str | None:
+    """The option that looks best by these cards; None on a tie."""
     numbers = deck.numbers(versions)
     score = dict.fromkeys(deck.option_ids, 0)
-    for card in deck.of_scope("shared") if seat is None else deck.seen_by(seat):
+    for card in cards:
         for option, weight in card.texts[numbers[card.id]].weights.items():
             score[option] += weight
     return scores.eliminate(score, frozenset())

@@ -17,6 +17,9 @@ class Settings:
     deal: str = "mixed"
     """Of a deck: hidden or manifest deals alone, or one of each in every pair of seeds."""
 
+    size: int = 0
+    """How many people a deck is dealt to; 0 for as many as it was written for."""
+
     rounds: int = 15
     variant: str = "none"
     track: str = "free"
@@ -42,6 +45,9 @@ class Settings:
 
     remind_pre_vote: bool = False
     early_stop: bool = False
+    stance_poll: bool = False
+    """Whether after each round everybody is asked alone where they stand, which nobody hears of."""
+
     stakes: bool = False
     """Whether the rules say that being right is paid for, as the people of the paper's study were told."""
 

@@ -4,6 +4,7 @@ tests/oracle.json    the certificate (oracles.hidden_profile.certificate), one l
 solution/plan.json   {"key", "decoy"}: the oracle tells all and votes the first; wrong clients stay with the second, any wrong
                      option where the scenario names no decoy. Of a deck
                      {"options", "cards", "deals"}: by the texts on the table the oracle knows the deal, and so its key
+environment/api/sizes.json  of a deck: the numbers of people to whom it can be dealt besides its own, and who holds what then
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from oracles.hidden_profile.deck_certificate import certify_deck
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import Deck, read_task
+from worlds.hidden_profile.rules.sizes import SIZES
 
 CERTIFICATE, PLAN = "tests/oracle.json", "solution/plan.json"
 
@@ -27,7 +29,9 @@ def derived(folder: Path) -> Mapping[str, bytes]:
     read = read_task(folder / "environment" / "api" / SCENARIO)
     if isinstance(read, Deck):
         certificate = certify_deck(read)
-        return {CERTIFICATE: _text(certificate.document()), PLAN: _text(_plan(read, certificate))}
+        sizes = {str(row.people): [list(hand) for hand in row.hands] for row in certificate.sizes}
+        files = {CERTIFICATE: certificate.document(), PLAN: _plan(read, certificate), f"environment/api/{SIZES}": sizes}
+        return {name: _text(document) for name, document in files.items()}
     wrong = read.decoy or next(option for option in read.option_ids if option != read.key)
     plan = json.dumps({"key": read.key, "decoy": wrong}) + "\n"
     return {CERTIFICATE: _text(certify(read).document()), PLAN: plan.encode()}

@@ -49,7 +49,7 @@ GET /api/page
   Asking for a page again shows the same next_cursor with the same end.
 Quota
   At most {limit} requests to /api/page in any {window} seconds, whatever they ask for. A request counts at its end.
-  X-RateLimit-Remaining: how many may be made now. X-RateLimit-Reset: in how many seconds one more may; 0 if now.
+  X-RateLimit-Remaining: how many more may end now. X-RateLimit-Reset: in how many seconds one more may; 0 if now.
   A request over the quota is refused with 429; none may follow before its Retry-After has passed.
 """
 

@@ -1,0 +1,170 @@
+"""`harness audit disclosure RUN --judge-model M`: what a judge model hears in recorded sessions, beside what the cues hear.
+
+Measures of pooling rest on hand-written cues. The judge is asked of each message which facts it tells, and of each labelled
+sentence too, so that both hearings stand beside the same labels. Answers are kept by what was asked, so a second audit is free.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.agents.llm.cache import CachedModel
+from harness.agents.llm.model import ModelClient, ModelSettings
+from harness.agents.llm.parallel import side_by_side
+from harness.console import emit, say, show_table
+from harness.errors import Cancelled, UsageError
+from harness.families.hidden_profile.judging import Agreement, Question, against_labels, agreement
+from harness.families.hidden_profile.transcript import MessageNote, OpeningNote
+from harness.reading import RecordedEpisode, read_episode, recorded_episodes
+from harness.reading.parts import notes
+from harness.registry import discover, tasks_root
+from oracles.hidden_profile.detection import Sentence, sentences
+from worlds.core.loading import SCENARIO
+from worlds.hidden_profile.rules.deck import Deck, read_task
+
+FAMILY = "hidden-profile"
+CACHE = Path(".parley-cache/judge")
+
+What = Annotated[
+    list[str], typer.Argument(help="What harness show takes: a run, one episode, a run and a task.", metavar="RUN...")
+]
+Judge = Annotated[str, typer.Option("--judge-model", help="The model that judges, as LiteLLM names it.")]
+ApiBase = Annotated[str | None, typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.")]
+Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Calls at once.")]
+Cache = Annotated[Path, typer.Option(help="Folder of answers that were given before.")]
+Cost = Annotated[bool, typer.Option("--cost", help="Say how many calls it would take, and make none.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The messages of one episode, as questions."""
+
+    private: frozenset[str]
+    questions: tuple[Question, ...]
+
+
+def audit_disclosure(
+    ctx: typer.Context,
+    what: What,
+    judge: Judge,
+    api_base: ApiBase = None,
+    workers: Workers = 4,
+    cache: Cache = CACHE,
+    cost: Cost = False,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Which facts the messages of hidden-profile sessions tell, by a judge model and by cues."""
+    client = ModelClient(ModelSettings(judge, api_base=api_base))
+    client.check()
+    model = CachedModel(client, cache)
+    sessions = [one for path in recorded_episodes(what) if (one := _session(read_episode(path)))]
+    if not sessions:
+        raise UsageError(f"{' '.join(what)} has no hidden-profile session", hint="harness show RUN")
+    labelled = _labelled(ctx.obj["tasks"])
+    questions = [*(question for one in sessions for question in one.questions), *(question for question, _ in labelled)]
+    different = {question.prompt: question for question in questions}
+    _agreed_to(model, list(different.values()), cost=cost, yes=yes)
+    if cost:
+        return
+    answers = side_by_side(lambda one: one.by_judge(model.answer(one.messages).text), different.values(), workers)
+    judged = dict(zip(different, answers, strict=True))
+    _show(judge, sessions, labelled, judged, json=json)
+    say(f"{model.asked} calls were made, {len(different) - model.asked} answers were kept in {cache}")
+
+
+def _session(episode: RecordedEpisode) -> Session | None:
+    """The session of an episode; None where it is of another family, or never began."""
+    opening = next((note for _, note in notes(episode, "session_start", OpeningNote)), None)
+    if opening is None or episode.result.family != FAMILY:
+        return None
+    facts = tuple(opening.scenario.facts)
+    questions = tuple(Question(facts, said.text) for _, said in notes(episode, "message", MessageNote) if said.text)
+    return Session(frozenset(opening.scenario.of_scope("private")), questions)
+
+
+def _labelled(tasks: Path | None) -> list[tuple[Question, Sentence]]:
+    """The labelled sentences of the decks that are at hand."""
+    decks = {
+        task.task_id: read
+        for task in discover(tasks_root(tasks))
+        if task.family == FAMILY and isinstance(read := read_task(task.world_folder / SCENARIO), Deck)
+    }
+    return [(_asked(decks[one.task], one), one) for one in sentences() if one.task in decks]
+
+
+def _asked(deck: Deck, sentence: Sentence) -> Question:
+    numbers = deck.numbers(sentence.deal)
+    return Question(tuple(card.drawn(numbers[card.id]) for card in deck.cards), sentence.text)
+
+
+def _agreed_to(model: CachedModel, questions: Sequence[Question], *, cost: bool, yes: bool) -> None:
+    """Say what it takes; raises Cancelled or UsageError where nobody wants to pay for it."""
+    new = [question for question in questions if not model.is_kept(question.messages)]
+    characters = sum(len(part["content"]) for question in new for part in question.messages)
+    say(f"{len(new)} model calls, about {characters // 4000} thousand tokens; {len(questions) - len(new)} answers are kept")
+    if cost or yes or not new:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(f"{len(new)} model calls were not agreed to", hint="the same command with --yes, or with --cost")
+    if not typer.confirm("ask them?", err=True):
+        raise Cancelled("nothing was asked")
+
+
+def _show(
+    judge: str, sessions: Sequence[Session], labelled: Sequence[tuple[Question, Sentence]],
+    judged: Mapping[str, frozenset[str] | None], *, json: bool,
+) -> None:  # fmt: skip
+    """Both tables."""
+    by_label = {
+        "cues": against_labels([(question.by_cues, frozenset(one.says)) for question, one in labelled]),
+        judge: against_labels([(judged[question.prompt] or frozenset(), frozenset(one.says)) for question, one in labelled]),
+    }
+    heard = [
+        (question, told) for one in sessions for question in one.questions if (told := judged[question.prompt]) is not None
+    ]
+    asked = sum(len(one.questions) for one in sessions)
+    agreed = agreement(heard)
+    integration = [(_integration(one, judged, cues=True), _integration(one, judged, cues=False)) for one in sessions]
+    cued, by_judge = (sum(shares) / len(sessions) for shares in zip(*integration, strict=True))
+    found = {"sessions": len(sessions), "messages": asked, "unreadable": asked - len(heard), **_of(agreed),
+             "integration_by_cues": cued, "integration_by_judge": by_judge}  # fmt: skip
+    rows = [
+        {"hearing": name, "sentences": len(labelled), "precision": one.precision, "recall": one.recall,
+         "least_precision": one.least_precision, "least_recall": one.least_recall}
+        for name, one in by_label.items()
+    ]  # fmt: skip
+    if json:
+        emit({"labelled": rows, "runs": found})
+        return
+    title = f"Against {len(labelled)} labelled sentences (least: lower end of the 95 % interval)"
+    show_table(list(rows[0]), [[_cell(one) for one in row.values()] for row in rows], title=title)
+    show_table(list(found), [[_cell(one) for one in found.values()]], title="In these sessions, cues against judge")
+
+
+def _of(agreed: Agreement) -> dict[str, float | int | None]:
+    return {"pairs": agreed.of, "agreement": agreed.share, "kappa": agreed.kappa, "only_cues": agreed.only_cues,
+            "only_judge": agreed.only_judge}  # fmt: skip
+
+
+def _integration(session: Session, judged: Mapping[str, frozenset[str] | None], *, cues: bool) -> float:
+    """The share of a session's private facts that some message told."""
+    told: set[str] = set()
+    for question in session.questions:
+        told |= question.by_cues if cues else judged[question.prompt] or frozenset()
+    return len(told & session.private) / len(session.private) if session.private else 0.0
+
+
+def _cell(value: object) -> str:
+    return "-" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+KINDS = {"disclosure": audit_disclosure}

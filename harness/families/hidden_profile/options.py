@@ -1,0 +1,26 @@
+"""Options of hidden-profile tasks that no list of values can check: the number of people that a deck is dealt to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.errors import UsageError
+from harness.registry import Task
+from worlds.hidden_profile.rules.deck import Deck, read_task
+from worlds.hidden_profile.rules.sizes import read_sizes, sized
+
+
+def check(task: Task, options: Mapping[str, Any]) -> None:
+    """Raise UsageError for a number of people for which the task's certificate does not hold."""
+    size = int(options.get("size", 0))
+    if not size:
+        return
+    try:
+        read = read_task(task.world_folder / "scenario.json")
+        if isinstance(read, Deck):
+            sized(read, size, read_sizes(task.world_folder))
+        elif size != read.agents:
+            raise UsageError(f"{task.task_id} is for {read.agents} people, not for {size}: it is no deck")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"size: {error}") from None

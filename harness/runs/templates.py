@@ -1,0 +1,64 @@
+"""`--templates DIR`: texts that stand in the place of a family's own in one run, so a paper's wording can be had to the word.
+
+1. DIR holds files named as those of the family's texts; a text that is not there is the family's own. All else is refused by
+   name: a file that the family does not have, a placeholder that a text may not name, tasks of two families.
+2. The texts go into run.json whole and their digest into every result, so a run can be resumed without the folder, and never
+   shares a row with one that had other words.
+3. Clients and scripted seats read our own words, so under others only models, recordings and `nop` play.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from harness.agent import AgentSpec
+from harness.contents import names_in, read_file
+from harness.errors import UsageError
+from harness.play.agents import title
+from harness.registry import Task
+from worlds.core.errors import ManifestError
+from worlds.core.parts import families_in
+from worlds.core.texts import MOST_BYTES, check_texts, placeholders
+
+
+def read_templates(folder: Path) -> dict[str, str]:
+    """The texts in a folder by the names of their files; raises UsageError for a folder or a file that cannot be read."""
+    texts = {}
+    try:
+        for name in names_in(folder):
+            texts[name] = read_file(folder, name, MOST_BYTES).data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"--templates: {folder}/{name} is not UTF-8") from None
+    except OSError as error:
+        raise UsageError(f"--templates: {error.filename or folder}: {error.strerror}") from None
+    if not texts:
+        raise UsageError(f"--templates: {folder} holds no texts", hint=f"harness export templates FAMILY --out {folder}")
+    return texts
+
+
+def check_templates(templates: Mapping[str, str], tasks: Sequence[Task], agent: AgentSpec) -> None:
+    """Raise UsageError, by name, for texts that these tasks cannot have, or that this agent cannot read."""
+    if not templates:
+        return
+    families = sorted({task.family for task in tasks})
+    if len(families) > 1:
+        raise UsageError(f"--templates holds the texts of one family, and these are tasks of {', '.join(families)}")
+    for family in families:
+        if placeholders(family) is None:
+            raise UsageError(f"the family {family} has no texts of seats; {', '.join(with_texts())} have")
+        try:
+            check_texts(family, templates)
+        except ManifestError as error:
+            raise UsageError(f"--templates: {error}", hint=f"harness export templates {family} --out DIR") from None
+    reads_ours = agent.kind in {"oracle", "violation", "seats"} or any(one.kind == "policy" for one in agent.seats)
+    if reads_ours:
+        scripted = next((one.name for one in agent.seats if one.kind == "policy"), title(agent))
+        raise UsageError(
+            f"{scripted} reads our own texts, so with --templates models play", hint="harness run ... --model gpt-5"
+        )
+
+
+def with_texts() -> list[str]:
+    """The families whose texts can be replaced."""
+    return [family for family in families_in("worlds") if placeholders(family) is not None]

@@ -1,0 +1,30 @@
+"""Each protocol sends each seat what stands in its golden file, call by call; `make golden` writes the files anew."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.cli.config import PRESETS
+from tests.hidden_profile.golden_prompts import FOLDER, PROTOCOLS, sent
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_seats_are_sent_what_they_were(protocol: str) -> None:
+    """Not a word, a role, a parameter or a turn of it has changed that nobody meant to change."""
+    written = (FOLDER / f"{protocol}.md").read_text(encoding="utf-8")
+
+    assert sent(protocol).splitlines() == written.splitlines(), "if this is meant, run: make golden"
+
+
+def test_every_preset_that_is_a_protocol_has_a_golden_file() -> None:
+    """A protocol is a preset with a first vote of its own; each has a file, and no file is left over."""
+    presets = {path.stem for path in PRESETS.glob("hidden-*.toml") if "first_vote" in path.read_text(encoding="utf-8")}
+
+    assert presets == {preset for preset in PROTOCOLS.values() if preset}
+    assert {path.stem for path in FOLDER.glob("*.md")} == set(PROTOCOLS)
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name in PROTOCOLS:
+        (FOLDER / f"{name}.md").write_text(sent(name), encoding="utf-8")

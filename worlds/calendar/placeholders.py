@@ -1,0 +1,72 @@
+"""What the texts of a game may name: the placeholders of each file of texts/, what they are, and an example of each.
+
+Everything that a seat may know and nothing else stands here: other calendars, other labels and tiers have no name.
+"""
+
+from __future__ import annotations
+
+from worlds.core.texts import Placeholder, Placeholders
+
+_GAME = {
+    "agents": Placeholder("the numbers of all agents", [0, 1, 2]),
+    "slots": Placeholder("how many slots a calendar has", 12),
+    "rounds": Placeholder("how many rounds there are", 9),
+    "channels": Placeholder("the open ways to talk: dm, participants, all", ["dm", "participants", "all"]),
+    "turn_cap": Placeholder("how many turns of talk a round has at most", 15),
+    "message_cap": Placeholder("how many messages one agent may send in the whole game, 0 for any number", 20),
+    "decision_retries": Placeholder("how often a refused decision may be sent again", 3),
+    "justification": Placeholder("required or free: whether a move must say why", "required"),
+}
+
+_MAIL = {
+    "mail": Placeholder("what arrived, as lists of sender, channel, meeting and words", [(1, "dm", 4, "Is slot 3 free?")]),
+}
+_MEETING = {"meeting": Placeholder("the number of the round's meeting", 4)}
+_TURN = {"turn": Placeholder("which turn of talk of the round this is, from 1", 15)}
+
+_ABOUT = {
+    **_MEETING,
+    "participants": Placeholder("the numbers of who takes part in it", [0, 1]),
+    "duration": Placeholder("how many slots it takes", 1),
+    "label": Placeholder("what it is about, empty for who takes no part", "dentist"),
+}
+
+_SEEN = {
+    **_GAME, **_ABOUT, **_MAIL,
+    "seat": Placeholder("the number of the agent who reads this, from 0", 0),
+    "calendar": Placeholder("the reader's own calendar, one line a slot", "Slot 0: [FREE]"),
+}  # fmt: skip
+
+PLACEHOLDERS: Placeholders = {
+    "instruction.md.j2": {
+        "agents": Placeholder("how many agents there are", 3),
+        "meetings": Placeholder("how many meetings arrive", 9),
+        "slots": _GAME["slots"],
+    },
+    "system.md.j2": {
+        **_GAME,
+        "seat": _SEEN["seat"],
+        "costs": Placeholder("the costs that errands have here, ascending", [1, 5]),
+    },
+    "_about.md.j2": {**_GAME, **_ABOUT},
+    "_mail.md.j2": {**_GAME, **_MAIL},
+    "_turns_left.md.j2": {**_GAME, **_TURN},
+    "round_start.md.j2": {
+        **_SEEN,
+        **_TURN,
+        "round": Placeholder("which round this is, from 1", 4),
+        "spent": Placeholder("what the reader's person has paid so far", 6),
+    },
+    "turn.md.j2": {**_GAME, **_MEETING, **_MAIL, **_TURN},
+    "activation.md.j2": {**_SEEN, **_TURN},
+    "voluntary.md.j2": _SEEN,
+    "decision.md.j2": _SEEN,
+    "retry.md.j2": {
+        **_GAME,
+        "attempt": Placeholder("how many batches have been refused in this phase", 1),
+        "attempts": Placeholder("how many may be sent", 4),
+        "why": Placeholder("what is wrong with the last one, reason by reason", ["slot 3 is taken"]),
+        "schedule": Placeholder("whether a batch must hold a schedule action", True),
+    },
+}
+"""By file. `_about`, `_mail` and `_turns_left` are included by the others."""

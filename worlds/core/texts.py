@@ -1,0 +1,135 @@
+"""The texts that the seats of a family are sent: its own, or others in their place.
+
+1. A family's texts are the files of its folder texts/, Jinja templates. Its part `placeholders` says of each file what it may
+   name, what that is, and an example.
+2. Others may stand in their place (`harness run --templates`), file by file; what is not replaced is the family's own. A file
+   or a placeholder that the family does not have is refused by name, and so is a text that fails on the examples.
+3. Words from elsewhere run no code here: they are rendered in Jinja's sandbox, and name no attribute but those of `loop`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jinja2 import DictLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta, nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from worlds.core.errors import ManifestError, WorldError
+from worlds.core.parts import part
+
+SUFFIX = ".md.j2"
+"""How the files of texts end."""
+
+MOST_BYTES = 100_000
+"""Of replaced texts as JSON: a world's process gets them in one variable of its environment, which Linux ends at 128 KiB."""
+
+
+class Placeholder(NamedTuple):
+    """What a text may name."""
+
+    doc: str
+    example: Any
+
+
+Placeholders = Mapping[str, Mapping[str, Placeholder]]
+"""File -> name -> what it stands for."""
+
+
+class Texts:
+    """The texts of one family as they are sent."""
+
+    def __init__(self, sources: Mapping[str, str]) -> None:
+        self._environment = ImmutableSandboxedEnvironment(
+            loader=DictLoader(dict(sources)),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            autoescape=False,
+            auto_reload=False,
+        )
+        self._compiled: dict[str, Template] = {}
+
+    def render(self, name: str, **values: Any) -> str:
+        """One text, without its suffix; raises WorldError where it cannot be rendered with these values."""
+        try:
+            if name not in self._compiled:
+                self._compiled[name] = self._environment.get_template(name + SUFFIX)
+            return self._compiled[name].render(values)
+        except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
+            raise WorldError(f"{name}{SUFFIX} cannot be rendered: {error}") from None
+
+
+def placeholders(family: str) -> Placeholders | None:
+    """The files of a family's texts and what each may name; None where it has no texts that can be replaced."""
+    module = part("worlds", family, "placeholders")
+    return module.PLACEHOLDERS if module else None
+
+
+@cache
+def own_texts(family: str) -> dict[str, str]:
+    """A family's own texts by the names of their files; raises WorldError where it has none."""
+    module = part("worlds", family, "placeholders")
+    if module is None:
+        raise WorldError(f"the family {family!r} has no texts")
+    folder = Path(str(module.__file__)).with_name("texts")
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob(f"*{SUFFIX}"))}
+
+
+def texts_of(family: str, replaced: Mapping[str, str]) -> Texts:
+    """The texts of a family, some of them replaced; raises ManifestError for one that is refused."""
+    return _texts(family, tuple(sorted(replaced.items())))
+
+
+@lru_cache(maxsize=32)
+def _texts(family: str, replaced: tuple[tuple[str, str], ...]) -> Texts:
+    check_texts(family, dict(replaced))
+    return Texts({**own_texts(family), **dict(replaced)})
+
+
+def digest_of(replaced: Mapping[str, str]) -> str:
+    """What tells one set of replaced texts from another, "" where none is; names and words count, nothing else does."""
+    if not replaced:
+        return ""
+    return hashlib.sha256(json.dumps(dict(replaced), sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def check_texts(family: str, replaced: Mapping[str, str]) -> None:
+    """Raise ManifestError, with the file's name, for a text that cannot stand in the place of a family's own."""
+    known = placeholders(family) or {}
+    for name, text in replaced.items():
+        if name not in known:
+            raise ManifestError(f"{name} is no text of the family {family}; it has {', '.join(known) or 'none'}")
+        for why in _against(text, known, name):
+            raise ManifestError(f"{name}: {why}")
+    if not replaced:
+        return
+    if len(json.dumps(dict(replaced))) > MOST_BYTES:
+        raise ManifestError(f"the replaced texts are more than {MOST_BYTES} bytes as JSON")
+    texts = Texts({**own_texts(family), **replaced})
+    for name, may in known.items():
+        try:
+            texts.render(name.removesuffix(SUFFIX), **{one: held.example for one, held in may.items()})
+        except WorldError as error:
+            raise ManifestError(str(error)) from None
+
+
+def _against(text: str, known: Placeholders, name: str) -> Iterator[str]:
+    """What speaks against a text by itself: words that Jinja cannot read, names and files that are not known."""
+    try:
+        tree = ImmutableSandboxedEnvironment().parse(text)
+    except TemplateSyntaxError as error:
+        yield f"line {error.lineno}: {error.message}"
+        return
+    for one in sorted(meta.find_undeclared_variables(tree) - set(known[name])):
+        yield f"there is no placeholder {one!r}; there are {', '.join(sorted(known[name]))}"
+    for part_of in tree.find_all(nodes.Getattr):
+        if not (isinstance(part_of.node, nodes.Name) and part_of.node.name == "loop"):
+            yield f"line {part_of.lineno}: placeholders have no parts, so .{part_of.attr} names nothing"
+    for file in meta.find_referenced_templates(tree):
+        if file not in known:
+            yield f"it includes {file or 'a file that is worked out'}, which is no text of this family"
