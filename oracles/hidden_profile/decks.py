@@ -117,7 +117,7 @@ def _solo(case: DeckCase) -> Iterator[str]:
     for draw in case.draws.all:
         for seat in (None, *deck.seats):
             cards = deck.of_scope("shared") if seat is None else deck.seen_by(seat)
-            where = f"in deal {draw.versions} with {'the shared facts' if seat is None else f'the hand of seat {seat}'}"
+            where = f"in deal {draw.versions} with {'the shared facts' if seat is None else f'hand {seat}'}"
             yield from (f"{where} {against}" for against in alone(deck, case.logic, draw, cards))
 
 
@@ -177,9 +177,9 @@ def _untold(case: DeckCase) -> Iterator[str]:
     least = Fraction(1, max(len(keys(case.draws)), 1)) + INFORMED_MOST
     for tell in tells(case.draws):
         if tell.informed > INFORMED_MOST:
-            yield f"the hand of seat {tell.seat} makes {float(tell.informed):.3f} of J, at most {float(INFORMED_MOST)}"
+            yield f"hand {tell.seat} makes {float(tell.informed):.3f} of J, at most {float(INFORMED_MOST)}"
         if tell.hidden > least:
-            yield f"the hand of seat {tell.seat} finds {float(tell.hidden):.3f} of the hidden keys, at most {float(least):.3f}"
+            yield f"hand {tell.seat} finds {float(tell.hidden):.3f} of the hidden keys, at most {float(least):.3f}"
 
 
 CHECKS: tuple[tuple[str, str, Callable[[DeckCase], Iterator[str]]], ...] = (

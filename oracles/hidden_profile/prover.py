@@ -116,9 +116,9 @@ def _solo(logic: Logic) -> Iterator[str]:
     shared = scenario.of_scope("shared")
     for seat in scenario.seats:
         hand = (*shared, *scenario.hand(seat))
-        yield from _follows(logic, hand, f"the hand of seat {seat}")
+        yield from _follows(logic, hand, f"hand {seat}")
         if scenario.favourite in logic.excluded(hand):
-            yield f"the hand of seat {seat} excludes the decoy {scenario.favourite}"
+            yield f"hand {seat} excludes the decoy {scenario.favourite}"
 
 
 def _each_fact(logic: Logic) -> Iterator[str]:

@@ -111,10 +111,10 @@ def test_unknown_command(said: dict[Line, Said]) -> None:
 
 
 def test_list_json(said: dict[Line, Said]) -> None:
-    """A listing for programs has id, family, difficulty and path of every task."""
+    """A listing for programs has id, family, difficulty, certificate and path of every task."""
     rows = json.loads(said["list", "--json"].out)
 
-    assert all(set(row) == {"task_id", "family", "difficulty", "path"} for row in rows)
+    assert all(set(row) == {"task_id", "family", "difficulty", "certificate", "path"} for row in rows)
     assert "presigned-url-download" in [row["task_id"] for row in rows]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,7 +62,7 @@ def played(tmp_path_factory: pytest.TempPathFactory, zither: Task) -> tuple[list
 
 def made_up(task: str, whose: str | None, certified: bool | None) -> Result:
     """A session on a task of some standing, as verdicts tell it."""
-    said = {"whose": whose, "certified": certified}
+    said: dict[str, Any] = {"whose": whose, "certified": certified}
     return session(task, "000", "110", **{name: value for name, value in said.items() if value is not None})
 
 

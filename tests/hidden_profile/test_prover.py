@@ -56,11 +56,11 @@ SPOILED: dict[str, tuple[Scenario, str, str]] = {
         "C2a",
         "the shared facts settle the decoy beach",
     ),
-    "one hand excludes the decoy": (changed("u2", holders=[1]), "C2b", "the hand of seat 1 excludes the decoy beach"),
+    "one hand excludes the decoy": (changed("u2", holders=[1]), "C2b", "hand 1 excludes the decoy beach"),
     "one hand likes another": (
         changed("u2", weights={BEACH: -3}),
         "C2b",
-        "with the hand of seat 2 the decoy beach leads by -1",
+        "with hand 2 the decoy beach leads by -1",
     ),
     "one fact excludes the decoy": (changed("u3", asserts=["hot_car", "tin_open"]), "C2c", "u3 alone excludes the decoy beach"),
     "noise speaks": (changed("n2", weights={WEDDING: 3}), "C2c", "with n2 alone the decoy beach leads by -1 in impression"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec
+from harness.families.hidden_profile.reading import sections
 from harness.reading import RecordedEpisode, Section, episode_lines, read_episode
 from harness.records import RunFolder
 from harness.registry import discover, select
@@ -16,7 +17,7 @@ from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from tests.conftest import ROOT
-from worlds.core.events import Turned
+from worlds.core.events import Event, Noted, Turned
 
 PLATE, COOK = "ferry-street-plate", "cook-for-the-long-winter"
 PLAYED: dict[str, tuple[str, str, int, dict[str, str]]] = {
@@ -136,6 +137,23 @@ def test_an_episode_that_nobody_judged_has_no_marks(folders: dict[str, Path], tm
     assert {row[4] for row in table(episode, "Talk").rows} == {None}
     assert {row[3] for row in table(episode, "Hands").rows} == {None}
     assert table(episode, "Talk").notes == ("The episode was not judged, so no turn is marked with the facts that it told.",)
+
+
+def nonsense(event: Event) -> Event:
+    """A first note that lacks the last hand, and votes for an option that there is not."""
+    if not isinstance(event, Noted) or event.what not in {"session_start", "vote"}:
+        return event
+    changed = {"hands": event.data["hands"][:-1]} if event.what == "session_start" else {"option": "nowhere"}
+    return event.model_copy(update={"data": {**event.data, **changed}})
+
+
+def test_a_log_of_nonsense_is_read_all_the_same(folders: dict[str, Path]) -> None:
+    """A vote for what is no option, and a seat without a hand, are shown as they stand."""
+    episode = read_episode(folders["pool"])
+    people, _, first, *_ = sections(episode.model_copy(update={"events": tuple(map(nonsense, episode.events))}))
+
+    assert people.rows[-1][3] == "nothing"
+    assert {row[2] for row in first.rows} == {"[nowhere]"}
 
 
 @pytest.mark.parametrize("width", [80, 120])

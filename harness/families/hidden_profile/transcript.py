@@ -84,8 +84,8 @@ def _people(opening: OpeningNote) -> Section:
 
 def _own(opening: OpeningNote, seat: int) -> str:
     """What a person holds that not all do, in the file's order."""
-    common = _common(opening)
-    return " ".join(fact for fact in opening.scenario.by_id if fact in opening.hands[seat] and fact not in common)
+    common, hand = _common(opening), dict(enumerate(opening.hands)).get(seat, ())
+    return " ".join(fact for fact in opening.scenario.by_id if fact in hand and fact not in common)
 
 
 def _common(opening: OpeningNote) -> set[str]:
@@ -103,7 +103,7 @@ def _hands(episode: RecordedEpisode, opening: OpeningNote, session: Measures | N
             first = told.get(fact.id, "never" if session else None) if fact.scope == "private" else None
             kind = {"noise": "idle"}.get(fact.scope, fact.scope)
             rows.append((who, fact.id, kind, first, fact.text))
-    # private facts first among those of one person, and what all know before them
+    # what all know comes first, then each person's own facts, in the file's order
     rows.sort(key=lambda row: (row[0] != "all", str(row[0])))
     return Section(title="Hands", columns=("person", "fact", "kind", "first told", "in words"), rows=tuple(rows))
 
@@ -152,8 +152,8 @@ def _key(opening: OpeningNote) -> str:
 
 
 def named(scenario: Scenario, option: str) -> str:
-    """An option as ballots show it."""
-    return f"[{option}] {scenario.label(option)}"
+    """An option as ballots show it; a log of anybody's may hold one that there is not."""
+    return f"[{option}] {scenario.label(option)}" if option in scenario.option_ids else f"[{option}]"
 
 
 def _choice(scenario: Scenario, vote: VoteNote) -> str:
