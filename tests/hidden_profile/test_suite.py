@@ -49,9 +49,9 @@ UNEQUAL = re.compile(
 def read_whole(draws: Draws, guess: Callable[[Scenario], tuple[str, ...]]) -> dict[Kind, Fraction]:
     """What somebody scores who is shown all facts of a deal, over the deals of each kind."""
     total = dict.fromkeys(KINDS, Fraction(0))
-    for draw, chance in draws.chance.items():
-        scenario = draws.deck.scenario(draw.versions, draw.key or "", draw.leader or "")
-        total[draw.kind] += chance * share(guess(scenario), scenario.key)
+    for one, chance in draws.chance.items():
+        scenario = draws.deck.scenario(one.versions, one.key or "", one.leader or "")
+        total[one.kind] += chance * share(guess(scenario), scenario.key)
     return total
 
 
@@ -124,16 +124,16 @@ def test_texts_give_no_key_away(name: str) -> None:
 
 @pytest.mark.parametrize("place", [0, 1, -1])
 def test_leaders_are_shown_anywhere(place: int) -> None:
-    """A session shows its options in an order of its own, so no place in the list has the leader more often than chance allows."""
+    """A session shows its options in an order of its own, so no place has the leader more often than chance allows."""
     hits, parts = 0, []
-    for (folder, deck), seed in itertools.product(zip(FOLDERS, DECKS, strict=True), range(4)):
+    for (folder, deck), seed in itertools.product(zip(FOLDERS, DECKS, strict=True), range(16)):
         chance = Chance(PUBLISHED_KEY, folder.parents[1].name, seed)
         _, versions = draw(deck, "mixed", chance, seed)
         leader = leader_of(deck, versions) or ""
         hits += deal(deck.scenario(versions, leader, leader), "hidden", chance).options[place] == leader
         parts.append(1 / len(deck.options))
 
-    assert abs(hits - sum(parts)) <= 2.5 * math.sqrt(sum(p * (1 - p) for p in parts))
+    assert abs(hits - sum(parts)) <= 3 * math.sqrt(sum(p * (1 - p) for p in parts))
 
 
 def test_no_two_scenarios_are_alike() -> None:
