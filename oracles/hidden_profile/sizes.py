@@ -48,8 +48,8 @@ def sizes(deck: Deck) -> tuple[Sized, ...]:
     if deck.named or any(counted_otherwise(text, deck.agents) for text in words):
         return ()
     case = _Case(deck)
-    found = (case.best(people) for people in range(FEWEST, MOST + 1) if people != deck.agents)
-    return tuple(one for one in found if one is not None)
+    others = (case.best(people) for people in range(FEWEST, MOST + 1) if people != deck.agents)
+    return tuple(one for one in others if one is not None)
 
 
 class _Case:
