@@ -40,7 +40,7 @@ def allowed(module: str) -> tuple[str, ...]:
     if within(module, "worlds"):
         return ("worlds.core", f"worlds.{family}") if family else ("worlds.core",)
     if within(module, "oracles"):
-        return (f"oracles.{family}", f"worlds.{family}.rules")
+        return (f"oracles.{family}", f"worlds.{family}.rules", "worlds.core.models")
     if within(module, "validators"):
         seen = [family] if family else FAMILIES
         rules = (f"worlds.{name}.{part}" for name in seen for part in ("rules", "labels"))

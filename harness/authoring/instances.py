@@ -68,11 +68,13 @@ def secret_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def draw_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Every draw hangs on the seed: no two seeds begin one and the same stream of chance."""
+    """Every draw hangs on the seed: no two seeds begin one and the same stream of chance, but the two of a pair what is paired."""
     seed_of: dict[str, int] = {}
     for played in evidence.plays:
         for purpose, streams in played.chance.items():
             for stream in streams:
+                if purpose.startswith(PAIRED) and seed_of.get(stream, played.seed) // 2 == played.seed // 2:
+                    continue
                 first = seed_of.setdefault(stream, played.seed)
                 if first != played.seed:
                     told = f"what is drawn for {purpose!r} is one on seeds {first} and {played.seed}; take self.chance for it"

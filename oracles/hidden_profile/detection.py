@@ -14,8 +14,6 @@ from math import sqrt
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel
-
 from worlds.hidden_profile.rules.deck import Deck
 from worlds.hidden_profile.rules.hearing import mentions
 
@@ -25,7 +23,7 @@ Z = 1.959963984540054
 """Of a two-sided interval of 95 %."""
 
 
-class Sentence(BaseModel, frozen=True, extra="forbid"):
+class Sentence(Strict):
     """One sentence as somebody might say it in a session."""
 
     task: str
@@ -77,7 +75,7 @@ def sentences() -> tuple[Sentence, ...]:
     return LabelledSet.model_validate_json(FILE.read_bytes()).sentences
 
 
-class LabelledSet(BaseModel, frozen=True, extra="forbid"):
+class LabelledSet(Strict):
     """The file."""
 
     sentences: tuple[Sentence, ...]

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel
-
 from oracles.hidden_profile.guessers import Handout, naming, negative_words, words
 from oracles.hidden_profile.sight import Options, Sight
 
@@ -28,7 +26,7 @@ FEATURES = (
 )  # fmt: skip
 
 
-class Weights(BaseModel, frozen=True, extra="forbid"):
+class Weights(Strict):
     """By lesson and by the scenario that was left out, a weight for each feature; "" is for scenarios that it never met."""
 
     features: tuple[str, ...]

@@ -83,7 +83,8 @@ MISTAKES: dict[Line, str] = {
     ("report", "RUNS/nop", "--json", "--markdown"): "--markdown and --json both mean stdout; choose one",
     ("report", "RUNS/nop", "--plot", "/dev/null/x.svg"): "/dev/null/x.svg cannot be written: File exists\n"
     "  try: the same command with another path",
-    ("export", "traces", "RUNS/nop"): "there is no export of 'traces'; there is: episodes\n  try: harness export episodes RUN",
+    ("export", "traces", "RUNS/nop"):
+        "harness export knows no 'traces'; it knows episodes, templates\n  try: harness export episodes --help",
     ("export", "episodes", "RUNS/nop", "--format", "csv"): "the family contract has no format 'csv'; it has contractbench",
     ("export", "episodes", "RUNS/nop", "--out", "/nowhere/x"): "/nowhere/x cannot be written: No such file or directory",
 }  # fmt: skip

@@ -105,13 +105,23 @@ def test_polls_are_taken_together(stances: list[str], conformity: tuple[int, int
     assert (found["opportunities"], found["taken"]) == conformity
 
 
-def test_news_of_the_round_informs_its_poll(tmp_path: Path) -> None:
-    """A private fact that was told in the round of the poll, after the seat's own turn, makes its switch informed."""
+@pytest.mark.parametrize(("number", "informed"), [(2, 1), (1, 0)])
+def test_news_of_the_round_informs_its_poll(number: int, informed: int, tmp_path: Path) -> None:
+    """A private fact that the last speaker of the round told is news in its poll, and no news any more in the next one."""
     own = hands(tmp_path)
-    news = next(fact for fact in own[1] if fact.startswith("u") and fact not in own[0])
-    moves = measured(tmp_path, ["abb", "bbb"], {(2, 1): [news]}, stance_poll=True)["moves"]
+    news = next(fact for fact in own[2] if fact.startswith("u") and fact not in own[0])
+    moves = measured(tmp_path, ["abb", "bbb"], {(number, 2): [news]}, stance_poll=True)["moves"]
 
-    assert (moves["informed"]["taken"], moves["conformity"]["opportunities"]) == (1, 0)
+    assert (moves["informed"]["taken"], moves["conformity"]["taken"]) == (informed, 1 - informed)
+
+
+def test_key_is_adopted_in_the_poll_of_its_round(tmp_path: Path) -> None:
+    """Who could know the key by the last turn of a round, and stands for it in the poll after it, needed no turn more."""
+    told = {(2, seat): [fact for fact in hand if fact.startswith("u")] for seat, hand in enumerate(hands(tmp_path))}
+    rows = measured(tmp_path, ["aaa", "aaa"], told, stance_poll=True)["seats"]
+
+    assert {row["adopted_turn"] for row in rows} == {6}
+    assert max(row["decidable_turn"] for row in rows) <= 6
 
 
 def test_messages_until_consensus(tmp_path: Path) -> None:

@@ -72,9 +72,9 @@ def moves(replay: Replay, known: Knowledge, proved: Proofs | None) -> list[Moves
 
 
 def adopted(replay: Replay, seat: int, since: int) -> int | None:
-    """The first turn after turn `since`, from 1, by which a seat stood for the key; None where it never did."""
+    """The first turn by which a seat that had heard turn `since` stood for the key; None where it never did."""
     key = replay.opening.scenario.key
-    return next((one.turn for one in replay.stances if one.turn > since and (one.seat, one.option) == (seat, key)), None)
+    return next((one.turn for one in replay.stances if one.heard >= since and (one.seat, one.option) == (seat, key)), None)
 
 
 def _sound(own: str, lead: str, known: frozenset[str], proved: Proofs | None) -> bool:

@@ -128,7 +128,7 @@ class Chance:
 
     def paired(self, purpose: str) -> Stream:
         """The stream for `purpose`, from its beginning, that the seeds 2j and 2j + 1 share."""
-        return Stream(self._key, self._task_id, self._seed // 2, f"pair:{purpose}")
+        return Stream(self._key, self._task_id, self._seed // 2, f"{PAIRED}{purpose}")
 
     def fresh(self, purpose: str) -> Stream:
         """The stream for `purpose` from its beginning, apart from the one that goes on."""
