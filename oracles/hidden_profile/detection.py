@@ -14,7 +14,8 @@ from math import sqrt
 from pathlib import Path
 from typing import Literal
 
-from worlds.core.models import Strict
+from pydantic import BaseModel
+
 from worlds.hidden_profile.rules.deck import Deck
 from worlds.hidden_profile.rules.hearing import mentions
 
@@ -24,7 +25,7 @@ Z = 1.959963984540054
 """Of a two-sided interval of 95 %."""
 
 
-class Sentence(Strict):
+class Sentence(BaseModel, frozen=True, extra="forbid"):
     """One sentence as somebody might say it in a session."""
 
     task: str
@@ -76,7 +77,7 @@ def sentences() -> tuple[Sentence, ...]:
     return LabelledSet.model_validate_json(FILE.read_bytes()).sentences
 
 
-class LabelledSet(Strict):
+class LabelledSet(BaseModel, frozen=True, extra="forbid"):
     """The file."""
 
     sentences: tuple[Sentence, ...]
@@ -106,7 +107,7 @@ def least(hits: int, of: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class LossRange:
     """Between what a loss may be, once what cues get wrong is allowed for."""
 
     low: float
@@ -115,7 +116,7 @@ class Bounds:
 
 def losses_between(
     detection: Detection, *, pooling: float, listening: float, lucky: float, needed: float
-) -> tuple[Bounds, Bounds]:
+) -> tuple[LossRange, LossRange]:
     """The bounds of pooling loss and listening loss, where a seat has to hear `needed` facts on average.
 
     1. A seat that could know was heard to be told all of `needed` facts. At worst each of them was a false alarm with chance
@@ -127,4 +128,4 @@ def losses_between(
     most = min(1.0, could / detection.least_recall**needed)
     fewest = could * detection.least_precision**needed
     moved = min(most - could, pooling - lucky)
-    return Bounds(1 - most, 1 - fewest), Bounds(listening * fewest / could if could else 0.0, listening + max(moved, 0.0))
+    return LossRange(1 - most, 1 - fewest), LossRange(listening * fewest / could if could else 0.0, listening + max(moved, 0.0))

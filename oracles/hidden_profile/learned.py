@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from oracles.hidden_profile.guessers import Handout, naming, negative_words, words
 from oracles.hidden_profile.sight import Options, Sight
-from worlds.core.models import Strict
 
 LESSONS = ("hidden keys", "both kinds")
 """What it was taught: the keys of hidden deals alone, or those of both kinds of deals."""
@@ -27,7 +28,7 @@ FEATURES = (
 )  # fmt: skip
 
 
-class Weights(Strict):
+class Weights(BaseModel, frozen=True, extra="forbid"):
     """By lesson and by the scenario that was left out, a weight for each feature; "" is for scenarios that it never met."""
 
     features: tuple[str, ...]

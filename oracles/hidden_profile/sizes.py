@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -48,8 +48,8 @@ def sizes(deck: Deck) -> tuple[Sized, ...]:
     if deck.named or any(counted_otherwise(text, deck.agents) for text in words):
         return ()
     case = _Case(deck)
-    found = (case.best(people) for people in range(FEWEST, MOST + 1) if people != deck.agents)
-    return tuple(one for one in found if one is not None)
+    dealings = (case.best(people) for people in range(FEWEST, MOST + 1) if people != deck.agents)
+    return tuple(one for one in dealings if one is not None)
 
 
 class _Case:
@@ -97,7 +97,7 @@ class _Case:
     def _parts(self, seat: int) -> Iterator[Hands]:
         held, notes = self._held[seat], self._notes[seat]
         for count in range(1, max(len(held), 1) + 1):
-            ways: Iterable[Partition] = partitions(list(range(len(held))), count) if held else [[[]]]
+            ways: Iterator[Partition] = partitions(list(range(len(held))), count) if held else iter([[[]]])
             for groups in ways:
                 yield tuple(
                     (*(held[place] for place in group), *(notes[number::count] or notes[number % len(notes) :][:1]))

@@ -56,6 +56,10 @@ def test_every_entry_of_ours_fits() -> None:
     """No entry of the list is left over from a line that has changed."""
     listed = read_equivalents(LIST)
     paths = {entry.path for entry in listed}
-    mutants = [mutant for path in sorted(paths) for mutant in mutants_of(path, (ROOT / path).read_bytes())]
+    mutants = [
+        mutant
+        for path in sorted(paths)
+        for mutant in mutants_of(path, (ROOT / path).read_bytes(), draws=not path.startswith("validators/"))
+    ]
 
     assert {entry.key for entry in matched(listed, mutants, paths).values()} == {entry.key for entry in listed}

@@ -17,6 +17,7 @@ __all__ = [
     "seated",
     "served",
     "testing",
+    "texts",
     "turns",
     "wire",
     "world",

@@ -48,6 +48,7 @@ PLACEHOLDERS: Placeholders = {
         "said": _SAID,
         "reminder": Placeholder("this person's own first vote, where the session repeats it; else empty", ""),
     },
+    "poll.md.j2": {**_PERSON, "said": _SAID},
     "post_vote.md.j2": {**_PERSON, "said": _SAID},
     "again.md.j2": {
         **_SESSION,

@@ -57,8 +57,8 @@ def recounted(text: str, people: int, size: int) -> str:
     """A brief that counts its readers, with another count."""
     before, after = _WORDS[people], _WORDS[size]
 
-    def changed(found: re.Match[str]) -> str:
-        return found[0].replace(before, after).replace(before.capitalize(), after.capitalize())
+    def changed(count: re.Match[str]) -> str:
+        return count[0].replace(before, after).replace(before.capitalize(), after.capitalize())
 
     return re.sub(rf"\b{before} of you\b|\b[Yy]ou {before}\b", changed, text, flags=re.IGNORECASE)
 

@@ -44,7 +44,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class AuditedSession:
     """The messages of one episode, as questions."""
 
     private: frozenset[str]
@@ -81,14 +81,14 @@ def audit_disclosure(
     say(f"{model.asked} calls were made, {len(different) - model.asked} answers were kept in {cache}")
 
 
-def _session(episode: RecordedEpisode) -> Session | None:
+def _session(episode: RecordedEpisode) -> AuditedSession | None:
     """The session of an episode; None where it is of another family, or never began."""
     opening = next((note for _, note in notes(episode, "session_start", OpeningNote)), None)
     if opening is None or episode.result.family != FAMILY:
         return None
     facts = tuple(opening.scenario.facts)
     questions = tuple(Question(facts, said.text) for _, said in notes(episode, "message", MessageNote) if said.text)
-    return Session(frozenset(opening.scenario.of_scope("private")), questions)
+    return AuditedSession(frozenset(opening.scenario.of_scope("private")), questions)
 
 
 def _labelled(tasks: Path | None) -> list[tuple[Question, Sentence]]:
@@ -120,7 +120,7 @@ def _agreed_to(model: CachedModel, questions: Sequence[Question], *, cost: bool,
 
 
 def _show(
-    judge: str, sessions: Sequence[Session], labelled: Sequence[tuple[Question, Sentence]],
+    judge: str, sessions: Sequence[AuditedSession], labelled: Sequence[tuple[Question, Sentence]],
     judged: Mapping[str, frozenset[str] | None], *, json: bool,
 ) -> None:  # fmt: skip
     """Both tables."""
@@ -135,7 +135,7 @@ def _show(
     agreed = agreement(heard)
     integration = [(_integration(one, judged, cues=True), _integration(one, judged, cues=False)) for one in sessions]
     cued, by_judge = (sum(shares) / len(sessions) for shares in zip(*integration, strict=True))
-    found = {"sessions": len(sessions), "messages": asked, "unreadable": asked - len(heard), **_of(agreed),
+    figures = {"sessions": len(sessions), "messages": asked, "unreadable": asked - len(heard), **_of(agreed),
              "integration_by_cues": cued, "integration_by_judge": by_judge}  # fmt: skip
     rows = [
         {"hearing": name, "sentences": len(labelled), "precision": one.precision, "recall": one.recall,
@@ -143,11 +143,11 @@ def _show(
         for name, one in by_label.items()
     ]  # fmt: skip
     if json:
-        emit({"labelled": rows, "runs": found})
+        emit({"labelled": rows, "runs": figures})
         return
     title = f"Against {len(labelled)} labelled sentences (least: lower end of the 95 % interval)"
     show_table(list(rows[0]), [[_cell(one) for one in row.values()] for row in rows], title=title)
-    show_table(list(found), [[_cell(one) for one in found.values()]], title="In these sessions, cues against judge")
+    show_table(list(figures), [[_cell(one) for one in figures.values()]], title="In these sessions, cues against judge")
 
 
 def _of(agreed: Agreement) -> dict[str, float | int | None]:
@@ -155,7 +155,7 @@ def _of(agreed: Agreement) -> dict[str, float | int | None]:
             "only_judge": agreed.only_judge}  # fmt: skip
 
 
-def _integration(session: Session, judged: Mapping[str, frozenset[str] | None], *, cues: bool) -> float:
+def _integration(session: AuditedSession, judged: Mapping[str, frozenset[str] | None], *, cues: bool) -> float:
     """The share of a session's private facts that some message told."""
     told: set[str] = set()
     for question in session.questions:

@@ -89,10 +89,11 @@ class AdversarialShortcutInjection(ContractWorld):
         """The last token, and the start of the link."""
         self.take(3, call)
         self.link = self.presigned(self.now)
-        self.opens_at = self.now + self.knob_ms("opens_seconds")
+        opens_ms = self.knob_ms("opens_seconds")
+        self.opens_at = self.now + opens_ms
         self.issued(self.link.resource_id, self.link.contract.expires_at)
         token = self.token(self.window_ms)
-        return {**token, "starts_at": self.opens_at / 1000} if self.now < self.opens_at else token
+        return {**token, "starts_at": self.opens_at / 1000} if opens_ms else token
 
     @get("/api/resource/{name}", headers=("X-Policy-Proof",), query=("sig",))
     def download(self, call: Call) -> Reply:

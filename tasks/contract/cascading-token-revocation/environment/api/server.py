@@ -59,7 +59,8 @@ class CascadingTokenRevocation(ContractWorld):
         self.left = list(self.order)
         self.rivals = "cousins" if self.free else self.chance("rule").choice(("siblings", "cousins"))
         self.root_ms = self.knob_ms("root_seconds") - 1000 * self.chance("life").below(2)
-        self.root_ms -= SAVED * self.manifest.cost_ms("request") if self.free else 0
+        if self.free:
+            self.root_ms -= SAVED * self.manifest.cost_ms("request")
         self.confirmation = self.chance("confirmation").hex(CONFIRMATION_CHARS)
         self.draw_slice()
         self.tokens = {name: Credential(self, f"token_{name}") for name in (ROOT, *self.parent)}
