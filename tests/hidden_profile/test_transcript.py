@@ -25,6 +25,7 @@ PLAYED: dict[str, tuple[str, str, int, dict[str, str]]] = {
     "conform": (PLATE, "conform", 0, {"track": "structured"}),
     "withhold": (COOK, "withhold:2", 0, {}),
     "manifest": (PLATE, "silent", 1, {"reveal_all": "true"}),
+    "polled": (PLATE, "pool", 0, {"stance_poll": "true"}),
     "full": (PLATE, "pool", 0, {"condition": "full"}),
 }
 """Name -> task, group, seed, options."""
@@ -99,6 +100,18 @@ def test_the_moment_of_consensus_stands_in_the_talk(folders: dict[str, Path]) ->
     assert (number, conform.rows[5]) == (1, agreed["conform"][0])
     assert words == "(now all stand for [y1903], not the key; somebody still lacked a fact that the proof needs)"
     assert withhold.notes == ("Nobody was asked for a stance, so when the group agreed is not known.",)
+
+
+def test_polls_stand_after_their_round(folders: dict[str, Path]) -> None:
+    """Where everybody was asked alone, the answers close the round, and the consensus that they make follows."""
+    talk = table(read_episode(folders["polled"]), "Talk")
+    after = [row for row in talk.rows if row[0] is None]
+
+    assert {len(row) for row in talk.rows} == {len(talk.columns)} == {5}
+    assert [row[1] for row in after][:2] == [1, 1]
+    assert re.fullmatch(r"\(asked alone where they stand: Person 1 for \[\w+\], 2 for .*\)", str(after[0][-1]))
+    assert [row[-1] for row in after if "now all" in str(row[-1])] == ["(now all stand for [y1898], the key)"]
+    assert talk.notes == ()
 
 
 def test_last_votes_end_with_the_key(folders: dict[str, Path]) -> None:

@@ -36,6 +36,7 @@ def _of_talk(settings: Settings) -> Iterator[tuple[str, str]]:
         ("exchange_decide", settings.exchange_decide),
         ("vote_view", settings.vote_view == "last_round"),
         ("remind_pre_vote", settings.remind_pre_vote),
+        ("stance_poll", settings.stance_poll),
     ):
         if is_set:
             yield name, "there is no round of talk"

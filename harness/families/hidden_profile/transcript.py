@@ -52,6 +52,13 @@ class VoteNote(Lenient):
     no_reply: str | None
 
 
+class PollNote(Lenient):
+    """The note of where somebody stood after a round, asked alone."""
+
+    round: int
+    option: str | None
+
+
 class RevealNote(Lenient):
     """The note of what a person's points were read out as before the talk."""
 
@@ -164,20 +171,31 @@ def _choice(scenario: Scenario, vote: VoteNote) -> str:
 
 def _talk(episode: RecordedEpisode, opening: OpeningNote, session: Measures | None) -> Section:
     """The talk, with the facts that each turn brought up first, and a line where all first stood for one option."""
-    said = list(notes(episode, "message", MessageNote))
+    said, consensus = list(notes(episode, "message", MessageNote)), session.consensus if session else None
     is_structured = any(note.stance or note.cites for _, note in said)
-    consensus = session.consensus if session else None
+    ends, polled, stance = _ends(said), _polled(episode), (None,) if is_structured else ()
     rows: list[tuple[Cell, ...]] = []
     if read_out := _read_out(episode):
-        rows.append((None, None, "all", *((None,) if is_structured else ()), None, read_out))
+        rows.append((None, None, "all", *stance, None, read_out))
     for turn, (place, note) in enumerate(said, start=1):
         words = note.text if note.no_reply is None else f"(no reply: {note.no_reply})"
-        stance = (note.stance,) if is_structured else ()
-        rows.append((turn, note.round, called(place.seat or 0), *stance, _new(session, turn), words))
-        if consensus and consensus.round == note.round and turn in _ends(said):
-            rows.append((None, note.round, "all", consensus.option, None, _agreed(consensus)))
+        rows.append(
+            (turn, note.round, called(place.seat or 0), *((note.stance,) if stance else ()), _new(session, turn), words)
+        )
+        if turn in ends and note.round in polled:
+            rows.append((None, note.round, "all", *stance, None, polled[note.round]))
+        if turn in ends and consensus and consensus.round == note.round:
+            rows.append((None, note.round, "all", *((consensus.option,) if stance else ()), None, _agreed(consensus)))
     columns = ("turn", "round", "person", *(("stance",) if is_structured else ()), "tells first", "said")
     return Section(title="Talk", columns=columns, rows=tuple(rows), notes=tuple(_of_talk(opening, session)) if said else ())
+
+
+def _polled(episode: RecordedEpisode) -> dict[int, str]:
+    """Round -> where each said to stand after it, where people were asked."""
+    told: dict[int, list[str]] = {}
+    for place, note in notes(episode, "poll", PollNote):
+        told.setdefault(note.round, []).append(f"{called(place.seat or 0)} for {f'[{note.option}]' if note.option else 'none'}")
+    return {number: f"(asked alone where they stand: Person {', '.join(stood)})" for number, stood in told.items()}
 
 
 def _read_out(episode: RecordedEpisode) -> str:
