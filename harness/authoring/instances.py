@@ -11,6 +11,7 @@ from harness.authoring.leaks import secrets
 from harness.authoring.plays import SOLVE, Play
 from harness.authoring.report import ProofCheck, failed, passed
 from harness.authoring.routes import handler_place
+from worlds.core.chance import PAIRED
 from worlds.core.wire import WireResponse
 
 SUBMISSION = ("POST", b"/submission")
@@ -68,7 +69,7 @@ def secret_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def draw_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
-    """Every draw hangs on the seed: no two seeds begin one and the same stream of chance, but the two of a pair what is paired."""
+    """Every draw hangs on the seed: no two seeds begin one stream of chance, but the two of a pair what is paired."""
     seed_of: dict[str, int] = {}
     for played in evidence.plays:
         for purpose, streams in played.chance.items():

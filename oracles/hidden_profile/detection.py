@@ -14,6 +14,7 @@ from math import sqrt
 from pathlib import Path
 from typing import Literal
 
+from worlds.core.models import Strict
 from worlds.hidden_profile.rules.deck import Deck
 from worlds.hidden_profile.rules.hearing import mentions
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from oracles.hidden_profile.guessers import Handout, naming, negative_words, words
 from oracles.hidden_profile.sight import Options, Sight
+from worlds.core.models import Strict
 
 LESSONS = ("hidden keys", "both kinds")
 """What it was taught: the keys of hidden deals alone, or those of both kinds of deals."""

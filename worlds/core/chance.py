@@ -21,6 +21,9 @@ from typing import TypeVar
 PUBLISHED_KEY = "parley-public-edition-1"
 """The key of the public edition; PARLEY_KEY in the environment replaces it."""
 
+PAIRED = "pair:"
+"""How the purpose of a stream begins that the seeds 2j and 2j + 1 share."""
+
 T = TypeVar("T")
 
 Begun = dict[str, set[str]]
