@@ -42,6 +42,11 @@ class FrameSolver:
         self._solver = cp_model.CpSolver()
         self._solver.parameters.num_workers = 1
         self._solver.parameters.random_seed = 1
+        # thousands of questions of a millisecond each: preparing a search costs more than the search
+        self._solver.parameters.cp_model_presolve = False
+        self._solver.parameters.linearization_level = 0
+        self._solver.parameters.cp_model_probing_level = 0
+        self._solver.parameters.symmetry_level = 0
         self._true: dict[str, Any] = {name: self._model.new_bool_var(name) for name in frame.base}
         for name in frame.derived:
             self._true[name] = self._either(name, [self._all(rule.when) for rule in frame.rules if rule.then == name])
