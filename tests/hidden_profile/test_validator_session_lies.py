@@ -118,7 +118,9 @@ def test_notes_of_mended_replies_cannot_break_the_rules(what: str, change: dict[
         hand = next(r for r in rows if r.get("what") == "session_start")["data"]["hands"][2]
         change = {"cites": [next(fact.id for fact in SCENARIO.facts if fact.scope == "private" and fact.id not in hand)]}
 
-    assert lies(log, lambda rows: rows[row["seq"]]["data"].update(change))
+    found = lies(log, lambda rows: rows[row["seq"]]["data"].update(change))
+
+    assert [lie for lie in found if lie.startswith(f"seq {row['seq']}: ")], found
 
 
 def test_a_fence_hides_no_vote(tmp_path: Path) -> None:

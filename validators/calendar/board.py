@@ -104,8 +104,8 @@ def _missing(text: str, mail: Sequence[Delivered]) -> list[int]:
     """The messages, by seq, that a text does not hold one after the other."""
     missing = []
     for message in mail:
-        _, shown, rest = text.partition("\n    ".join(message.content.splitlines()))
-        if shown:
+        _, there, rest = text.partition("\n    ".join(message.content.splitlines()))
+        if there:
             text = rest
         else:
             missing.append(message.seq)
