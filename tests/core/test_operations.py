@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -192,6 +194,19 @@ def test_same_answers_inside_an_event_loop(brought: Brought) -> None:
 
     assert [near(made) for made in ASKED] == asyncio.run(inside())
     assert near.log.dump() == far.log.dump()
+
+
+def test_apps_are_built_one_after_the_other(brought: Brought) -> None:
+    """FastAPI mutes a warning for the whole process while it builds a route; openings side by side must not trip over it."""
+    folder, before = brought(SERVER), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            opened = list(pool.map(lambda seed: world_in_process(folder, seed=seed), range(40)))
+    finally:
+        sys.setswitchinterval(before)
+
+    assert len({id(one.world) for one in opened}) == 40
 
 
 def test_episodes_in_threads(brought: Brought) -> None:

@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import os
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
@@ -28,6 +29,11 @@ SCENARIO = "scenario.json"
 
 _loaded: dict[str, type[World]] = {}
 _numbers = count()
+
+_importing = threading.RLock()
+"""FastAPI mutes a warning for the whole process while it builds a route, so no two apps are built at once."""
+
+os.register_at_fork(before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release)
 
 
 def load_world(folder: Path) -> type[World]:
@@ -101,7 +107,8 @@ def _import(name: str, path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with _importing:
+            spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
         raise WorldError(f"{path}: {type(error).__name__}: {error}") from error
