@@ -37,6 +37,8 @@ def kinds(command: str, part: str) -> typer.Typer:
                 raise UsageError(f"two families bring a command harness {command} {name}")
             brought[name] = kind
     group = typer.Typer(cls=Kinds, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+    # with a callback Typer keeps a group of one kind a group
+    group.callback()(lambda: None)
     for name in sorted(brought):
         group.command(name)(brought[name])
     return group

@@ -50,14 +50,16 @@ class Detection:
     missed: int
 
     @property
-    def precision(self) -> float:
-        """The share of cards that fired which were told."""
-        return self.right / (self.right + self.false_alarms)
+    def precision(self) -> float | None:
+        """The share of cards that fired which were told; None where none fired."""
+        fired = self.right + self.false_alarms
+        return self.right / fired if fired else None
 
     @property
-    def recall(self) -> float:
-        """The share of told cards that fired."""
-        return self.right / (self.right + self.missed)
+    def recall(self) -> float | None:
+        """The share of told cards that fired; None where none was told."""
+        told = self.right + self.missed
+        return self.right / told if told else None
 
     @property
     def least_precision(self) -> float:
@@ -124,7 +126,8 @@ def losses_between(
     Each fact counts as said once, and both rates are at the lower ends of their intervals: the bounds are wide on purpose.
     """
     could = 1 - pooling
-    most = min(1.0, could / detection.least_recall**needed)
+    seldom = detection.least_recall**needed
+    most = min(1.0, could / seldom) if seldom else 1.0
     fewest = could * detection.least_precision**needed
     moved = min(most - could, pooling - lucky)
     return LossRange(1 - most, 1 - fewest), LossRange(listening * fewest / could if could else 0.0, listening + max(moved, 0.0))

@@ -40,3 +40,18 @@ def test_typographic_marks_are_folded() -> None:
     """Curly quotes, dashes of all lengths and compatibility forms compare as plain ones, in cues and in texts alike."""
     assert fold("The \u201cvisitors\u2019\u201d  half\u2010landing \u2013 \uff11\uff19") == 'the "visitors\'" half-landing - 19'
     assert mentions(changed("u1", cues=[["visitors\u2019 book"]]).by_id["u1"], "the visitors' book")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Was the cool box in the car?",
+        "Nobody knows if the cool box was in the car.",
+        "I don't know about the cool box in the car.",
+        "It isn't true that the cool box was in the car.",
+    ],
+)
+def test_what_is_asked_or_left_open_tells_nothing(text: str) -> None:
+    """A sentence that asks, or says that nobody knows, is heard by nobody; another one beside it still is."""
+    assert surfaced(SCENARIO, text, ["u1"]) == ()
+    assert surfaced(SCENARIO, f"{text} The cool box was in the car.", ["u1"]) == ("u1",)

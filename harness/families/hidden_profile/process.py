@@ -3,7 +3,9 @@
 1. One row a player, set-up and condition. Each measure is the mean over tasks of the mean over the sessions that have it; the
    rates of moves pool all their opportunities. What no session has is left blank: proofs need a certificate, stances need the
    structured track (specification, 1.4).
-2. A second table has the rounds after which all first stood for one option, and what they had said by then (rulings, 3.15).
+2. On the free track losses hang on what the cues heard, so each stands beside what it can be, given how the cues do on labelled
+   sentences (`heard`).
+3. A second table has the rounds after which all first stood for one option, and what they had said by then (rulings, 3.15).
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 from typing import Any
 
-from harness.families.hidden_profile import standing
+from harness.families.hidden_profile import heard, standing
 from harness.families.hidden_profile.arms import CONDITIONS, Arm, arms
 from harness.families.hidden_profile.published import MARK, numbers, source
 from harness.records import Result
 from harness.report.evidence import Evidence
 from harness.report.table import Column, Row, Table, Value
+from oracles.hidden_profile.detection import Detection
 
 MEANS: dict[str, tuple[str, ...]] = {
     "integration": ("integration",),
@@ -53,7 +56,9 @@ _PROCESS = (
     Column("grounded", "Grounded %", "percent"),
     Column("lucky", "Lucky %", "percent"),
     Column("pooling", "Pooling loss %", "percent"),
+    Column("pooling_range", "can be", "interval"),
     Column("listening", "Listening loss %", "percent"),
+    Column("listening_range", "can be", "interval"),
     Column("sib", "SIB", "signed"),
     Column("sib_excess", "SIB - null", "signed"),
     Column("repetition", "Repetition", "signed"),
@@ -86,13 +91,22 @@ _NOTES = (
 )
 
 
+_CAN_BE = (
+    "can be: if people put facts in their own words; each fact that a person must hear counts as said once, and both rates are "
+    "taken at the lower ends of their intervals"
+)
+
+
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """The table of measures, and that of consensus where stances were taken; none without graded sessions."""
     played = [(arm, condition) for arm in arms(evidence) for condition in CONDITIONS if arm.tasks(condition)]
-    rows = [_measured(arm, condition) for arm, condition in played]
+    cues = heard.detection(evidence.registry.values(), late=True)
+    rows = [{**_measured(arm, condition), **_ranges(arm, condition, evidence, cues)} for arm, condition in played]
     agreed = [row for arm, condition in played if (row := _agreed(arm, condition))]
     marked = standing.notes(arm.standing for arm, _ in played)
     notes = [*_NOTES, *marked]
+    if any("pooling_range" in row for row in rows):
+        notes += [_CAN_BE, heard.said_of(heard.detection(evidence.registry.values(), late=False), cues)]
     if published and rows:
         people = next(row for row in numbers()["study1"] if row["player"] == "people")
         rows.append({"player": "people", "messages": people["messages"], "sessions": people["hidden"], "source": MARK})
@@ -129,6 +143,19 @@ def _measured(arm: Arm, condition: str) -> Row:
         "lag": _lag(results),
         "source": "ours",
     }
+
+
+def _ranges(arm: Arm, condition: str, evidence: Evidence, cues: Detection | None) -> Row:
+    """What the losses can be where facts are told in words alone; nothing where they are cited, or all know everything."""
+    losses = {name: _mean(arm, condition, MEANS[name]) for name in ("pooling", "listening", "lucky")}
+    if cues is None or condition != "hidden" or "track=structured" in arm.setup or None in losses.values():
+        return {}
+    tasks = [evidence.registry[name] for name in arm.tasks(condition) if name in evidence.registry]
+    known = heard.ranges(cues, tasks, **{name: loss or 0.0 for name, loss in losses.items()})
+    if known is None:
+        return {}
+    pooling, listening = known
+    return {"pooling_range": (pooling.low, pooling.high), "listening_range": (listening.low, listening.high)}
 
 
 def _mean(arm: Arm, condition: str, path: Sequence[str]) -> float | None:

@@ -2,8 +2,9 @@
 
 A fact is mentioned where all parts of one of its cues occur, each at the beginning of a word, so that `tern` is not heard in an
 afternoon and `wash` is in washing. Texts and cues are folded first: case, compatibility forms,
-typographic quotes and dashes, runs of blanks; so a curly apostrophe hides nothing. Whether the speaker can have known the fact
-is for the caller to ask, by giving only the facts it holds or has heard.
+typographic quotes and dashes, runs of blanks; so a curly apostrophe hides nothing. A sentence that asks, or says that nobody
+knows, tells nothing. Whether the speaker can have known the fact is for the caller to ask, by giving only the facts it holds or
+has heard. How often all this is right is known: `oracles.hidden_profile.detection`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,14 @@ _PLAIN = str.maketrans(
 )
 
 
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_OPEN = re.compile(
+    r"\?$|\b(nobody|no one|none of us) (knows|has told|can tell|can say)\b|^no idea\b|\b(have|i've|we've) no idea\b"
+    r"|\bno way of telling\b|\bnot sure\b|\b(don't|doesn't|didn't) know\b|\b(it isn't|it's not) true\b|\bhaven't heard\b"
+)
+"""A sentence that leaves the point open, or denies that it is so."""
+
+
 def fold(text: str) -> str:
     """A text as comparisons see it."""
     return " ".join(unicodedata.normalize("NFKC", text).translate(_PLAIN).casefold().split())
@@ -27,7 +36,7 @@ def fold(text: str) -> str:
 
 def mentions(fact: Words, text: str) -> bool:
     """Whether one of the fact's cues fires on a text."""
-    folded = fold(text)
+    folded = " ".join(one for one in _SENTENCE.split(fold(text)) if not _OPEN.search(one))
     return any(all(_begins(fold(part)).search(folded) for part in cue) for cue in fact.cues)
 
 

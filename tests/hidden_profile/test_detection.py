@@ -1,0 +1,90 @@
+"""How well cues hear: the labelled sentences, what is counted on them, and what that leaves of the losses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from oracles.hidden_profile.detection import KINDS, Detection, detected, heard, least, losses_between, sentences
+from worlds.core.loading import SCENARIO
+from worlds.hidden_profile.rules.deck import Deck, read_task
+
+DECKS = {
+    folder.parents[1].name: read
+    for folder in sorted(Path("tasks/hidden-profile").glob("*/environment/api"))
+    if isinstance(read := read_task(folder / SCENARIO), Deck)
+}
+LATE = [one for one in sentences() if one.late]
+EARLY = [one for one in sentences() if not one.late]
+
+
+def test_labelled_sentences_are_of_the_decks() -> None:
+    """At least 300 over all tasks, a third of them late, of every kind; deals and cards exist, and only paraphrases tell."""
+    kinds = Counter(one.kind for one in sentences())
+
+    assert len(sentences()) >= 300
+    assert len(LATE) >= len(sentences()) / 3 - 5
+    assert {one.task for one in EARLY} == DECKS.keys()
+    assert set(kinds) == set(KINDS)
+    assert min(kinds.values()) >= 30
+    for one in sentences():
+        deck = DECKS[one.task]
+        assert one.deal in {*deck.deals.hidden, *deck.deals.manifest}
+        assert {*one.says} <= {card.id for card in deck.cards}
+        assert bool(one.says) == (one.kind == "paraphrase"), one.text
+
+
+def test_precision_holds_on_sentences_that_nobody_mended_cues_on() -> None:
+    """What is heard was said in at least 97 of 100 cases; how much is missed is printed in reports, and no better than this."""
+    late = detected(DECKS, LATE)
+
+    assert late.precision is not None
+    assert late.precision >= 0.97
+    assert late.recall == pytest.approx(0.63, abs=0.02), "docs/hidden-profile.md has this figure"
+
+
+@pytest.mark.parametrize("kind", ["partial", "denial", "near miss"])
+def test_what_tells_nothing_is_not_heard(kind: str) -> None:
+    """Half a fact, a question, a denial and other words about the matter are false alarms in one of fifty sentences at most."""
+    those = [one for one in sentences() if one.kind == kind]
+    alarms = [one.text for one in those if heard(DECKS[one.task], one)]
+
+    assert len(alarms) <= len(those) / 50
+
+
+def test_counts_by_hand() -> None:
+    """Right, false alarms and missed make precision and recall; the lower ends are Wilson's."""
+    some = Detection(right=8, false_alarms=2, missed=4)
+
+    assert (some.precision, some.recall) == (0.8, pytest.approx(2 / 3))
+    assert least(8, 10) == pytest.approx(0.4901625, abs=1e-6)
+    assert (Detection(0, 0, 0).precision, Detection(0, 0, 0).recall, least(0, 0)) == (None, None, 0)
+
+
+def test_losses_without_error_are_what_was_measured() -> None:
+    """With endless sentences, all heard right, the bounds meet; where nothing has to be heard, any error leaves them alone."""
+    sure = Detection(right=10**12, false_alarms=0, missed=0)
+    pooling, listening = losses_between(sure, pooling=0.5, listening=0.2, lucky=0.1, needed=3)
+
+    assert (pooling.low, pooling.high) == (pytest.approx(0.5), pytest.approx(0.5))
+    assert (listening.low, listening.high) == (pytest.approx(0.2), pytest.approx(0.2))
+    pooling, _ = losses_between(Detection(5, 3, 5), pooling=0.5, listening=0.2, lucky=0.1, needed=0)
+    assert (pooling.low, pooling.high) == (0.5, 0.5)
+
+
+def test_missed_facts_move_pooling_loss_to_listening_loss() -> None:
+    """If half of what is said is heard and one fact is needed, twice as many may have known, and more voted wrongly."""
+    half = Detection(right=10**12, false_alarms=0, missed=10**12)
+    pooling, listening = losses_between(half, pooling=0.7, listening=0.1, lucky=0.2, needed=1)
+
+    assert (pooling.low, pooling.high) == (pytest.approx(0.4, abs=1e-4), pytest.approx(0.7))
+    assert listening.high == pytest.approx(0.1 + 0.3, abs=1e-4)
+
+
+def test_deaf_cues_leave_everything_open() -> None:
+    """Where nothing is ever heard, everybody may have known."""
+    pooling, _ = losses_between(Detection(0, 0, 9), pooling=0.7, listening=0.1, lucky=0.2, needed=2)
+
+    assert (pooling.low, pooling.high) == (0.0, 1.0)
