@@ -7,6 +7,7 @@ together, so that a fit takes part of a second.
 from __future__ import annotations
 
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -67,14 +68,17 @@ def decks() -> list[Deck]:
     return [one for one in read if isinstance(one, Deck)]
 
 
-def write() -> None:
-    """Write the weights, one scenario a line."""
+def document() -> str:
+    """The weights as they are written, one scenario a line."""
     parts = []
     for lesson, those in all_fitted(decks()).items():
         lines = ",\n".join(f"  {json.dumps(out)}: {json.dumps(one)}" for out, one in those.items())
         parts.append(f" {json.dumps(lesson)}: {{\n{lines}\n }}")
-    FILE.write_text(f'{{"features": {json.dumps(FEATURES)}, "lessons": {{\n' + ",\n".join(parts) + "\n}}\n", encoding="utf-8")
+    return f'{{"features": {json.dumps(FEATURES)}, "lessons": {{\n' + ",\n".join(parts) + "\n}}\n"
 
 
 if __name__ == "__main__":
-    write()
+    if "--print" in sys.argv:
+        print(document())
+    else:
+        FILE.write_text(document(), encoding="utf-8")
