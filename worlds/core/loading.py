@@ -30,10 +30,10 @@ SCENARIO = "scenario.json"
 _loaded: dict[str, type[World]] = {}
 _numbers = count()
 
-_importing = threading.RLock()
-"""FastAPI mutes a warning for the whole process while it builds a route, so no two apps are built at once."""
+_building = threading.RLock()
+"""FastAPI mutes a warning for the whole process while it builds a route, so one app is built, and adopted, at a time."""
 
-os.register_at_fork(before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release)
+os.register_at_fork(before=_building.acquire, after_in_parent=_building.release, after_in_child=_building.release)
 
 
 def load_world(folder: Path) -> type[World]:
@@ -47,18 +47,19 @@ def load_world(folder: Path) -> type[World]:
         raise WorldError(f"{path}: {error.strerror}") from None
     if name in _loaded:
         return _loaded[name]
-    # two threads may load an app at once, and each needs its own
-    module = _import(f"{name}_{next(_numbers)}", path)
-    cls = _only_world(module, path)
-    if (app := app_in(module)) is None:
-        _loaded[name] = cls
+    with _building:
+        # two threads may load an app at once, and each needs its own
+        module = _import(f"{name}_{next(_numbers)}", path)
+        cls = _only_world(module, path)
+        if (app := app_in(module)) is None:
+            _loaded[name] = cls
+            return cls
+        del sys.modules[module.__name__]
+        try:
+            adopt(cls, app)
+        except WorldError as error:
+            raise WorldError(f"{path}: {error}") from None
         return cls
-    del sys.modules[module.__name__]
-    try:
-        adopt(cls, app)
-    except WorldError as error:
-        raise WorldError(f"{path}: {error}") from None
-    return cls
 
 
 def open_world(
@@ -107,8 +108,7 @@ def _import(name: str, path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with _importing:
-            spec.loader.exec_module(module)
+        spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
         raise WorldError(f"{path}: {type(error).__name__}: {error}") from error

@@ -23,10 +23,11 @@ _PLAIN = str.maketrans(
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _OPEN = re.compile(
-    r"\?$|\b(nobody|no one|none of us) (knows|has told|can tell|can say)\b|^no idea\b|\b(have|i've|we've) no idea\b"
+    r"(\S+\s+){3}\S+\?$"
+    r"|\b(nobody|no one|none of us) (knows|has told|can tell|can say)\b|^no idea\b|\b(have|i've|we've) no idea\b"
     r"|\bno way of telling\b|\bnot sure\b|\b(don't|doesn't|didn't) know\b|\b(it isn't|it's not) true\b|\bhaven't heard\b"
 )
-"""A sentence that leaves the point open, or denies that it is so."""
+"""A sentence that leaves the point open, or denies it; a question of three words or fewer only names what comes next."""
 
 
 def fold(text: str) -> str:
