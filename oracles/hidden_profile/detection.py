@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from math import sqrt
 from pathlib import Path
 from typing import Literal
 
@@ -20,8 +19,6 @@ from worlds.hidden_profile.rules.hearing import mentions
 
 FILE = Path(__file__).with_name("sentences.json")
 KINDS = ("paraphrase", "partial", "denial", "near miss")
-Z = 1.959963984540054
-"""Of a two-sided interval of 95 %."""
 
 
 class Sentence(Strict):
@@ -61,15 +58,8 @@ class Detection:
         told = self.right + self.missed
         return self.right / told if told else None
 
-    @property
-    def least_precision(self) -> float:
-        """The lower end of its 95 % interval (Wilson 1927)."""
-        return least(self.right, self.right + self.false_alarms)
-
-    @property
-    def least_recall(self) -> float:
-        """The lower end of its 95 % interval (Wilson 1927)."""
-        return least(self.right, self.right + self.missed)
+    def __add__(self, other: Detection) -> Detection:
+        return Detection(self.right + other.right, self.false_alarms + other.false_alarms, self.missed + other.missed)
 
 
 @cache
@@ -90,44 +80,12 @@ def heard(deck: Deck, sentence: Sentence) -> frozenset[str]:
     return frozenset(card.id for card in deck.cards if mentions(card.texts[numbers[card.id]], sentence.text))
 
 
+def compared(fired: frozenset[str], told: frozenset[str]) -> Detection:
+    """The counts of one sentence, from the cards heard and the cards told."""
+    return Detection(len(fired & told), len(fired - told), len(told - fired))
+
+
 def detected(decks: Mapping[str, Deck], those: Iterable[Sentence]) -> Detection:
     """What cues make of these sentences; `decks` by task id."""
-    right = false_alarms = missed = 0
-    for sentence in those:
-        fired, told = heard(decks[sentence.task], sentence), frozenset(sentence.says)
-        right, false_alarms, missed = right + len(fired & told), false_alarms + len(fired - told), missed + len(told - fired)
-    return Detection(right, false_alarms, missed)
-
-
-def least(hits: int, of: int) -> float:
-    """The lower end of Wilson's 95 % interval of a share; 0 of nothing."""
-    if not of:
-        return 0.0
-    share = hits / of
-    return (share + Z**2 / (2 * of) - Z * sqrt(share * (1 - share) / of + Z**2 / (4 * of**2))) / (1 + Z**2 / of)
-
-
-@dataclass(frozen=True, slots=True)
-class LossRange:
-    """Between what a loss may be, once what cues get wrong is allowed for."""
-
-    low: float
-    high: float
-
-
-def losses_between(
-    detection: Detection, *, pooling: float, listening: float, lucky: float, needed: float
-) -> tuple[LossRange, LossRange]:
-    """The bounds of pooling loss and listening loss, where a seat has to hear `needed` facts on average.
-
-    1. A seat that could know was heard to be told all of `needed` facts. At worst each of them was a false alarm with chance
-       1 - precision, so that it could not; at best seats that lacked facts had been told them, each missed with 1 - recall.
-    2. Whoever turns out to have known after all, and was wrong, moves from pooling loss to listening loss.
-    Each fact counts as said once, and both rates are at the lower ends of their intervals: the bounds are wide on purpose.
-    """
-    could = 1 - pooling
-    seldom = detection.least_recall**needed
-    most = min(1.0, could / seldom) if seldom else 1.0
-    fewest = could * detection.least_precision**needed
-    moved = min(most - could, pooling - lucky)
-    return LossRange(1 - most, 1 - fewest), LossRange(listening * fewest / could if could else 0.0, listening + max(moved, 0.0))
+    counts = (compared(heard(decks[one.task], one), frozenset(one.says)) for one in those)
+    return sum(counts, Detection(0, 0, 0))

@@ -53,7 +53,8 @@ def test_audit_beside_cues(tmp_path: Path) -> None:
     told = json.loads(first.stdout)
     assert (told["runs"]["sessions"], told["runs"]["unreadable"]) == (1, 0)
     assert (told["runs"]["integration_by_cues"], told["runs"]["integration_by_judge"]) == (1.0, 1.0)
-    assert [row["hearing"] for row in told["labelled"]] == ["cues", "openai/judge"]
+    hearings = [(row["hearing"], row["written"]) for row in told["labelled"]]
+    assert hearings == [(name, written) for written in ("before", "late") for name in ("cues", "openai/judge")]
     assert second.stdout == first.stdout
     assert re.search(r"^0 calls were made, \d+ answers were kept", second.stderr, re.MULTILINE)
 
@@ -87,6 +88,13 @@ def test_agreement_by_hand() -> None:
     """Cohen's kappa over pairs of message and fact: two of four alike by chance, three of four in fact."""
     assert Agreement(both=1, only_cues=1, only_judge=0, neither=2).kappa == pytest.approx(0.5)
     assert Agreement(both=0, only_cues=0, only_judge=0, neither=4).kappa is None
+
+
+def test_nobody_said_anything() -> None:
+    """Sessions without a message leave nothing to agree on, which is no number."""
+    silence = agreement([])
+
+    assert (silence.of, silence.share, silence.kappa) == (0, None, None)
 
 
 def test_agreement_counts_each_fact_of_each_message() -> None:

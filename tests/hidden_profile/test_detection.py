@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from oracles.hidden_profile.detection import KINDS, Detection, detected, heard, least, losses_between, sentences
+from harness.families.hidden_profile.heard import Hearing, hearing, losses_between
+from oracles.hidden_profile.detection import KINDS, Detection, compared, detected, heard, sentences
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import Deck, read_task
 
@@ -55,36 +56,44 @@ def test_what_tells_nothing_is_not_heard(kind: str) -> None:
 
 
 def test_counts_by_hand() -> None:
-    """Right, false alarms and missed make precision and recall; the lower ends are Wilson's."""
-    some = Detection(right=8, false_alarms=2, missed=4)
+    """Right, false alarms and missed make precision and recall; nothing heard and nothing told make neither."""
+    some = compared(frozenset("abc"), frozenset("bcde")) + Detection(right=6, false_alarms=1, missed=2)
 
+    assert some == Detection(right=8, false_alarms=2, missed=4)
     assert (some.precision, some.recall) == (0.8, pytest.approx(2 / 3))
-    assert least(8, 10) == pytest.approx(0.4901625, abs=1e-6)
-    assert (Detection(0, 0, 0).precision, Detection(0, 0, 0).recall, least(0, 0)) == (None, None, 0)
+    assert (Detection(0, 0, 0).precision, Detection(0, 0, 0).recall) == (None, None)
+
+
+def test_sentences_of_one_task_are_alike() -> None:
+    """Eight of ten right leave more open where both faults are of one task than where they are of two."""
+    apart = hearing([("a", Detection(4, 1, 0)), ("b", Detection(4, 1, 0))])
+    together = hearing([("a", Detection(3, 2, 0)), ("b", Detection(5, 0, 0)), ("b", Detection(0, 0, 0))])
+
+    assert apart.total == together.total
+    assert 0 < together.least_precision < apart.least_precision < 0.8
+    assert Hearing(()).least_recall == 0
 
 
 def test_losses_without_error_are_what_was_measured() -> None:
-    """With endless sentences, all heard right, the bounds meet; where nothing has to be heard, any error leaves them alone."""
-    sure = Detection(right=10**12, false_alarms=0, missed=0)
-    pooling, listening = losses_between(sure, pooling=0.5, listening=0.2, lucky=0.1, needed=3)
+    """Where all is heard right the bounds meet; where nothing has to be heard, any error leaves them alone."""
+    pooling, listening = losses_between(1, 1, pooling=0.5, listening=0.2, lucky=0.1, needed=3)
 
     assert (pooling.low, pooling.high) == (pytest.approx(0.5), pytest.approx(0.5))
     assert (listening.low, listening.high) == (pytest.approx(0.2), pytest.approx(0.2))
-    pooling, _ = losses_between(Detection(5, 3, 5), pooling=0.5, listening=0.2, lucky=0.1, needed=0)
+    pooling, _ = losses_between(0.6, 0.5, pooling=0.5, listening=0.2, lucky=0.1, needed=0)
     assert (pooling.low, pooling.high) == (0.5, 0.5)
 
 
 def test_missed_facts_move_pooling_loss_to_listening_loss() -> None:
     """If half of what is said is heard and one fact is needed, twice as many may have known, and more voted wrongly."""
-    half = Detection(right=10**12, false_alarms=0, missed=10**12)
-    pooling, listening = losses_between(half, pooling=0.7, listening=0.1, lucky=0.2, needed=1)
+    pooling, listening = losses_between(1, 0.5, pooling=0.7, listening=0.1, lucky=0.2, needed=1)
 
-    assert (pooling.low, pooling.high) == (pytest.approx(0.4, abs=1e-4), pytest.approx(0.7))
-    assert listening.high == pytest.approx(0.1 + 0.3, abs=1e-4)
+    assert (pooling.low, pooling.high) == (pytest.approx(0.4), pytest.approx(0.7))
+    assert listening.high == pytest.approx(0.1 + 0.3)
 
 
 def test_deaf_cues_leave_everything_open() -> None:
     """Where nothing is ever heard, everybody may have known."""
-    pooling, _ = losses_between(Detection(0, 0, 9), pooling=0.7, listening=0.1, lucky=0.2, needed=2)
+    pooling, _ = losses_between(0, 0, pooling=0.7, listening=0.1, lucky=0.2, needed=2)
 
     assert (pooling.low, pooling.high) == (0.0, 1.0)

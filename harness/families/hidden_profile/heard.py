@@ -1,51 +1,118 @@
 """What the error of the cues means for the losses: precision and recall on labelled sentences, and the bounds that they leave.
 
 On the free track who knew what is heard by cues, and cues miss paraphrases. Their error is measured on the sentences that were
-written last and scored once (`oracles.hidden_profile.detection`); how much hangs on it depends on how many facts a person has
-to hear.
+written last and scored once (`oracles.hidden_profile.detection`), with intervals that allow for sentences of one task being
+alike; how much hangs on it depends on how many facts a person has to hear.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
 
 from harness.registry import Task
-from oracles.hidden_profile.detection import Detection, LossRange, detected, losses_between, sentences
+from harness.report.statistics import rate_interval
+from oracles.hidden_profile.detection import Detection, compared, heard, sentences
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import Deck, read_task
 
 
-def detection(tasks: Iterable[Task], *, late: bool) -> Detection | None:
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """How one way of hearing does on labelled sentences: the counts of each task that has any."""
+
+    by_task: tuple[Detection, ...]
+
+    @property
+    def total(self) -> Detection:
+        """The counts of all tasks."""
+        return sum(self.by_task, Detection(0, 0, 0))
+
+    @property
+    def least_precision(self) -> float:
+        """The lower end of its 95 % interval; 0 where nothing fired."""
+        return _least([(one.right, one.false_alarms) for one in self.by_task])
+
+    @property
+    def least_recall(self) -> float:
+        """The lower end of its 95 % interval; 0 where nothing was told."""
+        return _least([(one.right, one.missed) for one in self.by_task])
+
+
+@dataclass(frozen=True, slots=True)
+class LossRange:
+    """Between what a loss may be, once what cues get wrong is allowed for."""
+
+    low: float
+    high: float
+
+
+def hearing(counts: Iterable[tuple[str, Detection]]) -> Hearing:
+    """The counts of sentences, gathered by the task that each is of."""
+    by_task: dict[str, Detection] = defaultdict(lambda: Detection(0, 0, 0))
+    for task, counted in counts:
+        by_task[task] += counted
+    return Hearing(tuple(by_task.values()))
+
+
+def by_cues(tasks: Iterable[Task], *, late: bool) -> Hearing | None:
     """How the cues do on labelled sentences of these tasks, the late ones or those before; None where there are none."""
     decks = {task.task_id: deck for task in tasks if (deck := _deck(task)) is not None}
     those = [one for one in sentences() if one.task in decks and one.late is late]
-    return detected(decks, those) if those else None
+    return hearing((one.task, compared(heard(decks[one.task], one), frozenset(one.says))) for one in those) if those else None
 
 
 def ranges(
-    heard: Detection, tasks: Iterable[Task], *, pooling: float, listening: float, lucky: float
+    cues: Hearing, tasks: Iterable[Task], *, pooling: float, listening: float, lucky: float
 ) -> tuple[LossRange, LossRange] | None:
     """Between what pooling loss and listening loss may be over these tasks; None where none of them is a deck."""
     needed = [count for task in tasks if (count := _needed(task.path)) is not None]
     if not needed:
         return None
-    return losses_between(heard, pooling=pooling, listening=listening, lucky=lucky, needed=fmean(needed))
+    return losses_between(
+        cues.least_precision, cues.least_recall, pooling=pooling, listening=listening, lucky=lucky, needed=fmean(needed)
+    )
 
 
-def said_of(before: Detection | None, late: Detection | None) -> str:
+def losses_between(
+    precision: float, recall: float, *, pooling: float, listening: float, lucky: float, needed: float
+) -> tuple[LossRange, LossRange]:
+    """The bounds of pooling loss and listening loss, where a seat has to hear `needed` facts on average.
+
+    1. A seat that could know was heard to be told all of `needed` facts. At worst each of them was a false alarm with chance
+       1 - precision, so that it could not; at best seats that lacked facts had been told them, each missed with 1 - recall.
+    2. Whoever turns out to have known after all, and was wrong, moves from pooling loss to listening loss.
+    Each fact counts as said once, and both rates are the least that they may be: the bounds are wide on purpose.
+    """
+    could = 1 - pooling
+    seldom = recall**needed
+    most = min(1.0, could / seldom) if seldom else 1.0
+    fewest = could * precision**needed
+    moved = min(most - could, pooling - lucky)
+    return LossRange(1 - most, 1 - fewest), LossRange(listening * fewest / could if could else 0.0, listening + max(moved, 0.0))
+
+
+def said_of(before: Hearing | None, late: Hearing | None) -> str:
     """Precision and recall in a note."""
     named = (("those that the cues were mended on", before), ("those written last, scored once", late))
     parts = [
-        f"{name}: precision {one.precision or 0:.2f} (95 %: {one.least_precision:.2f} at least), "
-        f"recall {one.recall or 0:.2f} ({one.least_recall:.2f})"
+        f"{name}: precision {one.total.precision or 0:.2f} (95 %: {one.least_precision:.2f} at least), "
+        f"recall {one.total.recall or 0:.2f} ({one.least_recall:.2f})"
         for name, one in named
         if one is not None
     ]
-    return f"cues on labelled sentences; {'; '.join(parts)}"
+    return f"cues on sentences labelled by language models; {'; '.join(parts)}"
+
+
+def _least(counts: Sequence[tuple[int, int]]) -> float:
+    """The lower end of the interval of a rate, from the hits and the others of each task."""
+    interval = rate_interval([[True] * hits + [False] * others for hits, others in counts])
+    return interval[0] if interval else 0.0
 
 
 def _deck(task: Task) -> Deck | None:

@@ -6,12 +6,11 @@ answers the labelled sentences too (`oracles.hidden_profile.detection`), so that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from oracles.hidden_profile.detection import Detection
 from worlds.core.replies import parse_reply
 from worlds.hidden_profile.rules.hearing import mentions
 from worlds.hidden_profile.rules.scenario import Fact
@@ -65,13 +64,15 @@ class Agreement:
     neither: int
 
     @property
-    def share(self) -> float:
-        """The share of pairs of message and fact on which they agree."""
-        return (self.both + self.neither) / self.of
+    def share(self) -> float | None:
+        """The share of pairs of message and fact on which they agree; None where nobody said anything."""
+        return (self.both + self.neither) / self.of if self.of else None
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa; None where chance alone would agree everywhere."""
+        """Cohen's kappa; None where chance alone would agree everywhere, or nobody said anything."""
+        if self.share is None:
+            return None
         cues, judge = (self.both + self.only_cues) / self.of, (self.both + self.only_judge) / self.of
         chance = cues * judge + (1 - cues) * (1 - judge)
         return None if chance == 1 else (self.share - chance) / (1 - chance)
@@ -90,9 +91,3 @@ def agreement(heard: Iterable[tuple[Question, frozenset[str]]]) -> Agreement:
         both, only_cues, only_judge = both + len(cued & judged), only_cues + len(cued - judged), only_judge + len(judged - cued)
         neither += len(question.facts) - len(cued | judged)
     return Agreement(both, only_cues, only_judge, neither)
-
-
-def against_labels(told: Sequence[tuple[frozenset[str], frozenset[str]]]) -> Detection:
-    """Precision and recall of (what was heard, what the label says)."""
-    right = sum(len(heard & label) for heard, label in told)
-    return Detection(right, sum(len(heard - label) for heard, label in told), sum(len(label - heard) for heard, label in told))

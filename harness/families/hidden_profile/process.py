@@ -21,7 +21,6 @@ from harness.families.hidden_profile.published import MARK, numbers, source
 from harness.records import Result
 from harness.report.evidence import Evidence
 from harness.report.table import Column, Row, Table, Value
-from oracles.hidden_profile.detection import Detection
 
 MEANS: dict[str, tuple[str, ...]] = {
     "integration": ("integration",),
@@ -100,13 +99,13 @@ _CAN_BE = (
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """The table of measures, and that of consensus where stances were taken; none without graded sessions."""
     played = [(arm, condition) for arm in arms(evidence) for condition in CONDITIONS if arm.tasks(condition)]
-    cues = heard.detection(evidence.registry.values(), late=True)
+    cues = heard.by_cues(evidence.registry.values(), late=True)
     rows = [{**_measured(arm, condition), **_ranges(arm, condition, evidence, cues)} for arm, condition in played]
     agreed = [row for arm, condition in played if (row := _agreed(arm, condition))]
     marked = standing.notes(arm.standing for arm, _ in played)
     notes = [*_NOTES, *marked]
     if any("pooling_range" in row for row in rows):
-        notes += [_CAN_BE, heard.said_of(heard.detection(evidence.registry.values(), late=False), cues)]
+        notes += [_CAN_BE, heard.said_of(heard.by_cues(evidence.registry.values(), late=False), cues)]
     if published and rows:
         people = next(row for row in numbers()["study1"] if row["player"] == "people")
         rows.append({"player": "people", "messages": people["messages"], "sessions": people["hidden"], "source": MARK})
@@ -145,7 +144,7 @@ def _measured(arm: Arm, condition: str) -> Row:
     }
 
 
-def _ranges(arm: Arm, condition: str, evidence: Evidence, cues: Detection | None) -> Row:
+def _ranges(arm: Arm, condition: str, evidence: Evidence, cues: heard.Hearing | None) -> Row:
     """What the losses can be where facts are told in words alone; nothing where they are cited, or all know everything."""
     losses = {name: _mean(arm, condition, MEANS[name]) for name in ("pooling", "listening", "lucky")}
     if cues is None or condition != "hidden" or "track=structured" in arm.setup or None in losses.values():

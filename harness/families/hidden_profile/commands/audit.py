@@ -7,7 +7,7 @@ sentence too, so that both hearings stand beside the same labels. Answers are ke
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -19,12 +19,13 @@ from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.agents.llm.parallel import side_by_side
 from harness.console import emit, say, show_table
 from harness.errors import Cancelled, UsageError
-from harness.families.hidden_profile.judging import Agreement, Question, against_labels, agreement
+from harness.families.hidden_profile.heard import hearing
+from harness.families.hidden_profile.judging import Agreement, Question, agreement
 from harness.families.hidden_profile.transcript import MessageNote, OpeningNote
 from harness.reading import RecordedEpisode, read_episode, recorded_episodes
 from harness.reading.parts import notes
 from harness.registry import discover, tasks_root
-from oracles.hidden_profile.detection import Sentence, sentences
+from oracles.hidden_profile.detection import Sentence, compared, sentences
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import Deck, read_task
 
@@ -124,30 +125,40 @@ def _show(
     judged: Mapping[str, frozenset[str] | None], *, json: bool,
 ) -> None:  # fmt: skip
     """Both tables."""
-    by_label = {
-        "cues": against_labels([(question.by_cues, frozenset(one.says)) for question, one in labelled]),
-        judge: against_labels([(judged[question.prompt] or frozenset(), frozenset(one.says)) for question, one in labelled]),
+    hearings: dict[str, Callable[[Question], frozenset[str]]] = {
+        "cues": lambda question: question.by_cues,
+        judge: lambda question: judged[question.prompt] or frozenset(),
     }
-    heard = [
+    understood = [
         (question, told) for one in sessions for question in one.questions if (told := judged[question.prompt]) is not None
     ]
     asked = sum(len(one.questions) for one in sessions)
-    agreed = agreement(heard)
+    agreed = agreement(understood)
     integration = [(_integration(one, judged, cues=True), _integration(one, judged, cues=False)) for one in sessions]
     cued, by_judge = (sum(shares) / len(sessions) for shares in zip(*integration, strict=True))
-    figures = {"sessions": len(sessions), "messages": asked, "unreadable": asked - len(heard), **_of(agreed),
+    figures = {"sessions": len(sessions), "messages": asked, "unreadable": asked - len(understood), **_of(agreed),
              "integration_by_cues": cued, "integration_by_judge": by_judge}  # fmt: skip
     rows = [
-        {"hearing": name, "sentences": len(labelled), "precision": one.precision, "recall": one.recall,
-         "least_precision": one.least_precision, "least_recall": one.least_recall}
-        for name, one in by_label.items()
+        {"hearing": name, "written": "late" if late else "before",
+         **_against_labels([pair for pair in labelled if pair[1].late is late], heard)}
+        for late in (False, True)
+        for name, heard in hearings.items()
     ]  # fmt: skip
     if json:
         emit({"labelled": rows, "runs": figures})
         return
-    title = f"Against {len(labelled)} labelled sentences (least: lower end of the 95 % interval)"
+    title = "Against sentences labelled by language models (late: written last, scored once; least: of the 95 % interval)"
     show_table(list(rows[0]), [[_cell(one) for one in row.values()] for row in rows], title=title)
     show_table(list(figures), [[_cell(one) for one in figures.values()]], title="In these sessions, cues against judge")
+
+
+def _against_labels(
+    labelled: Sequence[tuple[Question, Sentence]], heard: Callable[[Question], frozenset[str]]
+) -> dict[str, float | int | None]:
+    """Precision and recall of one way of hearing."""
+    result = hearing((one.task, compared(heard(question), frozenset(one.says))) for question, one in labelled)
+    return {"sentences": len(labelled), "precision": result.total.precision, "recall": result.total.recall,
+            "least_precision": result.least_precision, "least_recall": result.least_recall}  # fmt: skip
 
 
 def _of(agreed: Agreement) -> dict[str, float | int | None]:
