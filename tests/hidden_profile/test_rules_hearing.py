@@ -31,6 +31,20 @@ def test_all_parts_of_a_cue_must_occur() -> None:
     assert not mentions(heard, "It lay in the car, by the beach")
 
 
+@pytest.mark.parametrize(
+    ("text", "heard"),
+    [
+        ("The van takes the lid.", True),
+        ("The lid, by lorry.", True),
+        ("The lid goes in the car.", False),
+        ("The van takes the lid, which is cracked.", False),
+    ],
+)
+def test_alternatives_and_what_must_not_occur(text: str, heard: bool) -> None:
+    """One of a part's alternatives is enough, and none of a barred part's may occur."""
+    assert mentions(changed("u1", cues=[["van|lorry", "lid", "!cracked|broken"]]).by_id["u1"], text) is heard
+
+
 def test_only_known_facts_surface() -> None:
     """A speaker cannot surface what it neither holds nor has heard."""
     assert surfaced(SCENARIO, "The nephew had the lid", ["u3", "n1"]) == ("u3",)

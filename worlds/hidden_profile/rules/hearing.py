@@ -1,10 +1,11 @@
 """Which facts a text mentions, decided by hand-written cues and nothing else (specification, 2.7).
 
 A fact is mentioned where all parts of one of its cues occur, each at the beginning of a word, so that `tern` is not heard in an
-afternoon and `wash` is in washing. Texts and cues are folded first: case, compatibility forms,
-typographic quotes and dashes, runs of blanks; so a curly apostrophe hides nothing. A sentence that asks, or says that nobody
-knows, tells nothing. Whether the speaker can have known the fact is for the caller to ask, by giving only the facts it holds or
-has heard. How often all this is right is known: `oracles.hidden_profile.detection`.
+afternoon and `wash` is in washing. A part may have alternatives, `van|lorry`; one that begins with `!` must not occur.
+Texts and cues are folded first: case, compatibility forms, typographic quotes and dashes, runs of blanks; so a curly apostrophe
+hides nothing. A sentence that asks, or says that nobody knows, tells nothing. Whether the speaker can have known the fact is
+for the caller to ask, by giving only the facts it holds or has heard. How often all this is right is known:
+`oracles.hidden_profile.detection`.
 """
 
 from __future__ import annotations
@@ -38,13 +39,18 @@ def fold(text: str) -> str:
 def mentions(fact: Words, text: str) -> bool:
     """Whether one of the fact's cues fires on a text."""
     folded = " ".join(one for one in _SENTENCE.split(fold(text)) if not _OPEN.search(one))
-    return any(all(_begins(fold(part)).search(folded) for part in cue) for cue in fact.cues)
+    return any(all(bool(_any_of(part).search(folded)) is not _barred(part) for part in cue) for cue in fact.cues)
 
 
-@lru_cache(maxsize=4096)
-def _begins(part: str) -> re.Pattern[str]:
-    """A part of a cue, at the beginning of a word."""
-    return re.compile(rf"(?<!\w){re.escape(part)}")
+def _barred(part: str) -> bool:
+    """Whether this part of a cue must not occur."""
+    return part.startswith("!")
+
+
+@lru_cache(maxsize=16384)
+def _any_of(part: str) -> re.Pattern[str]:
+    """One of the alternatives of a part of a cue, at the beginning of a word."""
+    return re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(fold(one)) for one in part.removeprefix('!').split('|'))})")
 
 
 def surfaced(scenario: Scenario, text: str, known: Iterable[str]) -> tuple[str, ...]:

@@ -37,12 +37,15 @@ class Words(Strict):
     """The options that the words touch."""
 
     cues: tuple[tuple[Text, ...], ...] = ()
-    """Alternatives; the fact is mentioned where all substrings of one of them occur."""
+    """Alternatives; the fact is mentioned where all parts of one of them occur (`rules.hearing`)."""
 
     @model_validator(mode="after")
     def _words_are_tidy(self) -> Words:
-        if () in self.cues:
-            raise ValueError("an empty cue would fire on anything")
+        if not all(any(not part.startswith("!") for part in cue) for cue in self.cues):
+            raise ValueError("a cue without a part that must occur would fire on anything")
+        for part in (part for cue in self.cues for part in cue):
+            if not all(one.strip() for one in part.removeprefix("!").split("|")):
+                raise ValueError(f"an alternative of the cue {part!r} is empty, so it would fire on anything")
         for what, names in (("asserts", self.asserts), ("about", self.about)):
             if len(set(names)) < len(names):
                 raise ValueError(f"{what} repeats an entry")
