@@ -38,6 +38,10 @@ ActionsFile = Annotated[Path | None, typer.Option(help="JSON list of actions for
 RuntimeName = Annotated[str, typer.Option(help=f"auto, {', '.join(RUNTIMES)}.")]
 Attempts = Annotated[int, typer.Option("--k", "-k", min=1, help="Attempts at each instance.")]
 Seeds = Annotated[str, typer.Option(help="Instances, e.g. 0-9 or 1,4,7.")]
+EditionKey = Annotated[
+    str | None,
+    typer.Option("--key", metavar="fresh|published|RUN", help="Of the draws: one made for this run, or that of another run."),
+]
 Options = Annotated[list[str] | None, typer.Option("--set", help="name=value: a world option or knob; repeatable.")]
 Templates = Annotated[
     Path | None, typer.Option(help="Folder with texts in the place of a family's own; see harness export templates.")
@@ -106,6 +110,7 @@ class RunFlags(Flags):
     runtime: RuntimeName = "auto"
     k: Attempts = 1
     seeds: Seeds = "0"
+    key: EditionKey = None
     options: Options = None
     mutate: Mutate = None
     handles: Handles = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -22,11 +21,11 @@ from harness.granted import grant
 from harness.play.agents import title
 from harness.records import Result
 from harness.runs.coaching import read_retry
+from harness.runs.edition import chosen_key
 from harness.runs.request import RunRequest
 from harness.runs.run import summary
 from harness.runs.session import Person, RunSession, read_resumed
 from harness.trust import gate
-from worlds.core.chance import PUBLISHED_KEY
 
 
 @takes_flags(RunFlags)
@@ -48,7 +47,7 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
 
 def _begun(ctx: typer.Context, flags: RunFlags) -> RunSession:
     """The session of a new run."""
-    key = os.environ.get("PARLEY_KEY") or PUBLISHED_KEY
+    key = chosen_key(flags.key, flags.retry_of)
     first = read_retry(flags.retry_of, flags.hint, key) if flags.retry_of else None
     known = gated(ctx, flags.names, trust=flags.trust).tasks
     tasks = grant(first.tasks(known) if first else known, flags.env or ())
@@ -58,7 +57,7 @@ def _begun(ctx: typer.Context, flags: RunFlags) -> RunSession:
 
 def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path) -> RunSession:
     """The session of the run in a folder, as its run.json says."""
-    key, resumed = os.environ.get("PARLEY_KEY") or PUBLISHED_KEY, read_resumed(folder)
+    key, resumed = chosen_key(flags.key, folder), read_resumed(folder)
     first = read_retry(flags.retry_of, flags.hint, key) if flags.retry_of else None
     if flags.names:
         named = gated(ctx, flags.names, trust=flags.trust).tasks

@@ -65,7 +65,8 @@ def read_retry(folder: Path, hint: str, key: str = PUBLISHED_KEY) -> FirstRun:
     failed = [result for result in RunFolder(folder).results() if result.status == "graded" and not result.success]
     if record.identity.key_digest != key_digest(key):
         raise UsageError(
-            f"{folder} was played in another edition, so these would be other instances", hint="set PARLEY_KEY as then"
+            f"{folder} was played in another edition, so these would be other instances",
+            hint=f"set PARLEY_KEY as then, or --key {folder} where that keeps its key",
         )
     if not failed:
         raise UsageError(f"{folder} has no failed episode to retry")

@@ -22,6 +22,7 @@ from harness.play.agents import Cast
 from harness.pod import ROOMS, EpisodeSpec, Runtime
 from harness.records import Key, Result, RunFolder
 from harness.runs.coaching import note
+from harness.runs.edition import keep_key
 from harness.runs.executors.base import Executor, Finished, Order, Progress
 from harness.runs.executors.processes import Processes, serves
 from harness.runs.executors.threads import Threads
@@ -73,6 +74,7 @@ def open_folder(plan: Plan, folder: RunFolder, runtime: str, images: Mapping[str
         if folder.path.exists() and any(folder.path.iterdir()):
             raise UsageError(f"{folder.path} holds files but no run.json", hint="choose another --out, or remove it")
         folder.write_plan(plan.record(runtime, images).model_dump(mode="json"))
+        keep_key(plan.key, folder.path)
         return
     if fields := differing(frozen.identity, plan.identity()):
         raise refusal(folder, fields)

@@ -42,6 +42,7 @@ COLUMNS = (
     Column("valid", "Profiles"),
     Column("p_gain", "p gain*", "p"),
     Column("p_gap", "p gap*", "p"),
+    Column("memorisable", "Memorisable"),
     Column("source", "Source"),
     Column("informedness_pre", "J before the talk", "signed", shown=False),
     Column("manifest_sessions", "Sessions with manifest deals", shown=False),
@@ -61,6 +62,7 @@ _NOTES = (
     "manifest: after the talk where the option that all speak for is right; J: Ypost + manifest - 1, of tasks played both ways",
     "gap, recovered and strong are of the tasks played in both conditions; strong: Yfull > 80 % and gain > 0.4 (Yfull - Ypre)",
     "profiles: tasks on which Ypre <= 20 % and Yfull >= 80 %, of those played in both conditions",
+    "memorisable: drawn with the published key, so that a model may know the instances by heart; harness run --key fresh",
     METHOD,
     "p*: Fisher's exact test of Ypost against Ypre and against Yfull, as the paper has it; treats votes as independent",
 )
@@ -99,7 +101,8 @@ def _rows(arm: Arm) -> Iterator[Row]:
 
 
 def _head(arm: Arm, rule: str, scope: str) -> Row:
-    return {"player": arm.title, "setup": arm.how, "rule": rule, "scope": scope, "source": "ours"}
+    return {"player": arm.title, "setup": arm.how, "rule": rule, "scope": scope, "source": "ours",
+            "memorisable": "yes" if arm.is_public else "no"}  # fmt: skip
 
 
 def _counts(arm: Arm, hidden: Tasks, full: Tasks, floor: Tasks) -> Row:

@@ -17,6 +17,7 @@ from harness.families.hidden_profile.standing import OWN, by_task
 from harness.records import Result
 from harness.report.evidence import Evidence, Group
 from harness.report.models import ModelEntry
+from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 CONDITIONS = ("hidden", "full", "shared_only")
 HIDDEN, MANIFEST = "hidden", "manifest"
@@ -50,6 +51,11 @@ class Arm:
             ", ".join(part for part in (self.setup, f"variant={self.variant}" if self.variant != "none" else "") if part)
             or None
         )
+
+    @property
+    def is_public(self) -> bool:
+        """Whether any of its sessions was drawn with the published key."""
+        return any(result.key_digest == key_digest(PUBLISHED_KEY) for group in self.groups for result in group.graded)
 
     def tasks(self, condition: str, deal: str = HIDDEN) -> dict[str, list[Result]]:
         """The sessions of each task in one condition, with one kind of deals."""
