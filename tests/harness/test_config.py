@@ -31,7 +31,7 @@ SETTINGS: dict[str, Any] = {
     "names": ["contract", "uniform-0?"], "model": "openai/any", "agent": "oracle", "interface": "tool",
     "protocol": "text", "seat": ["2=imap"], "seat-model": ["1=openai/b"], "rotate": True, "api-base": "http://there/v1",
     "temperature": 0.5, "max-tokens": 7, "script": "/a/b.json",
-    "runtime": "inprocess", "k": 2, "seeds": "0-3", "set": ["a=1,2", 'b="é\\\n\x7f'], "mutate": ["clip=200"], "handles": True,
+    "runtime": "inprocess", "k": 2, "seeds": "0-3", "key": "fresh", "set": ["a=1,2", 'b="é\\\n\x7f'], "mutate": ["clip=200"], "handles": True,
     "mitigate": ["ttl"], "templates": "/a/texts",
     "retry-of": "/a/run", "hint": "correct", "workers": 3, "wall": 5.0, "turns": 8, "tokens": 9,
     "cost": 1.5, "out": "/a/out", "resume": "/a/resume", "report": True, "yes": True, "json": True, "verbose": True,

@@ -62,7 +62,7 @@ _NOTES = (
     "manifest: after the talk where the option that all speak for is right; J: Ypost + manifest - 1, of tasks played both ways",
     "gap, recovered and strong are of the tasks played in both conditions; strong: Yfull > 80 % and gain > 0.4 (Yfull - Ypre)",
     "profiles: tasks on which Ypre <= 20 % and Yfull >= 80 %, of those played in both conditions",
-    "memorisable: drawn with the published key, so that a model may know the instances by heart; harness run --key fresh",
+    "memorisable: drawn with the key that everybody has, so a model may know the instances by heart; run --key fresh",
     METHOD,
     "p*: Fisher's exact test of Ypost against Ypre and against Yfull, as the paper has it; treats votes as independent",
 )
