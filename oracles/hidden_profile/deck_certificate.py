@@ -20,6 +20,7 @@ from worlds.hidden_profile.rules.draws import Draw, Draws
 from worlds.hidden_profile.rules.worlds import tabulate
 
 GROUPS = (*UNIFORM, "withhold", "one_liar")
+MEASURES = ("average", "majority", "grounded")
 
 
 def certify_deck(deck: Deck) -> Certificate:
@@ -42,7 +43,17 @@ def certify_deck(deck: Deck) -> Certificate:
 
 def scores(draws: Draws, kind: Kind) -> dict[str, Accuracy]:
     """What each group scores over the deals of a kind."""
-    return {name: _mean(draws, kind, name) for name in GROUPS}
+    total = {name: dict.fromkeys(MEASURES, Fraction(0)) for name in GROUPS}
+    for draw in draws.of(kind):
+        table = tabulate(draws.deck.scenario(draw.versions, draw.key or "", draw.leader or ""))
+        for name, sums in total.items():
+            played = expected.played(table, name)
+            for measure in MEASURES:
+                sums[measure] += draws.chance[draw] * getattr(played, measure)
+    return {
+        name: Accuracy.model_validate({measure: float(value) for measure, value in sums.items()})
+        for name, sums in total.items()
+    }
 
 
 def _row(deck: Deck, logic: Tabulated, draw: Draw) -> DealRow:
@@ -50,13 +61,3 @@ def _row(deck: Deck, logic: Tabulated, draw: Draw) -> DealRow:
     return DealRow(
         kind=draw.kind, versions=draw.versions, key=draw.key or "", leader=draw.leader or "", necessary=needed, times=draw.times
     )
-
-
-def _mean(draws: Draws, kind: Kind, name: str) -> Accuracy:
-    total = dict.fromkeys(("average", "majority", "grounded"), Fraction(0))
-    for draw in draws.of(kind):
-        scenario = draws.deck.scenario(draw.versions, draw.key or "", draw.leader or "")
-        played = expected.played(tabulate(scenario), name)
-        for measure in total:
-            total[measure] += draws.chance[draw] * getattr(played, measure)
-    return Accuracy.model_validate({measure: float(value) for measure, value in total.items()})

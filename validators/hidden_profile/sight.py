@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from validators.hidden_profile.reading import Opening
 from validators.hidden_profile.state import SessionState, Shown
@@ -91,5 +92,7 @@ def _block(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+@lru_cache(maxsize=4096)
 def _squeezed(text: str) -> str:
+    """A text with single blanks; facts and rules are looked for in every prompt again."""
     return " ".join(text.split())
