@@ -46,6 +46,7 @@ def certificate(deck: Deck) -> Certificate:
     return certify_deck(deck)
 
 
+@pytest.mark.property
 def test_both_witnesses_certify(deck: Deck) -> None:
     """Every check holds, whether a table of worlds or the solver says what facts prove."""
     proofs = [prove_deck(deck, logic) for logic in (Tabulated(deck), FrameSolver(deck))]
@@ -65,6 +66,7 @@ def test_mutants_are_refused_by_both_witnesses(deck: Deck) -> None:
             assert proof == prove_deck(mutant.deck, FrameSolver(mutant.deck)), mutant.name
 
 
+@pytest.mark.property
 def test_groups_score_what_follows_from_the_mechanism(certificate: Certificate) -> None:
     """Who pools is right on every deal, who does not listen exactly where the leader is, who rejects it never there."""
     hidden, manifest = ({name: row.average for name, row in certificate.by_kind[kind].items()} for kind in KINDS)

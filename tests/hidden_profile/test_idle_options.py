@@ -76,6 +76,7 @@ def test_the_tasks_are_named_where_it_is_not_all(decks: list[Task], tmp_path: Pa
     ]
 
 
+@pytest.mark.property
 def test_the_command_warns_on_stderr_and_plays(harness: Command, tmp_path: Path) -> None:
     """A sweep says it once for the part that it is true of, and its runs are played all the same."""
     line = ("run", DECKS[0], "--set", "early_stop=true,false", "--set", "rounds=3", "--runtime", "inprocess", "--json")

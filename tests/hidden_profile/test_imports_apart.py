@@ -98,6 +98,7 @@ def test_an_episode_that_was_never_judged_stands_with_its_task() -> None:
     assert [(row["setup"], row["ungraded"]) for row in rows(made, rule="average")] == [(None, None), (WORD, 1)]
 
 
+@pytest.mark.property
 def test_real_runs_stand_apart_in_every_table(played: tuple[list[Result], Evidence]) -> None:
     """No row of any table is of the import without the word, and guessers are counted over it alone."""
     results, evidence = played
@@ -131,6 +132,7 @@ def test_the_word_is_in_task_toml_list_and_show(zither: Task, harness: Command) 
     assert [path for path in (ROOT / "tasks").rglob("task.toml") if "uncertified" in path.read_text(encoding="utf-8")] == []
 
 
+@pytest.mark.property
 def test_verify_proves_what_can_be_proved(zither: Task) -> None:
     """The oracle by key, nop, wrong clients and protocol hold, and one line says what cannot, and why."""
     proof = verify([zither], [0], workers=1)

@@ -53,6 +53,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     return admitted(read_task(write_task(tmp_path_factory.mktemp("tasks"), "noon", deck_of(BOTH), "easy")))
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("name", KNOWN)
 def test_sizes_are_those_at_which_the_certificate_holds(name: str) -> None:
     """The certificate lists them with what the worst hand tells; its own number is not among them."""
@@ -62,6 +63,7 @@ def test_sizes_are_those_at_which_the_certificate_holds(name: str) -> None:
     assert [(row.hands, row.informed) for row in rows] == [(one.hands, float(one.informed)) for one in found(name).values()]
 
 
+@pytest.mark.property
 @pytest.mark.parametrize(("name", "size"), EACH)
 def test_both_witnesses_prove_each_size(name: str, size: int) -> None:
     """Every check of a deck holds for the other number of people too, whoever says what facts prove."""
@@ -172,6 +174,7 @@ def test_a_log_of_another_size_than_it_says_is_none(task: Task) -> None:
     assert lies_of(log) == ["seq 2: 4 people, and the option size says 5"]
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("size", [0, 3, 5])
 @pytest.mark.parametrize(("player", "worth"), [("pool", 1.0), ("silent", 0.0)])
 def test_groups_of_another_size_score_as_they_must(

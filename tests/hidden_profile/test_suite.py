@@ -122,6 +122,7 @@ def test_texts_give_no_key_away(name: str) -> None:
     assert sum(score["hidden"] + score["manifest"] - 1 for score in scores) <= len(drawn) * INFORMED_MEAN
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("place", [0, 1, -1])
 def test_leaders_are_shown_anywhere(place: int) -> None:
     """A session shows its options in an order of its own, so no place has the leader more often than chance allows."""
@@ -136,6 +137,7 @@ def test_leaders_are_shown_anywhere(place: int) -> None:
     assert abs(hits - sum(parts)) <= 3 * math.sqrt(sum(p * (1 - p) for p in parts))
 
 
+@pytest.mark.property
 def test_no_two_scenarios_are_alike() -> None:
     """Any two share less than 15 % of their word pairs."""
     said = {scenario.id: pairs(scenario) for scenario in SHEETS}

@@ -81,6 +81,7 @@ def altered(seq: int, change: dict[str, Any] | str) -> Callable[[Rows], object]:
     return lambda rows: rows[seq]["data"].update(change)
 
 
+@pytest.mark.property
 def test_every_value_of_every_session_note_is_checked(log: bytes) -> None:
     """Another value in a note is found, and so is one that is missing or made up; of mended replies all but the words."""
     rows = rows_of(log)
