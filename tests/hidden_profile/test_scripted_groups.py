@@ -35,6 +35,7 @@ from oracles.hidden_profile.groups import POLICIES, group
 from oracles.hidden_profile.prover import prove
 from oracles.hidden_profile.session import Condition, play
 from tests.hidden_profile.film import ATTIC, DOCUMENT, SCENARIO, WEDDING, changed, fact
+from tests.shipped import SHIPPED
 from worlds.core.events import Noted, read_log
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.scores import entails
@@ -55,6 +56,9 @@ SCENARIOS = {"film": SCENARIO, "film-b": changed("s2", weights={WEDDING: -3}), "
 """Overlapping hands on grade A and B, and one private fact a seat."""
 
 
+DECKS = {task.task_id: task for task in SHIPPED if task.family == "hidden-profile"}
+
+
 class Live:
     """One session of scripted seats in a pod; `named` says which player each person is."""
 
@@ -65,6 +69,7 @@ class Live:
             session = game.session()
             (start,) = _notes(pod.finish(), "session_start")
             self.people: list[int] = start.data["people"]
+            self.dealt = Scenario.model_validate(start.data["scenario"])
             self.players: dict[int, SeatPlayer] = {
                 seat: PLAYERS[named(person)](task, seat, session) for seat, person in enumerate(self.people)
             }
@@ -81,9 +86,12 @@ class Live:
         return tuple(votes[person] for person in sorted(votes))
 
     def known(self) -> dict[int, frozenset[str]]:
-        """What each person's player knows in the end."""
+        """The facts that each person's player knows in the end; of a deck a player knows texts, by card and number."""
+        by_id = self.dealt.by_id
         return {
-            self.people[seat]: player.view.known for seat, player in self.players.items() if isinstance(player, ScriptedSeat)
+            self.people[seat]: frozenset(one if one in by_id else one.rpartition("_t")[0] for one in player.view.known)
+            for seat, player in self.players.items()
+            if isinstance(player, ScriptedSeat)
         }
 
     def said(self) -> dict[tuple[int, int], str]:
@@ -151,6 +159,27 @@ def test_live_group_has_the_closed_form(tasks: Mapping[str, Task], scenario: str
         for measure in ("average", "majority", "grounded"):
             claimed = getattr(formula, measure)
             assert claimed in {None, getattr(found, measure)}
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("deck", DECKS)
+def test_groups_on_our_decks_score_what_they_must(deck: str) -> None:
+    """On a hidden and a manifest deal of each deck poolers are right, followers where the leader is, and so on, exactly."""
+    task, leader_is_right = DECKS[deck], []
+    for seed, name in itertools.product((0, 1), ("pool", "silent", "contra", "follow", "reject")):
+        live = Live(task, named(name), seed)
+        scenario = live.dealt
+        session = play(tabulate(scenario), group(name, scenario.agents), rounds=ROUNDS)
+        leader_is_right.append(scenario.decoy is None)
+        known = {"pool": True, "follow": scenario.decoy is None, "silent": scenario.decoy is None}
+        if scenario.decoy is None:
+            known |= {"contra": False, "reject": False}
+
+        assert accuracies(live, scenario) == expected.Scores(session.average, Fraction(session.majority), session.grounded)
+        if name in known:
+            assert session.average == known[name], (name, scenario.key)
+
+    assert set(leader_is_right) == {True, False}
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
