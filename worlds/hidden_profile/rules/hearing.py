@@ -22,6 +22,7 @@ _PLAIN = str.maketrans(
 )
 
 
+_BEGINNING = re.compile(r"(?<!\w)(?=\w)")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _OPEN = re.compile(
     r"(\S+\s+){3}\S+\?$"
@@ -39,13 +40,13 @@ def fold(text: str) -> str:
 def mentions(fact: Words, text: str) -> bool:
     """Whether one of the fact's cues fires on a text."""
     said = _asserted(text)
-    return any(all(bool(_any_of(part).search(said)) is not _barred(part) for part in cue) for cue in fact.cues)
+    return any(all(any(one in said for one in _any_of(part)) is not _barred(part) for part in cue) for cue in fact.cues)
 
 
 @lru_cache(maxsize=1024)
 def _asserted(text: str) -> str:
-    """A folded text without the sentences that leave the point open; one text is asked about many facts."""
-    return " ".join(one for one in _SENTENCE.split(fold(text)) if not _OPEN.search(one))
+    """A text without the sentences that leave the point open, its words marked; one text is looked through for many facts."""
+    return _marked(" ".join(one for one in _SENTENCE.split(fold(text)) if not _OPEN.search(one)))
 
 
 def _barred(part: str) -> bool:
@@ -53,10 +54,15 @@ def _barred(part: str) -> bool:
     return part.startswith("!")
 
 
-@lru_cache(maxsize=16384)
-def _any_of(part: str) -> re.Pattern[str]:
-    """One of the alternatives of a part of a cue, at the beginning of a word."""
-    return re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(fold(one)) for one in part.removeprefix('!').split('|'))})")
+@lru_cache(maxsize=65536)
+def _any_of(part: str) -> tuple[str, ...]:
+    """The alternatives of a part of a cue, their words marked."""
+    return tuple(_marked(fold(one)) for one in part.removeprefix("!").split("|"))
+
+
+def _marked(folded: str) -> str:
+    """A text with a mark where a word begins, so that looking for a marked piece in it finds beginnings of words alone."""
+    return _BEGINNING.sub("\0", folded)
 
 
 def surfaced(scenario: Scenario, text: str, known: Iterable[str]) -> tuple[str, ...]:
