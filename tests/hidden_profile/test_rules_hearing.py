@@ -63,9 +63,18 @@ def test_typographic_marks_are_folded() -> None:
         "Nobody knows if the cool box was in the car.",
         "I don't know about the cool box in the car.",
         "It isn't true that the cool box was in the car.",
+        "I don't believe for a minute that the cool box was in the car.",
+        "The cool box in the car? I rather doubt it.",
+        "I'd like to see that cool box in the car first.",
+        "The cool box was in the car, they say. That's just a rumour.",
     ],
 )
-def test_what_is_asked_or_left_open_tells_nothing(text: str) -> None:
+def test_what_is_left_open_or_taken_back_tells_nothing(text: str) -> None:
     """A sentence that asks, or says that nobody knows, is heard by nobody; another one beside it still is."""
     assert surfaced(SCENARIO, text, ["u1"]) == ()
     assert surfaced(SCENARIO, f"{text} The cool box was in the car.", ["u1"]) == ("u1",)
+
+
+def test_who_agrees_takes_nothing_back() -> None:
+    """`That's right` after a fact is no denial of it."""
+    assert surfaced(SCENARIO, "The cool box was in the car. That's right, I saw it. It was a nice day.", ["u1"]) == ("u1",)

@@ -37,12 +37,10 @@ def biases(replay: Replay, known: Knowledge) -> dict[str, float | None]:
     held = [[len(holders(opening, fact)) for fact in kind] for kind in (shared, private)]
     null = _null(held[0], held[1], sum(seen))
     parts = [sum(fact in shared for fact in hand) / sum(f in shared or f in private for f in hand) for hand in opening.hands]
-    return {
-        "sib": round(sib, DIGITS),
-        "sib_null": round(null, DIGITS),
-        "sib_excess": round(sib - null, DIGITS),
-        "repetition": round(mentions[0] / sum(mentions) - sum(parts) / len(parts), DIGITS),
-    }
+    repetition = mentions[0] / sum(mentions) - sum(parts) / len(parts)
+    figures = {"sib": sib, "sib_null": null, "sib_excess": sib - null, "repetition": repetition}
+    # a zero has no sign that anybody should see
+    return {name: round(figure, DIGITS) + 0.0 for name, figure in figures.items()}
 
 
 def _index(shared: float, private: float) -> float:

@@ -26,10 +26,23 @@ _BEGINNING = re.compile(r"(?<!\w)(?=\w)")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _OPEN = re.compile(
     r"(\S+\s+){3}\S+\?$"
-    r"|\b(nobody|no one|none of us) (knows|has told|can tell|can say)\b|^no idea\b|\b(have|i've|we've) no idea\b"
-    r"|\bno way of telling\b|\bnot sure\b|\b(don't|doesn't|didn't) know\b|\b(it isn't|it's not) true\b|\bhaven't heard\b"
+    r"|\b(nobody|no one|none of us) (knows|has told|can tell|can say)\b"
+    r"|^no idea\b|\b(have|i've|we've) no idea\b|\bno way of telling\b|\bhaven't heard\b"
+    r"|\bnot (so |very |at all )?(sure|certain|convinced)\b"
+    r"|\bdoubt (it|that|if|whether|very much)\b|\b(i'd|i would|rather) doubt\b"
+    r"|\b(don't|doesn't|didn't|do not) (really |quite )?(know|believe|think|buy)\b|\bcan't (really |quite )?believe\b"
+    r"|\b(want|like|have) to see (that|it|the|proof)\b|\b(who|what) says (so|that|it)\b"
+    r"|\bonly (a )?(rumou?r|hearsay|gossip)\b"
+    r"|\b(it isn't|it's not) true\b"
 )
 """A sentence that leaves the point open, or denies it; a question of three words or fewer only names what comes next."""
+
+_TAKES_BACK = re.compile(
+    r"^(that|this|it)('s| is| was) (just |all )*(not (true|so|right)|wrong|nonsense|rubbish|a rumou?r)\b"
+    r"|^(that|this|it) (isn't|wasn't) (true|so|right)\b|^(not true|nonsense|rubbish)\b"
+    r"|^i ((rather|very much|really) )?doubt (it|that)\b"
+)
+"""A sentence that denies the one before it."""
 
 
 def fold(text: str) -> str:
@@ -45,8 +58,14 @@ def mentions(fact: Words, text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _asserted(text: str) -> str:
-    """A text without the sentences that leave the point open, its words marked; one text is looked through for many facts."""
-    return _marked(" ".join(one for one in _SENTENCE.split(fold(text)) if not _OPEN.search(one)))
+    """A text without what it leaves open or takes back, its words marked; one text is looked through for many facts."""
+    asserted: list[str] = []
+    for sentence in _SENTENCE.split(fold(text)):
+        if _TAKES_BACK.search(sentence):
+            del asserted[-1:]
+        elif not _OPEN.search(sentence):
+            asserted.append(sentence)
+    return _marked(" ".join(asserted))
 
 
 def _barred(part: str) -> bool:
