@@ -20,7 +20,7 @@ from oracles.hidden_profile.tells import keys, tells
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.hidden_profile.deal import draw
 from worlds.hidden_profile.rules.certificate import Certificate
-from worlds.hidden_profile.rules.deck import KINDS, Deck, read_task
+from worlds.hidden_profile.rules.deck import CUES, KINDS, Deck, read_task
 from worlds.hidden_profile.rules.draws import Draws
 
 TASKS = Path(__file__).resolve().parents[2] / "tasks" / "hidden-profile"
@@ -172,10 +172,9 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_broken_deck_is_refused(changes: dict[str, Any], said: str, tmp_path: Path) -> None:
     """One clause names the file and what is wrong."""
     path = tmp_path / "scenario.json"
-    path.write_bytes(TASKS.joinpath("bakery-switch/environment/api/scenario.json").read_bytes())
-    deck = read_task(path)
+    deck = read_task(TASKS.joinpath("bakery-switch/environment/api/scenario.json"))
     assert isinstance(deck, Deck)
-    path.write_text(deck.to_json(), encoding="utf-8")
+    path.write_text(deck.to_json(with_cues=True), encoding="utf-8")
     assert read_task(path) == deck
     path.write_text(_with(deck, changes), encoding="utf-8")
     with pytest.raises(ValueError, match=str(path)) as raised:
@@ -184,6 +183,41 @@ def test_a_broken_deck_is_refused(changes: dict[str, Any], said: str, tmp_path: 
     assert said in str(raised.value)
 
 
+def test_cues_stand_beside_the_deck(tmp_path: Path) -> None:
+    """Both files together are the deck that was written, and the deck alone has no cues."""
+    deck = read_task(TASKS.joinpath("bakery-switch/environment/api/scenario.json"))
+    assert isinstance(deck, Deck)
+    path, beside = tmp_path / "scenario.json", tmp_path / CUES
+    path.write_text(deck.to_json(), encoding="utf-8")
+    alone = read_task(path)
+    beside.write_text(deck.cues_json(), encoding="utf-8")
+
+    assert isinstance(alone, Deck)
+    assert alone.cues == {}
+    assert read_task(path) == deck
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"u1_t0": [["red|"]]}', "u1_t0: an alternative of the cue 'red|' is empty"),
+        ('{"u1_t0": [["!red"]]}', "u1_t0: a cue without a part that must occur"),
+        ('{"u99_t0": [["red"]]}', "u99_t0 is no text of the deck"),
+        ('{"u1_t0": "red"}', "u1_t0: "),
+        ("{", "Invalid JSON"),
+    ],
+)
+def test_a_sheet_of_cues_that_cannot_be_read(text: str, said: str, tmp_path: Path) -> None:
+    """It is refused by its own name and the text in question."""
+    path, beside = tmp_path / "scenario.json", tmp_path / CUES
+    path.write_bytes(TASKS.joinpath("bakery-switch/environment/api/scenario.json").read_bytes())
+    beside.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=str(beside)) as raised:
+        read_task(path)
+
+    assert said in str(raised.value)
+
+
 def _with(deck: Deck, changes: dict[str, Any]) -> str:
     """The deck's file with some fields changed."""
-    return json.dumps(json.loads(deck.to_json()) | changes)
+    return json.dumps(json.loads(deck.to_json(with_cues=True)) | changes)

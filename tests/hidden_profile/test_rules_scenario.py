@@ -58,11 +58,14 @@ WRONG: dict[str, tuple[Change, str]] = {
     "holder is no seat": (lambda d: d["facts"][3].update(holders=[4]), "fact u1 names seat 4"),
     "holder twice": (lambda d: d["facts"][3].update(holders=[1, 1]), "holders of u1 repeats"),
     "holder of a shared fact": (lambda d: d["facts"][0].update(holders=[1]), "s1 is shared"),
-    "cue of nothing": (lambda d: d["facts"][3].update(cues=[[]]), "facts.3: a cue without a part that must occur"),
-    "cue of what must not occur": (lambda d: d["facts"][3].update(cues=[["!lid"]]), "facts.3: a cue without a part that must"),
+    "cue of nothing": (lambda d: d["facts"][3].update(cues=[[]]), "facts.3.cues: a cue without a part that must occur"),
+    "cue of what must not occur": (
+        lambda d: d["facts"][3].update(cues=[["!lid"]]),
+        "facts.3.cues: a cue without a part that must",
+    ),
     "empty alternative": (
         lambda d: d["facts"][3].update(cues=[["lid|"]]),
-        "facts.3: an alternative of the cue 'lid|' is empty",
+        "facts.3.cues: an alternative of the cue 'lid|' is empty",
     ),
     "cue of blanks": (lambda d: d["facts"][3].update(cues=[[" "]]), "facts.3.cues.0.0: String should match"),
     "other scope": (lambda d: d["facts"][3].update(scope="secret"), "facts.3.scope: Input should be"),

@@ -2,29 +2,43 @@
 
 The file is `environment/api/scenario.json`, schema `hidden-profile/2`. It names no key: what a deal asserts decides, by the
 public rules, which option is right. A deal is *hidden* where the option that the shared facts speak for is wrong, *manifest*
-where it is right (the control of Stasser and Titus 1985). Deals of a kind are equally likely.
+where it is right (the control of Stasser and Titus 1985). Deals of a kind are equally likely. The cues by which texts are
+heard have more words than the texts, so they stand in a file of their own beside it, `cues.json`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictBool, StrictInt, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StrictBool, StrictInt, StringConstraints, TypeAdapter, ValidationError, model_validator
 
 from worlds.core.models import Lenient, Strict
 from worlds.hidden_profile.rules.frame import Frame, Id, Lit, Text, named, unique, written
-from worlds.hidden_profile.rules.scenario import Fact, FactSheet, Scenario, Scope, Words, check_holders, first_of, read_scenario
+from worlds.hidden_profile.rules.scenario import (
+    Cues,
+    Fact,
+    FactSheet,
+    Scenario,
+    Scope,
+    Words,
+    check_holders,
+    first_of,
+    read_scenario,
+)
 
 Kind = Literal["hidden", "manifest"]
 DECK = "hidden-profile/2"
+CUES = "cues.json"
 KINDS: tuple[Kind, ...] = ("hidden", "manifest")
 
 Versions = Annotated[str, StringConstraints(pattern=r"^[0-8]+$")]
 """One digit for each card that has more than one text, in the file's order: which of its texts a deal shows."""
 
+_SHEET = TypeAdapter(dict[str, Cues])
 _ORDER = (
     "schema", "id", "title", "domain", "mechanism", "agents", "promise", "named", "brief", "options", "atoms", "rules", "tally",
     "cards", "deals", "difficulty", "origin",
@@ -143,9 +157,36 @@ class Deck(Frame):
             facts=tuple(card.drawn(numbers[card.id]) for card in self.cards), **self.frame,
         )  # fmt: skip
 
-    def to_json(self) -> str:
-        """The text of scenario.json: one option, atom, rule, card or text a line; no defaults."""
-        return written(self.model_dump(mode="json", by_alias=True, exclude_defaults=True), _ORDER)
+    def heard_by(self, sheet: Mapping[str, Cues]) -> Deck:
+        """This deck with cues from elsewhere, by the names of texts; raises ValueError for a name that is none of its texts."""
+        names = {text_of(card.id, number) for card in self.cards for number in range(len(card.texts))}
+        if strangers := sorted(sheet.keys() - names):
+            raise ValueError(f"{strangers[0]} is no text of the deck")
+        cards = []
+        for card in self.cards:
+            cued = {number: sheet[name] for number in range(len(card.texts)) if (name := text_of(card.id, number)) in sheet}
+            texts = (words.model_copy(update={"cues": cued.get(n, words.cues)}) for n, words in enumerate(card.texts))
+            cards.append(card.model_copy(update={"texts": tuple(texts)}))
+        return self.model_copy(update={"cards": tuple(cards)})
+
+    @property
+    def cues(self) -> dict[str, Cues]:
+        """The cues of each text that has any, by the names of texts."""
+        texts = ((text_of(card.id, number), words) for card in self.cards for number, words in enumerate(card.texts))
+        return {name: words.cues for name, words in texts if words.cues}
+
+    def to_json(self, *, with_cues: bool = False) -> str:
+        """The text of scenario.json: one option, atom, rule, card or text a line; no defaults, and cues where asked for."""
+        silent = self if with_cues else self.heard_by(dict.fromkeys(self.cues, ()))
+        return written(silent.model_dump(mode="json", by_alias=True, exclude_defaults=True), _ORDER)
+
+    def cues_json(self) -> str:
+        """The text of cues.json: a cue a line."""
+        blocks = (
+            f" {json.dumps(name)}: [\n" + ",\n".join(f"  {json.dumps(cue, ensure_ascii=False)}" for cue in cues) + "\n ]"
+            for name, cues in self.cues.items()
+        )
+        return "{\n" + ",\n".join(blocks) + "\n}\n"
 
 
 def text_of(card: str, number: int) -> str:
@@ -154,12 +195,23 @@ def text_of(card: str, number: int) -> str:
 
 
 def read_task(path: Path) -> Deck | Scenario:
-    """Read the file of a task; raises ValueError naming the file and the field, OSError for a missing one."""
+    """Read the file of a task, and the cues beside it; raises ValueError naming file and field, OSError for a missing file."""
     text = path.read_bytes()
     try:
-        return Deck.model_validate_json(text) if _Schema.model_validate_json(text).schema_ == DECK else read_scenario(path)
+        if _Schema.model_validate_json(text).schema_ != DECK:
+            return read_scenario(path)
+        deck = Deck.model_validate_json(text)
     except ValidationError as error:
         raise ValueError(f"{path}: {first_of(error)}") from None
+    beside = path.with_name(CUES)
+    if not beside.exists():
+        return deck
+    try:
+        return deck.heard_by(_SHEET.validate_json(beside.read_bytes(), strict=True))
+    except ValidationError as error:
+        raise ValueError(f"{beside}: {first_of(error)}") from None
+    except ValueError as error:
+        raise ValueError(f"{beside}: {error}") from None
 
 
 class _Schema(Lenient):

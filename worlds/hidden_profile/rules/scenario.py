@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool, StrictInt, ValidationError, model_validator
+from pydantic import AfterValidator, Field, StrictBool, StrictInt, ValidationError, model_validator
 
 from worlds.core.models import Strict
 from worlds.hidden_profile.rules.frame import Frame, Id, Lit, Text, atom_of, named, unique, written
@@ -23,6 +23,20 @@ _ORDER = (
     "schema", "id", "title", "domain", "agents", "promise", "brief", "options", "key", "decoy", "atoms", "rules", "tally",
     "facts", "dealt", "difficulty", "origin",
 )  # fmt: skip
+
+
+def _can_be_silent(cues: tuple[tuple[Text, ...], ...]) -> tuple[tuple[Text, ...], ...]:
+    """The cues as they are; raises ValueError where one would fire on anything."""
+    if not all(any(not part.startswith("!") for part in cue) for cue in cues):
+        raise ValueError("a cue without a part that must occur would fire on anything")
+    for part in (part for cue in cues for part in cue):
+        if not all(one.strip() for one in part.removeprefix("!").split("|")):
+            raise ValueError(f"an alternative of the cue {part!r} is empty, so it would fire on anything")
+    return cues
+
+
+Cues = Annotated[tuple[tuple[Text, ...], ...], AfterValidator(_can_be_silent)]
+"""Alternatives; the fact is mentioned where all parts of one of them occur (`rules.hearing`)."""
 
 
 class Words(Strict):
@@ -36,16 +50,10 @@ class Words(Strict):
     about: tuple[Id, ...] = ()
     """The options that the words touch."""
 
-    cues: tuple[tuple[Text, ...], ...] = ()
-    """Alternatives; the fact is mentioned where all parts of one of them occur (`rules.hearing`)."""
+    cues: Cues = ()
 
     @model_validator(mode="after")
     def _words_are_tidy(self) -> Words:
-        if not all(any(not part.startswith("!") for part in cue) for cue in self.cues):
-            raise ValueError("a cue without a part that must occur would fire on anything")
-        for part in (part for cue in self.cues for part in cue):
-            if not all(one.strip() for one in part.removeprefix("!").split("|")):
-                raise ValueError(f"an alternative of the cue {part!r} is empty, so it would fire on anything")
         for what, names in (("asserts", self.asserts), ("about", self.about)):
             if len(set(names)) < len(names):
                 raise ValueError(f"{what} repeats an entry")

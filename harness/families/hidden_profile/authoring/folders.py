@@ -18,7 +18,7 @@ from oracles.hidden_profile.forward import closed
 from oracles.hidden_profile.prover import prove
 from oracles.hidden_profile.second import witness
 from worlds.core.loading import SCENARIO
-from worlds.hidden_profile.rules.deck import Deck, read_task
+from worlds.hidden_profile.rules.deck import CUES, Deck, read_task
 from worlds.hidden_profile.rules.scenario import Scenario
 
 TEMPLATE = """\
@@ -51,6 +51,8 @@ def write_task(root: Path, name: str, scenario: Scenario | Deck, difficulty: Dif
     if taken := _taken(folder, scenario, replace=replace):
         raise UsageError(f"{folder} {taken}", hint="the same command with another --out, or with --replace")
     stated = {f"environment/api/{SCENARIO}": scenario.to_json(), "task.toml": task_toml(name, scenario, difficulty)}
+    if isinstance(scenario, Deck):
+        stated[f"environment/api/{CUES}"] = scenario.cues_json()
     return write_folder(folder, stated, hint="the same command with another --out")
 
 

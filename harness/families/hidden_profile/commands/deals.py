@@ -20,7 +20,7 @@ from oracles.hidden_profile.dealing import MOST_DEALS, find_deals, refused
 from oracles.hidden_profile.decks import DeckProof, prove_deck
 from oracles.hidden_profile.tells import tells
 from worlds.core.loading import SCENARIO
-from worlds.hidden_profile.rules.deck import DECK, Deck
+from worlds.hidden_profile.rules.deck import CUES, DECK, Deck
 from worlds.hidden_profile.rules.draws import Draws
 from worlds.hidden_profile.rules.scenario import first_of
 
@@ -41,7 +41,7 @@ def generate_deals(ctx: typer.Context, what: What, most: Most = MOST_DEALS, keep
         say("\n".join(f"{count} choices of texts: {reason}" for reason, count in refused(deck).most_common()))
         raise GateFailed(f"{path}: {error}") from None
     if not keep:
-        path.write_text(dealt.to_json(), encoding="utf-8")
+        path.write_text(dealt.to_json(with_cues=not path.with_name(CUES).exists()), encoding="utf-8")
     _show(dealt, proof, json=json)
     if not proof.certified:
         raise GateFailed(f"{path}: {', '.join(proof.failed)} fail")
