@@ -1,4 +1,4 @@
-"""The starter scenario, small and certified, scenarios by chance, and a listing of worlds that shares no code with the rules.
+"""A small scenario with one deal, scenarios by chance, and a listing of worlds that shares no code with the rules.
 
 `SCENARIO` has what the worked examples lack: a negated literal, two facts with one seat, one fact with two seats. Grade A.
 """
@@ -9,9 +9,9 @@ import itertools
 import json
 import random
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
-from harness.families.hidden_profile.authoring.skeleton import STARTER
 from worlds.hidden_profile.rules.scenario import Scenario
 
 BEACH, WEDDING, ATTIC = "beach", "wedding", "attic"
@@ -22,7 +22,7 @@ def fact(identity: str, scope: str, holders: list[int], text: str, **more: Any) 
     return {"id": identity, "scope": scope, "holders": holders, "text": text, **more}
 
 
-DOCUMENT: dict[str, Any] = json.loads(STARTER.read_text(encoding="utf-8"))
+DOCUMENT: dict[str, Any] = json.loads(Path(__file__).with_name("film.json").read_text(encoding="utf-8"))
 DOCUMENT["facts"] = [{"holders": [], "asserts": []} | one for one in DOCUMENT["facts"]]
 SCENARIO = Scenario.model_validate(DOCUMENT)
 
