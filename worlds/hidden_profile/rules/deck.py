@@ -7,7 +7,7 @@ where it is right (the control of Stasser and Titus 1985). Deals of a kind are e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -143,9 +143,10 @@ class Deck(Frame):
             facts=tuple(card.drawn(numbers[card.id]) for card in self.cards), **self.frame,
         )  # fmt: skip
 
-    def to_json(self) -> str:
-        """The text of scenario.json: one option, atom, rule, card or text a line; no defaults."""
-        return written(self.model_dump(mode="json", by_alias=True, exclude_defaults=True), _ORDER)
+    def to_json(self, *, without: Collection[str] = ()) -> str:
+        """The text of scenario.json: one option, atom, rule, card or text a line; no defaults, and `without` these fields."""
+        document = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        return written(document, [name for name in _ORDER if name not in without])
 
 
 def text_of(card: str, number: int) -> str:
