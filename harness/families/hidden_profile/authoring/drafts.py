@@ -43,6 +43,9 @@ class Draft:
     example: str
     """The finished task in the prompt: what is answered will be about as long."""
 
+    handout: int
+    """How many characters a person of the example reads who is told everything; a person of the candidate about as many."""
+
     read: Callable[[str], Deck | Scenario]
     """The task in a reply; raises Malformed."""
 
@@ -53,7 +56,7 @@ def formal(draw: Stream, pool: Sequence[Deck]) -> Draft:
     bare, example = outline(draw), undealt(shown)
     prompt = render("formal", domain=domain, example=example, outline=blanks(bare))
     drawn = {"domain": domain, "example": shown.id, "shape": bare.mechanism, "agents": bare.agents}
-    return Draft(prompt, drawn, bare.agents, example, _formal(bare))
+    return Draft(prompt, drawn, bare.agents, example, _handout(shown), _formal(bare))
 
 
 def text(draw: Stream, pool: Sequence[Deck]) -> Draft:
@@ -62,7 +65,8 @@ def text(draw: Stream, pool: Sequence[Deck]) -> Draft:
     domain, shown = draw.choice(DOMAINS), draw.choice(plain or pool)
     people, example = draw.choice((3, 4, 4, 4)), as_fields(shown)
     prompt = render("text", domain=domain, example=example, people=people)
-    return Draft(prompt, {"domain": domain, "example": shown.id, "agents": people}, people, example, _text(people, domain))
+    drawn = {"domain": domain, "example": shown.id, "agents": people}
+    return Draft(prompt, drawn, people, example, _handout(shown), _text(people, domain))
 
 
 TRACKS: dict[str, Callable[[Stream, Sequence[Deck]], Draft]] = {"formal": formal, "text": text}
@@ -89,6 +93,10 @@ def _on_record(certificate: Path) -> bool:
         return _Certified.model_validate_json(certificate.read_bytes()).certified
     except (OSError, ValueError):
         return False
+
+
+def _handout(deck: Deck) -> int:
+    return len(deck.brief) + sum(len(card.texts[0].text) for card in deck.cards)
 
 
 def _formal(bare: Deck) -> Callable[[str], Deck]:

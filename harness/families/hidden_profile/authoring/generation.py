@@ -92,7 +92,7 @@ def estimate(request: GenerationRequest, pool: Sequence[Deck], made: Collection[
     drafts = [drafted(request, pool, number) for number in range(1, request.candidates + 1) if number not in made]
     sessions = request.sessions * len(CONDITIONS) * len(request.kinds)
     written = sum(len(draft.prompt) + len(draft.example) for draft in drafts)
-    read = sum(sessions * draft.agents * (len(draft.example) + _RULES) for draft in drafts)
+    read = sum(sessions * draft.agents * (draft.handout + _RULES) for draft in drafts)
     return Estimate(sum(1 + 2 * sessions * draft.agents for draft in drafts), (written + read) // _CHARACTERS)
 
 

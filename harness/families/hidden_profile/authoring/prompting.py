@@ -53,7 +53,7 @@ def as_fields(deck: Deck) -> str:
     draw = Draws(deck).of("hidden")[0]
     scenario = deck.scenario(draw.versions, draw.key or "", draw.leader or "")
     fields = {
-        "rationale": notes(scenario),
+        "rationale": notes(scenario, draw.leader or ""),
         "name": scenario.title,
         "description": scenario.brief,
         "shared_information": [scenario.by_id[one].text for one in scenario.of_scope("shared")],
@@ -64,7 +64,7 @@ def as_fields(deck: Deck) -> str:
     return json.dumps(fields, ensure_ascii=False, indent=1)
 
 
-def notes(scenario: Scenario) -> str:
+def notes(scenario: Scenario, decoy: str) -> str:
     """The elimination table in words: for each private fact what is ruled out once it and those before are known."""
     logic, known = Tabulated(scenario), list(scenario.of_scope("shared"))
     lines = []
@@ -73,7 +73,7 @@ def notes(scenario: Scenario) -> str:
         gone = logic.excluded(known)
         out = _labels(scenario, (option for option in scenario.option_ids if option in gone))
         lines.append(f"{scenario.by_id[fact].text} Ruled out so far: {out}.")
-    first = f"Decoy: {scenario.label(scenario.favourite)}. Table, each point added to those before:"
+    first = f"Decoy: {scenario.label(decoy)}. Table, each point added to those before:"
     return "\n".join((first, *lines, f"Left: {scenario.label(scenario.key)}."))
 
 
