@@ -34,7 +34,7 @@ from harness.trust import admitted
 from oracles.hidden_profile import expected
 from oracles.hidden_profile.groups import POLICIES, group
 from oracles.hidden_profile.session import Condition, play
-from tests.hidden_profile.film import ATTIC, DOCUMENT, SCENARIO, WEDDING, changed, fact
+from tests.hidden_profile.film import ATTIC, DOCUMENT, SCENARIO, WEDDING, called_proved, changed, fact
 from worlds.core.events import Noted, read_log
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.scores import entails
@@ -101,9 +101,10 @@ def _notes(log: bytes, what: str) -> list[Noted]:
 
 @pytest.fixture(scope="module")
 def tasks(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Task]:
-    """The scenarios as task folders."""
+    """The scenarios as task folders, as if they were certified."""
     root = tmp_path_factory.mktemp("tasks")
-    return {name: admitted(read_task(write_task(root, name, scenario, "easy"))) for name, scenario in SCENARIOS.items()}
+    folders = {name: called_proved(write_task(root, name, scenario, "easy")) for name, scenario in SCENARIOS.items()}
+    return {name: admitted(read_task(folder)) for name, folder in folders.items()}
 
 
 def named(name: str) -> Callable[[int], str]:
