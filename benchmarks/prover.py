@@ -1,7 +1,7 @@
-"""What proving a hidden profile costs: table of worlds and solver on the same scenarios, mutants and whole certificates.
+"""What proving a hidden profile costs: table of worlds and solver on the same decks, mutants, deals and whole certificates.
 
-Contenders take turns on the same scenarios within one run, because timings on a shared machine only mean something as ratios.
-Scenarios are skeletons of the shapes that authors use; `wide` is one with as many base atoms as a table of worlds holds.
+Contenders take turns on the same decks within one run, because timings on a shared machine only mean something as ratios.
+Decks are skeletons, one of each shape and size.
 
     python benchmarks/prover.py [--rounds 3] [--json]
 """
@@ -15,54 +15,40 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from oracles.hidden_profile.certificate import certify
-from oracles.hidden_profile.mutants import mutants
-from oracles.hidden_profile.prover import prove
-from oracles.hidden_profile.second import Solver
+from oracles.hidden_profile.dealing import find_deals
+from oracles.hidden_profile.deck_certificate import certify_deck
+from oracles.hidden_profile.deck_mutants import spoiled
+from oracles.hidden_profile.decks import prove_deck
+from oracles.hidden_profile.second import FrameSolver
 from oracles.hidden_profile.skeletons import SHAPES, search
-from oracles.hidden_profile.witnesses import disagreements
-from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.worlds import LIMIT, tabulate
-
-SEATS = (4, 6, 8)
+from worlds.hidden_profile.rules.deck import Deck
+from worlds.hidden_profile.rules.worlds import worlds_of
 
 
-def scenarios() -> list[Scenario]:
-    """One of each shape and size for which there is any."""
-    return [one for shape in SHAPES.values() for agents in SEATS for one in [next(search(shape, agents), None)] if one]
+def decks() -> list[Deck]:
+    """One of each shape and size."""
+    return [search(name, people)[0] for name, shape in SHAPES.items() for people in shape.people]
 
 
-def wide(scenario: Scenario) -> Scenario:
-    """The scenario with atoms that doubt the key, up to the limit of a table."""
-    document = scenario.model_dump(by_alias=True)
-    for place in range(LIMIT - len(scenario.base)):
-        document["atoms"][f"x{place}"] = {"prior": 0.5, "gloss": "one more doubt"}
-        document["rules"] += ({"id": f"x{place}", "when": ["doubt_o2", f"x{place}"], "out": scenario.key},)
-    return Scenario.model_validate(document)
-
-
-def contenders(scenario: Scenario) -> dict[str, Callable[[], Any]]:
+def contenders(deck: Deck) -> dict[str, Callable[[], Any]]:
     """What is timed, by name."""
-    large = wide(scenario)
     return {
-        "table": lambda: tabulate(scenario),
-        "prove by table": lambda: prove(scenario),
-        "prove by solver": lambda: prove(scenario, Solver(scenario)),
-        "certificate": lambda: certify(scenario).document(),
-        "eight mutants by table": lambda: [prove(mutant.scenario) for mutant in mutants(scenario)],
-        "both witnesses": lambda: disagreements(scenario),
-        "wide, by table": lambda: prove(large),
-        "wide, by solver": lambda: prove(large, Solver(large)),
+        "table": lambda: worlds_of(deck),
+        "prove by table": lambda: prove_deck(deck),
+        "prove by solver": lambda: prove_deck(deck, FrameSolver(deck)),
+        "certificate": lambda: certify_deck(deck).document(),
+        "eleven mutants by table": lambda: [prove_deck(mutant.deck) for mutant in spoiled(deck)],
+        "find deals": lambda: find_deals(deck),
     }
 
 
 def measure(rounds: int) -> dict[str, float]:
-    """Median milliseconds of each contender over scenarios and rounds."""
+    """Median milliseconds of each contender over decks and rounds."""
     times: dict[str, list[float]] = {}
-    made = scenarios()
+    made = decks()
     for _ in range(rounds):
-        for scenario in made:
-            for name, work in contenders(scenario).items():
+        for deck in made:
+            for name, work in contenders(deck).items():
                 started = time.perf_counter()
                 work()
                 times.setdefault(name, []).append(1000 * (time.perf_counter() - started))

@@ -193,8 +193,8 @@ CHECKS: tuple[tuple[str, str, Callable[[DeckCase], Iterator[str]]], ...] = (
     ("C3", "missing piece: every private card is necessary in some deal, and most seats hold one in each", _missing_piece),
     ("C4", "idle notes assert and suggest nothing", _inert),
     ("C5", "idle notes touch every option equally often", _balanced),
-    ("C6", "cues: each text fires its own cues and those of no other card", lambda case: wording.deck_cues(case.deck)),
-    ("C7", "no verdict beside an option's label in private texts", lambda case: wording.deck_verdicts(case.deck)),
+    ("C6", "cues: each text fires its own cues and those of no other card", lambda case: wording.cues(case.deck)),
+    ("C7", "no verdict beside an option's label in private texts", lambda case: wording.verdicts(case.deck)),
     ("C8", "deals are of the kind that they are listed as, and every key of hidden deals is right equally often", _kinds),
     ("C9", "no hand tells: neither informedness nor hidden keys can be had from one hand", _untold),
 )

@@ -67,11 +67,6 @@ def by_elimination(view: SeatView) -> str | None:
     return scores.eliminator(view.table, view.known)
 
 
-def by_belief(view: SeatView) -> str | None:
-    """The ideal listener on all that it knows."""
-    return scores.listener(view.table, view.known)
-
-
 def by_majority(view: SeatView) -> str | None:
     """What most others last stood for: its own stance on a tie, and the file's first of the tied where it has none of them.
 

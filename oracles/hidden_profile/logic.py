@@ -1,18 +1,13 @@
-"""The questions that a proof asks of a scenario or a deck, whoever answers; the first witness has a table of worlds."""
+"""The questions that a proof asks of a deck, whoever answers; the first witness has a table of worlds."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from fractions import Fraction
 from typing import Protocol
 
 from worlds.hidden_profile.rules import scores
 from worlds.hidden_profile.rules.frame import Frame
-from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.worlds import Worlds, WorldTable, tabulate, worlds_of
-
-Beliefs = dict[str, Fraction]
-"""Option -> chance."""
+from worlds.hidden_profile.rules.worlds import Worlds, worlds_of
 
 
 class Questions(Protocol):
@@ -28,21 +23,6 @@ class Questions(Protocol):
 
     def settled(self, known: Collection[str]) -> str | None:
         """The option that facts and promise leave alone, or None."""
-        ...
-
-
-class Logic(Questions, Protocol):
-    """What the facts of one scenario prove, and how credible they make each option."""
-
-    scenario: Scenario
-    counts: bool
-    """Whether it can weigh worlds; where not, `belief` is None whatever is known."""
-
-    subset_limit: int
-    """Private facts up to which asking about every subset is reasonable."""
-
-    def belief(self, known: Collection[str]) -> Beliefs | None:
-        """The ideal listener's chances; None where no world keeps the promise."""
         ...
 
 
@@ -65,19 +45,3 @@ class Tabulated:
     def settled(self, known: Collection[str]) -> str | None:
         """The option that facts and promise leave alone, or None."""
         return scores.settled(self.table, known)
-
-
-class Exhaustive(Tabulated):
-    """The first witness of a scenario."""
-
-    counts = True
-    subset_limit = 16
-    table: WorldTable
-
-    def __init__(self, scenario: Scenario) -> None:
-        self.scenario = scenario
-        self.table = tabulate(scenario)
-
-    def belief(self, known: Collection[str]) -> Beliefs | None:
-        """The ideal listener's chances; None where no world keeps the promise."""
-        return scores.belief(self.table, known)

@@ -1,30 +1,17 @@
-"""Second witness, and the one for scenarios with too many worlds to list: a solver that is asked for counterexamples.
+"""The second witness: a solver that is asked for counterexamples.
 
 One Boolean for each atom; derived atoms and `out` are the OR of the AND of their rules' literals, both ways. What facts assert
 is assumed for one question at a time: an option is excluded when no solution leaves it in; the promise settles an option when
 some solution keeps the promise with it in, and none with another; where the rules are not all there is, each option has a
-Boolean of its own for what else may put it out. Beliefs need every world that keeps the promise; the solver
-lists them once, up to `COUNT_LIMIT` base atoms; beyond, it finds worlds and does not weigh them (specification, 2.4).
+Boolean of its own for what else may put it out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
-from oracles.hidden_profile.logic import Beliefs, Exhaustive
 from worlds.hidden_profile.rules.frame import Frame
-from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.worlds import LIMIT
-
-COUNT_LIMIT = 12
-
-
-def witness(scenario: Scenario) -> Exhaustive | Solver:
-    """The table of worlds where there are few enough, else the solver."""
-    return Exhaustive(scenario) if len(scenario.base) <= LIMIT else Solver(scenario)
 
 
 class FrameSolver:
@@ -162,65 +149,5 @@ class FrameSolver:
         return tally.start.get(option, 0) + sum(worth * self._literal(one) for one, worth in tally.points[option].items())
 
 
-class Solver(FrameSolver):
-    """The solver as the second witness of a scenario."""
-
-    subset_limit = 8
-
-    def __init__(self, scenario: Scenario) -> None:
-        super().__init__(scenario)
-        self.scenario = scenario
-        self.counts = len(scenario.base) <= COUNT_LIMIT
-
-    def belief(self, known: Collection[str]) -> Beliefs | None:
-        """The ideal listener's chances, from the solutions that keep the promise; None also beyond `COUNT_LIMIT`."""
-        if not self.counts:
-            return None
-        literals = self._asserted(known)
-        chances = dict.fromkeys(self._out, Fraction(0))
-        for holds, left, mass in self._kept:
-            if literals <= holds:
-                chances[left] += mass
-        total = sum(chances.values())
-        return {option: mass / total for option, mass in chances.items()} if total else None
-
-    @cached_property
-    def _kept(self) -> list[tuple[frozenset[str], str, Fraction]]:
-        """Every solution that keeps the promise: its literals, the option that it leaves in, its prior mass."""
-        self._model.clear_assumptions()
-        model = self._model.clone()
-        model.add_bool_and([model.get_bool_var_from_proto_index(self._promise.index)])
-        listing = _Listing(self._cp, [*self._true.values()], [*self._out.values()])
-        solver = self._cp.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.enumerate_all_solutions = True
-        solver.solve(model, listing.callback)
-        priors = {name: Fraction(str(self.scenario.atoms[name].prior or 0.5)) for name in self.scenario.base}
-        kept = []
-        for truths, outs in listing.seen:
-            world = dict(zip(self._true, truths, strict=True))
-            mass = Fraction(1)
-            for name, prior in priors.items():
-                mass *= prior if world[name] else 1 - prior
-            kept.append((_literals(world), list(self._out)[outs.index(False)], mass))
-        return kept
-
-
 def _literals(truths: dict[str, bool]) -> frozenset[str]:
     return frozenset(name if true else f"!{name}" for name, true in truths.items())
-
-
-class _Listing:
-    """Collects the values of some variables in every solution."""
-
-    def __init__(self, cp: Any, truths: list[Any], outs: list[Any]) -> None:
-        self.seen: list[tuple[list[bool], list[bool]]] = []
-        seen = self.seen
-
-        class Callback(cp.CpSolverSolutionCallback):  # type: ignore[misc]
-            """What the solver calls at each solution; made here because its base is imported late."""
-
-            def on_solution_callback(self) -> None:
-                seen.append(([self.boolean_value(one) for one in truths], [self.boolean_value(one) for one in outs]))
-
-        self.callback = Callback()

@@ -1,197 +1,163 @@
-"""Shapes for authors: scenarios of anonymous atoms that pass every check, to be dressed in prose by a person.
+"""Shapes for authors: decks of anonymous atoms that pass every check, to be dressed in words by somebody else.
 
-A shape is the clauses that put the other options out, the decoy's first. Every literal of a clause becomes one private fact;
-they are dealt round the table, in several ways; where there are fewer facts than seats, seats share one. Notes of noise touch
-the key as often as clues touch the option that they touch least. Priors and impressions come from small grids; what the prover
-certifies is kept, in the order of the grids. No chance is involved.
+1. A shape has a gate for each option, the leader's first: what puts it out. Every atom of a gate is one private card with two
+   texts, so that it is so, or is not so; or else all options are counted, and every card is worth points to one of them.
+2. Cards go round the table in several ways, to one person each or to two. The first way on which there are deals is taken, and
+   on it every impression of a small grid that the prover certifies. No chance is involved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
-from oracles.hidden_profile.logic import Exhaustive
-from oracles.hidden_profile.prover import promising, prove
-from worlds.hidden_profile.rules.frame import atom_of
-from worlds.hidden_profile.rules.scenario import Scenario
+from oracles.hidden_profile.dealing import candidates, find_deals
+from oracles.hidden_profile.decks import prove_deck
+from worlds.hidden_profile.rules.deck import DECK, Deals, Deck
 
 Json = dict[str, Any]
+Gate = Literal["match", "chain", "and", "points"]
+
+_ATOMS: dict[Gate, int] = {"match": 2, "chain": 3, "and": 3, "points": 3}
+"""How many atoms a gate has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the other options are put out; literals are of base atoms `a1`.. and derived atoms `d1`.."""
+    """How options are put out.
 
-    clauses: tuple[tuple[str, ...], ...]
-    """The decoy's first, then one for each option that is neither decoy nor key."""
-
-    derives: tuple[tuple[tuple[str, ...], str], ...] = ()
-    """Literals, and the atom that follows from them."""
-
-    doubted: bool = False
-    """Whether the options that are neither decoy nor key have a standing doubt as well, which nobody ever clears up.
-
-    Without it, one atom that two clauses share is forced by the promise: either both options are out, or both are in.
+    `match`: where one of two things is so, and the other not. `chain`: where an odd number of three things is so. `and`: where
+    three things are so. `points`: where another option has more of three things.
     """
 
-    @property
-    def options(self) -> int:
-        """K: an option for each clause, and the key."""
-        return len(self.clauses) + 1
+    gates: tuple[Gate, ...]
+    """The leader's first."""
 
-    @property
-    def literals(self) -> tuple[str, ...]:
-        """The literals of base atoms that clauses rest on, those of the decoy first; each is one private fact."""
-        base_literals: dict[str, None] = {}
-        for clause in self.clauses:
-            waiting = list(clause)
-            while waiting:
-                literal = waiting.pop(0)
-                whens = [when for when, then in self.derives if then == literal]
-                waiting = [*(one for when in whens for one in when), *waiting]
-                if not whens:
-                    base_literals[literal] = None
-        return tuple(base_literals)
-
-
-def widths(*counts: int, negated: bool = False) -> Shape:
-    """Plain clauses of so many atoms each; `negated` turns the last literal of the last clause round."""
-    clauses = []
-    used = 0
-    for count in counts:
-        clauses.append(tuple(f"a{used + place + 1}" for place in range(count)))
-        used += count
-    if negated:
-        clauses[-1] = (*clauses[-1][:-1], f"!{clauses[-1][-1]}")
-    return Shape(tuple(clauses))
+    people: tuple[int, ...]
+    """For how many people there are certified decks of this shape."""
 
 
 SHAPES: dict[str, Shape] = {
-    "2+2": widths(2, 2),
-    "2+2+1": widths(2, 2, 1),
-    "3+1": widths(3, 1),
-    "3+2": widths(3, 2),
-    "2+2+2": widths(2, 2, 2),
-    "2+2+1+1": widths(2, 2, 1, 1),
-    "2+2+2+2": widths(2, 2, 2, 2),
-    "2+2+2+1+1": widths(2, 2, 2, 1, 1),
-    "negated": widths(2, 2, negated=True),
-    "shared": Shape((("a1", "d1"), ("a3", "d2")), ((("a2",), "d1"), (("a2",), "d2")), doubted=True),
-    "three-hop": Shape((("d2", "a3"), ("a4",)), ((("a1",), "d1"), (("d1", "a2"), "d2"))),
+    "match": Shape(("match",) * 3, (3, 4, 5, 6)),
+    "match of four": Shape(("match",) * 4, (3, 4, 5, 6)),
+    "and, match": Shape(("and", "match", "match"), (3, 4, 6)),
+    "and, match of four": Shape(("and", "match", "match", "match"), (3, 4, 5, 6)),
+    "chain": Shape(("chain",) * 3, (3, 4, 5, 6)),
+    "chain, match": Shape(("match", "chain", "match"), (3, 4, 5, 6)),
+    "tally": Shape(("points",) * 3, (3, 4, 5)),
 }
-"""Shapes by name; the numbers are the widths of the clauses, the decoy's first."""
+"""By name, which is also the mechanism that a deck says of itself."""
 
-_PRIORS = ((0.1, 0.2, 0.05), (0.5, 0.7), (0.7, 0.85))
-"""Of atoms against the decoy, of atoms against others, and of the standing doubt about the key."""
+_SCORES = ((5, 1, -2), (4, 2, -1), (3, 1, 0), (6, 2, 0), (4, -1, 1))
+"""Of the leader, the next option and the others, by the shared facts."""
 
-_SCORES = ((5, 4, 7), (2, -2), (-3, 0), (1, 0))
-"""Of the decoy, the other options, the key; and what a private fact takes from the option that it speaks against."""
+_WORTH = 3
+"""Points for each thing that is counted; the start, below it, says who wins where two options have equally many."""
 
 
-def search(shape: Shape, agents: int, grade: str | None = None) -> Iterator[Scenario]:
-    """Every certified scenario of a shape on the grids; of one grade where one is wanted; possibly none."""
-    for deal, priors, impressions in product(_deals(shape, agents), product(*_PRIORS), product(*_SCORES)):
-        scenario = _build(shape, agents, deal, priors, impressions)
-        if not promising(Exhaustive(scenario)):
+@cache
+def search(name: str, agents: int) -> tuple[Deck, ...]:
+    """Every certified deck of a shape on the grid; none where no dealing holds. Raises KeyError for a name that is none."""
+    dealt = _dealt(name, agents)
+    if dealt is None:
+        return ()
+    decks = (_deck(name, SHAPES[name], dealt[0], scores, dealt[1]) for scores in _SCORES)
+    return tuple(deck for deck in decks if prove_deck(deck).certified)
+
+
+def _dealt(name: str, agents: int) -> tuple[tuple[tuple[int, ...], ...], Deals] | None:
+    """The first way to hand out the cards of a shape on which there are deals, and these; None where there is none."""
+    shape = SHAPES[name]
+    for holders in _ways(sum(_ATOMS[gate] for gate in shape.gates), agents):
+        bare = _deck(name, shape, holders, _SCORES[0], None)
+        if next(candidates(bare), None) is None:
             continue
-        proof = prove(scenario)
-        if proof.certified and grade in {None, proof.grade}:
-            yield scenario
+        try:
+            deals = find_deals(bare)
+        except ValueError:
+            continue
+        if prove_deck(bare.model_copy(update={"deals": deals})).certified:
+            return holders, deals
+    return None
 
 
-def _deals(shape: Shape, agents: int) -> list[list[list[int]]]:
-    """Ways to deal: for each private fact the seats that hold it, all alike but for where they begin."""
-    count = len(shape.literals)
-    if count <= agents:
-        return [[[seat + 1 for seat in range(agents) if seat % count == fact] for fact in range(count)]]
-    return [[[(fact * step) % agents + 1] for fact in range(count)] for step in range(1, agents)]
+def _ways(count: int, agents: int) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Ways to hand out so many cards: by what step one goes round the table, and whether a second person holds each too."""
+    for second, step in product((0, *range(1, agents)), range(1, agents)):
+        places = [(card * step + card // agents) % agents for card in range(count)]
+        yield tuple(tuple(sorted({place + 1, (place + second) % agents + 1})) for place in places)
 
 
-def _build(
-    shape: Shape, agents: int, deal: list[list[int]], priors: tuple[float, ...], impressions: tuple[int, ...]
-) -> Scenario:
-    names = ["o1", *(f"o{place}" for place in range(3, shape.options + 1))]
-    speaks = {one: [name for name, rests in zip(names, _rests(shape), strict=True) if one in rests] for one in shape.literals}
-    least = min(sum(name in touched for touched in speaks.values()) for name in names)
-    decoy, others, key, dent = impressions
-    score = {"o1": decoy, "o2": key, **dict.fromkeys(names[1:], others)}
-    return Scenario.model_validate(
+def _deck(name: str, shape: Shape, holders: tuple[tuple[int, ...], ...], scores: tuple[int, ...], deals: Deals | None) -> Deck:
+    options = [f"o{place}" for place in range(1, len(shape.gates) + 1)]
+    owners = [option for option, gate in zip(options, shape.gates, strict=True) for _ in range(_ATOMS[gate])]
+    atoms = {option: [f"a{n}" for n, owner in enumerate(owners, 1) if owner == option] for option in options}
+    agents = max(seat for held in holders for seat in held)
+    impressions = {"o1": scores[0], "o2": scores[1], **dict.fromkeys(options[2:], scores[2])}
+    private = [_open(place, owner, held) for place, (owner, held) in enumerate(zip(owners, holders, strict=True), 1)]
+    idle = [_card(f"n{seat}", "noise", [seat], [{"about": options[seat - 1 : seat]}]) for seat in range(1, agents + 1)]
+    nought = {"hidden": ["0" * len(private)], "manifest": ["0" * len(private)]}
+    return Deck.model_validate(
         {
-            "schema": "hidden-profile/1",
+            "schema": DECK,
             "id": "skeleton",
             "title": "Skeleton",
             "domain": "none",
+            "mechanism": name,
             "agents": agents,
             "promise": "exactly_one_viable",
             "brief": "Exactly one option will do.",
-            "options": [{"id": f"o{place}", "label": f"Option {place}"} for place in range(1, shape.options + 1)],
-            "key": "o2",
-            "decoy": "o1",
-            "atoms": _atoms(shape, speaks, priors),
-            "rules": _rules(shape, names),
-            "facts": [
-                *(_fact(f"s{place}", "shared", [], weights={o: w}, about=[o]) for place, (o, w) in enumerate(score.items(), 1)),
+            "options": [{"id": option, "label": f"Option {option}"} for option in options],
+            "atoms": {atom: {"gloss": atom} for owned in atoms.values() for atom in owned},
+            "rules": _rules(shape, options, atoms),
+            "tally": _tally(options, atoms) if "points" in shape.gates else None,
+            "cards": [
                 *(
-                    _fact(f"u{place}", "private", deal[place - 1], [one], dict.fromkeys(speaks[one][:1], -dent), speaks[one])
-                    for place, one in enumerate(shape.literals, 1)
+                    _card(f"s{place}", "shared", [], [{"weights": {o: w} if w else {}, "about": [o]}])
+                    for place, (o, w) in enumerate(impressions.items(), 1)
                 ),
-                *(_fact(f"n{seat}", "noise", [seat], about=["o2"] if seat <= least else []) for seat in range(1, agents + 1)),
+                *private,
+                *idle,
             ],
+            "deals": deals.model_dump() if deals else nought,
         }
     )
 
 
-def _rests(shape: Shape) -> list[tuple[str, ...]]:
-    """For each clause, the literals of base atoms that it rests on."""
-    return [Shape((clause,), shape.derives).literals for clause in shape.clauses]
+def _rules(shape: Shape, options: list[str], atoms: dict[str, list[str]]) -> list[Json]:
+    """For each option the ways in which its gate puts it out; options that are counted have none."""
+    bodies = [(option, when) for option, gate in zip(options, shape.gates, strict=True) for when in _bodies(gate)]
+    literals = [[atom if so else f"!{atom}" for atom, so in zip(atoms[option], when, strict=True)] for option, when in bodies]
+    return [{"id": f"r{n}", "when": literals[n - 1], "out": option} for n, (option, _) in enumerate(bodies, 1)]
 
 
-def _atoms(shape: Shape, speaks: dict[str, list[str]], priors: tuple[float, ...]) -> Json:
-    against_decoy, against_others, doubt = priors
-    chances = {one: against_decoy if "o1" in names else against_others for one, names in speaks.items()}
-    base = {
-        atom_of(one): {"prior": chance if atom_of(one) == one else round(1 - chance, 6), "gloss": atom_of(one)}
-        for one, chance in chances.items()
-    }
-    derived = {name: {"derived": True, "gloss": name} for _, name in shape.derives}
-    doubts = {f"doubt_{name}": {"prior": doubt, "gloss": f"doubt_{name}"} for name in _doubtful(shape)}
-    return {**base, **doubts, **derived}
+def _bodies(gate: Gate) -> list[tuple[bool, ...]]:
+    """What is so of a gate's atoms where it puts its option out."""
+    if gate == "points":
+        return []
+    every = product((True, False), repeat=_ATOMS[gate])
+    return [one for one in every if (all(one) if gate == "and" else sum(one) % 2)]
 
 
-def _rules(shape: Shape, names: list[str]) -> list[Json]:
-    chains = [{"id": f"t{place}", "when": when, "then": then} for place, (when, then) in enumerate(shape.derives, 1)]
-    clauses = [
-        {"id": f"r{place}", "when": clause, "out": name}
-        for place, (clause, name) in enumerate(zip(shape.clauses, names, strict=True), 1)
-    ]
-    doubts = [{"id": f"doubt_{name}", "when": [f"doubt_{name}"], "out": name} for name in _doubtful(shape)]
-    return [*chains, *clauses, *doubts]
-
-
-def _doubtful(shape: Shape) -> list[str]:
-    """The options about which a doubt stands: the key, and the others beside the decoy in a shape that says so."""
-    return ["o2", *(f"o{place}" for place in range(3, shape.options + 1) if shape.doubted)]
-
-
-def _fact(
-    identity: str,
-    scope: str,
-    holders: list[int],
-    asserts: list[str] | None = None,
-    weights: dict[str, int] | None = None,
-    about: list[str] | None = None,
-) -> Json:
-    """A fact that says its own name; weights of nothing are left out."""
+def _tally(options: list[str], atoms: dict[str, list[str]]) -> Json:
+    """A point rule by which no two options are level: of equals the one that comes first in the file is ahead."""
     return {
-        "id": identity,
-        "scope": scope,
-        "holders": holders,
-        "text": f"Note {identity} here.",
-        "asserts": asserts or [],
-        "weights": {option: weight for option, weight in (weights or {}).items() if weight},
-        "about": about or [],
-        "cues": [] if scope == "shared" else [[f"note {identity} here"]],
+        "points": {option: dict.fromkeys(atoms[option], _WORTH) for option in options},
+        "start": {option: len(options) - place for place, option in enumerate(options, 1)},
     }
+
+
+def _open(place: int, option: str, holders: tuple[int, ...]) -> Json:
+    """A private card about an option: a thing is so, or it is not."""
+    texts = [{"asserts": [literal], "about": [option]} for literal in (f"a{place}", f"!a{place}")]
+    return _card(f"u{place}", "private", list(holders), texts)
+
+
+def _card(identity: str, scope: str, holders: list[int], texts: list[Json]) -> Json:
+    """A card whose texts say their own names."""
+    words = [f"Note {identity} number {number} here." for number in range(len(texts))]
+    said = [{"text": text, "cues": [[text.lower().rstrip(".")]], **more} for text, more in zip(words, texts, strict=True)]
+    return {"id": identity, "scope": scope, "holders": holders, "texts": said}

@@ -1,6 +1,6 @@
-"""The starter scenario, small and certified, scenarios by chance, and a listing of worlds that shares no code with the rules.
+"""A small scenario with one deal, scenarios by chance, and a listing of worlds that shares no code with the rules.
 
-`SCENARIO` has what the worked examples lack: a negated literal, two facts with one seat, one fact with two seats. Grade A.
+`SCENARIO` has what the worked examples lack: a negated literal, two facts with one seat, one fact with two seats.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import itertools
 import json
 import random
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
-from harness.families.hidden_profile.authoring.skeleton import STARTER
 from worlds.hidden_profile.rules.scenario import Scenario
 
 BEACH, WEDDING, ATTIC = "beach", "wedding", "attic"
@@ -22,15 +22,24 @@ def fact(identity: str, scope: str, holders: list[int], text: str, **more: Any) 
     return {"id": identity, "scope": scope, "holders": holders, "text": text, **more}
 
 
-DOCUMENT: dict[str, Any] = json.loads(STARTER.read_text(encoding="utf-8"))
+DOCUMENT: dict[str, Any] = json.loads(Path(__file__).with_name("film.json").read_text(encoding="utf-8"))
 DOCUMENT["facts"] = [{"holders": [], "asserts": []} | one for one in DOCUMENT["facts"]]
 SCENARIO = Scenario.model_validate(DOCUMENT)
+PROVED = {"scenario": SCENARIO.id, "certified": True}
+"""What the certificate of a deck says, for measures that ask for one."""
 
 
 def changed(identity: str, **changes: Any) -> Scenario:
     """The scenario with one fact changed."""
     facts = [one | changes if one["id"] == identity else one for one in DOCUMENT["facts"]]
     return Scenario.model_validate(DOCUMENT | {"facts": facts})
+
+
+def called_proved(folder: Path) -> Path:
+    """A task's folder whose certificate says what that of a deck says, for what is measured of certified tasks alone."""
+    path = folder / "tests" / "oracle.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"certified": True}), encoding="utf-8")
+    return folder
 
 
 def by_chance(seed: int) -> Scenario:
@@ -74,44 +83,39 @@ def by_chance(seed: int) -> Scenario:
 
 
 class Listed:
-    """Every world of a scenario in a list, with floats for chances: slow, plain, and by other means."""
+    """Every world of a scenario in a list: slow, plain, and by other means."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.worlds = [self._world(values) for values in itertools.product((False, True), repeat=len(scenario.base))]
 
-    def _world(self, values: tuple[bool, ...]) -> tuple[dict[str, bool], float, set[str]]:
+    def _world(self, values: tuple[bool, ...]) -> tuple[dict[str, bool], set[str]]:
         truth = dict.fromkeys(self.scenario.atoms, False) | dict(zip(self.scenario.base, values, strict=True))
-        chance = 1.0
-        for name in self.scenario.base:
-            prior = self.scenario.atoms[name].prior or 0.0
-            chance *= prior if truth[name] else 1 - prior
         for _ in self.scenario.atoms:
             for rule in self.scenario.rules:
                 if rule.then is not None and self._holds(truth, rule.when):
                     truth[rule.then] = True
         out = {rule.out for rule in self.scenario.rules if rule.out is not None and self._holds(truth, rule.when)}
-        return truth, chance, out
+        return truth, out
 
     @staticmethod
     def _holds(truth: dict[str, bool], literals: Collection[str]) -> bool:
         return all(truth[one.lstrip("!")] != one.startswith("!") for one in literals)
 
-    def _left(self, known: Collection[str]) -> list[tuple[float, set[str]]]:
+    def _left(self, known: Collection[str]) -> list[set[str]]:
         facts = [one for one in self.scenario.facts if one.id in known]
-        return [(p, out) for truth, p, out in self.worlds if all(self._holds(truth, one.asserts) for one in facts)]
+        return [out for truth, out in self.worlds if all(self._holds(truth, one.asserts) for one in facts)]
 
     def excluded(self, known: Collection[str]) -> set[str]:
         """The options that are out in all worlds left."""
         left = self._left(known)
-        return set.intersection(*(out for _, out in left)) if left else set()
+        return set.intersection(*left) if left else set()
 
-    def belief(self, known: Collection[str]) -> dict[str, float] | None:
-        """Chances of each option, given the promise."""
+    def settled(self, known: Collection[str]) -> str | None:
+        """The option that is the only one not out, in all worlds left in which there is one alone."""
         options = set(self.scenario.option_ids)
-        kept = [(p, options - out) for p, out in self._left(known) if len(options - out) == 1]
-        total = sum(p for p, _ in kept)
-        return {one: sum(p for p, left in kept if one in left) / total for one in self.scenario.option_ids} if kept else None
+        alone = {min(options - out) for out in self._left(known) if len(options - out) == 1}
+        return min(alone) if len(alone) == 1 else None
 
 
 def subsets(names: Collection[str]) -> list[tuple[str, ...]]:

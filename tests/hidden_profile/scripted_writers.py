@@ -1,6 +1,8 @@
-"""Models that make tasks and try them, as functions of the conversation: a writer that dresses outlines, a judge that adds up.
+"""Models that make tasks and try them, as functions of the conversation: a writer that dresses outlines, judges that add up.
 
-Every text that the writer makes says which of how many clues it is, so the judge can tell a whole hand from a part.
+The brief that the writer makes states every rule in words that the judge can parse, and each private text says whether one
+matter is true: so a judge with everything finds the key by the rules of the brief, and one with a hand does not. Prose says in
+each hidden text which of how many clues it is.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from harness.testing.scripts import Script
 
 Messages = Sequence[dict[str, Any]]
 
-LABELS = ("Alder", "Birch", "Cedar", "Dogwood", "Elder", "Fir")
-KEY, DECOY = "Kestrel", "Dormouse"
+LEADER, LABELS = "Dormouse", ("Alder", "Birch", "Cedar")
+KEY = "Kestrel"
+"""The answer of prose."""
 
 
 def writer(*changes: Callable[[dict[str, Any]], Any]) -> Callable[[Messages], str]:
@@ -33,18 +36,35 @@ def writer(*changes: Callable[[dict[str, Any]], Any]) -> Callable[[Messages], st
 def dressed(prompt: str) -> dict[str, Any]:
     """The outline of a prompt with all its words."""
     document: dict[str, Any] = json.loads(prompt.partition("change nothing else:\n")[2].partition("\n\nAnswer")[0])
-    document |= {"title": "Birds and mice", "domain": "a wood", "brief": "Exactly one animal will do. " * 3}
-    for option, label in zip(document["options"], LABELS, strict=False):
-        option["label"] = {document["key"]: KEY, document["decoy"]: DECOY}.get(option["id"], label)
+    weights = [words.get("weights", {}) for card in document["cards"] if card["scope"] == "shared" for words in card["texts"]]
+    leader = max((worth, option) for one in weights for option, worth in one.items())[1]
+    others = iter(LABELS)
+    for option in document["options"]:
+        option["label"] = LEADER if option["id"] == leader else next(others)
+    document |= {"title": "Birds and mice", "domain": "a wood", "brief": _brief(document)}
     for name, atom in document["atoms"].items():
         atom["gloss"] = f"the matter {name} holds"
-    clues = [fact["id"] for fact in document["facts"] if fact["scope"] == "private"]
-    for fact in document["facts"]:
-        place = f" Clue {clues.index(fact['id']) + 1} of {len(clues)}." if fact["id"] in clues else ""
-        fact["text"] = f"The note <{fact['id']}> lay under stone <{fact['id']}>.{place}"
-        if "cues" in fact:
-            fact["cues"] = [[f"note <{fact['id']}>"], [f"stone <{fact['id']}>"]]
+    for card in document["cards"]:
+        for number, words in enumerate(card["texts"]):
+            stone = f"<{card['id']}-{number}>"
+            said = [
+                f"it says that {one.removeprefix('!')} is {'false' if '!' in one else 'true'}"
+                for one in words.get("asserts", ())
+            ]
+            words["text"] = f"The note lay under stone {stone}{''.join(f' and {one}' for one in said)}."
+            words["cues"] = [[f"under stone {stone}"], ["the note", f"stone {stone}"]]
     return document
+
+
+def _brief(document: dict[str, Any]) -> str:
+    """Every rule in a sentence."""
+    labels = {option["id"]: option["label"] for option in document["options"]}
+    bodies = [(labels[rule["out"]], [one.replace("!", "not ") for one in rule["when"]]) for rule in document["rules"]]
+    tally = document.get("tally") or {"points": {}}
+    counted = [(labels[one], ", ".join(points), tally["start"].get(one, 0)) for one, points in tally["points"].items()]
+    rules = [f"{label} is out where {' and '.join(body)}." for label, body in bodies]
+    rules += [f"Points for {label}: {matters} and {start} besides." for label, matters, start in counted]
+    return " ".join(["Exactly one animal will do.", *rules])
 
 
 def fields(people: int, **changes: Any) -> dict[str, Any]:
@@ -55,21 +75,41 @@ def fields(people: int, **changes: Any) -> dict[str, Any]:
         "description": "Exactly one animal will do.",
         "shared_information": ["Everybody likes dormice."],
         "hidden_information": [f"The stone was warm. Clue {place} of {people}." for place in range(1, people + 1)],
-        "possible_answers": [DECOY, KEY, LABELS[0]],
+        "possible_answers": [LEADER, KEY, LABELS[0]],
         "correct_answer": KEY,
         **changes,
     }
 
 
 def judge(messages: Messages) -> str:
-    """Votes the key with all clues in hand, else the decoy."""
-    return vote(KEY if all_clues(messages) else DECOY)
+    """Goes by the brief: what it rules out, or counts, where every matter is known; else the leader."""
+    return vote(answer(messages[0]["content"]) or LEADER)
 
 
-def all_clues(messages: Messages) -> bool:
-    """Whether a seat's rules hold every clue there is."""
+def answer(rules: str) -> str | None:
+    """The one option that a person's rules and points leave, as the writer words them; None where a matter is unknown."""
+    true = {atom: so == "true" for atom, so in re.findall(r"it says that (a\d+) is (true|false)", rules)}
+    bodies = re.findall(r"(\w+) is out where ([^.]*)\.", rules)
+    counted = re.findall(r"Points for (\w+): (.*?) and (\d+) besides", rules)
+    asked = {atom for _, body in (*bodies, *(one[:2] for one in counted)) for atom in re.findall(r"a\d+", body)}
+    if not asked <= true.keys():
+        return None
+    if counted:
+        points = {label: 3 * sum(true[one] for one in matters.split(", ")) + int(start) for label, matters, start in counted}
+        return max(points, key=lambda label: points[label])
+
+    def holds(literal: str) -> bool:
+        return true[literal.removeprefix("not ")] is not literal.startswith("not ")
+
+    out = {label for label, body in bodies if all(map(holds, body.split(" and ")))}
+    (left,) = set(re.findall(r"^- \[\w+\] (\w+)$", rules, re.MULTILINE)) - out
+    return str(left)
+
+
+def prose_judge(messages: Messages) -> str:
+    """Votes the key with all clues in hand, else the leader."""
     clues = set(re.findall(r"Clue (\d+) of (\d+)", messages[0]["content"]))
-    return bool(clues) and len(clues) == int(next(iter(clues))[1])
+    return vote(KEY if clues and len(clues) == int(next(iter(clues))[1]) else LEADER)
 
 
 def vote(label: str) -> str:

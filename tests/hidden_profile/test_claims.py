@@ -2,56 +2,69 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from harness.authoring.report import ProofCheck
 from harness.families.hidden_profile.authoring.claims import claims
 from harness.families.hidden_profile.authoring.folders import write_task
+from harness.families.hidden_profile.authoring.skeleton import STARTER
 from harness.registry import read_task
-from oracles.hidden_profile.mutants import mutants
-from oracles.hidden_profile.prover import CHECKS
-from tests.hidden_profile.film import SCENARIO, changed
-from worlds.hidden_profile.rules.scenario import Scenario
+from oracles.hidden_profile.deck_mutants import spoiled
+from oracles.hidden_profile.decks import CHECKS
+from worlds.hidden_profile.rules.deck import Deck
+
+DOCUMENT: dict[str, Any] = json.loads(STARTER.read_text(encoding="utf-8"))
 
 
-def claimed(folder: Path, scenario: Scenario) -> dict[str, ProofCheck]:
-    """The checks of a scenario's task, by name."""
-    return {check.name: check for check in claims(read_task(write_task(folder, "one-roll", scenario, "easy")))}
+def changed(identity: str, **changes: Any) -> Deck:
+    """The starter with one card's texts changed."""
+    cards = [
+        card | ({"texts": [words | changes for words in card["texts"]]} if card["id"] == identity else {})
+        for card in DOCUMENT["cards"]
+    ]
+    return Deck.model_validate(DOCUMENT | {"cards": cards})
+
+
+def claimed(folder: Path, deck: Deck) -> dict[str, ProofCheck]:
+    """The checks of a deck's task, by name."""
+    return {check.name: check for check in claims(read_task(write_task(folder, "one-roll", deck, "easy")))}
 
 
 def test_every_check_mutant_and_witness_is_named(tmp_path: Path) -> None:
-    """A certified scenario has a check for each part of its proof and each of its eight mutants, and all hold."""
-    found = claimed(tmp_path, SCENARIO)
+    """A certified deck has a check for each part of its proof and each of its eleven mutants, and all hold."""
+    deck = Deck.model_validate(DOCUMENT)
+    found = claimed(tmp_path, deck)
 
     assert list(found) == [
-        *(name for name, _, _ in CHECKS), "recited", *(f"mutant:{mutant.name}" for mutant in mutants(SCENARIO)), "witnesses",
+        *(name for name, _, _ in CHECKS), *(f"mutant:{mutant.name}" for mutant in spoiled(deck)), "witnesses",
     ]  # fmt: skip
     assert [check.name for check in found.values() if not check.ok] == []
-    for mutant in mutants(SCENARIO):
+    for mutant in spoiled(deck):
         assert mutant.check in found[f"mutant:{mutant.name}"].detail
 
 
 def test_failed_check_is_found_by_name_and_place(tmp_path: Path) -> None:
-    """A scenario that is no hidden profile fails the checks that say so, at its file, and is not asked about mutants."""
+    """A deck with a card that says nothing fails the checks that say so, at its file, and is not asked about mutants."""
     found = claimed(tmp_path, changed("u4", asserts=[]))
 
     assert not found["C1"].ok
-    assert "all facts leave wedding in" in str(found["C1"].findings[0])
     assert "scenario.json:1: [C1]" in str(found["C1"].findings[0])
     assert not any(name.startswith("mutant") for name in found)
 
 
 def test_cue_of_the_brief_is_found(tmp_path: Path) -> None:
-    """A fact that whoever repeats the brief would seem to tell is a finding, though the certificate stands."""
-    found = claimed(tmp_path, changed("u3", cues=[["nephew"], ["roll", "developer"]]))
+    """A card that whoever repeats the brief would seem to tell is a finding, and the only one."""
+    found = claimed(tmp_path, changed("n1", cues=[["toffee"], ["roll", "developer"]]))
 
-    assert [name for name, check in found.items() if not check.ok] == ["recited"]
-    assert "u3 fires on the brief" in found["recited"].detail
+    assert [name for name, check in found.items() if not check.ok] == ["C6"]
+    assert "n1_t0 fires on the brief" in found["C6"].detail
 
 
-def test_broken_scenario_is_one_finding(tmp_path: Path) -> None:
-    """A scenario that cannot be read is said once, with what is wrong."""
-    task = read_task(write_task(tmp_path, "one-roll", SCENARIO, "easy"))
+def test_broken_file_is_one_finding(tmp_path: Path) -> None:
+    """A deck that cannot be read is said once, with what is wrong."""
+    task = read_task(write_task(tmp_path, "one-roll", Deck.model_validate(DOCUMENT), "easy"))
     (task.world_folder / "scenario.json").write_text("{}", encoding="utf-8")
 
     (only,) = claims(task)

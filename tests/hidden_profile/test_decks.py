@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from harness.families.hidden_profile.authoring.skeleton import STARTER
+from oracles.hidden_profile.dealing import find_deals
 from oracles.hidden_profile.deck_certificate import certify_deck
 from oracles.hidden_profile.deck_mutants import spoiled
 from oracles.hidden_profile.decks import prove_deck
@@ -64,6 +66,15 @@ def test_mutants_are_refused_by_both_witnesses(deck: Deck) -> None:
         assert mutant.check in proof.failed, mutant.name
         if mutant.check in {"C1", "C2"}:
             assert proof == prove_deck(mutant.deck, FrameSolver(mutant.deck)), mutant.name
+
+
+def test_a_new_task_starts_from_a_certified_deck() -> None:
+    """For three people, in few enough words to be read at once; its deals are those that the dealing code finds."""
+    starter = Deck.model_validate_json(STARTER.read_bytes())
+
+    assert prove_deck(starter).failed == ()
+    assert (starter.agents, starter.mechanism) == (3, "match")
+    assert find_deals(starter) == starter.deals
 
 
 @pytest.mark.property

@@ -9,11 +9,13 @@ import pytest
 
 from harness.authoring.sync import drift, vouched
 from harness.errors import UsageError
-from harness.families.hidden_profile.authoring.folders import pattern, shape, task_toml, write_task
+from harness.families.hidden_profile.authoring.folders import pattern, task_toml, write_task
+from harness.families.hidden_profile.authoring.skeleton import STARTER
 from harness.registry import read_task
 from tests.hidden_profile.film import ATTIC, DOCUMENT, SCENARIO
 from worlds.core.testing import world_in_process
 from worlds.hidden_profile.options import OPTIONS
+from worlds.hidden_profile.rules.deck import Deck
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
 from worlds.hidden_profile.variants import VARIANTS
@@ -32,7 +34,7 @@ def test_folder_is_whole_and_says_what_it_is(tmp_path: Path) -> None:
     assert drift(task.path, vouched) == []
     assert parley is not None
     assert (parley.family, parley.category, parley.pattern, parley.difficulty) == (
-        "hidden-profile", "none", "Grade A, 2+2", "hard",
+        "hidden-profile", "none", "photography", "hard",
     )  # fmt: skip
     assert (parley.seats, parley.seeds, parley.interfaces) == (3, "0-9", ("seats",))
     assert parley.costs == {"request": 1, "turn": 10, "vote": 10}
@@ -59,14 +61,13 @@ def test_options_are_those_of_the_world(tmp_path: Path) -> None:
         assert session.world.options["variant"] == variant
 
 
-def test_shape_counts_what_is_cleared_up() -> None:
-    """The decoy's clause comes first, standing doubts do not count, and a scenario that proves nothing goes by its domain."""
-    doubted = {"id": "r9", "when": ["fogged"], "out": "wedding"}
-    broken = changed(facts=[one for one in DOCUMENT["facts"] if one["id"] != "u1"])
+def test_pattern_is_the_mechanism_of_what_is_certified() -> None:
+    """A deck that fails a check goes by its domain, as anything with one deal does."""
+    deck = Deck.model_validate_json(STARTER.read_bytes())
 
-    assert shape(SCENARIO) == "2+2"
-    assert shape(changed(rules=[*DOCUMENT["rules"], doubted])) == "2+2"
-    assert pattern(broken) == "photography"
+    assert pattern(deck) == "match"
+    assert pattern(deck.model_copy(update={"rules": deck.rules[:1]})) == "photography"
+    assert pattern(SCENARIO) == "photography"
 
 
 def test_same_scenario_may_be_written_again(tmp_path: Path) -> None:

@@ -10,11 +10,16 @@ import pytest
 
 from harness.families.hidden_profile.authoring.drafts import TRACKS, Draft, Malformed
 from harness.families.hidden_profile.authoring.dressing import logic, outline
-from harness.families.hidden_profile.authoring.prompting import DOMAINS, digest
-from oracles.hidden_profile.prover import prove
-from tests.hidden_profile.film import SCENARIO
+from harness.families.hidden_profile.authoring.prompting import DOMAINS, as_fields, digest
+from harness.families.hidden_profile.authoring.skeleton import STARTER
+from oracles.hidden_profile.decks import prove_deck
 from tests.hidden_profile.scripted_writers import dressed, fields
 from worlds.core.chance import Chance, Stream
+from worlds.hidden_profile.rules.deck import Deck
+from worlds.hidden_profile.rules.draws import Draws
+from worlds.hidden_profile.rules.scenario import Scenario
+
+STARTING = Deck.model_validate_json(STARTER.read_bytes())
 
 
 def stream(number: int) -> Stream:
@@ -24,48 +29,56 @@ def stream(number: int) -> Stream:
 
 def draft(track: str, number: int = 0) -> Draft:
     """A draft with one example to show."""
-    return TRACKS[track](stream(number), [SCENARIO])
+    return TRACKS[track](stream(number), [STARTING])
 
 
 @pytest.mark.property
 def test_outlines_are_certified_and_their_ids_tell_nothing() -> None:
-    """Every outline passes all checks, and neither key nor decoy always has the same id."""
-    found = [outline(stream(number))[1] for number in range(12)]
+    """Every outline passes all checks, and the leader has not always the same id."""
+    found = [outline(stream(number)) for number in range(12)]
 
-    assert [prove(one).failed for one in found] == [()] * 12
-    assert len({one.key for one in found}) > 1
-    assert len({one.decoy for one in found}) > 1
+    assert [prove_deck(one).failed for one in found] == [()] * 12
+    assert len({draw.leader for one in found for draw in Draws(one).all}) > 1
     assert len({(one.agents, len(one.options), len(one.rules)) for one in found}) > 4
-    assert {prove(one).grade for one in found} == {"A", "B"}
 
 
 def test_dressed_outline_is_the_outline_in_words() -> None:
-    """A model's words on an outline give a scenario of the same logic, which is certified like the outline."""
+    """A model's words on an outline give a deck of the same logic and the same deals, certified like the outline."""
     made = draft("formal")
-    scenario = made.read(json.dumps({"notes": "n", "scenario": dressed(made.prompt)}))
+    deck = made.read(json.dumps({"notes": "n", "scenario": dressed(made.prompt)}))
+    bare = outline(_after_setting(0))
 
-    assert logic(scenario) == logic(outline(_after_setting(0))[1])
-    assert prove(scenario).certified
-    assert scenario.title == "Birds and mice"
+    assert isinstance(deck, Deck)
+    assert (logic(deck), deck.deals) == (logic(bare), bare.deals)
+    assert prove_deck(deck).failed == ()
+    assert deck.title == "Birds and mice"
+
+
+def test_no_deal_is_in_a_prompt() -> None:
+    """Neither those of the outline nor those of the example: they are ours, and no word depends on them."""
+    made = draft("formal")
+
+    assert '"deals"' not in made.prompt
+    assert outline(_after_setting(0)).deals.hidden[0] not in made.prompt
 
 
 def _after_setting(number: int) -> Stream:
     """The stream of a draft, past its setting and example."""
     draw = stream(number)
     draw.choice(DOMAINS)
-    draw.choice([SCENARIO])
+    draw.choice([STARTING])
     return draw
 
 
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [
-        (lambda d: d["facts"][0].update(text="..."), "fact s1 was left blank"),
-        (lambda d: d["facts"][-1].update(cues=[["..."]]), "cues of n"),
-        (lambda d: d["facts"][0].update(weights={}), "the logic was changed in facts"),
-        (lambda d: d["rules"].pop(), "the logic was changed in rules"),
-        (lambda d: d.update(key=d["decoy"], decoy=d["key"]), "the logic was changed in decoy, key"),
-        (lambda d: d["atoms"]["a1"].update(prior=0.9), "the logic was changed in atoms"),
+        (lambda d: d["cards"][0]["texts"][0].update(text="..."), "text s1_t0 was left blank"),
+        (lambda d: d["cards"][-1]["texts"][0].update(cues=[["..."]]), "cues of n"),
+        (lambda d: d["cards"][0]["texts"][0].update(weights={}), "the logic was changed in cards"),
+        (lambda d: _first_private(d)["texts"].reverse(), "the logic was changed in cards"),
+        (lambda d: d["atoms"].update(b={"gloss": "another matter"}), "the logic was changed in atoms"),
+        (lambda d: d.update(mechanism="luck"), "the logic was changed in mechanism"),
         (lambda d: d.update(rationale="the key it is"), "rationale: Extra inputs"),
         (lambda d: d["options"][0].update(label=d["options"][1]["label"]), "two labels are called"),
         (lambda d: d.pop("brief"), "brief: Field required"),
@@ -79,6 +92,11 @@ def test_reply_that_is_not_the_outline_is_malformed(spoil: Callable[[dict[str, A
 
     with pytest.raises(Malformed, match=why):
         made.read(json.dumps(document))
+
+
+def _first_private(document: dict[str, Any]) -> dict[str, Any]:
+    card: dict[str, Any] = next(card for card in document["cards"] if card["scope"] == "private")
+    return card
 
 
 @pytest.mark.parametrize("reply", ["I would rather not.", "[]", '{"scenario": 3}', ""])
@@ -114,6 +132,7 @@ def test_text_draft_becomes_an_uncertified_scenario() -> None:
     people = made.drawn["agents"]
     scenario = made.read(json.dumps(fields(people)))
 
+    assert isinstance(scenario, Scenario)
     assert (scenario.agents, scenario.key, scenario.origin["certified"]) == (people, "o2", False)
     assert [one.holders for one in scenario.facts if one.scope == "private"] == [(seat,) for seat in scenario.seats]
     assert "table" not in scenario.to_json()
@@ -124,10 +143,24 @@ def test_prompt_carries_everything(track: str) -> None:
     """Six rules, three steps, three checks, advice, the table, the fields, an example and a setting stand in the prompt."""
     made = draft(track)
     wanted = ["6. ", "3. Write", "Alone:", "Together:", "One missing:", "Advice:", "make a table", made.drawn["domain"]]
-    wanted += [SCENARIO.brief, "three options or more"]
+    wanted += [STARTING.brief, "three options or more"]
     wanted += ['"notes"', '"scenario"'] if track == "formal" else [f'"{name}"' for name in fields(3)]
 
     assert [part for part in wanted if part not in made.prompt] == []
+
+
+def test_prose_example_is_one_deal_with_its_table() -> None:
+    """What is published has one deal: the first hidden one, whose notes rule out every option but the key, in the end."""
+    shown = json.loads(as_fields(STARTING))
+    draw = Draws(STARTING).of("hidden")[0]
+    right = {option.id: option.label for option in STARTING.options}[draw.key or ""]
+    last = shown["rationale"].splitlines()[-2]
+
+    assert shown["correct_answer"] == right
+    assert {option.label for option in STARTING.options if option.label in last.partition("Ruled out so far")[2]} == {
+        option.label for option in STARTING.options if option.label != right
+    }
+    assert len(shown["hidden_information"]) == STARTING.agents
 
 
 def test_drafts_differ_and_repeat() -> None:

@@ -15,11 +15,12 @@ import pytest
 from harness.agent import Usage
 from harness.errors import UsageError
 from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.authoring.ledger import FILE, CandidateRecord, Cost, ledger
+from harness.families.hidden_profile.authoring.ledger import FILE, CandidateRecord, Cost, ledger, made
+from harness.families.hidden_profile.authoring.skeleton import STARTER
 from harness.registry import discover
 from harness.testing.openai_server import OpenAIServer
-from tests.hidden_profile.film import SCENARIO
 from tests.hidden_profile.scripted_writers import scripts, writer
+from worlds.hidden_profile.rules.deck import Deck
 
 pytestmark = pytest.mark.property
 PLAN = {"format": "formal", "seed": 0}
@@ -40,13 +41,13 @@ def numbers(out: Path) -> list[int]:
 def generating(root: Path, out: Path, server: OpenAIServer) -> list[str]:
     """The command, to run in a process of its own."""
     typed = ["generate", "hidden-profile", "--model", "openai/any", "--api-base", server.url, "--out", str(out)]
-    return [sys.executable, "-m", "harness", "--tasks", str(root), *typed, "--candidates", "3", "--sessions", "1"]
+    return [sys.executable, "-m", "harness", "--tasks", str(root), *typed, "--candidates", "3", "--sessions", "1", "--yes"]
 
 
 def test_killed_run_loses_one_candidate_at_most(tmp_path: Path) -> None:
     """Killed while the second candidate is being written and started again, it makes that one anew and no other."""
     root, out = tmp_path / "tasks", tmp_path / "generated" / "hidden-profile"
-    write_task(root / "hidden-profile", "one-roll", SCENARIO, "easy")
+    write_task(root / "hidden-profile", "one-roll", Deck.model_validate_json(STARTER.read_bytes()), "easy")
     reached, free, asked = threading.Event(), threading.Event(), []
     dress = writer()
 
@@ -84,6 +85,7 @@ def test_line_that_was_cut_short_is_dropped(tmp_path: Path) -> None:
         assert sorted(book.records) == [1]
         book.add(record(2))
 
+    assert made(tmp_path) == {1, 2}
     assert (tmp_path / FILE).read_bytes() == whole
 
 
@@ -124,6 +126,7 @@ def test_file_that_is_no_ledger_is_left_alone(tmp_path: Path, content: bytes) ->
     with pytest.raises(UsageError, match="no ledger"), ledger(tmp_path, PLAN):
         pass
     assert (tmp_path / FILE).read_bytes() == content
+    assert made(tmp_path) == frozenset()
 
 
 def test_cost_without_a_price_is_none() -> None:

@@ -29,7 +29,7 @@ from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
-from tests.hidden_profile.film import SCENARIO, WEDDING, changed
+from tests.hidden_profile.film import SCENARIO, WEDDING, called_proved, changed
 from tests.hidden_profile.tabled import of, rows, seen, session, table
 
 PLAYED: tuple[tuple[str, dict[str, str]], ...] = (
@@ -46,10 +46,11 @@ PLAYED: tuple[tuple[str, dict[str, str]], ...] = (
 
 @pytest.fixture(scope="module")
 def tasks(tmp_path_factory: pytest.TempPathFactory) -> list[Task]:
-    """Two tasks: grade A, and grade B."""
+    """Two tasks, of the second of which votes can be lucky, as if they were certified."""
     root = tmp_path_factory.mktemp("tasks")
     other = changed("s2", weights={WEDDING: -3}).model_copy(update={"id": "film_b"})
-    return [admitted(read_task(write_task(root, name, one, "easy"))) for name, one in (("film", SCENARIO), ("film-b", other))]
+    written = [write_task(root, name, one, "easy") for name, one in (("film", SCENARIO), ("film-b", other))]
+    return [admitted(read_task(called_proved(folder))) for folder in written]
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +221,7 @@ def test_measures_are_of_the_sessions_that_have_them() -> None:
 
 
 def test_guessers_on_the_film(evidence: Evidence) -> None:
-    """The key is the last option and looks worst on grade A only; each guesser has its bound, and players stand below."""
+    """The key is the last option and looks worst in the first only; each guesser has its bound, and players stand below."""
     made = table(evidence, "guessers")
     found = {row["player"]: row for row in made.rows}
     blind = guessed([SCENARIO] * 9)["blind guess"]

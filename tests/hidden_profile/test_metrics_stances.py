@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 
-from oracles.hidden_profile.certificate import certify
 from tests.calendar.hostile_games import episode_of
-from tests.hidden_profile.film import ATTIC, BEACH, DOCUMENT, SCENARIO, WEDDING
+from tests.hidden_profile.film import ATTIC, BEACH, DOCUMENT, PROVED, SCENARIO, WEDDING
 from tests.hidden_profile.sessions import FORFEIT, ballot, folder_of, message, notes, opened, run
 from validators.hidden_profile import assess
 from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.scenario import Scenario
 
-CERTIFICATE = certify(SCENARIO).document()
 TEXT = {fact.id: fact.text for fact in SCENARIO.facts}
 LETTERS = {"b": BEACH, "w": WEDDING, "a": ATTIC, "-": ""}
 Told = Mapping[tuple[int, int], Sequence[str]]
@@ -27,7 +25,7 @@ def measured(
     path: Path,
     stances: Sequence[str],
     told: Told | None = None,
-    certificate: Mapping[str, Any] | None = CERTIFICATE,
+    certificate: Mapping[str, Any] | None = PROVED,
     scenario: Scenario = SCENARIO,
     **options: Any,
 ) -> dict[str, Any]:

@@ -45,6 +45,16 @@ def test_alternatives_and_what_must_not_occur(text: str, heard: bool) -> None:
     assert mentions(changed("u1", cues=[["van|lorry", "lid", "!cracked|broken"]]).by_id["u1"], text) is heard
 
 
+def test_who_quotes_a_fact_mentions_it() -> None:
+    """Beside other words that a cue bars, too; a fact without cues is never looked for."""
+    barred, silent = changed("u1", cues=[["cool box", "!lid"]]).by_id["u1"], changed("u1", cues=[]).by_id["u1"]
+    message = f"My nephew found the lid. {barred.text} So there."
+
+    assert mentions(barred, message)
+    assert not mentions(barred, "The cool box has a lid.")
+    assert not mentions(silent, message)
+
+
 def test_only_known_facts_surface() -> None:
     """A speaker cannot surface what it neither holds nor has heard."""
     assert surfaced(SCENARIO, "The nephew had the lid", ["u3", "n1"]) == ("u3",)

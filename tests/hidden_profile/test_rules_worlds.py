@@ -1,12 +1,10 @@
-"""Tables of worlds, scores and beliefs against a plain listing of worlds, on random logic and by hand."""
+"""Tables of worlds and scores against a plain listing of worlds, on random logic and by hand."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import pytest
 
-from tests.hidden_profile.film import ATTIC, BEACH, DOCUMENT, SCENARIO, WEDDING, Listed, by_chance, changed, fact, subsets
+from tests.hidden_profile.film import ATTIC, BEACH, DOCUMENT, SCENARIO, WEDDING, Listed, by_chance, changed, subsets
 from worlds.hidden_profile.rules import scores
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import LIMIT, tabulate
@@ -16,17 +14,12 @@ TABLE = tabulate(SCENARIO)
 
 @pytest.mark.parametrize("seed", range(40))
 def test_table_agrees_with_a_listing(seed: int) -> None:
-    """On random logic, every subset of facts excludes the same options and is believed the same to 1e-12."""
+    """On random logic, every subset of facts excludes the same options and settles the same one."""
     scenario = by_chance(seed)
     table, listed = tabulate(scenario), Listed(scenario)
     for known in subsets([one.id for one in scenario.facts]):
-        belief, expected = scores.belief(table, known), listed.belief(known)
         assert scores.excluded(table, known) == listed.excluded(known)
-        assert (belief is None) == (expected is None)
-        if belief is not None and expected is not None:
-            assert sum(belief.values()) == 1
-            assert all(abs(float(belief[one]) - expected[one]) < 1e-12 for one in belief)
-            assert scores.settled(table, known) == next((one for one in belief if belief[one] == 1), None)
+        assert scores.settled(table, known) == listed.settled(known)
 
 
 def test_random_logic_covers_the_cases() -> None:
@@ -42,35 +35,12 @@ def test_random_logic_covers_the_cases() -> None:
     assert seen == {"contradiction", "settled", "open", "excluded", "all in"}
 
 
-def test_beliefs_are_exact() -> None:
-    """Priors count as the decimals they were written as, so beliefs are fractions that can be worked out by hand."""
-    beach, wedding, attic = 98 * 30 * 80, 2 * 70 * 80, 2 * 30 * 20
-    total = beach + wedding + attic
-
-    assert scores.belief(TABLE, ["s1"]) == {
-        BEACH: Fraction(beach, total),
-        WEDDING: Fraction(wedding, total),
-        ATTIC: Fraction(attic, total),
-    }
-
-
-def test_mass_is_a_measure() -> None:
-    """A set of worlds and the rest of them have the mass of everything, and single worlds have their odds' product."""
-    whole = TABLE.mass(TABLE.everything)
-
-    assert all(TABLE.mass(out) + TABLE.mass(TABLE.everything & ~out) == whole for out in TABLE.out.values())
-    assert sum(TABLE.mass(1 << world) for world in range(32)) == whole
-    assert TABLE.mass(0) == 0
-
-
 def test_contradiction_proves_nothing() -> None:
-    """Facts that contradict each other exclude nothing, settle nothing and are believed in nothing."""
+    """Facts that contradict each other exclude nothing and settle nothing."""
     table = tabulate(changed("u1", asserts=["rewound"]))
 
     assert scores.excluded(table, ["u1", "u4"]) == frozenset()
-    assert scores.belief(table, ["u1", "u4"]) is None
     assert scores.settled(table, ["u1", "u4"]) is None
-    assert scores.listener(table, ["u1", "u4"]) is None
 
 
 def test_more_atoms_than_a_table_holds() -> None:
@@ -106,23 +76,6 @@ def test_eliminator_abstains_on_a_tie() -> None:
     assert scores.eliminate({"a": 1, "b": 1, "c": 0}, frozenset()) is None
     assert scores.eliminate({"a": 1, "b": 1, "c": 0}, frozenset("a")) == "b"
     assert scores.eliminate({"a": 1}, frozenset("a")) is None
-
-
-def test_listener_goes_by_belief_and_then_by_impression() -> None:
-    """The ideal listener votes for the most credible option; among equals for the better-looking one, else not at all."""
-    even = DOCUMENT | {
-        "atoms": {one: {"prior": 0.5, "gloss": one} for one in ("a", "b", "c")},
-        "rules": [
-            {"id": one, "when": [one], "out": option} for one, option in zip("abc", (BEACH, WEDDING, ATTIC), strict=True)
-        ],
-        "facts": [fact("s1", "shared", [], "Nice.", weights={WEDDING: 1}), fact("s2", "shared", [], "Gone.", asserts=["b"])],
-    }
-    table = tabulate(Scenario.model_validate(even))
-
-    assert scores.listener(table, []) is None
-    assert scores.listener(table, ["s1"]) == WEDDING
-    assert scores.listener(table, ["s1", "s2"]) is None
-    assert scores.listener(TABLE, ["u1", "u2", "u3", "u4"]) == ATTIC
 
 
 def test_key_is_entailed_by_all_facts_only() -> None:

@@ -1,52 +1,52 @@
-"""The skeleton search finds certified shapes, of either grade, for groups of every size."""
+"""The skeleton search finds a certified deck of each shape for each number of people that the shape names."""
 
 from __future__ import annotations
 
-from itertools import islice
-
 import pytest
 
-from oracles.hidden_profile.mutants import mutants
-from oracles.hidden_profile.prover import prove
-from oracles.hidden_profile.skeletons import SHAPES, Shape, search, widths
+from oracles.hidden_profile.deck_mutants import spoiled
+from oracles.hidden_profile.decks import prove_deck
+from oracles.hidden_profile.second import FrameSolver
+from oracles.hidden_profile.skeletons import SHAPES, search
+from worlds.hidden_profile.rules.draws import Draws
 
-SEATS = (3, 4, 5, 8)
-NARROW = {("3+2", 3), ("3+2", 4)}
-"""Shapes and seats for which every deal gives one seat two literals of the decoy's clause of three."""
+EVERY = [(name, people) for name, shape in SHAPES.items() for people in shape.people]
 
 
 @pytest.mark.property
-@pytest.mark.parametrize("grade", ["A", "B"])
-@pytest.mark.parametrize("name", SHAPES)
-def test_search_finds_each_shape(name: str, grade: str) -> None:
-    """For every named shape and group size the first find is certified, of the grade asked, and its mutants are rejected."""
-    for agents in SEATS:
-        found = next(search(SHAPES[name], agents, grade), None)
-        assert found is not None, (name, agents, grade)
-        proof = prove(found)
-        assert (proof.certified, proof.grade, found.agents) == (True, grade, agents)
-        assert len(found.options) == SHAPES[name].options
-        assert all(found.hand(seat) for seat in found.seats)
-        assert all(mutant.check in prove(mutant.scenario).failed for mutant in mutants(found))
+@pytest.mark.parametrize(("name", "people"), EVERY)
+def test_search_finds_each_shape(name: str, people: int) -> None:
+    """Certified, with several impressions, an option for each gate, and something private on every hand."""
+    found = search(name, people)
+
+    assert len(found) > 2
+    for deck in found:
+        assert prove_deck(deck).failed == ()
+        assert (deck.agents, deck.mechanism, len(deck.options)) == (people, name, len(SHAPES[name].gates))
+        assert all(any(seat in card.holders for card in deck.of_scope("private")) for seat in deck.seats)
+        assert {draw.leader for draw in Draws(deck).all} == {"o1"}
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("name", ["match", "chain", "and, match"])
+def test_both_witnesses_certify_and_mutants_are_refused(name: str) -> None:
+    """The solver says what the table says, and each way to spoil the deck fails the check that it names."""
+    deck = search(name, 3)[0]
+
+    assert prove_deck(deck, FrameSolver(deck)) == prove_deck(deck)
+    assert [mutant.name for mutant in spoiled(deck) if mutant.check not in prove_deck(mutant.deck).failed] == []
 
 
 def test_search_repeats_itself() -> None:
-    """Asked again, a question has its answers in the same order."""
-    first, second = ([one.to_json() for one in islice(search(SHAPES["2+2"], 4), 5)] for _ in range(2))
+    """Asked again, a question has its answers in the same order, and no two alike."""
+    first = [one.to_json() for one in search("match", 4)]
+    search.cache_clear()
 
-    assert first == second
-    assert len(set(first)) == 5
+    assert [one.to_json() for one in search("match", 4)] == first
+    assert len(set(first)) == len(first)
 
 
 def test_search_ends_empty_where_there_is_nothing() -> None:
-    """A decoy that one atom puts out cannot survive the hand that has it, so there is no such hidden profile."""
-    assert list(search(widths(1, 2), 3)) == []
-
-
-def test_literals_of_a_chain() -> None:
-    """A clause rests on the base literals at the end of its chains, each once, in order."""
-    shape = Shape((("d2", "a3"), ("a1", "!a4")), ((("a1",), "d1"), (("d1", "a2"), "d2")))
-
-    assert shape.literals == ("a1", "a2", "a3", "!a4")
-    assert shape.options == 3
-    assert widths(2, 1, negated=True).clauses == (("a1", "a2"), ("!a3",))
+    """Seven cards cannot be handed to five people so that four of them are needed in each deal, whoever holds what twice."""
+    assert 5 not in SHAPES["and, match"].people
+    assert search("and, match", 5) == ()

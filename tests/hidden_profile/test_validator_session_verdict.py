@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from oracles.hidden_profile.certificate import GROUPS, certify
+from oracles.hidden_profile.deck_certificate import GROUPS
 from oracles.hidden_profile.groups import coin, group
 from oracles.hidden_profile.session import play
 from tests.calendar.hostile_games import episode_of, retold
-from tests.hidden_profile.film import ATTIC, BEACH, SCENARIO, WEDDING, changed
+from tests.hidden_profile.film import ATTIC, BEACH, PROVED, SCENARIO, WEDDING, changed
 from tests.hidden_profile.sessions import CHOICES, FORFEIT, Group, ballot, episode, folder_of, held, opened, run, scripted
 from validators.hidden_profile import assess
 from validators.hidden_profile.replay import lies_of
@@ -22,9 +22,9 @@ from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import tabulate
 
-CERTIFICATE = certify(SCENARIO).document()
 TABLE = tabulate(SCENARIO)
-GRADE_B = changed("s2", weights={WEDDING: -3})
+LUCKY = changed("s2", weights={WEDDING: -3})
+"""Where the key does not look worst, so that a vote for it can be luck."""
 
 
 def all_told(turn: OpenTurn) -> str:
@@ -35,7 +35,7 @@ def all_told(turn: OpenTurn) -> str:
 def judged(path: Path, votes: Sequence[str], talk: Callable[[OpenTurn], str] | None = None, **options: Any) -> Verdict:
     """The verdict of a session that ends in these votes."""
     told = {"PRE_VOTE": [BEACH] * 3, "POST_VOTE": votes}
-    return assess(episode(folder_of(path), scripted(told, talk) if talk else scripted(told), **options), CERTIFICATE)
+    return assess(episode(folder_of(path), scripted(told, talk) if talk else scripted(told), **options), PROVED)
 
 
 @pytest.mark.parametrize("condition", CHOICES["condition"])
@@ -77,7 +77,7 @@ def test_detail_names_seats_and_what_was_kept_back(tmp_path: Path) -> None:
 
 def test_forfeited_last_vote_is_an_invalid_vote(tmp_path: Path) -> None:
     """A vote that never came counts as wrong and is told apart from one that named no option."""
-    found = assess(episode(folder_of(tmp_path), lambda turn: FORFEIT if turn.seat == 2 else ballot(ATTIC)), CERTIFICATE)
+    found = assess(episode(folder_of(tmp_path), lambda turn: FORFEIT if turn.seat == 2 else ballot(ATTIC)), PROVED)
 
     assert (found.reward, found.failure_label, found.failure_detail) == (2 / 3, "INVALID_VOTE", {"seats": [2]})
     assert [found.metrics["votes"]["after"][key] for key in ("invalid", "missing")] == [0, 1]
@@ -86,7 +86,7 @@ def test_forfeited_last_vote_is_an_invalid_vote(tmp_path: Path) -> None:
 @pytest.mark.parametrize("turns", [0, 2, 3, 7, 9, 11])
 def test_session_stopped_in_the_middle_is_other(turns: int, tmp_path: Path) -> None:
     """Whatever was voted before the stop, a session without its end earns nothing, and says what ended it."""
-    found = assess(episode(folder_of(tmp_path), lambda turn: ballot(ATTIC), turns), CERTIFICATE)
+    found = assess(episode(folder_of(tmp_path), lambda turn: ballot(ATTIC), turns), PROVED)
 
     assert (found.reward, found.success, found.severity, found.failure_label) == (0.0, False, -1.0, "OTHER")
     assert found.failure_detail["reason"] in ("wall", "no_turns")
@@ -96,13 +96,13 @@ def test_session_stopped_in_the_middle_is_other(turns: int, tmp_path: Path) -> N
 def test_session_without_its_end_earns_nothing(tmp_path: Path) -> None:
     """Votes that are all there count only where the log tells the session to its end."""
     whole = held(folder_of(tmp_path), lambda turn: ATTIC).log.dump()
-    cut = assess(retold(whole, lambda rows: rows.pop()), CERTIFICATE)
+    cut = assess(retold(whole, lambda rows: rows.pop()), PROVED)
 
-    assert assess(episode_of(whole), CERTIFICATE).reward == 1.0
+    assert assess(episode_of(whole), PROVED).reward == 1.0
     assert (cut.reward, cut.failure_label, cut.metrics["votes"]["after"]["average"]) == (0.0, "OTHER", 1.0)
 
 
-@pytest.mark.parametrize("certificate", [None, {}, {"certified": False}, CERTIFICATE | {"scenario": "another"}])
+@pytest.mark.parametrize("certificate", [None, {}, {"certified": False}, PROVED | {"scenario": "another"}])
 def test_nothing_is_proved_without_a_certificate_that_holds(certificate: dict[str, Any] | None, tmp_path: Path) -> None:
     """What needs proofs is null, a failure is OTHER unless votes were invalid, and success is success."""
     table = {
@@ -134,22 +134,17 @@ def test_imported_prose_is_judged_by_votes_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", GROUPS)
 @pytest.mark.parametrize("track", CHOICES["track"])
-@pytest.mark.parametrize("scenario", [SCENARIO, GRADE_B], ids=["A", "B"])
+@pytest.mark.parametrize("scenario", [SCENARIO, LUCKY], ids=["earned", "lucky"])
 def test_live_groups_come_to_the_oracles_figures(scenario: Scenario, track: str, name: str, tmp_path: Path) -> None:
     """Scripted seats through the Turn protocol, rebuilt from the log, score to the last digit what the oracle plays."""
-    table, certificate = tabulate(scenario), certify(scenario).document()
+    table = tabulate(scenario)
     world = opened(folder_of(tmp_path, scenario), seed=5, track=track, rounds=3)
     run(world, Group(world, table, group(name, 3)))
-    found, expected = assess(episode_of(world.log.dump()), certificate), play(table, group(name, 3))
+    found, expected = assess(episode_of(world.log.dump()), PROVED), play(table, group(name, 3))
     metrics = found.metrics
 
     assert metrics["lies"] == 0
-    assert (
-        found.reward
-        == float(expected.average)
-        == metrics["votes"]["after"]["average"]
-        == certificate["groups"][name]["average"]
-    )
+    assert found.reward == float(expected.average) == metrics["votes"]["after"]["average"]
     assert (metrics["votes"]["after"]["majority"] == 1) == expected.majority
     assert metrics["losses"]["grounded"] == float(expected.grounded)
     assert metrics["integration"] == metrics["integration_decisive"] == float(expected.integration or 0)
@@ -160,11 +155,11 @@ def test_live_groups_come_to_the_oracles_figures(scenario: Scenario, track: str,
 
 @pytest.mark.parametrize("throw", range(8))
 def test_live_coins_come_to_the_oracles_figures(throw: int, tmp_path: Path) -> None:
-    """Every pattern of disclosure scores live what it scores on paper, on the grade where luck shows."""
-    table, policies = tabulate(GRADE_B), coin([bool(throw >> seat & 1) for seat in range(3)])
-    world = opened(folder_of(tmp_path, GRADE_B), seed=throw, rounds=2)
+    """Every pattern of disclosure scores live what it scores on paper, where luck shows."""
+    table, policies = tabulate(LUCKY), coin([bool(throw >> seat & 1) for seat in range(3)])
+    world = opened(folder_of(tmp_path, LUCKY), seed=throw, rounds=2)
     run(world, Group(world, table, policies))
-    found, expected = assess(episode_of(world.log.dump()), certify(GRADE_B).document()), play(table, policies)
+    found, expected = assess(episode_of(world.log.dump()), PROVED), play(table, policies)
 
     assert Fraction(found.reward).limit_denominator(9) == expected.average
     assert Fraction(found.metrics["losses"]["grounded"]).limit_denominator(9) == expected.grounded
@@ -174,7 +169,7 @@ def test_pooled_means_told_to_all(tmp_path: Path) -> None:
     """The seats that pool are all entitled to the key after the last disclosure and not before."""
     world = opened(folder_of(tmp_path), seed=2, rounds=2)
     run(world, Group(world, TABLE, group("pool", 3)))
-    seats = assess(episode_of(world.log.dump()), CERTIFICATE).metrics["seats"]
+    seats = assess(episode_of(world.log.dump()), PROVED).metrics["seats"]
 
     assert max(row["decidable_turn"] for row in seats) == 3
     assert all(row["excluded"][-1][1] == [BEACH, WEDDING] for row in seats)

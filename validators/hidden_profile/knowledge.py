@@ -19,9 +19,6 @@ from worlds.hidden_profile.rules.hearing import surfaced
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import LIMIT, WorldTable, tabulate
 
-DIGITS = 9
-"""Decimals of a chance, so that no machine's last bit shows."""
-
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
@@ -46,38 +43,25 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class Proofs:
-    """What sets of facts prove in a certified scenario."""
+    """What sets of facts prove in a deal of a certified deck."""
 
     necessary: frozenset[str]
     """Private facts without any one of which the key is not proved (check C3)."""
 
-    table: WorldTable | None
-    """None where there are more base atoms than a table of worlds holds."""
-
+    table: WorldTable
     scenario: Scenario
 
     def entails(self, known: frozenset[str]) -> bool:
-        """Whether these facts, with the promise, prove the key; without a table by C3x: all private facts do, and no fewer."""
-        if self.table is None:
-            return known.issuperset(self.scenario.of_scope("private"))
+        """Whether these facts, with the promise, prove the key."""
         return scores.entails(self.table, known)
 
-    def excluded(self, known: frozenset[str]) -> tuple[str, ...] | None:
-        """The options that these facts put out, in the file's order; None without a table."""
-        if self.table is None:
-            return None
+    def excluded(self, known: frozenset[str]) -> tuple[str, ...]:
+        """The options that these facts put out, in the file's order."""
         out = scores.excluded(self.table, known)
         return tuple(option for option in self.scenario.option_ids if option in out)
 
-    def belief(self, known: frozenset[str]) -> float | None:
-        """The ideal listener's chance of the key on these facts (specification, 2.6); None without a table."""
-        belief = scores.belief(self.table, known) if self.table is not None and not self.scenario.dealt else None
-        return None if belief is None else round(float(belief[self.scenario.key]), DIGITS)
-
-    def supports(self, known: frozenset[str], option: str, against: str) -> bool | None:
-        """Whether these facts, with the promise, rule out one option and leave the other; None without a table."""
-        if self.table is None:
-            return None
+    def supports(self, known: frozenset[str], option: str, against: str) -> bool:
+        """Whether these facts, with the promise, rule out one option and leave the other."""
         worlds = self.table.known(known)
         return bool(worlds & self.table.only[option]) and not worlds & self.table.only[against]
 
@@ -102,16 +86,14 @@ def knowledge(replay: Replay) -> Knowledge:
 
 
 def proofs(scenario: Scenario, certificate: Certificate) -> Proofs | None:
-    """What can be proved of a scenario; None without a certificate of this scenario that holds."""
+    """What can be proved of a deal; None without a certificate of its deck that holds."""
     if not certificate.certified or certificate.scenario != scenario.id:
         return None
-    table = tabulate(scenario) if len(scenario.base) <= LIMIT else None
-    private = scenario.of_scope("private")
-    if scenario.dealt and table is not None:
-        rest = {fact: [other for other in scenario.by_id if other != fact] for fact in private}
-        needed = frozenset(fact for fact, others in rest.items() if scores.settled(table, others) is None)
-        return Proofs(needed, table, scenario)
-    return Proofs(frozenset(certificate.leave_one_out).intersection(private), table, scenario)
+    if len(scenario.base) > LIMIT:
+        return None
+    table = tabulate(scenario)
+    rest = {fact: [other for other in scenario.by_id if other != fact] for fact in scenario.of_scope("private")}
+    return Proofs(frozenset(fact for fact, others in rest.items() if scores.settled(table, others) is None), table, scenario)
 
 
 def detectable(replay: Replay, facts: Iterable[str]) -> bool:

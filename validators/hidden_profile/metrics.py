@@ -155,7 +155,7 @@ def _moves(moved: Sequence[Moves] | None, proved: Proofs | None) -> dict[str, Mo
         )
         for kind in MOVES
     }
-    return sums if proved and proved.table else {**sums, "brave": None}
+    return sums if proved else {**sums, "brave": None}
 
 
 def _seat(replay: Replay, known: Knowledge, proved: Proofs | None, seat: int, moved: Sequence[Moves] | None) -> SeatMeasures:
@@ -177,7 +177,6 @@ def _seat(replay: Replay, known: Knowledge, proved: Proofs | None, seat: int, mo
         decidable_turn=since,
         decidable_round=since and turns[since - 1].round,
         adopted_turn=adopted(replay, seat, since) if since is not None else None,
-        excluded=tuple((turn, proved.excluded(known.known(seat, turn))) for turn in steps) if proved and proved.table else None,
-        belief=tuple((turn, proved.belief(known.known(seat, turn))) for turn in steps) if proved and proved.table else None,
+        excluded=tuple((turn, proved.excluded(known.known(seat, turn))) for turn in steps) if proved else None,
         moves={kind: (moved[seat].taken[kind], moved[seat].opportunities[kind]) for kind in MOVES} if moved else None,
     )

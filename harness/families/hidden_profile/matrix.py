@@ -1,8 +1,7 @@
 """`harness show TASK --matrix`: who holds which fact, and what each does to which option (paper, Table 1).
 
 Of a deck: every text of every card, the deals with the key that each leaves, and what each hand tells (check C9).
-Of a single scenario: a weight is an impression, `*` says that a fact has a part in excluding the option; then come the options
-that are out, and what the ideal listener believes of the key, once this fact and all above it are known.
+Of a scenario with one deal: who holds which fact, and the impressions that it makes where anybody has weighed them.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from harness.errors import UsageError
 from harness.registry import Task
 from harness.report.table import Column, Row, Table
 from oracles.hidden_profile.tells import INFORMED_MOST
-from worlds.hidden_profile.rules.certificate import Certificate, FactRow
+from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import Card, Deck, read_task
 from worlds.hidden_profile.rules.frame import Frame
 from worlds.hidden_profile.rules.scenario import Fact, Scenario
@@ -98,13 +97,10 @@ def _facts(scenario: Scenario, certificate: Certificate) -> Table:
         Column("fact", "Fact"),
         *_seats(scenario),
         *_options(scenario, {scenario.key: " (key)", scenario.decoy or "": " (decoy)"}),
-        Column("out", "Out by now"),
-        Column("belief", "Key", "rate"),
         Column("text", "Text"),
     )
-    proved = {row.fact: row for row in certificate.table}
-    rows = tuple(_row(scenario, fact, proved.get(fact.id, FactRow(fact=fact.id))) for fact in scenario.facts)
-    notes = (f"grade {certificate.grade}, certified: {certificate.certified}; who is dealt which hand is drawn",)
+    rows = tuple(_row(scenario, fact) for fact in scenario.facts)
+    notes = (f"certified: {certificate.certified}; who is dealt which hand is drawn",)
     return Table("matrix", f"{scenario.title} ({scenario.domain})", columns, rows, notes)
 
 
@@ -116,14 +112,11 @@ def _options(frame: Frame, roles: dict[str, str]) -> tuple[Column, ...]:
     return tuple(Column(choice.id, f"{choice.label}{roles.get(choice.id, '')}") for choice in frame.options)
 
 
-def _row(scenario: Scenario, fact: Fact, proved: FactRow) -> Row:
+def _row(scenario: Scenario, fact: Fact) -> Row:
     holders = scenario.seats if fact.scope == "shared" else fact.holders
-    marks = {option: f"{fact.weights.get(option, 0):+d}" if option in fact.weights else "" for option in scenario.option_ids}
     return {
         "fact": fact.id,
         **{f"seat{seat}": "x" for seat in holders},
-        **{option: (mark + ("*" if option in proved.helps_exclude else "")) or None for option, mark in marks.items()},
-        "out": ", ".join(proved.excluded) or None,
-        "belief": (proved.belief or {}).get(scenario.key),
+        **{option: f"{weight:+d}" for option, weight in fact.weights.items()},
         "text": fact.text,
     }

@@ -1,8 +1,7 @@
-"""The certificate of a hidden-profile scenario, as tests/oracle.json holds it: checks, grade, and what sets of facts prove.
+"""The certificate of a deck, as tests/oracle.json holds it: checks, deals, what hands tell, what groups must score.
 
-`oracles.hidden_profile` makes it, validators take from it what is proved, `harness show --matrix` shows it. Chances are floats
-for readers, made from exact ones. What only weighing or playing can say is left out, or None, where there are more base atoms
-than a table of worlds holds. Whoever reads one takes what it has: only `certify` makes it whole.
+`oracles.hidden_profile` makes it, validators take from it whether a deck is proved, `harness show --matrix` shows it. Chances
+are floats for readers, made from exact ones. A scenario with one deal has one that says that nothing is proved.
 """
 
 from __future__ import annotations
@@ -14,12 +13,9 @@ from pydantic import StrictBool
 
 from worlds.core.models import Lenient
 
-Belief = dict[str, float]
-"""Option -> the ideal listener's chance of it."""
-
 
 class ProvedCheck(Lenient):
-    """One claim about the scenario."""
+    """One claim about the deck."""
 
     name: str
     ok: bool
@@ -28,39 +24,12 @@ class ProvedCheck(Lenient):
     """What speaks against it; empty where it holds."""
 
 
-class FactRow(Lenient):
-    """One row of the elimination table: a fact, and what is out and believed once it and all above it are known."""
-
-    fact: str
-    weights: dict[str, int] = {}
-    helps_exclude: tuple[str, ...] = ()
-    excluded: tuple[str, ...] = ()
-    belief: Belief | None = None
-
-
-class LeftOut(Lenient):
-    """What all facts but one private one lead to."""
-
-    belief: float | None = None
-    eliminator: str | None = None
-    listener: str | None = None
-
-
 class Accuracy(Lenient):
-    """What a group scores, and which of the numbers a formula gives."""
+    """What a group scores."""
 
     average: float
-    majority: float | None = None
-    grounded: float | None = None
-    by_formula: tuple[str, ...] = ()
-
-
-class CoinRow(Lenient):
-    """What groups score whose seats tell each fact with chance q."""
-
-    q: float
-    eliminator: Accuracy
-    listener: Accuracy
+    majority: float
+    grounded: float
 
 
 class DealRow(Lenient):
@@ -95,7 +64,7 @@ class SizeRow(Lenient):
 
 
 class Certificate(Lenient):
-    """All that is proved of one scenario, or of a deck."""
+    """All that is proved of a deck."""
 
     scenario: str | None = None
     certified: StrictBool = False
@@ -116,24 +85,12 @@ class Certificate(Lenient):
     by_kind: dict[str, dict[str, Accuracy]] = {}
     """Hidden and manifest -> group -> what it scores, over the deals as they are drawn."""
 
-    grade: str | None = None
-    lucky: tuple[str, ...] = ()
-    witness: str | None = None
-    """Who proved it: a table of worlds, or the solver."""
-
     checks: tuple[ProvedCheck, ...] = ()
-    table: tuple[FactRow, ...] = ()
-    leave_one_out: dict[str, LeftOut] = {}
-    """By private fact."""
-
     hands: dict[str, tuple[str, ...]] = {}
-    """By the scenario's hand, from 1."""
+    """Of a scenario with one deal, by its hand, from 1; and so is the next."""
 
-    groups: dict[str, Accuracy] = {}
-    coin: tuple[CoinRow, ...] = ()
     guessers: dict[str, float] = {}
-    knobs: dict[str, Any] = {}
-    """What makes the scenario hard, counted."""
+    """Guesser by words alone -> what it scores."""
 
     def document(self) -> dict[str, Any]:
         """What the file holds: every key that was given, in the order above."""

@@ -9,7 +9,7 @@ heard have more words than the texts, so they stand in a file of their own besid
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -157,28 +157,18 @@ class Deck(Frame):
             facts=tuple(card.drawn(numbers[card.id]) for card in self.cards), **self.frame,
         )  # fmt: skip
 
-    def heard_by(self, sheet: Mapping[str, Cues]) -> Deck:
-        """This deck with cues from elsewhere, by the names of texts; raises ValueError for a name that is none of its texts."""
-        names = {text_of(card.id, number) for card in self.cards for number in range(len(card.texts))}
-        if strangers := sorted(sheet.keys() - names):
-            raise ValueError(f"{strangers[0]} is no text of the deck")
-        cards = []
-        for card in self.cards:
-            cued = {number: sheet[name] for number in range(len(card.texts)) if (name := text_of(card.id, number)) in sheet}
-            texts = (words.model_copy(update={"cues": cued.get(n, words.cues)}) for n, words in enumerate(card.texts))
-            cards.append(card.model_copy(update={"texts": tuple(texts)}))
-        return self.model_copy(update={"cards": tuple(cards)})
-
     @property
     def cues(self) -> dict[str, Cues]:
         """The cues of each text that has any, by the names of texts."""
         texts = ((text_of(card.id, number), words) for card in self.cards for number, words in enumerate(card.texts))
         return {name: words.cues for name, words in texts if words.cues}
 
-    def to_json(self, *, with_cues: bool = False) -> str:
-        """The text of scenario.json: one option, atom, rule, card or text a line; no defaults, and cues where asked for."""
-        silent = self if with_cues else self.heard_by(dict.fromkeys(self.cues, ()))
-        return written(silent.model_dump(mode="json", by_alias=True, exclude_defaults=True), _ORDER)
+    def to_json(self, *, with_cues: bool = False, without: Collection[str] = ()) -> str:
+        """The text of scenario.json: one option, atom, rule, card or text a line; no defaults, and `without` these fields."""
+        document = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        for words in (words for card in document["cards"] for words in card["texts"] if not with_cues):
+            words.pop("cues", None)
+        return written(document, [name for name in _ORDER if name not in without])
 
     def cues_json(self) -> str:
         """The text of cues.json: a cue a line."""
@@ -207,11 +197,22 @@ def read_task(path: Path) -> Deck | Scenario:
     if not beside.exists():
         return deck
     try:
-        return deck.heard_by(_SHEET.validate_json(beside.read_bytes(), strict=True))
+        return cued(deck, _SHEET.validate_json(beside.read_bytes(), strict=True))
     except ValidationError as error:
         raise ValueError(f"{beside}: {first_of(error)}") from None
     except ValueError as error:
         raise ValueError(f"{beside}: {error}") from None
+
+
+def cued(deck: Deck, sheet: Mapping[str, Cues]) -> Deck:
+    """A deck with these cues and no others, by the names of texts; raises ValueError for a name that is none of its texts."""
+    document = json.loads(deck.to_json())
+    texts = {text_of(card["id"], number): words for card in document["cards"] for number, words in enumerate(card["texts"])}
+    for name, cues in sheet.items():
+        if name not in texts:
+            raise ValueError(f"{name} is no text of the deck")
+        texts[name]["cues"] = cues
+    return Deck.model_validate_json(json.dumps(document))
 
 
 class _Schema(Lenient):

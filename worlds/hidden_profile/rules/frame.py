@@ -41,7 +41,7 @@ class Choice(Strict):
 
 
 class Atom(Strict):
-    """One yes-or-no matter of the world: a base atom may have a prior, a derived one follows from `then` rules."""
+    """One yes-or-no matter of the world: a base atom may have a prior that nothing weighs, a derived one has rules."""
 
     prior: float | None = Field(default=None, gt=0, lt=1)
     derived: StrictBool = False

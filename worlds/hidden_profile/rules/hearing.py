@@ -1,11 +1,11 @@
-"""Which facts a text mentions, decided by hand-written cues and nothing else (specification, 2.7).
+"""Which facts a text mentions, decided by their own words, by hand-written cues, and by nothing else (specification, 2.7).
 
 A fact is mentioned where all parts of one of its cues occur, each at the beginning of a word, so that `tern` is not heard in an
 afternoon and `wash` is in washing. A part may have alternatives, `van|lorry`; one that begins with `!` must not occur.
-Texts and cues are folded first: case, compatibility forms, typographic quotes and dashes, runs of blanks; so a curly apostrophe
-hides nothing. A sentence that asks, or says that nobody knows, tells nothing. Whether the speaker can have known the fact is
-for the caller to ask, by giving only the facts it holds or has heard. How often all this is right is known:
-`oracles.hidden_profile.detection`.
+Whoever quotes a fact mentions it, whatever else is said. Texts and cues are folded first: case, compatibility forms,
+typographic quotes and dashes, runs of blanks; so a curly apostrophe hides nothing. A sentence that asks, or says that nobody
+knows, tells nothing. Whether the speaker can have known the fact is for the caller to ask, by giving only the facts it holds or
+has heard. How often all this is right is known: `oracles.hidden_profile.detection`.
 """
 
 from __future__ import annotations
@@ -51,6 +51,12 @@ def fold(text: str) -> str:
 
 
 def mentions(fact: Words, text: str) -> bool:
+    """Whether a text quotes a fact that has cues, or one of them fires on it."""
+    quoted = _asserted(fact.text)
+    return bool(fact.cues) and ((quoted != "" and quoted in _asserted(text)) or fires(fact, text))
+
+
+def fires(fact: Words, text: str) -> bool:
     """Whether one of the fact's cues fires on a text."""
     said = _asserted(text)
     return any(all(any(one in said for one in _any_of(part)) is not _barred(part) for part in cue) for cue in fact.cues)

@@ -85,9 +85,6 @@ class SeatMeasures(Strict):
     excluded: tuple[tuple[int, tuple[str, ...] | None], ...] | None
     """After each turn that taught the seat something: the options that its facts rule out."""
 
-    belief: tuple[tuple[int, float | None], ...] | None
-    """After the same turns: the ideal listener's chance of the key."""
-
     moves: dict[str, tuple[int, int]] | None
     """By kind: taken, opportunities."""
 

@@ -1,8 +1,8 @@
 """What one hidden-profile session is about: options, public rules over atoms, and facts that say one thing and suggest another.
 
 A fact asserts literals, which is logic, and carries weights, which are impressions. A scenario is drawn from a deck
-(`rules.deck`), or is a file of its own, schema `hidden-profile/1`. What is refused here cannot be read; whether a scenario that
-can be read is any good is for the prover to say, naming a check.
+(`rules.deck`), or is a file of its own, schema `hidden-profile/1`: from elsewhere, and with its key in it, so that nothing is
+proved of it. What is refused here cannot be read.
 """
 
 from __future__ import annotations
@@ -119,10 +119,6 @@ class FactSheet(Frame):
         return tuple(fact.id for fact in self.facts if seat in fact.holders)
 
 
-class NoDecoy(ValueError):
-    """A scenario was asked for the option that its shared facts wrongly speak for, and names none."""
-
-
 class Scenario(FactSheet):
     """What one session is about."""
 
@@ -144,13 +140,6 @@ class Scenario(FactSheet):
     def doubted(self) -> bool:
         """A deal's rules are not all there is; in a scenario by itself atoms stand for what else may be."""
         return self.dealt
-
-    @property
-    def favourite(self) -> str:
-        """The decoy; raises NoDecoy where there is none."""
-        if self.decoy is None:
-            raise NoDecoy(f"{self.id} names no option that the shared facts wrongly speak for")
-        return self.decoy
 
     def to_json(self) -> str:
         """The text of scenario.json: one option, atom, rule or fact a line, the same for the same scenario; no defaults."""

@@ -1,15 +1,13 @@
-"""What a set of known facts proves, what it suggests, and how the two plain listeners vote on it (specification, 2.3).
+"""What a set of known facts proves, what it suggests, and how plain listeners vote on it (specification, 2.3).
 
 *Proves*: an option is excluded when it is out in every world that the facts allow; the promise is not used. *Suggests*: the sum
-of the weights. *Believes*: the worlds that the facts and the promise allow, by their prior mass. A contradiction excludes
-nothing and believes nothing: there is no world left to read it in.
+of the weights. A contradiction excludes nothing: there is no world left to read it in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from fractions import Fraction
 
 from worlds.hidden_profile.rules.scenario import FactSheet
 from worlds.hidden_profile.rules.worlds import Worlds, WorldTable
@@ -28,15 +26,6 @@ def surface(scenario: FactSheet, known: Iterable[str]) -> dict[str, int]:
         for option, weight in scenario.by_id[fact].weights.items():
             score[option] += weight
     return score
-
-
-def belief(table: Worlds, known: Iterable[str]) -> dict[str, Fraction] | None:
-    """The ideal listener's chances of each option, exact; None where no world keeps the promise."""
-    worlds = table.known(known)
-    total = table.mass(worlds & table.one)
-    if not total:
-        return None
-    return {option: Fraction(table.mass(worlds & only), total) for option, only in table.only.items()}
 
 
 def settled(table: Worlds, known: Iterable[str]) -> str | None:
@@ -63,18 +52,6 @@ def eliminate(score: dict[str, int], gone: AbstractSet[str]) -> str | None:
     top = max(left.values(), default=0)
     best = [option for option, points in left.items() if points == top]
     return best[0] if len(best) == 1 else None
-
-
-def listener(table: WorldTable[FactSheet], known: Iterable[str]) -> str | None:
-    """The ideal listener's vote: the most credible option; the better impression decides between equals, None if it cannot."""
-    facts = tuple(known)
-    chances = belief(table, facts)
-    if chances is None:
-        return None
-    score = surface(table.scenario, facts)
-    top = max(chances.values())
-    best = [option for option, chance in chances.items() if chance == top]
-    return eliminate({option: score[option] for option in best}, frozenset())
 
 
 def leading(sheet: FactSheet, shared: Iterable[str]) -> str | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import reduce
 from operator import and_, or_
 from typing import Generic
@@ -39,35 +38,9 @@ class Worlds:
     only: dict[str, int]
     """Option -> the worlds in which it can be the only one that is not out; others may be out for what no rule tells."""
 
-    one: int
-    """The worlds that can keep the promise: exactly one option is not out."""
-
-    odds: tuple[tuple[int, int], ...]
-    """For each base atom, the whole numbers to which its chances of being false and true are proportional."""
-
-    masses: dict[tuple[int, int], int] = field(default_factory=dict, repr=False, compare=False)
-    """The cache of `mass`."""
-
     def known(self, facts: Iterable[str]) -> int:
         """The worlds in which all these facts hold; raises KeyError for a fact that there is none of."""
         return reduce(and_, (self.facts[fact] for fact in facts), self.everything)
-
-    def mass(self, worlds: int) -> int:
-        """The prior mass of a set of worlds, exact; the unit is the same for all sets of this table."""
-        return self._mass(len(self.odds), worlds)
-
-    def _mass(self, atoms: int, worlds: int) -> int:
-        """Split on the last atom and cache each half: few of them differ."""
-        if not worlds or not atoms:
-            return worlds
-        mass = self.masses.get((atoms, worlds))
-        if mass is None:
-            half = 1 << (atoms - 1)
-            false, true = self.odds[atoms - 1]
-            low = self._mass(atoms - 1, worlds & ((1 << half) - 1))
-            mass = false * low + true * self._mass(atoms - 1, worlds >> half)
-            self.masses[atoms, worlds] = mass
-        return mass
 
 
 S = TypeVar("S", bound=FactSheet, default=Scenario)
@@ -120,8 +93,7 @@ def worlds_of(frame: Frame) -> Worlds:
         for option in out
     }
     facts = {name: holds(literals) for name, literals in frame.asserted.items()}
-    odds = tuple(_odds(frame.atoms[name].prior) for name in frame.base)
-    return Worlds(everything, facts, out, only, reduce(or_, only.values()), odds)
+    return Worlds(everything, facts, out, only)
 
 
 def _sorted(sums: dict[int, int], worths: Iterable[tuple[int, int]]) -> dict[int, int]:
@@ -156,8 +128,3 @@ def _column(place: int, count: int) -> int:
     for doubling in range(place + 1, count):
         column |= column << (1 << doubling)
     return column
-
-
-def _odds(prior: float | None) -> tuple[int, int]:
-    chance = Fraction(1, 2) if prior is None else Fraction(repr(prior))
-    return chance.denominator - chance.numerator, chance.numerator

@@ -14,9 +14,6 @@ from harness.authoring.scenario_folders import RUNNING, write_folder
 from harness.errors import UsageError
 from harness.taskfile import Difficulty
 from oracles.hidden_profile.decks import prove_deck
-from oracles.hidden_profile.forward import closed
-from oracles.hidden_profile.prover import prove
-from oracles.hidden_profile.second import witness
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import CUES, Deck, read_task
 from worlds.hidden_profile.rules.scenario import Scenario
@@ -42,7 +39,7 @@ interfaces = ["seats"]
 """
 
 UNCERTIFIED = 'certificate = "uncertified" # nothing proves that the key follows, or that no hand gives it away\n'
-"""What task.toml says of prose, which nobody can prove; a scenario with rules that fails its checks is to be mended."""
+"""What task.toml says of a scenario with one deal; a deck that fails its checks is to be mended."""
 
 
 def write_task(root: Path, name: str, scenario: Scenario | Deck, difficulty: Difficulty, *, replace: bool = False) -> Path:
@@ -62,26 +59,13 @@ def task_toml(name: str, scenario: Scenario | Deck, difficulty: Difficulty) -> s
     what = f"{scenario.title}: {people} people choose one of {options} options"
     return TEMPLATE.format(
         name=name, description=_text(what), pattern=_text(pattern(scenario)), difficulty=difficulty, seats=people,
-        certificate="" if scenario.has_logic else UNCERTIFIED,
+        certificate="" if isinstance(scenario, Deck) else UNCERTIFIED,
     ) + RUNNING  # fmt: skip
 
 
-def pattern(scenario: Scenario | Deck) -> str:
-    """A certified deck's mechanism; a certified scenario's grade and shape, e.g. `Grade A, 2+2`; the domain of any other."""
-    if isinstance(scenario, Deck):
-        return scenario.mechanism if prove_deck(scenario).certified else scenario.domain
-    proof = prove(scenario, witness(scenario)) if scenario.has_logic else None
-    if proof is None or not proof.certified:
-        return scenario.domain
-    return ", ".join(part for part in (f"Grade {proof.grade}" if proof.grade else "Certified", shape(scenario)) if part)
-
-
-def shape(scenario: Scenario) -> str:
-    """How many literals put each other option out, the decoy's first: 2+2+1; doubts that are never cleared up do not count."""
-    known = closed(scenario, scenario.by_id)
-    clauses = [rule for rule in scenario.rules if rule.out not in {None, scenario.key} and known.issuperset(rule.when)]
-    others = sorted((len(rule.when) for rule in clauses if rule.out != scenario.decoy), reverse=True)
-    return "+".join(map(str, [*(len(rule.when) for rule in clauses if rule.out == scenario.decoy), *others]))
+def pattern(read: Scenario | Deck) -> str:
+    """A certified deck's mechanism; the domain of anything else."""
+    return read.mechanism if isinstance(read, Deck) and prove_deck(read).certified else read.domain
 
 
 def _text(words: str) -> str:

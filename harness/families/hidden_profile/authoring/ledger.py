@@ -76,6 +76,15 @@ class Ledger:
         self.records[record.number] = record
 
 
+def made(out: Path) -> frozenset[int]:
+    """The candidates on record in a folder, for whoever asks what is left; `ledger` says what is wrong with a file."""
+    try:
+        lines = (out / FILE).read_bytes().splitlines()[1:]
+        return frozenset(CandidateRecord.model_validate_json(line).number for line in lines)
+    except (OSError, ValueError):
+        return frozenset()
+
+
 @contextmanager
 def ledger(out: Path, plan: Mapping[str, Any]) -> Iterator[Ledger]:
     """The ledger in a folder, its own while the context lasts.

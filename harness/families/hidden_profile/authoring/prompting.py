@@ -2,21 +2,23 @@
 
 Everything that the published prompt carries is here in our own words (rulings, part 3 row 1): the task, six rules, a recipe of
 three steps, the checks alone, together and with one piece missing, advice, a table in the notes, the fields of the answer. The
-example and the setting are drawn for each call, so that not every task copies one.
+example and the setting are drawn for each call, so that not every task copies one. What is published has one deal, so there an
+example is the first hidden deal of a deck.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from oracles.hidden_profile.certificate import table
-from oracles.hidden_profile.logic import Exhaustive
+from oracles.hidden_profile.logic import Tabulated
+from worlds.hidden_profile.rules.deck import Deck
+from worlds.hidden_profile.rules.draws import Draws
 from worlds.hidden_profile.rules.scenario import Scenario
 
 FOLDER = Path(__file__).with_name("prompts")
@@ -46,10 +48,12 @@ def digest() -> str:
     return total.hexdigest()
 
 
-def as_fields(scenario: Scenario) -> str:
-    """A certified scenario in the fields of the published format, with its elimination table as notes; one text a person."""
+def as_fields(deck: Deck) -> str:
+    """The first hidden deal of a deck in the published fields, a text a person, with an elimination table as notes."""
+    draw = Draws(deck).of("hidden")[0]
+    scenario = deck.scenario(draw.versions, draw.key or "", draw.leader or "")
     fields = {
-        "rationale": notes(scenario),
+        "rationale": notes(scenario, draw.leader or ""),
         "name": scenario.title,
         "description": scenario.brief,
         "shared_information": [scenario.by_id[one].text for one in scenario.of_scope("shared")],
@@ -60,22 +64,18 @@ def as_fields(scenario: Scenario) -> str:
     return json.dumps(fields, ensure_ascii=False, indent=1)
 
 
-def as_document(scenario: Scenario) -> str:
-    """A certified scenario as it stands in its file, without where it comes from."""
-    return scenario.model_copy(update={"origin": {}, "difficulty": {}}).to_json().strip()
-
-
-def notes(scenario: Scenario) -> str:
-    """The elimination table in words, a line for each fact that helps to rule something out."""
-    lines = [
-        f"{scenario.by_id[row.fact].text} Helps to rule out: {_labels(scenario, row.helps_exclude)}. "
-        f"Ruled out so far: {_labels(scenario, row.excluded)}."
-        for row in table(Exhaustive(scenario))
-        if row.helps_exclude
-    ]
-    first = f"Decoy: {scenario.label(scenario.favourite)}. Table, each point added to those before:"
+def notes(scenario: Scenario, decoy: str) -> str:
+    """The elimination table in words: for each private fact what is ruled out once it and those before are known."""
+    logic, known = Tabulated(scenario), list(scenario.of_scope("shared"))
+    lines = []
+    for fact in scenario.of_scope("private"):
+        known.append(fact)
+        gone = logic.excluded(known)
+        out = _labels(scenario, (option for option in scenario.option_ids if option in gone))
+        lines.append(f"{scenario.by_id[fact].text} Ruled out so far: {out}.")
+    first = f"Decoy: {scenario.label(decoy)}. Table, each point added to those before:"
     return "\n".join((first, *lines, f"Left: {scenario.label(scenario.key)}."))
 
 
-def _labels(scenario: Scenario, options: Sequence[str]) -> str:
+def _labels(scenario: Scenario, options: Iterable[str]) -> str:
     return ", ".join(scenario.label(option) for option in options) or "nothing"

@@ -6,7 +6,6 @@ sentence too, so that both hearings stand beside the same labels. Answers are ke
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,8 @@ from harness.agents.llm.cache import CachedModel
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.agents.llm.parallel import side_by_side
 from harness.console import emit, say, show_table
-from harness.errors import Cancelled, UsageError
+from harness.errors import UsageError
+from harness.families.hidden_profile.commands.spending import Cost, Yes, agreed_to
 from harness.families.hidden_profile.heard import hearing
 from harness.families.hidden_profile.judging import Agreement, Question, agreement
 from harness.families.hidden_profile.transcript import MessageNote, OpeningNote
@@ -39,8 +39,6 @@ Judge = Annotated[str, typer.Option("--judge-model", help="The model that judges
 ApiBase = Annotated[str | None, typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.")]
 Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Calls at once.")]
 Cache = Annotated[Path, typer.Option(help="Folder of answers that were given before.")]
-Cost = Annotated[bool, typer.Option("--cost", help="Say how many calls it would take, and make none.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
@@ -73,8 +71,7 @@ def audit_disclosure(
     labelled = _labelled(ctx.obj["tasks"])
     questions = [*(question for one in sessions for question in one.questions), *(question for question, _ in labelled)]
     different = {question.prompt: question for question in questions}
-    _agreed_to(model, list(different.values()), cost=cost, yes=yes)
-    if cost:
+    if not _agreed_to(model, list(different.values()), cost=cost, yes=yes):
         return
     answers = side_by_side(lambda one: one.by_judge(model.answer(one.messages).text), different.values(), workers)
     judged = dict(zip(different, answers, strict=True))
@@ -107,17 +104,12 @@ def _asked(deck: Deck, sentence: Sentence) -> Question:
     return Question(tuple(card.drawn(numbers[card.id]) for card in deck.cards), sentence.text)
 
 
-def _agreed_to(model: CachedModel, questions: Sequence[Question], *, cost: bool, yes: bool) -> None:
-    """Say what it takes; raises Cancelled or UsageError where nobody wants to pay for it."""
+def _agreed_to(model: CachedModel, questions: Sequence[Question], *, cost: bool, yes: bool) -> bool:
+    """Say what it takes, and whether to go on; raises Cancelled or UsageError where nobody wants to pay for it."""
     new = [question for question in questions if not model.is_kept(question.messages)]
     characters = sum(len(part["content"]) for question in new for part in question.messages)
     say(f"{len(new)} model calls, about {characters // 4000} thousand tokens; {len(questions) - len(new)} answers are kept")
-    if cost or yes or not new:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError(f"{len(new)} model calls were not agreed to", hint="the same command with --yes, or with --cost")
-    if not typer.confirm("ask them?", err=True):
-        raise Cancelled("nothing was asked")
+    return agreed_to(len(new), "ask them?", cost=cost, yes=yes)
 
 
 def _show(

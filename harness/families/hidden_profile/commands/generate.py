@@ -1,6 +1,6 @@
 """`harness generate hidden-profile`: a model writes candidates, a gate tries them, the good ones become folders.
 
-In the format `formal` each is proved before it is tried; prose proves nothing.
+In the format `formal` each is a deck, proved before it is tried; prose with one deal proves nothing, and is called uncertified.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from harness.console import emit, say, show_table
 from harness.errors import GateFailed, UsageError
 from harness.families.hidden_profile.authoring.drafts import TRACKS, examples
 from harness.families.hidden_profile.authoring.gate import SESSIONS
-from harness.families.hidden_profile.authoring.generation import GenerationRequest, Team, generate
-from harness.families.hidden_profile.authoring.ledger import FILE, CandidateRecord
+from harness.families.hidden_profile.authoring.generation import GenerationRequest, Team, estimate, generate
+from harness.families.hidden_profile.authoring.ledger import FILE, CandidateRecord, made
 from harness.families.hidden_profile.commands.deals import generate_deals
+from harness.families.hidden_profile.commands.spending import Cost, Yes, agreed_to
 from harness.registry import tasks_root
 
 EXAMPLE = "harness generate hidden-profile --model gpt-5 --candidates 200 --out generated/hidden-profile"
@@ -28,9 +29,11 @@ TEMPERATURE = 1.0
 Model = Annotated[str | None, typer.Option(help="The model that writes, as LiteLLM names it.")]
 Judge = Annotated[str | None, typer.Option(help="The model that tries candidates; as published --model, unless given.")]
 ApiBase = Annotated[str | None, typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.")]
-Track = Annotated[str, typer.Option("--format", help="formal (proved outlines in words), or text (prose).")]
+Track = Annotated[
+    str, typer.Option("--format", help="formal (decks: proved outlines in words), or text (the paper's prose, uncertified).")
+]
 Candidates = Annotated[int, typer.Option(min=1, max=999, help="How many to make; a run goes on where it stopped.")]
-Sessions = Annotated[int, typer.Option(min=1, max=100, help="Sessions in each condition.")]
+Sessions = Annotated[int, typer.Option(min=1, max=100, help="Sessions in each condition, of each kind of deal.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the outlines and the sessions.")]
 Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Sessions at once.")]
 Out = Annotated[Path | None, typer.Option(help=f"Folder of the task folders; {GENERATED} unless given.")]
@@ -48,9 +51,11 @@ def generate_hidden_profile(
     seed: Seed = 0,
     workers: Workers = 4,
     out: Out = None,
+    cost: Cost = False,
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Hidden profiles that a model writes and plays."""
+    """Hidden profiles that a model writes and plays: certified decks, or uncertified prose."""
     if model is None:
         raise UsageError("somebody must write the tasks: name a model", hint=EXAMPLE)
     if track not in TRACKS:
@@ -64,31 +69,46 @@ def generate_hidden_profile(
         client.check()
     folder = out or GENERATED
     request = GenerationRequest(track, candidates, sessions, seed, workers)
-    made = generate(request, team, folder, lambda record: say(_line(record, candidates)))
-    _sum_up(made, folder, json=json)
-    if not made["passed"]:
-        raise GateFailed(f"none of {made['generated']} candidates would do; {folder / FILE} says why")
+    if not _agreed_to(request, team, folder, cost=cost, yes=yes, json=json):
+        return
+    summary = generate(request, team, folder, lambda record: say(_line(record, request)))
+    _sum_up(summary, folder, json=json)
+    if not summary["passed"]:
+        raise GateFailed(f"none of {summary['generated']} candidates would do; {folder / FILE} says why")
 
 
-def _line(record: CandidateRecord, candidates: int) -> str:
+def _agreed_to(request: GenerationRequest, team: Team, folder: Path, *, cost: bool, yes: bool, json: bool) -> bool:
+    """Say what is left to pay for, and whether to go on; raises Cancelled or UsageError where nobody agrees to it."""
+    left = estimate(request, team.pool, made(folder))
+    say(f"at most {left.calls} model calls, about {left.tokens // 1000} thousand tokens; each vote is asked for twice at most")
+    if cost and json:
+        emit({"calls": left.calls, "tokens": left.tokens})
+    return agreed_to(left.calls, "make them?", cost=cost, yes=yes)
+
+
+def _line(record: CandidateRecord, request: GenerationRequest) -> str:
     """One candidate in a line."""
     why = "; ".join(f"{name}: {reason}" for name, reason in record.reasons.items())
-    what = f"{record.name} passed" if record.stage == "passed" else f"rejected, {why[:200]}"
-    return f"candidate {record.number} of {candidates}: {what}"
+    kept = f"{record.name} passed{'' if request.certified else ', uncertified'}"
+    what = kept if record.stage == "passed" else f"rejected, {why[:200]}"
+    return f"candidate {record.number} of {request.candidates}: {what}"
 
 
-def _sum_up(made: dict[str, Any], folder: Path, *, json: bool) -> None:
+def _sum_up(summary: dict[str, Any], folder: Path, *, json: bool) -> None:
     if json:
-        emit(made)
+        emit(summary)
         return
-    rejected = [[f"rejected by {name}", number] for name, number in made["rejected"].items()]
-    dollars = "no known price" if made["dollars"] is None else f"{made['dollars']:.2f}"
+    rejected = [[f"rejected by {name}", number] for name, number in summary["rejected"].items()]
+    dollars = "no known price" if summary["dollars"] is None else f"{summary['dollars']:.2f}"
+    published = summary["published_rate"]
+    beside = "" if published is None else f" (published: {published:.1%})"
     rows = [
-        ["generated", made["generated"]], ["malformed", made["malformed"]], *rejected, ["passed", made["passed"]],
-        ["rate", f"{made['rate']:.1%}"], ["calls", made["calls"]], ["dollars", dollars],
+        ["generated", summary["generated"]], ["malformed", summary["malformed"]], *rejected, ["passed", summary["passed"]],
+        ["rate", f"{summary['rate']:.1%}{beside}"], ["calls", summary["calls"]], ["dollars", dollars],
     ]  # fmt: skip
     show_table(["what", "number"], rows)
-    say(f"{made['passed']} tasks in {folder}; all candidates, with reasons: {folder / FILE}")
+    standing = "certified" if summary["certified"] else "uncertified"
+    say(f"{summary['passed']} {standing} tasks in {folder}; all candidates, with reasons: {folder / FILE}")
 
 
 KINDS = {"hidden-profile": generate_hidden_profile, "deals": generate_deals}
