@@ -1,11 +1,12 @@
 """Which facts a text mentions, decided by their own words, by hand-written cues, and by nothing else (specification, 2.7).
 
-A fact is mentioned where all parts of one of its cues occur, each at the beginning of a word, so that `tern` is not heard in an
-afternoon and `wash` is in washing. A part may have alternatives, `van|lorry`; one that begins with `!` must not occur.
-Whoever quotes a fact mentions it, whatever else is said. Texts and cues are folded first: case, compatibility forms,
-typographic quotes and dashes, runs of blanks; so a curly apostrophe hides nothing. A sentence that asks, or says that nobody
-knows, tells nothing. Whether the speaker can have known the fact is for the caller to ask, by giving only the facts it holds or
-has heard. How often all this is right is known: `oracles.hidden_profile.detection`.
+A fact is mentioned where all parts of one of its cues occur in one sentence or in two neighbours, each at the beginning of a
+word, so that `tern` is not heard in an afternoon and `wash` is in washing. A part may have alternatives, `van|lorry`; one that
+begins with `!` must not occur. Whoever quotes a fact mentions it, whatever else is said.
+Texts and cues are folded first: case, compatibility forms, typographic quotes and dashes, runs of blanks; so a curly apostrophe
+hides nothing. A sentence that asks, or says that nobody knows, tells nothing. Whether the speaker can have known the fact is
+for the caller to ask, by giving only the facts it holds or has heard. How often all this is right is known:
+`oracles.hidden_profile.detection`.
 """
 
 from __future__ import annotations
@@ -52,26 +53,36 @@ def fold(text: str) -> str:
 
 def mentions(fact: Words, text: str) -> bool:
     """Whether a text quotes a fact that has cues, or one of them fires on it."""
-    quoted = _asserted(fact.text)
-    return bool(fact.cues) and ((quoted != "" and quoted in _asserted(text)) or fires(fact, text))
+    quoted = " ".join(_asserted(fact.text))
+    return bool(fact.cues) and ((quoted != "" and quoted in " ".join(_asserted(text))) or fires(fact, text))
 
 
 def fires(fact: Words, text: str) -> bool:
-    """Whether one of the fact's cues fires on a text."""
-    said = _asserted(text)
-    return any(all(any(one in said for one in _any_of(part)) is not _barred(part) for part in cue) for cue in fact.cues)
+    """Whether one of the fact's cues fires on a sentence of a text, or on two that follow each other."""
+    return any(
+        all(any(one in said for one in _any_of(part)) is not _barred(part) for part in cue)
+        for said in _heard_at_once(text)
+        for cue in fact.cues
+    )
 
 
 @lru_cache(maxsize=1024)
-def _asserted(text: str) -> str:
-    """A text without what it leaves open or takes back, its words marked; one text is looked through for many facts."""
+def _heard_at_once(text: str) -> tuple[str, ...]:
+    """Each two sentences that follow each other: farther apart one names a thing, and another what is so of something else."""
+    asserted = _asserted(text)
+    return tuple(" ".join(asserted[place : place + 2]) for place in range(max(1, len(asserted) - 1)))
+
+
+@lru_cache(maxsize=1024)
+def _asserted(text: str) -> tuple[str, ...]:
+    """The sentences of a text but those that it leaves open or takes back, their words marked."""
     asserted: list[str] = []
     for sentence in _SENTENCE.split(fold(text)):
         if _TAKES_BACK.search(sentence):
             del asserted[-1:]
         elif not _OPEN.search(sentence):
-            asserted.append(sentence)
-    return _marked(" ".join(asserted))
+            asserted.append(_marked(sentence))
+    return tuple(asserted)
 
 
 def _barred(part: str) -> bool:
