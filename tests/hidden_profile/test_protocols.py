@@ -96,6 +96,28 @@ def test_a_poll_that_is_told_otherwise_is_a_lie(tmp_path: Path) -> None:
     assert any("POLL" in lie for lie in lies_of(retold(log, never_asked)))
 
 
+def test_a_log_that_ends_at_a_poll(tmp_path: Path) -> None:
+    """Before its first answer that is the end of an unfinished session; with an answer too few it is a lie."""
+    votes = {**VOTES, "POLL": ["attic"] * 3}
+    log = held(folder_of(tmp_path), scripted(votes, said), stance_poll=True).log.dump()
+
+    def polls(rows: list[dict[str, Any]]) -> list[int]:
+        return [place for place, row in enumerate(rows) if row.get("phase") == "POLL"]
+
+    def before(rows: list[dict[str, Any]]) -> None:
+        del rows[polls(rows)[0] :]
+
+    def within(rows: list[dict[str, Any]]) -> None:
+        del rows[polls(rows)[2] :]
+
+    def one_short(rows: list[dict[str, Any]]) -> None:
+        del rows[polls(rows)[2]]
+
+    assert lies_of(retold(log, before)) == []
+    assert any("the log ends in POLL, and nobody stopped" in lie for lie in lies_of(retold(log, within)))
+    assert any("POLL is not over" in lie for lie in lies_of(retold(log, one_short)))
+
+
 def test_what_is_read_out_is_known_to_all(tmp_path: Path) -> None:
     """Everybody's own points stand in the first speaker's turn in their words, and count as known from the start."""
     world = held(folder_of(tmp_path), scripted(VOTES, said), reveal_all=True)
