@@ -42,14 +42,17 @@ def test_audit_beside_cues(tmp_path: Path) -> None:
     run, cache = str(tmp_path / "run"), str(tmp_path / "kept")
     assert harness("run", "ferry-street-plate", "--agent", "pool", "--seeds", "0", "--out", run).returncode == 0
     with OpenAIServer(Script(play=word_for_word)) as server:
-        asked = ["audit", "disclosure", run, "--judge-model", "openai/judge", "--api-base", server.url, "--cache", cache]
+        asked = ["audit", "disclosure", run, "--judge-model", "openai/judge", "--api-base", server.url, "--cache", cache,
+                 "--labelled", "24"]  # fmt: skip
         refused, priced = harness(*asked), harness(*asked, "--cost")
+        without_a_key = harness("audit", "disclosure", run, "--judge-model", "openai/judge", "--labelled", "24", "--cost")
         first, second = harness(*asked, "--yes", "--json"), harness(*asked, "--json")
 
     assert refused.returncode == 2
     assert "were not agreed to" in refused.stderr
     assert (priced.returncode, priced.stdout) == (0, "")
     assert re.search(r"^\d+ model calls, about \d+ thousand tokens; 0 answers are kept$", priced.stderr, re.MULTILINE)
+    assert (without_a_key.returncode, without_a_key.stderr) == (0, priced.stderr)
     told = json.loads(first.stdout)
     assert (told["runs"]["sessions"], told["runs"]["unreadable"]) == (1, 0)
     assert (told["runs"]["integration_by_cues"], told["runs"]["integration_by_judge"]) == (1.0, 1.0)

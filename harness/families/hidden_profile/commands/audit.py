@@ -6,6 +6,7 @@ sentence too, so that both hearings stand beside the same labels. Answers are ke
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,9 @@ What = Annotated[
 Judge = Annotated[str, typer.Option("--judge-model", help="The model that judges, as LiteLLM names it.")]
 ApiBase = Annotated[str | None, typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.")]
 Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Calls at once.")]
+Labelled = Annotated[
+    int | None, typer.Option(min=1, help="So many of the labelled sentences, drawn by hash; all unless given.")
+]
 Cache = Annotated[Path, typer.Option(help="Folder of answers that were given before.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
@@ -56,6 +60,7 @@ def audit_disclosure(
     judge: Judge,
     api_base: ApiBase = None,
     workers: Workers = 4,
+    labelled: Labelled = None,
     cache: Cache = CACHE,
     cost: Cost = False,
     yes: Yes = False,
@@ -63,19 +68,20 @@ def audit_disclosure(
 ) -> None:
     """Which facts the messages of hidden-profile sessions tell, by a judge model and by cues."""
     client = ModelClient(ModelSettings(judge, api_base=api_base))
-    client.check()
+    if not cost:
+        client.check()
     model = CachedModel(client, cache)
     sessions = [one for path in recorded_episodes(what) if (one := _session(read_episode(path)))]
     if not sessions:
         raise UsageError(f"{' '.join(what)} has no hidden-profile session", hint="harness show RUN")
-    labelled = _labelled(ctx.obj["tasks"])
-    questions = [*(question for one in sessions for question in one.questions), *(question for question, _ in labelled)]
+    asserted = _labelled(ctx.obj["tasks"], labelled)
+    questions = [*(question for one in sessions for question in one.questions), *(question for question, _ in asserted)]
     different = {question.prompt: question for question in questions}
     if not _agreed_to(model, list(different.values()), cost=cost, yes=yes):
         return
     answers = side_by_side(lambda one: one.by_judge(model.answer(one.messages).text), different.values(), workers)
     judged = dict(zip(different, answers, strict=True))
-    _show(judge, sessions, labelled, judged, json=json)
+    _show(judge, sessions, asserted, judged, json=json)
     say(f"{model.asked} calls were made, {len(different) - model.asked} answers were kept in {cache}")
 
 
@@ -89,14 +95,17 @@ def _session(episode: RecordedEpisode) -> AuditedSession | None:
     return AuditedSession(frozenset(opening.scenario.of_scope("private")), questions)
 
 
-def _labelled(tasks: Path | None) -> list[tuple[Question, Sentence]]:
-    """The labelled sentences of the decks that are at hand."""
+def _labelled(tasks: Path | None, most: int | None) -> list[tuple[Question, Sentence]]:
+    """The labelled sentences of the decks that are at hand, or so many of them."""
     decks = {
         task.task_id: read
         for task in discover(tasks_root(tasks))
         if task.family == FAMILY and isinstance(read := read_task(task.world_folder / SCENARIO), Deck)
     }
-    return [(_asked(decks[one.task], one), one) for one in sentences() if one.task in decks]
+    known = sorted(
+        (one for one in sentences() if one.task in decks), key=lambda one: hashlib.sha256(one.text.encode()).digest()
+    )
+    return [(_asked(decks[one.task], one), one) for one in known[:most]]
 
 
 def _asked(deck: Deck, sentence: Sentence) -> Question:

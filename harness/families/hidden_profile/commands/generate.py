@@ -65,7 +65,7 @@ def generate_hidden_profile(
         ModelClient(ModelSettings(judge or model, api_base=api_base)),
         examples(tasks_root(ctx.obj["tasks"]) / "hidden-profile"),
     )
-    for client in (team.writer, team.judge):
+    for client in () if cost else (team.writer, team.judge):
         client.check()
     folder = out or GENERATED
     request = GenerationRequest(track, candidates, sessions, seed, workers)
