@@ -19,8 +19,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from _pytest import runner
 
 from harness.errors import VerifierFailure
 from harness.pod import Judgement
@@ -131,7 +133,9 @@ def _run_session(tests: Path, listing: Path) -> _Transcript:
     ]  # fmt: skip
     transcript = _Transcript()
     modules = set(sys.modules)
-    pytest.main(arguments, plugins=[transcript])
+    # pytest tells the test that runs by a variable of the process, and threads of other episodes are reading these
+    with patch.object(runner, "_update_current_test_var", lambda *_: None, create=True):
+        pytest.main(arguments, plugins=[transcript])
     for name in set(sys.modules) - modules:
         if getattr(sys.modules[name], "__file__", None) == arguments[0]:
             del sys.modules[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -26,6 +27,14 @@ def test_together_is_as_alone(presigned: Task, rate_limit: Task) -> None:
 
     assert [one.verdict for one in together] == [judge_in_process(task, [log])[0].verdict for task, log in cases]
     assert [json.loads(one.reward)["reward"] for one in together] == [1.0, 1.0, 0.0, 0.0] * 2
+
+
+def test_the_environment_is_left_alone(presigned: Task) -> None:
+    """A session of hidden tests sets no variable of the process: who reads them meanwhile would trip, and be blamed for it."""
+    before = dict(os.environ)
+    judge_in_process(presigned, [play(presigned, "solve", 0).log])
+
+    assert dict(os.environ) == before
 
 
 def test_certificate_is_the_tasks_own(presigned: Task, tmp_path: Path) -> None:

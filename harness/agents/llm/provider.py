@@ -82,7 +82,7 @@ def library() -> ModuleType:
         logging.getLogger(quiet).setLevel(logging.CRITICAL)
     with _configuring:
         # A key that is set to nothing is not set; LiteLLM looks for the name alone, and would send it.
-        for name in [name for name, value in os.environ.items() if name.endswith("_API_KEY") and not value.strip()]:
+        for name in [name for name in list(os.environ) if name.endswith("_API_KEY") and not os.environ.get(name, name).strip()]:
             os.environ.pop(name, None)
         if litellm.client_session is None:
             # One pool for all threads: left alone, LiteLLM builds one per thread and forgets to close it.
@@ -178,7 +178,7 @@ def _seconds(value: str) -> float | None:
 
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
     """`text` with every known secret blanked: the given ones and those of the environment."""
-    known = {v for k, v in os.environ.items() if _SECRET_NAME.search(k)} | set(secrets)
+    known = {os.environ.get(name, "") for name in list(os.environ) if _SECRET_NAME.search(name)} | set(secrets)
     for secret in sorted((s for s in known if len(s) >= _SECRET_LENGTH), key=len, reverse=True):
         text = text.replace(secret, "[secret]")
     return text
