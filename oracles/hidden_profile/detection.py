@@ -7,7 +7,6 @@ A third of the sentences, `late`, was written when the cues stood as they are, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -83,9 +82,3 @@ def heard(deck: Deck, sentence: Sentence) -> frozenset[str]:
 def compared(fired: frozenset[str], told: frozenset[str]) -> Detection:
     """The counts of one sentence, from the cards heard and the cards told."""
     return Detection(len(fired & told), len(fired - told), len(told - fired))
-
-
-def detected(decks: Mapping[str, Deck], those: Iterable[Sentence]) -> Detection:
-    """What cues make of these sentences; `decks` by task id."""
-    counts = (compared(heard(decks[one.task], one), frozenset(one.says)) for one in those)
-    return sum(counts, Detection(0, 0, 0))

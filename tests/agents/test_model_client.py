@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.agents.llm.model import PLACEHOLDER_KEY, ModelClient, ModelSettings
-from harness.agents.llm.provider import ContextFull, public_address, scrub
+from harness.agents.llm.provider import ContextFull, Refused, library, public_address, scrub
 from harness.errors import Cancelled, ProviderFailure, Unreachable, UsageError
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Fault, ScriptedCall, ScriptedReply, ScriptedUsage, script
@@ -380,3 +380,14 @@ def test_importing_an_agent_does_not_import_litellm():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
 
     assert done.stdout == "False False\n"
+
+
+def test_a_library_that_cannot_be_imported_is_no_models_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever plays gets no blame for an installation: the failure is the provider's, and the episode counts for nobody."""
+    asked, _ = client(api_base="http://127.0.0.1:9")
+    monkeypatch.setitem(sys.modules, "litellm", None)
+
+    with pytest.raises(Refused, match="LiteLLM cannot be imported"):
+        library()
+    with pytest.raises(ProviderFailure, match="LiteLLM cannot be imported"):
+        asked.complete([{"role": "user", "content": "?"}])

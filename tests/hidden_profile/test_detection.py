@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.families.hidden_profile.heard import Hearing, hearing, losses_between
-from oracles.hidden_profile.detection import KINDS, Detection, compared, detected, heard, sentences
+from harness.families.hidden_profile.heard import Hearing, by_cues, hearing, losses_between
+from oracles.hidden_profile.detection import KINDS, Detection, compared, heard, sentences
+from tests.shipped import SHIPPED
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import Deck, read_task
 
@@ -39,9 +40,16 @@ def test_labelled_sentences_are_of_the_decks() -> None:
 
 def test_rates_on_sentences_that_nobody_mended_cues_on() -> None:
     """What is printed in reports; docs/hidden-profile.md has these figures."""
-    late = detected(DECKS, LATE)
+    late = by_cues(SHIPPED, late=True)
 
-    assert (late.precision, late.recall) == (pytest.approx(0.934, abs=0.001), pytest.approx(0.977, abs=0.001))
+    assert late is not None
+    assert (late.total.precision, late.total.recall) == (pytest.approx(0.934, abs=0.001), pytest.approx(0.977, abs=0.001))
+
+
+@pytest.mark.parametrize(("kind", "most"), [("partial", 2), ("denial", 4), ("near miss", 6)])
+def test_false_alarms_of_each_kind_are_no_more_than_were_found(kind: str, most: int) -> None:
+    """On the sentences that were scored once, so that no change of the hearing makes it worse unseen."""
+    assert sum(bool(heard(DECKS[one.task], one)) for one in LATE if one.kind == kind) <= most
 
 
 @pytest.mark.parametrize("kind", ["partial", "denial", "near miss"])

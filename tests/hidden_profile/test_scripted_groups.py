@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ from tests.hidden_profile.film import ATTIC, DOCUMENT, SCENARIO, WEDDING, called
 from tests.shipped import SHIPPED
 from worlds.core.events import Noted, read_log
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.scores import entails
+from worlds.hidden_profile.rules.scores import contrarian, entails, second_best
 from worlds.hidden_profile.rules.worlds import tabulate
 
 ROUNDS = 3
@@ -149,6 +149,13 @@ def test_live_group_scores_what_is_expected(tasks: Mapping[str, Task], scenario:
         assert set(cited[turn.round, turn.seat]) == (told if track == "structured" else set())
 
 
+def _by_hand(scenario: Scenario, rule: Callable[[Scenario, Iterable[str]], str | None]) -> Fraction:
+    """The share of people whom a rule that reads one hand alone leads to the key."""
+    shared = scenario.of_scope("shared")
+    votes = [rule(scenario, (*shared, *scenario.hand(seat))) for seat in scenario.seats]
+    return Fraction(votes.count(scenario.key), len(votes))
+
+
 @pytest.mark.property
 @pytest.mark.parametrize("deck", DECKS)
 def test_groups_on_our_decks_score_what_they_must(deck: str) -> None:
@@ -159,13 +166,12 @@ def test_groups_on_our_decks_score_what_they_must(deck: str) -> None:
         scenario = live.dealt
         session = play(tabulate(scenario), group(name, scenario.agents), rounds=ROUNDS)
         leader_is_right.append(scenario.decoy is None)
-        known = {"pool": True, "follow": scenario.decoy is None, "silent": scenario.decoy is None}
-        if scenario.decoy is None:
-            known |= {"contra": False, "reject": False}
+        right = Fraction(scenario.decoy is None)
+        known = {"pool": Fraction(1), "follow": right, "silent": right}
+        known |= {name: _by_hand(scenario, rule) for name, rule in (("contra", contrarian), ("reject", second_best))}
 
         assert accuracies(live, scenario) == expected.Scores(session.average, Fraction(session.majority), session.grounded)
-        if name in known:
-            assert session.average == known[name], (name, scenario.key)
+        assert session.average == known[name], (name, scenario.key)
 
     assert set(leader_is_right) == {True, False}
 

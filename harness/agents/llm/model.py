@@ -118,9 +118,9 @@ class ModelClient:
 
     def complete(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]] = ()) -> Completion:
         """One answer; raises ProviderFailure when patience is used up or the provider refuses, Unreachable, and ContextFull."""
-        self._settle_parameters()
         started = time.monotonic()
         try:
+            self._settle_parameters()
             for attempt in self._retrying():
                 with attempt:
                     asked = time.monotonic()

@@ -74,7 +74,10 @@ def library() -> ModuleType:
     """LiteLLM, offline and quiet; raises Refused where it cannot be imported."""
     for name in _OFFLINE:
         os.environ.setdefault(name, "True")
-    import litellm  # noqa: PLC0415 - 2 s, paid only by who calls a model
+    try:
+        import litellm  # noqa: PLC0415 - 2 s, paid only by who calls a model
+    except ImportError as error:
+        raise Refused(f"LiteLLM cannot be imported: {error}") from None
 
     litellm.suppress_debug_info = True
     litellm.disable_hf_tokenizer_download = True

@@ -65,8 +65,9 @@ def generate_hidden_profile(
         ModelClient(ModelSettings(judge or model, api_base=api_base)),
         examples(tasks_root(ctx.obj["tasks"]) / "hidden-profile"),
     )
-    for client in () if cost else (team.writer, team.judge):
-        client.check()
+    if not cost:
+        team.writer.check()
+        team.judge.check()
     folder = out or GENERATED
     request = GenerationRequest(track, candidates, sessions, seed, workers)
     if not _agreed_to(request, team, folder, cost=cost, yes=yes, json=json):
