@@ -104,10 +104,10 @@ def collected_after(act: Callable[..., Any], *given: Any) -> Any:
     try:
         return act(*given)
     finally:
-        if was_enabled:
-            gc.enable()
         if gc.get_count()[0] > GARBAGE_LIMIT:
             gc.collect()
+        if was_enabled:
+            gc.enable()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from harness.errors import UsageError
@@ -24,14 +25,19 @@ HINT = "--trust where you have read that code, or --runtime bubblewrap"
 
 def own_roots() -> tuple[Path, ...]:
     """The folders of tasks that belong to this harness, resolved; whether there is anything in them or not."""
-    checkout = [_PACKAGE.parent / "tasks"] if (_PACKAGE.parent / "pyproject.toml").is_file() else []
-    return tuple(root.resolve() for root in (*checkout, _PACKAGE / "tasks"))
+    return _roots_of(_PACKAGE)
+
+
+@cache
+def _roots_of(package: Path) -> tuple[Path, ...]:
+    checkout = [package.parent / "tasks"] if (package.parent / "pyproject.toml").is_file() else []
+    return tuple(root.resolve() for root in (*checkout, package / "tasks"))
 
 
 def is_ours(folder: Path) -> bool:
     """Whether a folder, with every link on the way to it followed, lies in our own tasks."""
     real = folder.resolve()
-    return any(real != root and real.is_relative_to(root) for root in own_roots())
+    return any(root in real.parents for root in own_roots())
 
 
 def runs_here(task: Task) -> bool:

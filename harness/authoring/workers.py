@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -32,9 +33,14 @@ class WorkerPool:
         """By worker, the thread that hands it its jobs one after the other."""
 
     def __enter__(self) -> Self:
+        # as in a worker: garbage is collected between jobs only, and what exists by now is in use
+        gc.disable()
+        gc.freeze()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        gc.unfreeze()
+        gc.enable()
         for worker in self._workers.values() if kind is not None else ():
             worker.kill()
         for thread in self._waiting.values():

@@ -109,7 +109,7 @@ def _judge_batch(batch: Sequence[_Waiting]) -> None:
 
 
 def _judged(cases: Sequence[tuple[Task, bytes]]) -> list[Judgement]:
-    for task, _ in cases:
+    for task in {task.path: task for task, _ in cases if not task.admitted}.values():
         require(task)
     with tempfile.TemporaryDirectory(prefix="parley-judge-", dir=os.environ.get("TMPDIR", _SCRATCH)) as name:
         folder = Path(name)
@@ -146,32 +146,36 @@ class _Transcript:
     """What a verifier's log tells: each test with its outcome, and what could not be collected."""
 
     def __init__(self) -> None:
-        self._lines: list[tuple[str, str, str]] = []
-        """What came of a test, the test, and what it said."""
+        self._lines: dict[str, list[str]] = {}
+        """By episode, or "" for what is of none in particular."""
 
     def of(self, episode: str) -> str:
-        """What there is to tell of one episode: its own tests, and what is of none in particular."""
-        mine = [
-            (o, t.removesuffix(f"[{episode}]"), said)
-            for o, t, said in self._lines
-            if t.endswith(f"[{episode}]") or "[" not in t
-        ]
-        return "".join(f"{outcome} {test}{said}\n" for outcome, test, said in mine)
+        """What there is to tell of one episode: what is of none in particular, and its own tests."""
+        return "".join((*self._lines.get("", ()), *self._lines.get(episode, ())))
 
-    def pytest_configure(self, config: pytest.Config) -> None:
-        """Asks for the failed assertion alone: drawing tracebacks is most of what judging failures costs."""
-        config.option.tbstyle = "value"
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
+        """Tells what failed by what it said and where: drawing tracebacks is most of what judging failures costs."""
+        if call.excinfo is None or call.when == "collect" or not isinstance(call.excinfo.value, Exception):
+            return None
+        last = call.excinfo.traceback[-1]
+        said = f"{last.path}:{last.lineno + 1}: {call.excinfo.exconly()}"
+        return pytest.TestReport(item.nodeid, item.location, {}, "failed", said, call.when, duration=call.duration)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Notes one test."""
         if report.when == "call" or not report.passed:
-            said = f"\n{report.longreprtext}" if report.failed else ""
-            self._lines.append((report.outcome, report.nodeid, said))
+            self._note(report.outcome, report)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Notes a file that does not import."""
         if report.failed:
-            self._lines.append(("not collected", report.nodeid, f"\n{report.longreprtext}"))
+            self._note("not collected", report)
+
+    def _note(self, outcome: str, report: pytest.TestReport | pytest.CollectReport) -> None:
+        test, _, episode = report.nodeid.removesuffix("]").partition("[")
+        said = f"\n{report.longreprtext}" if report.failed else ""
+        self._lines.setdefault(episode, []).append(f"{outcome} {test}{said}\n")
 
 
 def _collect(out: Path, output: str) -> Judgement:
