@@ -100,6 +100,9 @@ class SeatResult(Strict):
     latency_s: float = 0.0
     """Real seconds that the answers of its model took together, without those in which the provider kept it waiting."""
 
+    latencies_s: tuple[float, ...] = ()
+    """Of each of these answers, in order; empty in records of versions that did not say it."""
+
     effective: dict[str, Any] = {}
     """The parameters that its model was really sent."""
 

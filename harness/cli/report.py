@@ -16,7 +16,7 @@ from harness.modules import family_part, family_part_or_none
 from harness.registry import Task, discover, tasks_root
 from harness.report.evidence import gather
 from harness.report.runs import Run, read_runs
-from harness.report.statistics import scipy_stats
+from harness.report.statistics import need_scipy
 from harness.report.table import Table
 from harness.writing import writing
 
@@ -42,8 +42,8 @@ def report_command(
     """Make the tables of every family in these runs that has reports."""
     if markdown and json:
         raise UsageError("--markdown and --json both mean stdout; choose one")
-    wanted = [] if "all" in (table or ()) else table or []
-    scipy_stats()
+    wanted = table or []
+    need_scipy()
     damaged: list[HarnessError] = []
     read = read_runs(runs, damaged)
     if damaged and not any(run.results for run in read):
@@ -77,7 +77,7 @@ def _refuse(damaged: Sequence[HarnessError]) -> None:
 
 def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) -> None:
     """Print every table that has something to say of these runs; on stderr where stdout is a program's."""
-    scipy_stats()
+    need_scipy()
     _show(_all(_tables(read_runs(runs), _registry(ctx), [], published=True)), say if beside_json else print)
 
 

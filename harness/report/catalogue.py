@@ -19,6 +19,9 @@ class Maker(Protocol):
         ...
 
 
+ALL = "all"
+"""The name that stands for every table."""
+
 Needs = Mapping[str, tuple[str, str]]
 """Table -> what it lacks where it is empty, and the command that makes it."""
 
@@ -26,7 +29,11 @@ Needs = Mapping[str, tuple[str, str]]
 def make(
     tables: Mapping[str, tuple[Maker, ...]], needs: Needs, evidence: Evidence, wanted: Sequence[str], *, published: bool
 ) -> list[Table]:
-    """The wanted tables, all that have something to say where none are named; raises UsageError for an empty or unknown one."""
+    """The wanted tables; all that have something to say where none are named, or `all`.
+
+    Raises UsageError for a table of no such name, and for a named one that is empty.
+    """
+    wanted = [] if ALL in wanted else wanted
     for name in wanted:
         if name not in tables:
             raise UsageError(f"no table is called {name!r}; there are {', '.join(tables)} and all")

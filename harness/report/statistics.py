@@ -5,14 +5,20 @@
    agree there is no spread to measure: then the tasks count, by Clopper and Pearson. So they do for the attempts of one task.
 2. pass^k is the share of subsets of k attempts that all succeeded: unbiased, unlike the k-th power of a rate.
 3. Two conditions met by the same instances are compared on the pairs that differ: McNemar's exact test.
+4. The interval of a mean of costs or counts, which cannot be below 0, is the t interval of its logarithm, clustered by task:
+   it never leaves the range. Simulated at a nominal 95 % with many zeros it covers .94 to .96 from 12 tasks on, where t cut at
+   0 covers .89 to .95 and a percentile bootstrap over tasks .90 to .95.
+5. Of scipy, intervals need `special` alone, which is there in a third of the time of `stats`.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import math
 from collections.abc import Sequence
-from typing import Any
+from statistics import fmean
+from typing import Any, NamedTuple
 
 from harness.errors import UsageError
 
@@ -22,34 +28,71 @@ METHOD = (
     "95 % intervals: Wilson at the effective sample size of attempts clustered by task, t with T - 1 degrees; "
     "Clopper-Pearson over the tasks where every attempt or none succeeded"
 )
+BOUNDED = "95 % intervals, clustered by task: Wilson at the effective sample size for shares, t of the log mean for the others"
 _LEVEL, _POWER = 0.95, 0.8
 _BETWEEN, _WITHIN = 0.15, 0.15
 """Assumed for `smallest_difference`: the deviation of true differences over tasks, the variance of attempts at one task."""
 
 
+class Line(NamedTuple):
+    """A least-squares line through points."""
+
+    slope: float
+    intercept: float
+    correlation: float
+    """Pearson's."""
+
+    slope_interval: Interval | None
+
+
+def need_scipy() -> None:
+    """Raise UsageError that says how to get scipy, where there is none; nothing is imported yet."""
+    if importlib.util.find_spec("scipy") is None:
+        raise UsageError("a report needs scipy, which is not installed", hint="pip install 'parley-bench[report]'")
+
+
 def scipy_stats() -> Any:
-    """scipy.stats, imported when a report needs it; raises UsageError that says how to get it."""
-    try:
-        return importlib.import_module("scipy.stats")
-    except ImportError:
-        raise UsageError("a report needs scipy, which is not installed", hint="pip install 'parley-bench[report]'") from None
+    """scipy.stats, imported when a statistic needs it; raises UsageError that says how to get it."""
+    need_scipy()
+    return importlib.import_module("scipy.stats")
 
 
 def rate_interval(clusters: Sequence[Sequence[bool]]) -> Interval | None:
     """The 95 % interval of a success rate, from the attempts at each task; None without attempts."""
     clusters = [cluster for cluster in clusters if cluster]
-    tasks, n, passed = len(clusters), sum(map(len, clusters)), sum(map(sum, clusters))
-    if not n:
+    if len(clusters) == 1:
+        return _exact(sum(clusters[0]), len(clusters[0]))
+    return share_interval(clusters)
+
+
+def share_interval(clusters: Sequence[Sequence[float]], trials: int | None = None) -> Interval | None:
+    """The 95 % interval of a mean of shares, each in 0..1, from those of each task; None for fewer than two tasks.
+
+    The effective sample is never larger than `trials`, of which the shares are; unless told, each share is one.
+    """
+    clusters = [cluster for cluster in clusters if cluster]
+    tasks, n, total = len(clusters), sum(map(len, clusters)), math.fsum(map(math.fsum, clusters))
+    if tasks < 2:
         return None
-    if tasks == 1:
-        return _exact(passed, n)
-    if passed in (0, n):
-        return _exact(tasks if passed else 0, tasks)
-    rate = passed / n
-    spread = sum((sum(cluster) - rate * len(cluster)) ** 2 for cluster in clusters)
-    variance = tasks / (tasks - 1) * spread / n**2
-    effective = min(n, rate * (1 - rate) / variance) if variance else n
-    return _wilson(rate, scipy_stats().t.ppf((1 + _LEVEL) / 2, tasks - 1) ** 2 / effective)
+    if total in (0, n):
+        return _exact(tasks if total else 0, tasks)
+    rate = total / n
+    variance = _variance(clusters, rate)
+    most = trials or n
+    effective = min(most, rate * (1 - rate) / variance) if variance else most
+    return _wilson(rate, _t(tasks - 1) ** 2 / effective)
+
+
+def positive_mean_interval(clusters: Sequence[Sequence[float]]) -> Interval | None:
+    """The 95 % interval of a mean of numbers from 0 up, from those of each task; None for fewer than two tasks, and for 0.
+
+    exp(log m +- t s / m), with s the error of the mean m clustered by task and t at T - 1 degrees: the delta method.
+    """
+    clusters = [cluster for cluster in clusters if cluster]
+    if len(clusters) < 2 or not (mean := fmean([value for cluster in clusters for value in cluster])):
+        return None
+    factor = math.exp(min(700.0, _t(len(clusters) - 1) * math.sqrt(_variance(clusters, mean)) / mean))
+    return mean / factor, mean * factor
 
 
 def mean_interval(values: Sequence[float]) -> Interval | None:
@@ -59,8 +102,41 @@ def mean_interval(values: Sequence[float]) -> Interval | None:
         return None
     mean = sum(values) / n
     error = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
-    half = scipy_stats().t.ppf((1 + _LEVEL) / 2, n - 1) * error
+    half = _t(n - 1) * error
     return float(mean - half), float(mean + half)
+
+
+def paired_p(differences: Sequence[float]) -> float | None:
+    """The two-sided p of Student's t on paired differences, one a task; 1 where all are 0, None where they do not vary else."""
+    if len(differences) < 2:
+        return None
+    if len(set(differences)) == 1:
+        return None if differences[0] else 1.0
+    return float(scipy_stats().ttest_1samp(differences, 0.0).pvalue)
+
+
+def false_discoveries(ps: Sequence[float]) -> list[float]:
+    """Benjamini and Hochberg's q of each p among these."""
+    return [float(q) for q in scipy_stats().false_discovery_control(ps, method="bh")] if ps else []
+
+
+def line_through(clusters: Sequence[Sequence[tuple[float, float]]]) -> Line | None:
+    """Ordinary least squares through the points of all tasks; None where they have one x.
+
+    The slope's interval is by the sandwich error clustered by task, with t at T - 1 degrees; None for fewer than two tasks.
+    """
+    points = [point for cluster in clusters for point in cluster]
+    if len({x for x, _ in points}) < 2:
+        return None
+    fit = scipy_stats().linregress([x for x, _ in points], [y for _, y in points])
+    centre = fmean(x for x, _ in points)
+    moments = [math.fsum((x - centre) * (y - fit.intercept - fit.slope * x) for x, y in cluster) for cluster in clusters]
+    spread, tasks = math.fsum((x - centre) ** 2 for x, _ in points), len(clusters)
+    interval = None
+    if tasks > 1:
+        half = _t(tasks - 1) * math.sqrt(tasks / (tasks - 1) * math.fsum(m**2 for m in moments)) / spread
+        interval = float(fit.slope - half), float(fit.slope + half)
+    return Line(float(fit.slope), float(fit.intercept), float(fit.rvalue), interval)
 
 
 def pass_hat(passed: int, n: int, k: int) -> float:
@@ -85,13 +161,34 @@ def smallest_difference(tasks: int, k: int) -> float | None:
     """What two models must differ by to be told apart by this plan (power 80 %, paired by task); None for one task."""
     if tasks < 2:
         return None
-    quantiles = sum(scipy_stats().t.ppf(q, tasks - 1) for q in ((1 + _LEVEL) / 2, _POWER))
+    quantiles = _t(tasks - 1) + _t(tasks - 1, _POWER)
     return float(quantiles * math.sqrt((_BETWEEN**2 + 2 * _WITHIN / k) / tasks))
 
 
+def _special() -> Any:
+    """scipy.special, imported when an interval needs it."""
+    need_scipy()
+    return importlib.import_module("scipy.special")
+
+
+def _t(degrees: int, share: float = (1 + _LEVEL) / 2) -> float:
+    """A quantile of Student's t: the one that a two-sided interval needs, unless told."""
+    return float(_special().stdtrit(degrees, share))
+
+
+def _variance(clusters: Sequence[Sequence[float]], mean: float) -> float:
+    """The variance of a mean of all values, clustered: two tasks or more."""
+    tasks, n = len(clusters), sum(map(len, clusters))
+    spread = math.fsum(math.fsum(value - mean for value in cluster) ** 2 for cluster in clusters)
+    return tasks / (tasks - 1) * spread / n**2
+
+
 def _exact(passed: int, n: int) -> Interval:
-    interval = scipy_stats().binomtest(passed, n).proportion_ci(_LEVEL, method="exact")
-    return float(interval.low), float(interval.high)
+    """Clopper and Pearson's interval, by quantiles of the beta distribution."""
+    tail, quantile = (1 - _LEVEL) / 2, _special().betaincinv
+    low = quantile(passed, n - passed + 1, tail) if passed else 0.0
+    high = quantile(passed + 1, n - passed, 1 - tail) if passed < n else 1.0
+    return float(low), float(high)
 
 
 def _wilson(rate: float, strictness: float) -> Interval:

@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Form = Literal["text", "number", "percent", "rate", "signed", "points", "interval", "signed_interval", "tally", "p"]
+Form = Literal[
+    "text", "number", "percent", "rate", "signed", "points", "interval", "signed_interval", "tally", "p", "span", "usd"
+]  # fmt: skip
 Value = str | int | float | bool | tuple[float, float] | None
 Row = Mapping[str, Value]
 
@@ -25,6 +27,8 @@ _FORMS: dict[Form, Callable[[Any], str]] = {
     "interval": lambda ends: f"{100 * ends[0]:.1f}..{100 * ends[1]:.1f}",
     "signed_interval": lambda ends: f"{ends[0]:+.2f}..{ends[1]:+.2f}",
     "tally": lambda counted: f"{counted[0]} ({100 * counted[1]:.0f} %)",
+    "span": lambda ends: f"{ends[0]:.2f}..{ends[1]:.2f}",
+    "usd": lambda dollars: f"${dollars:.2f}",
     "p": lambda p: f"{p:.3f}" if p >= 0.0005 else "<0.001",
 }
 
@@ -37,6 +41,8 @@ class Column:
     title: str
     form: Form = "text"
     shown: bool = True
+    kept: bool = False
+    """Whether people read it also where no row says anything in it: what could not be measured must be seen."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +57,9 @@ class Table:
 
     @property
     def shown(self) -> list[Column]:
-        """The columns that people read: those in which some row says something, all of them where there are no rows."""
+        """The columns that people read: kept ones, and those in which some row says something; all where there are no rows."""
         said = {key for row in self.rows for key, value in row.items() if value is not None}
-        return [column for column in self.columns if column.shown and (column.key in said or not self.rows)]
+        return [column for column in self.columns if column.shown and (column.kept or column.key in said or not self.rows)]
 
     @property
     def header(self) -> list[str]:

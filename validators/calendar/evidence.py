@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -77,6 +78,14 @@ def evidence(messages: Iterable[Delivered], slots: int) -> Iterator[MessageEvide
             updates = [(slot, *told) for slot, told in rule(payload, mine, theirs) if 0 <= slot < slots]
             if updates:
                 yield MessageEvidence(seq, number, sender, observer, source, message.channel, updates)
+
+
+def is_typed(content: str) -> bool:
+    """Whether a message is a protocol's and says nothing besides: one object of a known type, with no other words in it."""
+    payload = _payload(content)
+    protocol, kind = payload.get("protocol"), payload.get("type")
+    known = isinstance(protocol, str) and isinstance(kind, str) and kind in _TYPES.get(protocol, ())
+    return known and _NO_OTHER_WORDS.fullmatch(content) is not None
 
 
 def _payload(content: str) -> Mapping[str, Any]:
@@ -149,6 +158,27 @@ def _scores(payload: Mapping[str, Any], _mine: _Said, theirs: _Said) -> Told:
         if plan in plans and _whole(score) and score < LEVELS:
             yield plans[plan], (max(score, 0) / (LEVELS - 1), 1.0)
 
+
+_TYPES = {
+    "dsm": {"proposals", "scores", "decision", "fail"},
+    "imap": {"cost_request", "costs", "decision"},
+    "sd": {
+        "propose", "reply", "confirm", "fail", "reschedule_request", "propose_reschedule", "reschedule_reply",
+        "confirm_reschedule", "fail_reschedule",
+    },
+}  # fmt: skip
+"""Protocol -> every type of message that it sends, those that tell nothing included (paper, Appendix D)."""
+
+_WORDS = {
+    "protocol", "type", *_TYPES, *(kind for kinds in _TYPES.values() for kind in kinds), "PENDING", "IMPOSSIBLE",
+    "attendee", "availability", "cleared_slots", "costs", "displacements", "flexibility", "from_slot", "id", "initiator",
+    "meeting_id", "participants", "plan_id", "plans", "reply_status", "reward", "round", "scores", "scoring_cost",
+    "selected_score", "slot", "slots", "to_slot",
+}  # fmt: skip
+"""Every key and text of a typed message; besides these, keys are numbers."""
+
+_NO_OTHER_WORDS = re.compile(rf'(?:[^"\\]++|"(?:{"|".join(sorted(_WORDS))}|\d++)")*+')
+"""A text whose quoted parts are these and numbers."""
 
 _RULES = {
     ("dsm", "proposals"): _proposals,

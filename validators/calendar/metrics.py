@@ -1,7 +1,8 @@
 """The measures of one game, ready for JSON: by meeting, by seat, and for the game, with sums so that a report can pool games.
 
 `seats` has the paper's measures by its names; `means`, `sums` and `counts` are over the seats that have a value.
-`rounds` has one row for each meeting, reached or not. What needs a certificate is None without one.
+`rounds` has one row for each meeting, reached or not, `seat_rounds` one for each seat in each of them. What needs a certificate
+is None without one.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from validators.calendar.history import Replay, Resolved
+from validators.calendar.seat_rounds import seat_rounds
 from validators.calendar.seats import MEASURES, scheduled_best, seat_rows
 from validators.calendar.vps import Privacy, privacy
 from worlds.calendar.labels import LETTERS, Label
@@ -40,6 +42,7 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
         reward=reward(replay, certificate),
         rounds=rounds,
         seats=seats,
+        seat_rounds=seat_rounds(replay, certificate, losses),
         **_pooled(seats),
         vps=_told(losses),
     )

@@ -28,7 +28,8 @@ class ModelSeat:
 
     def __init__(self, seat: int, client: ModelClient, rules: str, trajectory: Trajectory | None = None) -> None:
         self.client, self.trajectory, self.usage = client, trajectory, Usage()
-        self._seat, self._latency_s = seat, 0.0
+        self._seat = seat
+        self._latencies_s: list[float] = []
         self._messages: list[dict[str, Any]] = [{"role": "system", "content": rules}]
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
@@ -47,7 +48,7 @@ class ModelSeat:
         said = reply.completion
         assert said is not None, "a model's reply has what the model said"
         add_usage(self.usage, said.usage)
-        self._latency_s += reply.latency_s
+        self._latencies_s.append(round(reply.latency_s, 4))
         if self.trajectory is not None:
             self.trajectory.user(turn.text)
             self.trajectory.agent(
@@ -64,5 +65,5 @@ class ModelSeat:
         name = self.client.settings.name
         return SeatResult(
             seat=self._seat, kind="model", name=name, model=name, tokens=self.usage.tokens(), cost_usd=self.usage.cost_usd,
-            latency_s=round(self._latency_s, 4), effective=self.client.effective,
+            latency_s=round(sum(self._latencies_s), 4), latencies_s=tuple(self._latencies_s), effective=self.client.effective,
         )  # fmt: skip

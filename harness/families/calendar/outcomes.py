@@ -1,8 +1,9 @@
 """The paper's five measures by player and cost setting (Tables 1 and 2), with its own rows for the protocols beside ours.
 
 1. Each is the mean over seats of a game, then over the games of a task, then over tasks: a task counts once.
-2. Excess, fairness and regret are on the scored scale (1, 2, 3). VPS is the protocol-semantic one: it is no measure of a model.
-3. The interval of coordination is over tasks, since attempts at one task are alike.
+2. Excess, fairness and regret are on the scored scale (1, 2, 3). VPS is the protocol-semantic one: it is of typed messages, so
+   games in which anybody wrote prose leave the whole row without it.
+3. Intervals are over tasks, since attempts at one task are alike, and keep to the range of their measure.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from statistics import fmean
 
+from harness.families.calendar.held import seats_of, setting_of
 from harness.families.calendar.published import MARK, protocol_rows, source
 from harness.records import Result
 from harness.report.evidence import Evidence, Group
-from harness.report.statistics import mean_interval
+from harness.report.statistics import BOUNDED, positive_mean_interval, share_interval
 from harness.report.table import Column, Row, Table
 
 _COLUMNS = (
@@ -24,11 +26,17 @@ _COLUMNS = (
     Column("coordination", "Coord. %", "percent"),
     Column("interval", "95 %", "interval"),
     Column("excess", "Excess", "rate"),
+    Column("excess_interval", "95 %", "span"),
     Column("messages", "Msgs", "rate"),
+    Column("messages_interval", "95 %", "span"),
     Column("fairness", "Fairness", "number"),
-    Column("vps", "VPS", "rate"),
+    Column("fairness_interval", "95 %", "span"),
+    Column("vps", "VPS", "rate", kept=True),
+    Column("vps_interval", "95 %", "span"),
     Column("adjusted", "Adj. cost", "rate"),
+    Column("adjusted_interval", "95 %", "span"),
     Column("reward", "Reward", "rate"),
+    Column("reward_interval", "95 %", "interval", shown=False),
     Column("source", "Source"),
     Column("episodes", "Games", shown=False),
     Column("excess_kept", "Excess without failed rounds", "rate", shown=False),
@@ -49,21 +57,15 @@ _MEASURES = {
 
 _NOTE = (
     "means over seats, games and tasks; Coord. = meetings scheduled of those a seat takes part in, Excess = cost above the "
-    "optimum of what was scheduled, Msgs = sent per scheduled meeting, VPS = slots told beyond five"
+    "optimum of what was scheduled, Msgs = sent per scheduled meeting, VPS = slots told beyond five by typed messages"
 )
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """One table; none without graded games."""
     rows = [row for setting in _settings(evidence) for row in _rows(evidence, setting, published=published)]
-    notes = (_NOTE, *([source("Table 2")] if published else []))
+    notes = (_NOTE, BOUNDED, *([source("Table 2")] if published else []))
     return [Table("outcomes", "Outcomes, calendar", _COLUMNS, tuple(rows), notes)] if rows else []
-
-
-def setting_of(evidence: Evidence, task: str) -> str:
-    """The cost setting of a task, uniform or varied: its pattern in the registry, or nothing where that does not know it."""
-    known = evidence.registry.get(task)
-    return (known.parley.pattern or "").partition(" ")[0].lower() if known and known.parley else ""
 
 
 def _settings(evidence: Evidence) -> list[str]:
@@ -87,8 +89,12 @@ def _rows(evidence: Evidence, setting: str, *, published: bool) -> Iterator[Row]
 
 
 def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
-    means = {column: [_mean(mine, name) for mine in tasks.values()] for column, name in _MEASURES.items()}
-    known = {column: [value for value in values if value is not None] for column, values in means.items()}
+    known = {column: _by_task(tasks, name) for column, name in _MEASURES.items()}
+    seats = [seat for mine in tasks.values() for result in mine for seat in seats_of(result)]
+    if any(seat.prose for seat in seats):
+        known |= {"vps": [], "vps_raw": []}
+    rewards = [fmean(result.reward or 0.0 for result in mine) for mine in tasks.values()]
+    bounded = ("excess", "messages", "fairness", "vps", "adjusted")
     return {
         "setting": setting,
         "method": group.title,
@@ -96,10 +102,18 @@ def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
         "tasks": len(tasks),
         "episodes": sum(map(len, tasks.values())),
         **{column: fmean(values) if values else None for column, values in known.items()},
-        "interval": mean_interval(known["coordination"]),
-        "reward": fmean(fmean(result.reward or 0.0 for result in mine) for mine in tasks.values()),
+        "interval": share_interval([[value] for value in known["coordination"]], len(seats)),
+        **{f"{column}_interval": positive_mean_interval([[value] for value in known[column]]) for column in bounded},
+        "reward": fmean(rewards),
+        "reward_interval": share_interval([[value] for value in rewards]),
         "source": "ours",
     }
+
+
+def _by_task(tasks: Mapping[str, list[Result]], name: str) -> list[float]:
+    """The mean of a measure over the games of each task that has it."""
+    means = [_mean(mine, name) for mine in tasks.values()]
+    return [value for value in means if value is not None]
 
 
 def _mean(results: list[Result], name: str) -> float | None:

@@ -27,6 +27,13 @@ def protocol_rows(setting: str, method: str) -> Sequence[Mapping[str, Any]]:
     return [row for row in numbers()["protocols"] if (row["setting"], row["method"]) == (setting, method)]
 
 
+def model_rows(table: str, setting: str | None, model: str | None) -> Sequence[Mapping[str, Any]]:
+    """The rows of one list for a model as LiteLLM names it, in a cost setting where the list has them; none for others."""
+    known = {one["id"]: one["model"] for one in numbers()["identifiers"]}
+    name = known.get((model or "").rpartition("/")[2])
+    return [row for row in numbers()[table] if row["model"] == name and row.get("setting") == setting]
+
+
 def source(place: str) -> str:
     """Where published numbers come from, for a note under a table."""
     return f"{MARK}: {place} of {numbers()['source']}; the authors' tasks and harness"

@@ -1,17 +1,64 @@
-"""The tables of the calendar family, by the name that `--table` takes."""
+"""The tables of the calendar family, by the name that `--table` takes.
+
+Where no table is named, runs in which no model sat are told in short: the other tables are of models in the paper, and made of
+protocols only where they are asked for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.families.calendar import failures, outcomes
+from harness.families.calendar import (
+    communication,
+    failures,
+    first_speaker,
+    moves,
+    outcomes,
+    regret,
+    seat_table,
+    spending,
+    ties,
+    volume,
+)
 from harness.report.catalogue import Maker, make
 from harness.report.evidence import Evidence
 from harness.report.table import Table
 
-TABLES: dict[str, tuple[Maker, ...]] = {"outcomes": (outcomes.tables,), "failures": (failures.tables,)}
+SHORT: dict[str, tuple[Maker, ...]] = {
+    "outcomes": (outcomes.tables,),
+    "seats": (seat_table.tables,),
+    "failures": (failures.tables,),
+}
+TABLES: dict[str, tuple[Maker, ...]] = {
+    **SHORT,
+    "ties": (ties.tables,),
+    "regret": (regret.tables,),
+    "communication": (communication.tables,),
+    "first-speaker": (first_speaker.tables,),
+    "volume": (volume.tables,),
+    "moves": (moves.tables,),
+    "spending": (spending.tables,),
+}
+_ROUNDS = ("verdicts that say what each seat did in each round", "harness run calendar, with this version")
+NEEDS = {
+    "ties": ("seats with a certificate's optimum", "harness run calendar"),
+    "regret": ("seats with all their meetings scheduled", "harness run calendar"),
+    "communication": ("seats with a certificate's optimum", "harness run calendar"),
+    "first-speaker": _ROUNDS,
+    "volume": _ROUNDS,
+    "moves": _ROUNDS,
+    "spending": ("seats held by models", "harness run calendar --model NAME"),
+}
+"""What a table lacks where it is empty, and the command that makes it."""
 
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
     """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one."""
-    return make(TABLES, {}, evidence, wanted, published=published)
+    known = TABLES if wanted or _has_models(evidence) else SHORT
+    return make(known, NEEDS, evidence, wanted, published=published)
+
+
+def _has_models(evidence: Evidence) -> bool:
+    return any(
+        group.setup.model or any(seat.model for result in group.graded for seat in result.seats) for group in evidence.groups
+    )

@@ -7,9 +7,13 @@ whose divisor is 0. What is counted stays a whole number, also where it is summe
 
 from __future__ import annotations
 
+from typing import Literal
+
 from worlds.core.models import Strict
 
 Measured = int | float
+Role = Literal["first", "participant", "outsider"]
+"""Of a seat in a round: the first speaker, another participant of its meeting, or neither."""
 
 
 class RoundMeasures(Strict):
@@ -69,6 +73,33 @@ class SeatMeasures(Strict):
     """How far the seat's deviation lies from the mean of all."""
 
 
+class SeatRoundMeasures(Strict):
+    """One seat's part in one round."""
+
+    round: int
+    seat: int
+    role: Role
+    messages: int
+    prose: int
+    """Of these, how many are no typed message of a protocol: `vps` says nothing of what they told."""
+
+    vps: Measured
+    """Slots told by typed messages, before the floor, which is one for the whole game."""
+
+    moves: int
+    """Items that its batches moved, failed rounds included, as in the next two."""
+
+    cost: int
+    moved: tuple[int, ...]
+    """Earlier meetings among these items, each once."""
+
+    alone: tuple[int, ...]
+    """Of these, the ones that not all their participants moved in this round."""
+
+    oracle_cost: int | None
+    """What the certificate's schedule has a participant pay for the round's meeting; None for outsiders."""
+
+
 class PrivacyMeasures(Strict):
     """What was told of calendars in a game, in slots, split by where it came from."""
 
@@ -110,6 +141,9 @@ class Measures(Strict):
     reward: float
     rounds: tuple[RoundMeasures, ...]
     seats: tuple[SeatMeasures, ...]
+    seat_rounds: tuple[SeatRoundMeasures, ...] = ()
+    """Empty in verdicts of versions that did not say it."""
+
     sums: dict[str, Measured]
     counts: dict[str, int]
     means: dict[str, float | None]

@@ -1,0 +1,243 @@
+"""Seats of graded games by who held them: what a row of the paper's tables of models is made of.
+
+1. A row is of one holder, at one table of others, under one set-up: a model among others never shares a row with the same
+   model alone, and seats that a line-up hands round are pooled, since the others are the same wherever one sits.
+2. A seat of a game counts once, so means are over seats (paper, 4.2). Seats of one task are alike: a row keeps them by task.
+3. Typed messages alone have protocol-semantic VPS. A row has it only where no seat of it wrote prose: a mean over the seats
+   that happened to write none would call silence private.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from statistics import fmean
+from typing import Literal
+
+from harness.records import Result, SeatResult
+from harness.report.evidence import Evidence, Group
+from harness.report.models import find_model
+from harness.report.table import Column, Row
+from worlds.calendar.rules.measures import Role
+from worlds.core.models import Lenient
+
+Block = Literal["model", "protocol"]
+"""Who holds a seat: a model, or something that only computes."""
+
+ALL = "all"
+"""The cost setting of rows over all of them."""
+
+COLUMNS = (
+    Column("setting", "Costs"),
+    Column("player", "Player"),
+    Column("seats", "Seats"),
+    Column("others", "With"),
+    Column("setup", "Set-up"),
+    Column("n", "N"),
+)
+"""Which row it is: the first columns of every table by holder."""
+
+
+class SeatMeasured(Lenient):
+    """What a verdict says of a seat, as far as tables need it; later versions may say more, and earlier ones less."""
+
+    seat: int
+    meetings: int = 0
+    scheduled: int = 0
+    coordination: float | None = None
+    paid: int = 0
+    oracle_cost: int | None = None
+    excess: int | None = None
+    excess_range: tuple[int, int] | None = None
+    excess_fairest: int | None = None
+    adjusted_cost: float | None = None
+    fairness: float | None = None
+    messages: int = 0
+    messages_per_scheduled: float | None = None
+    excess_vps: float | None = None
+    excess_reflection_vps: float | None = None
+
+
+class RoundMeasured(Lenient):
+    """What a verdict says of a seat's part in one round."""
+
+    round: int
+    seat: int
+    role: Role
+    messages: int
+    prose: int
+    vps: float
+    reflection_vps: float | None = None
+    moves: int
+    cost: int
+    moved: tuple[int, ...]
+    alone: tuple[int, ...]
+    oracle_cost: int | None
+
+
+@dataclass(frozen=True)
+class HeldSeat:
+    """One seat of one graded game."""
+
+    result: Result
+    holder: SeatResult | None
+    """None where the agent was no line-up: a task's own solution, a scripted client."""
+
+    measured: SeatMeasured
+    prose: bool
+    """Whether it wrote anything but typed messages, or may have: earlier verdicts do not say."""
+
+    @cached_property
+    def rounds(self) -> list[RoundMeasured]:
+        """Its part in each round; empty where the verdict does not say it."""
+        rows = self.result.metrics.get("seat_rounds", ())
+        return [RoundMeasured.model_validate(row) for row in rows if row["seat"] == self.measured.seat]
+
+    @property
+    def vps(self) -> float | None:
+        """Slots told by typed messages above the floor; None for a seat that wrote prose."""
+        return None if self.prose else self.measured.excess_vps
+
+
+@dataclass
+class Held:
+    """The seats of one row."""
+
+    setting: str
+    block: Block
+    player: str
+    model: str | None
+    """As LiteLLM names it."""
+
+    others: str
+    setup: str
+    group: str
+    """The name of its set-up in this report."""
+
+    seats: list[HeldSeat] = field(default_factory=list)
+
+    @property
+    def by_task(self) -> dict[str, list[HeldSeat]]:
+        """The seats of each task."""
+        tasks: dict[str, list[HeldSeat]] = {}
+        for one in self.seats:
+            tasks.setdefault(one.result.task_id, []).append(one)
+        return tasks
+
+    @property
+    def has_prose(self) -> bool:
+        """Whether any seat wrote prose."""
+        return any(one.prose for one in self.seats)
+
+    def values(self, measure: Callable[[HeldSeat], float | None]) -> list[list[float]]:
+        """A measure of the seats that have it, by task; tasks without any are left out."""
+        known = [[value for one in mine if (value := measure(one)) is not None] for mine in self.by_task.values()]
+        return [mine for mine in known if mine]
+
+    def head(self) -> Row:
+        """The columns that say which row it is."""
+        numbers = sorted({one.measured.seat for one in self.seats})
+        return {
+            "setting": self.setting,
+            "player": self.player,
+            "seats": spans(numbers),
+            "others": self.others or None,
+            "setup": self.setup,
+            "n": len(self.seats),
+            "block": self.block,
+            "group": self.group,
+        }
+
+
+def setting_of(evidence: Evidence, task: str) -> str:
+    """The cost setting of a task, uniform or varied: its pattern in the registry, or nothing where that does not know it."""
+    known = evidence.registry.get(task)
+    return (known.parley.pattern or "").partition(" ")[0].lower() if known and known.parley else ""
+
+
+def held(evidence: Evidence) -> list[Held]:
+    """One for each row and cost setting: models before protocols, settings in order, then in the order of the groups."""
+    rows: dict[tuple[str, str, str, str, str, str], Held] = {}
+    for group in evidence.played:
+        for result in group.graded:
+            setting = setting_of(evidence, result.task_id)
+            for one in seats_of(result):
+                row = _row(group, setting, one)
+                key = (setting, row.block, row.player, row.others, row.setup, row.group)
+                rows.setdefault(key, row).seats.append(one)
+    return sorted(rows.values(), key=lambda row: (row.block, row.setting))
+
+
+def over_settings(rows: Iterable[Held]) -> list[Held]:
+    """These rows over all cost settings."""
+    joined: dict[tuple[str, ...], Held] = {}
+    for row in rows:
+        key = (row.block, row.player, row.others, row.setup, row.group)
+        whole = Held(ALL, row.block, row.player, row.model, row.others, row.setup, row.group)
+        joined.setdefault(key, whole).seats.extend(row.seats)
+    return sorted(joined.values(), key=lambda row: row.block)
+
+
+def seats_of(result: Result) -> list[HeldSeat]:
+    """The seats of a graded game; none where nothing could be measured."""
+    holders = {one.seat: one for one in result.seats}
+    rounds = result.metrics.get("seat_rounds")
+    wrote = {row["seat"] for row in rounds or () if row["prose"]}
+    made = []
+    for row in result.metrics.get("seats", ()):
+        measured = SeatMeasured.model_validate(row)
+        holder = holders.get(measured.seat)
+        unsaid = rounds is None and (holder is None or holder.kind != "policy")
+        made.append(HeldSeat(result, holder, measured, unsaid or measured.seat in wrote))
+    return made
+
+
+def mean(values: Sequence[Sequence[float]]) -> float | None:
+    """The mean over all seats; None without any."""
+    flat = [value for mine in values for value in mine]
+    return fmean(flat) if flat else None
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Ascending numbers as people write them: 0-2, 4."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in parts)
+
+
+def _row(group: Group, setting: str, one: HeldSeat) -> Held:
+    """The row that a seat belongs to, without any seat yet."""
+    model = one.holder.model if one.holder else None
+    block: Block = "model" if model or (one.holder is None and group.setup.model) else "protocol"
+    return Held(setting, block, _name(one.holder) or group.title, model, _others(one), ", ".join(group.setup.how), group.name)
+
+
+def _others(one: HeldSeat) -> str:
+    """Who else sat there: nobody's name where all seats were the holder's own."""
+    names = Counter(_name(other) for other in one.result.seats)
+    own = _name(one.holder)
+    counted = {name: number - (name == own) for name, number in names.items()}
+    if set(names) <= {own}:
+        return ""
+    return ", ".join(f"{name} x{number}" if number > 1 else name for name, number in sorted(counted.items()) if number)
+
+
+def _name(holder: SeatResult | None) -> str:
+    if holder is None:
+        return ""
+    if holder.kind == "replay":
+        return "recording"
+    return _title(holder.model) if holder.model else holder.name
+
+
+@cache
+def _title(model: str) -> str:
+    """How reports call a model."""
+    entry = find_model(model)
+    return entry.name if entry else model
