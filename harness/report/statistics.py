@@ -28,7 +28,13 @@ METHOD = (
     "95 % intervals: Wilson at the effective sample size of attempts clustered by task, t with T - 1 degrees; "
     "Clopper-Pearson over the tasks where every attempt or none succeeded"
 )
-BOUNDED = "95 % intervals, clustered by task: Wilson at the effective sample size for shares, t of the log mean for the others"
+BOUNDED = (
+    "95 % intervals, clustered by task: Wilson at the effective sample size for shares; for the others t of the log mean, from "
+    "five tasks on"
+)
+_FEWEST = 5
+"""Tasks below which the logarithm of a mean says nothing: with two the ends may lie a factor of e^12 away from it."""
+
 _LEVEL, _POWER = 0.95, 0.8
 _BETWEEN, _WITHIN = 0.15, 0.15
 """Assumed for `smallest_difference`: the deviation of true differences over tasks, the variance of attempts at one task."""
@@ -39,8 +45,8 @@ class Line(NamedTuple):
 
     slope: float
     intercept: float
-    correlation: float
-    """Pearson's."""
+    correlation: float | None
+    """Pearson's; None where all points have one y."""
 
     slope_interval: Interval | None
 
@@ -84,14 +90,14 @@ def share_interval(clusters: Sequence[Sequence[float]], trials: int | None = Non
 
 
 def positive_mean_interval(clusters: Sequence[Sequence[float]]) -> Interval | None:
-    """The 95 % interval of a mean of numbers from 0 up, from those of each task; None for fewer than two tasks, and for 0.
+    """The 95 % interval of a mean of numbers from 0 up, from those of each task; None for fewer than five tasks, and for 0.
 
     exp(log m +- t s / m), with s the error of the mean m clustered by task and t at T - 1 degrees: the delta method.
     """
     clusters = [cluster for cluster in clusters if cluster]
-    if len(clusters) < 2 or not (mean := fmean([value for cluster in clusters for value in cluster])):
+    if len(clusters) < _FEWEST or not (mean := fmean([value for cluster in clusters for value in cluster])):
         return None
-    factor = math.exp(min(700.0, _t(len(clusters) - 1) * math.sqrt(_variance(clusters, mean)) / mean))
+    factor = math.exp(_t(len(clusters) - 1) * math.sqrt(_variance(clusters, mean)) / mean)
     return mean / factor, mean * factor
 
 
@@ -136,7 +142,8 @@ def line_through(clusters: Sequence[Sequence[tuple[float, float]]]) -> Line | No
     if tasks > 1:
         half = _t(tasks - 1) * math.sqrt(tasks / (tasks - 1) * math.fsum(m**2 for m in moments)) / spread
         interval = float(fit.slope - half), float(fit.slope + half)
-    return Line(float(fit.slope), float(fit.intercept), float(fit.rvalue), interval)
+    correlation = float(fit.rvalue) if len({y for _, y in points}) > 1 else None
+    return Line(float(fit.slope), float(fit.intercept), correlation, interval)
 
 
 def pass_hat(passed: int, n: int, k: int) -> float:

@@ -28,7 +28,7 @@ _FORMS: dict[Form, Callable[[Any], str]] = {
     "signed_interval": lambda ends: f"{ends[0]:+.2f}..{ends[1]:+.2f}",
     "tally": lambda counted: f"{counted[0]} ({100 * counted[1]:.0f} %)",
     "span": lambda ends: f"{ends[0]:.2f}..{ends[1]:.2f}",
-    "usd": lambda dollars: f"${dollars:.2f}",
+    "usd": lambda dollars: f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}",
     "p": lambda p: f"{p:.3f}" if p >= 0.0005 else "<0.001",
 }
 

@@ -80,9 +80,10 @@ def _table(block: Block, rows: list[Held], *, published: bool) -> Table:
 
 
 def _lines(row: Held, rows: list[Held], *, published: bool) -> Iterator[Row]:
-    """A row, and the paper's under the first of its name in a cost setting."""
+    """A row, and the paper's under the first of its name in a setting: its models sat in mixed teams, its protocols alone."""
     yield {**row.head(), **measured(row), "source": "ours"}
-    first = next(one for one in rows if (one.setting, one.player) == (row.setting, row.player))
+    alike = (one for one in rows if (one.setting, one.player) == (row.setting, row.player))
+    first = next((one for one in alike if row.block == "model" or not one.others), None)
     if published and first is row:
         yield from _published(row)
 

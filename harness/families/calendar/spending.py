@@ -90,7 +90,7 @@ def _dollars(holders: list[SeatResult]) -> Value:
     if not _is_priced(holders):
         return "no price"
     dollars = sum(one.cost_usd or 0.0 for one in holders)
-    return f"~${dollars:.2f}" if any(one.tokens.estimated for one in holders) else dollars
+    return f"~${dollars:.4g}" if any(one.tokens.estimated for one in holders) else dollars
 
 
 def _counted(number: int, holders: list[SeatResult]) -> Value:
