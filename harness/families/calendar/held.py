@@ -118,9 +118,9 @@ class Held:
 
     seats: list[HeldSeat] = field(default_factory=list)
 
-    @property
+    @cached_property
     def by_task(self) -> dict[str, list[HeldSeat]]:
-        """The seats of each task."""
+        """The seats of each task; to be asked when all are here."""
         tasks: dict[str, list[HeldSeat]] = {}
         for one in self.seats:
             tasks.setdefault(one.result.task_id, []).append(one)
@@ -182,16 +182,18 @@ def over_settings(rows: Iterable[Held]) -> list[Held]:
 
 def seats_of(result: Result) -> list[HeldSeat]:
     """The seats of a graded game; none where nothing could be measured."""
-    holders = {one.seat: one for one in result.seats}
+    holders, writers = {one.seat: one for one in result.seats}, prose_writers(result)
+    measured = map(SeatMeasured.model_validate, result.metrics.get("seats", ()))
+    return [HeldSeat(result, holders.get(one.seat), one, one.seat in writers) for one in measured]
+
+
+def prose_writers(result: Result) -> set[int]:
+    """The seats that wrote prose, or may have: of a game whose verdict does not say, all but those of policies."""
     rounds = result.metrics.get("seat_rounds")
-    wrote = {row["seat"] for row in rounds or () if row["prose"]}
-    made = []
-    for row in result.metrics.get("seats", ()):
-        measured = SeatMeasured.model_validate(row)
-        holder = holders.get(measured.seat)
-        unsaid = rounds is None and (holder is None or holder.kind != "policy")
-        made.append(HeldSeat(result, holder, measured, unsaid or measured.seat in wrote))
-    return made
+    if rounds is not None:
+        return {row["seat"] for row in rounds if row["prose"]}
+    policies = {one.seat for one in result.seats if one.kind == "policy"}
+    return {row["seat"] for row in result.metrics.get("seats", ())} - policies
 
 
 def mean(values: Sequence[Sequence[float]]) -> float | None:
@@ -213,18 +215,18 @@ def spans(numbers: Sequence[int]) -> str:
 
 def _row(group: Group, setting: str, one: HeldSeat) -> Held:
     """The row that a seat belongs to, without any seat yet."""
-    model = one.holder.model if one.holder else None
-    block: Block = "model" if model or (one.holder is None and group.setup.model) else "protocol"
-    return Held(setting, block, _name(one.holder) or group.title, model, _others(one), ", ".join(group.setup.how), group.name)
+    model = one.holder.model if one.holder else group.setup.model
+    own, names = _name(one.holder), tuple(_name(other) for other in one.result.seats)
+    setup = ", ".join(group.setup.how)
+    return Held(setting, "model" if model else "protocol", own or group.title, model, _others(own, names), setup, group.name)
 
 
-def _others(one: HeldSeat) -> str:
-    """Who else sat there: nobody's name where all seats were the holder's own."""
-    names = Counter(_name(other) for other in one.result.seats)
-    own = _name(one.holder)
-    counted = {name: number - (name == own) for name, number in names.items()}
+@cache
+def _others(own: str, names: tuple[str, ...]) -> str:
+    """Who else sat at a table: nobody where all its seats were the holder's own."""
     if set(names) <= {own}:
         return ""
+    counted = {name: number - (name == own) for name, number in Counter(names).items()}
     return ", ".join(f"{name} x{number}" if number > 1 else name for name, number in sorted(counted.items()) if number)
 
 

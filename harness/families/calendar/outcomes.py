@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from statistics import fmean
 
-from harness.families.calendar.held import seats_of, setting_of
+from harness.families.calendar.held import prose_writers, setting_of
 from harness.families.calendar.published import MARK, protocol_rows, source
 from harness.records import Result
 from harness.report.evidence import Evidence, Group
@@ -90,9 +90,10 @@ def _rows(evidence: Evidence, setting: str, *, published: bool) -> Iterator[Row]
 
 def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
     known = {column: _by_task(tasks, name) for column, name in _MEASURES.items()}
-    seats = [seat for mine in tasks.values() for result in mine for seat in seats_of(result)]
-    if any(seat.prose for seat in seats):
+    results = [result for mine in tasks.values() for result in mine]
+    if any(map(prose_writers, results)):
         known |= {"vps": [], "vps_raw": []}
+    seats = sum(len(result.metrics.get("seats", ())) for result in results)
     rewards = [fmean(result.reward or 0.0 for result in mine) for mine in tasks.values()]
     bounded = ("excess", "messages", "fairness", "vps", "adjusted")
     return {
@@ -102,7 +103,7 @@ def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
         "tasks": len(tasks),
         "episodes": sum(map(len, tasks.values())),
         **{column: fmean(values) if values else None for column, values in known.items()},
-        "interval": share_interval([[value] for value in known["coordination"]], len(seats)),
+        "interval": share_interval([[value] for value in known["coordination"]], seats),
         **{f"{column}_interval": positive_mean_interval([[value] for value in known[column]]) for column in bounded},
         "reward": fmean(rewards),
         "reward_interval": share_interval([[value] for value in rewards]),
