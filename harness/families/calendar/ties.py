@@ -58,7 +58,7 @@ def excess_envelope(seat: HeldSeat) -> Envelope | None:
 
 
 def adjusted_envelope(seat: HeldSeat) -> Envelope | None:
-    """The same of its adjusted cost, where it missed no meeting."""
+    """The least and the most adjusted cost of a seat over ties; None where it missed a meeting, or its excess has none."""
     ends, meetings = excess_envelope(seat), seat.measured.meetings
     if ends is None or not meetings or seat.measured.scheduled < meetings:
         return None
