@@ -13,6 +13,9 @@ from tests.shipped import SHIPPED
 TASKS = {task.task_id: task for task in SHIPPED if task.family == "calendar"}
 UNIFORM, VARIED = ([name for name in sorted(TASKS) if name.startswith(setting)] for setting in ("uniform", "varied"))
 
+SCHEDULED = [{"coordinated": True}] * 3
+"""What became of three rounds."""
+
 
 def seat(number: int, **measured: Any) -> dict[str, Any]:
     """What a verdict says of a seat: three meetings of three scheduled for nothing, unless told."""
@@ -49,7 +52,7 @@ def game(
     parts: Sequence[Mapping[str, Any]] | None = (), attempt: int = 1, **metrics: Any,
 ) -> Result:  # fmt: skip
     """One graded game; `parts` None is of a version that said nothing of rounds."""
-    usual = {"meetings": 3, "scheduled": 3, "optimum": 0, "labels": {"SUCCESS": 3}, "means": {}, "rounds": []}
+    usual = {"meetings": 3, "scheduled": 3, "optimum": 0, "labels": {"SUCCESS": 3}, "means": {}, "rounds": SCHEDULED}
     said = {} if parts is None else {"seat_rounds": [*parts]}
     return Result(
         run="made", task_id=task, family="calendar", seed=0, attempt=attempt, agent="seats", interface="seats",

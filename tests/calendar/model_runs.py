@@ -1,4 +1,4 @@
-"""Runs of calendars with models at seats, through LiteLLM and the local server: they play IMAP, and one seat adds prose to it."""
+"""Runs of calendars with models at seats, through LiteLLM and the local server: they play IMAP, and one adds prose."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_typed_messages_hold_no_other_words(content: str, typed: bool) -> None:
 
 @pytest.mark.parametrize("protocol", sorted(PROTOCOLS))
 def test_protocols_write_no_prose_and_parts_add_up(tmp_path: Path, protocol: str) -> None:
-    """Whatever a protocol sends is typed; messages, costs and slots told add up to the seat's, and the schedule's to its own."""
+    """What a protocol sends is typed; messages, costs and slots told add up to the seat's, the schedule's costs to its own."""
     task = next(task for task in SHIPPED if task.task_id == "varied-07")
     scenario = read_scenario(task.world_folder / "scenario.json")
     certificate = read_certificate(json.loads((task.path / "tests" / "oracle.json").read_bytes()))

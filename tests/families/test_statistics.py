@@ -13,7 +13,18 @@ from types import ModuleType
 
 import pytest
 
-from harness.report.statistics import exact_paired, pass_hat, rank_correlation, rate_interval, smallest_difference
+from harness.report.statistics import (
+    exact_paired,
+    false_discoveries,
+    line_through,
+    paired_p,
+    pass_hat,
+    positive_mean_interval,
+    rank_correlation,
+    rate_interval,
+    share_interval,
+    smallest_difference,
+)
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +120,92 @@ def test_rank_correlation() -> None:
     assert rank_correlation([0.1, 0.2, 0.9], [3.0, 2.0, 1.0]) == pytest.approx(-1.0)
     assert rank_correlation([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 9.0]) == pytest.approx(1 - 6 * 2 / (4 * 15))
     assert rank_correlation([0.5, 0.5, 0.5], [1.0, 2.0, 3.0]) is None
+
+
+def test_interval_of_shares() -> None:
+    """Two tasks of two shares, 1 and 1/2, 0 and 1/2: the mean is 1/2, and the residuals of the tasks sum to 1/2 and -1/2.
+
+    Variance 2/1 (1/4 + 1/4) / 16 = 1/16, so n = (1/4) / (1/16) = 4, and with t(1) = 12.706 the centre stays 1/2.
+    """
+    quantile = 12.7062047362
+    half = quantile / (4 + quantile**2) * math.sqrt(4 / 4 + quantile**2 / 4)
+
+    assert share_interval([[1.0, 0.5], [0.0, 0.5]]) == pytest.approx((0.5 - half, 0.5 + half))
+
+
+def test_shares_that_do_not_vary_count_what_they_are_of() -> None:
+    """Three tasks at 2/3 each have no spread: Wilson at n = 3, or at the 9 meetings that they are shares of; t(2)."""
+    quantile = 4.30265272991
+
+    for n, found in ((3, share_interval([[2 / 3]] * 3)), (9, share_interval([[2 / 3]] * 3, 9))):
+        centre = (2 / 3 + quantile**2 / (2 * n)) / (1 + quantile**2 / n)
+        half = quantile / (n + quantile**2) * math.sqrt(n * 2 / 9 + quantile**2 / 4)
+        assert found == pytest.approx((centre - half, centre + half))
+
+
+def test_intervals_of_shares_stay_within_their_range() -> None:
+    """Nearly all succeeded, and none did: neither end leaves 0..1; one task says nothing of others."""
+    low, high = share_interval([[1.0]] * 44 + [[2 / 3]]) or (-1.0, 2.0)
+
+    assert 0 < low < high < 1
+    assert share_interval([[0.0, 0.0]] * 10) == pytest.approx((0.0, 1 - 0.025 ** (1 / 10)))
+    assert share_interval([[0.5, 0.7]]) is None
+
+
+def test_interval_of_a_mean_of_costs() -> None:
+    """Five tasks at 1 to 5: mean 3, error sqrt(2.5 / 5) = 0.7071, t(4) = 2.7764: 3 times or over exp(2.7764 x 0.7071 / 3)."""
+    factor = math.exp(2.77644510520 * math.sqrt(0.5) / 3)
+
+    assert factor == pytest.approx(1.9240, abs=1e-4)
+    assert positive_mean_interval([[1.0], [2.0], [3.0], [4.0], [5.0]]) == pytest.approx((3 / factor, 3 * factor))
+
+
+def test_seats_of_one_task_are_no_tasks() -> None:
+    """Each value thrice at its task gives what it gives once: the seats of a task are alike."""
+    once = positive_mean_interval([[1.0], [2.0], [3.0], [4.0], [5.0]])
+
+    assert positive_mean_interval([[float(n)] * 3 for n in range(1, 6)]) == pytest.approx(once)
+
+
+def test_mean_of_costs_without_an_interval() -> None:
+    """Nought has no logarithm, and four tasks are too few."""
+    assert positive_mean_interval([[0.0]] * 10) is None
+    assert positive_mean_interval([[1.0], [2.0], [3.0], [4.0]]) is None
+    assert positive_mean_interval([]) is None
+
+
+def test_line_through_three_points() -> None:
+    """(1, 1), (2, 3), (3, 2): slope 1/2, intercept 1, r = 1/2; residuals -1/2, 1, -1/2 at -1, 0, 1 from the centre.
+
+    One point a task: 3/2 (1/4 + 0 + 1/4) = 3/4, over Sxx = 2, with t(2) = 4.3027.
+    """
+    found = line_through([[(1.0, 1.0)], [(2.0, 3.0)], [(3.0, 2.0)]])
+    half = 4.30265272991 * math.sqrt(0.75) / 2
+
+    assert found is not None
+    assert (found.slope, found.intercept, found.correlation) == pytest.approx((0.5, 1.0, 0.5))
+    assert found.slope_interval == pytest.approx((0.5 - half, 0.5 + half))
+
+
+def test_line_of_one_task_and_of_one_x() -> None:
+    """One task has a slope and no interval, a flat one no correlation; points above each other have no line."""
+    flat = line_through([[(1.0, 2.0), (2.0, 2.0)]])
+
+    assert flat is not None
+    assert (flat.slope, flat.correlation, flat.slope_interval) == (0.0, None, None)
+    assert line_through([[(2.0, 1.0)], [(2.0, 3.0)]]) is None
+
+
+def test_paired_differences() -> None:
+    """1, 2, 3: t = 2 sqrt(3) at two degrees, where p = 1 - t / sqrt(2 + t^2) = 1 - sqrt(12 / 14)."""
+    assert paired_p([1.0, 2.0, 3.0]) == pytest.approx(1 - math.sqrt(12 / 14))
+    assert (paired_p([0.0, 0.0]), paired_p([1.0, 1.0]), paired_p([1.0])) == (1.0, None, None)
+
+
+def test_false_discoveries() -> None:
+    """Of three: 0.01 x 3/1, and 0.03 x 3/2 = 0.045 is no more than 0.04 x 3/3."""
+    assert false_discoveries([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.04, 0.04])
+    assert false_discoveries([]) == []
 
 
 @pytest.mark.parametrize(
