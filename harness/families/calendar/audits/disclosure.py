@@ -17,7 +17,6 @@ from harness.families.calendar.audits.words import (
     IMPERATIVES,
     MAKING_ROOM,
     MOVING,
-    NOT_TAKEN,
     PROPOSING,
     PROPOSING_TOGETHER,
     TAKEN,
@@ -45,7 +44,7 @@ _CONSTRAINTS = frozenset({"blocked", "not blocked"})
 """What a slot that holds something is called when it cannot be had: a constraint, not a matter of availability."""
 
 _PROPOSING, _TOGETHER = any_of(PROPOSING), any_of(PROPOSING_TOGETHER)
-_AVAILABLE = any_of(tuple(word for word in (*FREE, *TAKEN, *NOT_TAKEN, *AGREEING) if word not in _CONSTRAINTS))
+_AVAILABLE = any_of(tuple(word for word in (*FREE, *TAKEN, *AGREEING) if word not in _CONSTRAINTS))
 _COSTING, _MAKING_ROOM = any_of((*COSTING, *MOVING)), any_of(MAKING_ROOM)
 _AVOIDING, _IMPERATIVES = any_of(AVOIDING), any_of(IMPERATIVES)
 

@@ -82,7 +82,8 @@ PROPOSING_TOGETHER = phrases(
 """Puts slots forward, and has its first person in itself: the sender is one of us."""
 
 FREE = phrases(
-    "free, open, available, unoccupied, vacant, empty, clear, no conflict, no conflicts, nothing",
+    "free, open, available, unoccupied, vacant, empty, clear, no conflict, no conflicts, nothing at, nothing in, not taken, not busy",
+    "not occupied, not booked, not full, not blocked, isn't taken, isn't busy, isn't blocked, not unavailable",
 )
 """Says that a slot holds nothing."""
 
@@ -92,9 +93,6 @@ TAKEN = phrases(
     "i've already something, i've got something, i've a clash, no longer free, no longer available, never free",
 )
 """Says that a slot holds something."""
-
-NOT_TAKEN = phrases("not taken, not busy, not occupied, not booked, not full, not blocked, isn't taken, isn't blocked, not unavailable")
-"""Denies that it does."""
 
 AGREEING = phrases(
     "work, works, working, feasible, can do, can make, could do, could make, can't do, can't make, can't attend, doesn't work",
@@ -125,9 +123,10 @@ MOVING = phrases(
 
 HEDGES = phrases(
     "if, unless, until, once, whether, would be free, could be free, will be free, might be, may be, i think, i believe, probably",
-    "perhaps, maybe, should be, becomes, after i move, when i move, had been, was, were, assuming",
+    "perhaps, maybe, should be, becomes, after i move, when i move, had been, was, were, assuming, feel free, open to, none, neither",
+    "nor, not, isn't, aren't, don't, doesn't, never, no longer, except, other than, apart from",
 )
-"""What makes a statement of a slot no claim of what it holds now."""
+"""What makes a statement of a slot no plain claim of what it holds now, or one that cannot be read safely."""
 
 AGREEMENT = phrases(
     "agreed, i agree, confirm, confirmed, confirming, sounds good, works for me, that works, perfect, great, ok, okay, deal, done",
