@@ -1,9 +1,9 @@
 """A message as clauses: which slots each names, and whether the sender speaks of itself in it.
 
-1. A clause ends with a sentence, a line, or before a conjunction that brings another subject. A line that ends in a colon lends
-   its first person to the lines of its list.
-2. Slots are the numbers that are left when everything else that has a number (agents, meetings, errands, costs, counts) is taken
-   out. A clause that only points at a slot (`that works`) means those that were named last.
+1. A clause ends with a sentence, a line, or before a conjunction that brings another subject. A heading (a line that ends in a
+   colon) of the sender's own is read before each line of its list.
+2. Slots are the numbers that are left when everything else that has a number (agents, meetings, errands, costs, counts) is
+   taken out. A clause that only points at a slot (`that works`) means those that were named last.
 3. A clause is its sender's own when it has a first person that does not merely report, ask or acknowledge, and does not speak
    of somebody else instead, or goes on about the slots of such a clause.
 """
@@ -33,12 +33,13 @@ _FIRST, _OTHERS, _OWN_SIDE = any_of(FIRST_PERSON), any_of(OTHERS), any_of(OWN_SI
 _POINTERS, _REPORTING, _BARE_VERBS = any_of(POINTERS), any_of(REPORTING), any_of(BARE_VERBS)
 
 _SUBJECT = r"(?:i|i'm|i'd|i've|i'll|agents?\b|you|they|he|she|we|it|it's|that|that's|please)(?![\w'])"
+_CONTRAST = re.compile(r"(?:but|whereas|while|although|though|however)(?![\w'])")
 _BOUNDARIES = (
     r"(?<=[.!?;])\s+",
     r";",
     r"\s+-+\s+(?!>)",
     r"\s*[\u2013\u2014]\s*",
-    r",?\s+(?=(?:but|whereas|while|although|though|however|which)(?![\w']))",
+    rf",?\s+(?=(?:{_CONTRAST.pattern}|which(?!\w)))",
     rf",?\s+(?:and|so|because|since|as)\s+(?={_SUBJECT})",
     rf",\s+(?={_SUBJECT})",
 )
@@ -117,9 +118,14 @@ def _clause(part: str, slots: int, last: Clause | None, heading: str) -> Clause:
     named = tuple(dict.fromkeys(mention.slot for mention in mentions))
     before = (last.slots or last.before) if last else ()
     points = not named and _POINTERS.search(masked) is not None
-    goes_on = points and last is not None and last.is_own and not masked.endswith("?") and not _OTHERS.search(masked)
-    is_own = goes_on or _speaks_of_itself(lent + masked)
+    is_own = _speaks_of_itself(lent + masked) or ((points or _CONTRAST.match(masked) is not None) and _goes_on(last, masked))
     return Clause(lent + masked, mentions, named or (before if points else ()), before, is_own, prices)
+
+
+def _goes_on(last: Clause | None, masked: str) -> bool:
+    """Whether a clause without a person of its own is still about the sender."""
+    about_others = "agent" in masked or _OTHERS.search(masked) is not None
+    return last is not None and last.is_own and not masked.rstrip().endswith("?") and not about_others
 
 
 def _is_item(line: str) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 from harness.report.statistics import scipy_stats
 
 SEED, DRAWS = 13, 9_999
-MOST_STATES = 200_000
+MOST_STATES = 20_000
 """Steps of counting a distribution exactly; beyond, it is drawn from."""
 
 METHOD = (

@@ -34,7 +34,7 @@ class Disclosure(StrEnum):
     """Says that named slots are free, taken, or will or will not do for the sender."""
 
     COST = "cost-constraint"
-    """Says in words what named slots would cost the sender, that something of its own there must, can or cannot move, or is blocked."""
+    """Says in words what named slots would cost the sender, or that its item there must, can or cannot move, or is blocked."""
 
     EXACT = "exact number"
     """Tells a cost of the sender's own as a number; no slot need be named."""

@@ -78,7 +78,9 @@ class AuditedGame:
         calendars = calendars_by_round(self.replay)
         told = leaks([one for one in self.replay.messages if not is_typed(one.content)], secrets_of(self.replay.scenario))
         leaked = {message.seq: leak for message, leak in told}
-        return tuple(self._heard(one, calendars[one.round][one.sender], leaked.get(one.seq, ())) for one in self.replay.messages)
+        return tuple(
+            self._heard(one, calendars[one.round][one.sender], leaked.get(one.seq, ())) for one in self.replay.messages
+        )
 
     @property
     def coordination(self) -> float:

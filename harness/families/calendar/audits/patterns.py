@@ -2,7 +2,7 @@
 
 1. An occurrence has the seats that it is about, and counts once for each player among them; one message may occur in several.
 2. Patterns of messages are looked for in prose alone. A third agent is neither the sender nor one who reads the message.
-3. Events come from the rebuilt game: resolutions with an earlier meeting that does not stand any more, slots that differ or lack.
+3. Events come from the rebuilt game: what was moved, and what a resolution found: earlier meetings apart, slots that differ.
 """
 
 from __future__ import annotations
