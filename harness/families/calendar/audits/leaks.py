@@ -1,8 +1,8 @@
 """Semantic leaks: what an errand or a meeting is about, told to somebody who is not part of it.
 
-1. What gives a label away are the forbidden terms of its entry in the bank, and the chunks of several words that are left when
-   its text is split at prepositions and punctuation. Terms are normalised; short ones, ones made of generic words, and single
-   words that mean other things too are dropped. A public label has no terms.
+1. What gives a label away are the forbidden terms of its entry in the bank, and the chunks that are left when its text is split
+   at prepositions and punctuation, where two words of a chunk are not generic. Terms are normalised; short ones, ones made of
+   generic words, and single words that mean other things too are dropped. A public label has no terms.
 2. A term of one's own label is a leak unless everybody who reads it takes part in that meeting; an errand has only its owner.
 3. A term of another's label that its sender was sent before, told to somebody who is no part of it either, is passed on: that
    is counted apart, since the sender reveals nothing of its own.
@@ -29,7 +29,7 @@ PREPOSITIONS = phrases(
 FUNCTION_WORDS = frozenset(
     phrases("it, its, he, him, her, his, she, them, their, us, what, who, how, where, which, is, are, be, do")
 )
-"""Beside the bank's generic words, these make no chunk telling."""
+"""Beside the bank's generic words, these tell nothing."""
 
 AMBIGUOUS = frozenset(
     phrases("debt, mediation, patent, recorder, seating, speeding, takeover, infusion, canal, drinking, gender")
@@ -86,9 +86,9 @@ def terms_of(label_id: str, label: str) -> tuple[str, ...]:
     entry = _entries().get((label_id, normalised(label)))
     if not label or (entry is not None and entry.privacy_tier is Tier.PUBLIC):
         return ()
-    chunks = [chunk for part in _SPLIT.split(label.lower()) if " " in (chunk := normalised(part))]
     known = entry.forbidden_terms if entry is not None else ()
-    return tuple(dict.fromkeys(term for term in (*known, *chunks) if _tells(term)))
+    chunks = [chunk for part in _SPLIT.split(label.lower()) if len(_telling(chunk := normalised(part))) > 1]
+    return tuple(dict.fromkeys((*(term for term in known if _tells(term)), *chunks)))
 
 
 def leaks(messages: Sequence[Delivered], secrets: Sequence[Secret]) -> Iterator[tuple[Delivered, tuple[Leak, ...]]]:
@@ -111,9 +111,14 @@ def _leak(message: Delivered, secret: Secret, terms: tuple[str, ...], heard: set
 
 
 def _tells(term: str) -> bool:
-    if len(term) < MIN_TERM or (GENERIC_WORDS | FUNCTION_WORDS).issuperset(term.split()):
+    if len(term) < MIN_TERM or not _telling(term):
         return False
     return " " in term or not (term in AMBIGUOUS or term in _sayable())
+
+
+def _telling(term: str) -> list[str]:
+    """Its words that are not generic."""
+    return [word for word in term.split() if word not in GENERIC_WORDS and word not in FUNCTION_WORDS]
 
 
 @cache
