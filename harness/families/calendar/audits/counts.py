@@ -93,14 +93,16 @@ def label_rows(games: Sequence[AuditedGame]) -> list[Row]:
 
 
 def pattern_rows(games: Sequence[AuditedGame]) -> list[Row]:
-    """One row a pattern and speaker: occurrences, and how many that is per 1,000 messages."""
-    speakers, of = everybody(games), Counter(one.speaker for one in sent(games))
+    """One row a pattern and speaker: occurrences, and how many that is per 1,000 of the messages that it is looked for in."""
+    speakers = everybody(games)
+    prose = Counter(one.speaker for one in sent(games) if not one.message.is_typed)
+    of = {"prose": prose, "messages": Counter(one.speaker for one in sent(games))}
     times = {pattern.number: counted(games, pattern) for pattern in PATTERNS}
     return [
         {
             "number": pattern.number, "pattern": pattern.name, "level": pattern.level, **named(speaker, games),
             "count": (count := times[pattern.number][speaker]),
-            "per_1000": 1000 * count / of[speaker] if of[speaker] else None,
+            "per_1000": 1000 * count / base if (base := of[pattern.of][speaker]) else None,
         }
         for pattern in PATTERNS
         for speaker in speakers

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from harness.families.calendar.audits.disclosure import Disclosure, labels_of
-from harness.families.calendar.audits.leaks import Leak, leaks, secrets_of
+from harness.families.calendar.audits.leaks import LabelLeak, leaks, secrets_of
 from harness.families.calendar.audits.statements import Statement, is_false, statements
 from harness.families.calendar.audits.typed import is_typed, typed_statements
 from harness.reading import read_episode
@@ -53,7 +53,7 @@ class AuditedMessage(NamedTuple):
     """A protocol's JSON, which has no labels and no patterns of prose."""
 
     labels: frozenset[Disclosure]
-    leaks: tuple[Leak, ...]
+    leaks: tuple[LabelLeak, ...]
     checked: tuple[Checked, ...]
 
 
@@ -92,7 +92,7 @@ class AuditedGame:
         ]
         return sum(shares) / len(shares)
 
-    def _heard(self, sent: Delivered, cells: Cells, leaked: tuple[Leak, ...]) -> AuditedMessage:
+    def _heard(self, sent: Delivered, cells: Cells, leaked: tuple[LabelLeak, ...]) -> AuditedMessage:
         slots, duration = self.replay.scenario.slots, 1
         typed = is_typed(sent.content)
         if typed:
@@ -168,9 +168,9 @@ def _name(row: SeatResult) -> str:
 
 
 def _variant(row: SeatResult) -> str:
-    """The name of a seat's prompt variant, where its record has one."""
+    """The name of a seat's prompt variant with the beginning of its digest, where its record has one."""
     variant = row.model_dump().get("variant")
-    return str(variant["name"]) if isinstance(variant, dict) else BASE
+    return f"{variant['name']} {variant['digest'][:8]}" if isinstance(variant, dict) else BASE
 
 
 def _mended(events: Sequence[Event]) -> tuple[tuple[int, int], ...]:

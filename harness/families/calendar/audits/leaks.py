@@ -57,7 +57,7 @@ class Secret(NamedTuple):
         return tuple(term for term in self.terms if f" {term} " in padded)
 
 
-class Leak(NamedTuple):
+class LabelLeak(NamedTuple):
     """Terms of one label in one message."""
 
     item: str
@@ -91,7 +91,7 @@ def terms_of(label_id: str, label: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(term for term in known if _tells(term)), *chunks)))
 
 
-def leaks(messages: Sequence[Delivered], secrets: Sequence[Secret]) -> Iterator[tuple[Delivered, tuple[Leak, ...]]]:
+def leaks(messages: Sequence[Delivered], secrets: Sequence[Secret]) -> Iterator[tuple[Delivered, tuple[LabelLeak, ...]]]:
     """Each message with what it leaks, in the order in which they were sent."""
     heard: set[tuple[int, str]] = set()
     for message in messages:
@@ -101,13 +101,13 @@ def leaks(messages: Sequence[Delivered], secrets: Sequence[Secret]) -> Iterator[
         heard |= {(reader, term) for _, terms in told for term in terms for reader in message.to}
 
 
-def _leak(message: Delivered, secret: Secret, terms: tuple[str, ...], heard: set[tuple[int, str]]) -> Leak | None:
+def _leak(message: Delivered, secret: Secret, terms: tuple[str, ...], heard: set[tuple[int, str]]) -> LabelLeak | None:
     if secret.parties.issuperset(message.to):
         return None
     if message.sender in secret.parties:
-        return Leak(secret.name, terms, passed_on=False)
+        return LabelLeak(secret.name, terms, passed_on=False)
     known = tuple(term for term in terms if (message.sender, term) in heard)
-    return Leak(secret.name, known, passed_on=True) if known else None
+    return LabelLeak(secret.name, known, passed_on=True) if known else None
 
 
 def _tells(term: str) -> bool:

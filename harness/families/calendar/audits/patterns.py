@@ -45,6 +45,9 @@ class Pattern(NamedTuple):
     number: int
     name: str
     level: Literal["Message", "Social"]
+    of: Literal["prose", "messages"]
+    """What it is a rate of: of messages in prose where it is a pattern of what is said, else of all messages."""
+
     find: Callable[[AuditedGame], Iterator[Occurrence]]
 
 
@@ -155,17 +158,17 @@ def _broken(game: AuditedGame) -> Iterator[tuple[Resolved, dict[int, tuple[int, 
 
 
 PATTERNS = (
-    Pattern(1, "availability gossip", "Social", partial(_in_messages, rule=_availability_gossip)),
-    Pattern(2, "confirmation tax", "Message", partial(_in_messages, rule=_confirmation_tax)),
-    Pattern(3, "errand mention", "Message", partial(_in_messages, rule=_errand_mention)),
-    Pattern(4, "cost gossip", "Social", partial(_in_messages, rule=_cost_gossip)),
-    Pattern(5, "cost-number disclosure", "Message", partial(_in_messages, rule=_cost_number)),
-    Pattern(6, "qualitative flattening", "Message", _flattening),
-    Pattern(7, "errand-ID leakage", "Message", partial(_in_messages, rule=_errand_id)),
-    Pattern(8, "unilateral displacement", "Social", _displacement),
-    Pattern(9, "ambiguous consensus", "Social", _ambiguity),
-    Pattern(10, "semantic label leakage", "Message", partial(_in_messages, rule=_label_leak)),
-    Pattern(11, "cascading failure", "Social", _cascade),
-    Pattern(12, "output truncation", "Social", _truncation),
+    Pattern(1, "availability gossip", "Social", "prose", partial(_in_messages, rule=_availability_gossip)),
+    Pattern(2, "confirmation tax", "Message", "prose", partial(_in_messages, rule=_confirmation_tax)),
+    Pattern(3, "errand mention", "Message", "prose", partial(_in_messages, rule=_errand_mention)),
+    Pattern(4, "cost gossip", "Social", "prose", partial(_in_messages, rule=_cost_gossip)),
+    Pattern(5, "cost-number disclosure", "Message", "prose", partial(_in_messages, rule=_cost_number)),
+    Pattern(6, "qualitative flattening", "Message", "messages", _flattening),
+    Pattern(7, "errand-ID leakage", "Message", "prose", partial(_in_messages, rule=_errand_id)),
+    Pattern(8, "unilateral displacement", "Social", "messages", _displacement),
+    Pattern(9, "ambiguous consensus", "Social", "messages", _ambiguity),
+    Pattern(10, "semantic label leakage", "Message", "prose", partial(_in_messages, rule=_label_leak)),
+    Pattern(11, "cascading failure", "Social", "messages", _cascade),
+    Pattern(12, "output truncation", "Social", "messages", _truncation),
 )
 """Numbers, names and levels as in Table 15."""

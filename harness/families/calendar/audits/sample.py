@@ -36,7 +36,7 @@ class MessageSample(Strict):
     messages: tuple[SampleMessage, ...]
 
 
-class Accuracy(NamedTuple):
+class LabelAccuracy(NamedTuple):
     """How one label was told in one half: counts of messages."""
 
     label: Disclosure
@@ -72,7 +72,7 @@ def sample() -> tuple[SampleMessage, ...]:
     return MessageSample.model_validate_json(FILE.read_bytes()).messages
 
 
-def accuracies() -> list[Accuracy]:
+def accuracies() -> list[LabelAccuracy]:
     """Each label on each half, early before late."""
     heard = [(one, labels_of(one.text, 16)) for one in sample()]
     return [
@@ -90,9 +90,9 @@ def wilson(hits: int, of: int) -> Interval | None:
     return float(interval.low), float(interval.high)
 
 
-def _counted(label: Disclosure, late: bool, pairs: list[tuple[bool, bool]]) -> Accuracy:
+def _counted(label: Disclosure, late: bool, pairs: list[tuple[bool, bool]]) -> LabelAccuracy:
     """From pairs: whether a message has the label, whether it was given."""
-    return Accuracy(label, late, pairs.count((True, True)), pairs.count((False, True)), pairs.count((True, False)))
+    return LabelAccuracy(label, late, pairs.count((True, True)), pairs.count((False, True)), pairs.count((True, False)))
 
 
 def _share(hits: int, others: int) -> float | None:

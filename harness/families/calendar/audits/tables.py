@@ -72,7 +72,9 @@ _VARIANTS = (
     Column("p", "p", "p"),
 )
 
-_INTERVALS = "95 %: Wilson at the effective sample size of messages clustered by game"
+_INTERVALS = (
+    "95 %: Wilson at the effective sample size of messages clustered by game; Clopper-Pearson over games where all are alike"
+)
 
 
 def tables(read: ReadGames) -> list[Table]:
@@ -91,7 +93,7 @@ def tables(read: ReadGames) -> list[Table]:
     return [table for table in made if table.rows]
 
 
-_PER = "per 1,000 messages of the player; 1-5, 7 and 10 are looked for in prose, the others in what happened"
+_PER = "per 1,000 messages: in prose for 1-5, 7 and 10, which are about what is said, of any kind for the others"
 _STATEMENTS = "a statement is one slot that one message calls free or taken; typed: IMAP's costs, SD-MAP's replies"
 _PAIRED = "means over tasks played both ways; p: sign flips of the differences over tasks"
 
