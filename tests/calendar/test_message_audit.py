@@ -75,6 +75,17 @@ def test_numbers_of_other_things_are_no_slots() -> None:
     assert [slot for clause in clauses(text, 16) for slot in clause.slots] == [9, 10, 11, 13]
 
 
+@pytest.mark.parametrize(
+    "unit", [" ", "1 ", "i am free at 1 ", "- 1:\n", "my slots:\n- 1\n", "cost of ", "agents 1, ", "\u2014", "I'm, "]
+)
+def test_a_flood_is_read_no_further_than_people_write(unit: str) -> None:
+    """A megabyte of anything is heard as its beginning is."""
+    flood = unit * (1_000_000 // len(unit))
+
+    assert labels_of(flood, 16) == labels_of(flood[:10_000], 16)
+    assert statements(flood, 16) == statements(flood[:10_000], 16)
+
+
 def test_sample_is_large_and_even() -> None:
     """For each label fifteen messages that have it and fifteen that come near it, thirty harder ones; half are held out."""
     groups = Counter((one.about, one.about in one.labels) for one in sample())

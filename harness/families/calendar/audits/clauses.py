@@ -28,6 +28,10 @@ from harness.families.calendar.audits.words import (
 MOST_SLOTS = 100
 """Slots of a calendar where nobody says how many there are."""
 
+LONGEST = 10_000
+"""Characters of a message that are read for what it says; no assistant says more, and what floods takes no audit hostage."""
+
+_SPACES = re.compile(r"[^\S\n]{3,}")
 _SHORTHAND = any_of(tuple(SHORTHAND))
 _FIRST, _OTHERS, _OWN_SIDE = any_of(FIRST_PERSON), any_of(OTHERS), any_of(OWN_SIDE)
 _POINTERS, _REPORTING, _BARE_VERBS = any_of(POINTERS), any_of(REPORTING), any_of(BARE_VERBS)
@@ -134,7 +138,7 @@ def _is_item(line: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    lowered = text.lower().replace("\u2019", "'").replace("\u2018", "'")
+    lowered = _SPACES.sub("  ", text[:LONGEST]).lower().replace("\u2019", "'").replace("\u2018", "'")
     return _SHORTHAND.sub(lambda match: SHORTHAND[re.sub(r"\s+", " ", match[0])], lowered)
 
 

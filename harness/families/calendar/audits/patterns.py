@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Literal, NamedTuple
 
-from harness.families.calendar.audits.clauses import COST_NUMBER
+from harness.families.calendar.audits.clauses import COST_NUMBER, LONGEST
 from harness.families.calendar.audits.games import AuditedGame, AuditedMessage
 from harness.families.calendar.audits.words import AGREEMENT, PRICE_WORDS, ROOM_WORDS, any_of
 from validators.calendar.history import Resolved
@@ -54,7 +54,7 @@ class Pattern(NamedTuple):
 def _in_messages(game: AuditedGame, rule: Callable[[AuditedMessage, str], bool]) -> Iterator[Occurrence]:
     """The messages in prose that a rule finds something in; it is given the text in lower case."""
     for one in game.messages:
-        if not one.is_typed and rule(one, one.sent.content.lower()):
+        if not one.is_typed and rule(one, one.sent.content[:LONGEST].lower()):
             yield Occurrence(one.sent.round, (one.sent.sender,), one.sent.seq)
 
 
