@@ -13,8 +13,11 @@ from harness.authoring.mutants.ground import Ground
 from harness.authoring.mutants.rounds import FEW, Trying, first_asked
 from harness.authoring.mutants.sources import mutants_of
 from harness.authoring.mutants.targets import ROOT, MutatedFile
+from harness.authoring.mutants.trial import broken_by_verdict
 from harness.authoring.mutants.units import UnitTests
+from harness.authoring.plays import NOP, SOLVE, Play
 from tests.shipped import SHIPPED
+from validators.verdict import Verdict
 
 HAZARDS = "worlds/contract/hazards.py"
 
@@ -50,12 +53,28 @@ def test_only_tests_that_run_a_line_are_asked() -> None:
     assert ["quick", "slow", "other"] == units.reaching(outside, target)
 
 
-def test_few_tasks_of_data_prove_before_the_unit_tests() -> None:
-    """They run the same code, and what shows in one mostly shows in all; tasks with code of their own are all asked."""
+def test_few_tasks_prove_before_the_unit_tests() -> None:
+    """What shows in one task mostly shows in all, and the proof of all of them costs more than the tests."""
     target = MutatedFile("worlds", Path("/a.py"), "a.py")
     mutant = mutants_of("a.py", b"x = a is b\n")[0]
-    of_data, of_code = ([Ground(task) for task in SHIPPED if task.family == name][:5] for name in ("calendar", "contract"))
+    grounds = [Ground(task) for task in SHIPPED if task.family == "contract"][: FEW + 3]
 
-    assert of_data[:FEW] == first_asked(Trying(mutant, target, of_data))
-    assert of_code == first_asked(Trying(mutant, target, of_code))
-    assert FEW < len(of_data)
+    assert grounds[:FEW] == first_asked(Trying(mutant, target, grounds))
+
+
+def test_a_verdict_that_breaks_a_claim_by_itself_ends_a_trial() -> None:
+    """The right client that fails, nop that earns, a wrong client with another label; all else is for the claims to say."""
+    won, lost, wrong = (_judged(*one) for one in ((SOLVE, "SUCCESS", 1.0), (SOLVE, "OTHER", 0.0), ("late", "LATE_USE", 0.0)))
+    idle, other = _judged(NOP, "OTHER", 0.0), _judged("late", "OTHER", 0.0)
+
+    assert ["", "oracle"] == [broken_by_verdict(now, won) for now in (won, lost)]
+    assert ["", "nop"] == [broken_by_verdict(now, idle) for now in (idle, _judged(NOP, "SUCCESS", 1.0))]
+    assert ["", "violation:late"] == [broken_by_verdict(now, wrong) for now in (wrong, other)]
+
+
+def _judged(player: str, label: str, reward: float) -> Play:
+    verdict = Verdict(
+        task_id="t", family="contract", seed=0, success=label == "SUCCESS", reward=reward, failure_label=label, severity=0.0,
+        steps=0, virtual_time_elapsed=0.0, trace_hash="0" * 64, failure_detail={}, checks=(),
+    )  # fmt: skip
+    return Play(player, 0, verdict=verdict)

@@ -1,7 +1,6 @@
 """What a mutant goes through until something notices it, each time in a copy of its own.
 
-1. The proof: of a task's own file all of it, of a shared room each task's on its first seed. Tasks that are data run the same
-   code, so of these only the quickest are asked here (`FEW`).
+1. The proof: of a task's own file all of it, of a shared room that of the quickest tasks (`FEW`) on their first seed.
 2. For a shared room, the unit tests that run the changed line (`units`).
 3. For a shared room, the proof of every task on all seeds: the dearest comes last.
 """
@@ -25,14 +24,13 @@ from harness.authoring.mutants.report import Fate
 from harness.authoring.mutants.targets import ROOT, MutatedFile
 from harness.authoring.mutants.trial import STAGES, tried
 from harness.authoring.mutants.units import UnitTests, noticed_by_units, surveyed_units
-from harness.authoring.scope import is_data
 from harness.errors import TaskInvalid
 
 _SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 FEW = 2
-"""Of tasks that are data, how many prove a mutant of a shared room before the unit tests do; what shows in one mostly shows in
-all, and a proof of ten costs more than the tests."""
+"""How many tasks prove a mutant of a shared room before the unit tests do; what shows in one mostly shows in all, and a proof
+of thirty costs more than the tests."""
 
 Progress = Callable[[str], None]
 
@@ -132,8 +130,8 @@ def _by_more(one: Trying, folder: Path) -> str:
 
 
 def first_asked(one: Trying) -> Sequence[Ground]:
-    """The tasks of the first round."""
-    return one.grounds[:FEW] if all(is_data(ground.task) for ground in one.grounds) else one.grounds
+    """The tasks of the first round, the quickest ones."""
+    return one.grounds[:FEW]
 
 
 def _has_more(one: Trying) -> bool:

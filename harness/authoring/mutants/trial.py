@@ -2,8 +2,9 @@
 
 1. Only the episodes that run a changed line are played again, and of these only what came out otherwise is judged again. Where
    the change is in what judges, nothing is played and everything is judged.
-2. First the right client of every task that it reaches, then every task on its first seed, then on two more, then on the rest;
-   the first failed check ends it. What is made of the oracle's episode is made where the clients themselves show nothing.
+2. First the right client of every task that it reaches, then every task on its first seed, then on two more, then on the rest.
+   The first verdict that breaks a claim by itself ends it, or else the first failed check. What is made of the oracle's
+   episode is made where the clients themselves show nothing.
 3. A world that raises, hidden tests that leave no verdict and an instruction that is not the one in the folder have failed too.
 """
 
@@ -19,7 +20,7 @@ from harness.authoring.mutants.ground import Client, Ground
 from harness.authoring.mutants.mutation import SourceMutant
 from harness.authoring.mutants.planting import plant
 from harness.authoring.mutants.targets import JUDGES, MutatedFile
-from harness.authoring.plays import SOLVE, Play, judge, play
+from harness.authoring.plays import NOP, SOLVE, Play, judge, play
 from harness.authoring.proving import all_claims, made_of
 from harness.registry import Task
 
@@ -27,6 +28,9 @@ Stages = Sequence[slice]
 """Which of a task's seeds are tried one after the other."""
 
 STAGES: Stages = (slice(0, 1), slice(1, 3), slice(3, None))
+
+AT_ONCE = 8
+"""Episodes that are played and judged before anybody looks: one by one, starting the judge would cost more than judging."""
 
 
 def tried(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground], scratch: Path, stages: Stages = STAGES) -> str:
@@ -51,6 +55,15 @@ def reaching(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground
     replayed = [g for g in able if _replayed(mutant, target, g)]
     others = [g for g in able if any(_covered(mutant, target, ran) for ran in (g.judged, g.remade)) and g not in replayed]
     return sorted([*replayed, *others], key=lambda g: g.cpu_s)
+
+
+def broken_by_verdict(now: Play, known: Play) -> str:
+    """The claim that an episode's verdict breaks whatever the others earn; nothing where it leaves that to all of them."""
+    if now.player == SOLVE:
+        return "" if now.outcome.success else "oracle"
+    if now.player == NOP:
+        return "nop" if now.outcome.reward else ""
+    return "" if now.outcome.failure_label == known.outcome.failure_label else f"violation:{now.player}"
 
 
 class Trial:
@@ -95,25 +108,32 @@ class Trial:
             return f"{type(error).__name__}: {error}".splitlines()[0]
 
     def _noticed(self, seeds: Sequence[int]) -> str:
-        judged: list[Play] = []
-        for client, known in self.ground.plays.items():
-            if client[1] not in seeds:
-                continue
-            now = self._known.pop(client, None) or self._played(client, known)
-            if now.instruction != known.instruction and client == (SOLVE, 0, ()):
-                return "drift"
-            if self._all_judged or now.verdict is None:
-                judged.append(now)
-            self._plays.append(now)
-        if judged:
-            self._differs = True
-            judge(self._task, judged)
+        clients = [client for client in self.ground.plays if client[1] in seeds]
+        for start in range(0, len(clients), AT_ONCE):
+            if told := self._broken(clients[start : start + AT_ONCE]):
+                return told
         # claims compare seeds, so new seeds that are as before may still show what the first ones did not
         told = self._failing(self._made or ()) if self._differs else ""
         if told or self._made is not None:
             return told
         self._made, self._differs = made_of(self._task, self._plays, () if self._judging else self.ground.made), True
         return self._failing(self._made)
+
+    def _broken(self, clients: Sequence[Client]) -> str:
+        """Play and judge these; the first whose verdict alone breaks a claim, nothing where no verdict does."""
+        judged: list[tuple[Play, Play]] = []
+        for client in clients:
+            known = self.ground.plays[client]
+            now = self._known.pop(client, None) or self._played(client, known)
+            if now.instruction != known.instruction and client == (SOLVE, 0, ()):
+                return "drift"
+            if self._all_judged or now.verdict is None:
+                judged.append((now, known))
+            self._plays.append(now)
+        if judged:
+            self._differs = True
+            judge(self._task, [now for now, _ in judged])
+        return next((told for now, known in judged if (told := broken_by_verdict(now, known))), "")
 
     def _failing(self, made: Sequence[Play]) -> str:
         evidence = TaskEvidence(self._task, self._plays, made)

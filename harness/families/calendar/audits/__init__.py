@@ -1,0 +1,1 @@
+"""Audits of recorded calendar games: what was said in them, and what that gave away."""

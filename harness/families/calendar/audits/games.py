@@ -1,0 +1,179 @@
+"""Recorded games as audits see them: who held each seat, what each message says, and what became of every round.
+
+A game is rebuilt by the validator's replay, so that calendars, commits and resolutions are what the rules say, not what the log
+claims. Episodes that were not graded, that hold no game, or whose log the rules contradict are left out and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from harness.families.calendar.audits.disclosure import Disclosure, labels_of
+from harness.families.calendar.audits.leaks import LabelLeak, leaks, secrets_of
+from harness.families.calendar.audits.statements import Statement, is_false, statements
+from harness.families.calendar.audits.typed import is_typed, typed_statements
+from harness.reading import read_episode
+from harness.records import Result, SeatResult
+from validators.calendar.history import Delivered, Replay
+from validators.calendar.replay import NoGame, replay
+from validators.episode import Episode
+from worlds.calendar.rules.batch import apply
+from worlds.calendar.rules.items import Cells
+from worlds.core.events import Event, Noted
+
+FAMILY = "calendar"
+BASE = "base"
+"""The variant of a seat that has none."""
+
+
+class Speaker(NamedTuple):
+    """Who is counted together: a seat's player, the prompt variant it was given, and the options of its game."""
+
+    player: str
+    variant: str = BASE
+    options: str = ""
+
+
+class Checked(NamedTuple):
+    """One statement, and whether the sender's calendar contradicts it."""
+
+    statement: Statement
+    is_false: bool
+
+
+class AuditedMessage(NamedTuple):
+    """One message, and what was heard in it."""
+
+    sent: Delivered
+    is_typed: bool
+    """A protocol's JSON, which has no labels and no patterns of prose."""
+
+    labels: frozenset[Disclosure]
+    leaks: tuple[LabelLeak, ...]
+    checked: tuple[Checked, ...]
+
+
+@dataclass(frozen=True)
+class AuditedGame:
+    """One game."""
+
+    name: str
+    """The episode's path."""
+
+    task: str
+    speakers: tuple[Speaker, ...]
+    """By seat."""
+
+    replay: Replay
+    mended: tuple[tuple[int, int], ...]
+    """Seat and round of each reply that had to be mended before it could be read."""
+
+    @cached_property
+    def messages(self) -> tuple[AuditedMessage, ...]:
+        """Everything that was sent, in order."""
+        calendars = calendars_by_round(self.replay)
+        told = leaks([one for one in self.replay.messages if not is_typed(one.content)], secrets_of(self.replay.scenario))
+        leaked = {message.seq: leak for message, leak in told}
+        return tuple(
+            self._heard(one, calendars[one.round][one.sender], leaked.get(one.seq, ())) for one in self.replay.messages
+        )
+
+    @property
+    def coordination(self) -> float:
+        """The share of its meetings that were scheduled, mean over the seats that have any (paper, Coord)."""
+        shares = [
+            sum(one.id in self.replay.scheduled for one in mine) / len(mine)
+            for seat in self.replay.scenario.agents
+            if (mine := [one for one in self.replay.scenario.meetings if seat in one.participants])
+        ]
+        return sum(shares) / len(shares)
+
+    def _heard(self, sent: Delivered, cells: Cells, leaked: tuple[LabelLeak, ...]) -> AuditedMessage:
+        slots, duration = self.replay.scenario.slots, 1
+        typed = is_typed(sent.content)
+        if typed:
+            made = list(typed_statements(sent.content))
+            duration = self.replay.scenario.meeting(sent.meeting).duration
+        else:
+            made = statements(sent.content, slots)
+        checked = tuple(Checked(one, is_false(one, cells, duration)) for one in made if one.slot < slots)
+        labels: frozenset[Disclosure] = frozenset() if typed else labels_of(sent.content, slots)
+        return AuditedMessage(sent, typed, labels, leaked, checked)
+
+
+class ReadGames(NamedTuple):
+    """The games of some episodes, and how many episodes are in none."""
+
+    games: tuple[AuditedGame, ...]
+    ungraded: int
+    unsound: int
+    """Graded, but without a game that can be followed."""
+
+
+def read_games(folders: Iterable[Path]) -> ReadGames:
+    """The calendar games in these folders of episodes; raises UsageError for one that cannot be read."""
+    games: list[AuditedGame] = []
+    ungraded = unsound = 0
+    for folder in folders:
+        episode = read_episode(folder)
+        if episode.result.family != FAMILY:
+            continue
+        if episode.result.status != "graded":
+            ungraded += 1
+        elif (game := game_of(episode.path, episode.result, episode.events)) is None:
+            unsound += 1
+        else:
+            games.append(game)
+    return ReadGames(tuple(games), ungraded, unsound)
+
+
+def game_of(name: str, result: Result, events: Sequence[Event]) -> AuditedGame | None:
+    """The game that an episode's log holds; None where it holds none, or one that the rules contradict."""
+    try:
+        played = replay(Episode(tuple(events))) if events else None
+    except NoGame:
+        played = None
+    if played is None or played.lies:
+        return None
+    return AuditedGame(name, result.task_id, tuple(speakers_of(result, len(played.scenario.agents))), played, _mended(events))
+
+
+def speakers_of(result: Result, seats: int) -> Iterator[Speaker]:
+    """Who held each seat; the agent held those that the result has no row for."""
+    options = ", ".join(f"{name}={value}" for name, value in sorted(result.options.items()))
+    rows = {row.seat: row for row in result.seats}
+    for seat in range(seats):
+        row = rows.get(seat)
+        yield Speaker(_name(row), _variant(row), options) if row else Speaker(result.model or result.agent, BASE, options)
+
+
+def calendars_by_round(played: Replay) -> dict[int, list[Cells]]:
+    """Every seat's calendar while a round was talked about: what stood when the round before it was resolved."""
+    calendars = list(played.scenario.calendars)
+    made: dict[int, list[Cells]] = {}
+    for number, meeting in enumerate(played.scenario.meetings, start=1):
+        made[number] = list(calendars)
+        for one in played.committed:
+            if one.round == number and one.stands:
+                calendars[one.seat] = apply(calendars[one.seat], one.batch, meeting.item())
+    return made
+
+
+def _name(row: SeatResult) -> str:
+    return f"{'replay:' * (row.kind == 'replay')}{row.name}"
+
+
+def _variant(row: SeatResult) -> str:
+    """The name of a seat's prompt variant with the beginning of its digest, where its record has one."""
+    variant = row.model_dump().get("variant")
+    return f"{variant['name']} {variant['digest'][:8]}" if isinstance(variant, dict) else BASE
+
+
+def _mended(events: Sequence[Event]) -> tuple[tuple[int, int], ...]:
+    """A note of a sound log says how a reply was read wherever it was not JSON as it stood."""
+    read = [event for event in events if isinstance(event, Noted) and event.what == "parsed"]
+    return tuple((one.seat, one.data["round"]) for one in read if one.seat is not None and one.data.get("how") == "repaired")

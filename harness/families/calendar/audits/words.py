@@ -1,0 +1,161 @@
+"""The words by which messages are heard: tables, and the one way in which a table becomes a pattern.
+
+They were tuned on the early half of `sample.json` and scored once on the late half. An entry stands for itself as whole words.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def phrases(*rows: str) -> tuple[str, ...]:
+    """The entries of a table, written several to a row and parted by commas."""
+    return tuple(entry.strip() for row in rows for entry in row.split(","))
+
+
+def any_of(entries: tuple[str, ...]) -> re.Pattern[str]:
+    """A pattern that finds each entry of a table in lower-case text, as whole words, the longest first."""
+    longest = sorted(entries, key=len, reverse=True)
+    return re.compile(r"(?<![\w'])(?:" + "|".join(re.escape(entry).replace(r"\ ", r"\s+") for entry in longest) + r")(?![\w'])")
+
+
+SHORTHAND = {
+    "im": "i'm", "ive": "i've", "id": "i'd", "ill": "i'll", "lets": "let's", "cant": "can't", "dont": "don't", "its": "it's",
+    "u": "you", "ur": "your", "r": "are", "n": "and", "w/": "with", "abt": "about", "4 me": "for me", "4 you": "for you",
+    "4 u": "for you", "cannot": "can't", "can not": "can't", "i shall": "i'll", "i will": "i'll", "i am": "i'm",
+    "i have": "i've", "i would": "i'd", "i should": "i'd",
+}  # fmt: skip
+"""How people shorten what the other tables spell out, and long forms of what they have short."""
+
+FIRST_PERSON = phrases(
+    "i, i'm, i've, i'd, i'll, me, my, mine, myself",
+)
+"""The sender speaks of itself (specification 13)."""
+
+REPORTING = phrases(
+    "told me, tell me, telling me, asked me, informed me, let me know, said to me, remind me, i understand",
+    "i completely understand, i hear, i heard, i see, i note, i noted, i've noted, i've taken note, i acknowledge",
+    "i realise, i realize, i know, i'll know, i hope, i wonder, i was informed, i was told, i've told, i told",
+    "i asked, i've asked, i await, i'd be grateful, i'd be obliged, i'd appreciate, i appreciate, i'm aware",
+    "i'm waiting, i keep a list, i confirm once, i'll confirm, i'll check",
+)
+"""First person of somebody who passes on, asks or acknowledges: no news of its own calendar."""
+
+OTHERS = phrases(
+    "for agent, for agents, for you, for them, for him, for her, for everyone, for everybody, for both of you",
+    "agent's, agent can, agent is, agent has, agent needs, agent said, agent told, you can, you could, you'd, you're",
+    "you have, your, they, their, them",
+)
+"""Somebody else is spoken of."""
+
+OWN_SIDE = phrases(
+    "for me, my, mine, myself, i'm, i've, i can, i can't, i could, i'd, i need, suits me, costs me, cost me, from me",
+    "by me",
+)
+"""The sender speaks of its own side, whoever else is named beside it."""
+
+BARE_VERBS = phrases(
+    "suggest, propose, recommend, prefer, take, try, go with, can do, can make, can't do, can't make, could do",
+    "could make, would prefer, would suggest, would propose, happy with, fine with, good with, free at, busy at",
+    "taken at",
+)
+"""Begins a clause whose subject, the sender, is left out."""
+
+IMPERATIVES = phrases(
+    "take, try, go with",
+)
+"""Puts slots forward where it begins a clause."""
+
+POINTERS = phrases(
+    "it, it's, that, that's, this, this one, that one, those, these, both, either, one, ones, there, the latter",
+    "the former",
+)
+"""What points at slots that were named just before."""
+
+PROPOSING = phrases(
+    "suggest, suggesting, propose, proposing, proposal, recommend, put forward, offer, counter-offer, first choice",
+    "favour, favor, i'd take, i'd go with, i'd go for, i prefer, i'd prefer, i'd like, prefer, options from my side",
+    "happy to use",
+)
+"""Puts slots forward, with a first person beside it."""
+
+AVOIDING = phrases(
+    "stay away, avoid, skip, rule out, leave out, not use, keep clear, drop",
+)
+"""Takes slots out instead."""
+
+PROPOSING_TOGETHER = phrases(
+    "let's, let us, can we, could we, shall we, should we, might we, may we, why don't we, why not, we could",
+    "we can use, how about, what about, what if we",
+)
+"""Puts slots forward, and has its first person in itself: the sender is one of us."""
+
+FREE = phrases(
+    "free, open, available, unoccupied, vacant, empty, clear, no conflict, no conflicts, nothing at, nothing in",
+    "not taken, not busy, not occupied, not booked, not full, not blocked, isn't taken, isn't busy, isn't blocked",
+    "not unavailable",
+)
+"""Says that a slot holds nothing."""
+
+TAKEN = phrases(
+    "taken, busy, occupied, booked, full, unavailable, not free, not available, not open, not clear, blocked",
+    "a conflict, conflicts, no room, isn't free, isn't available, isn't open, aren't free, aren't available",
+    "i've something, already have something, i've already something, i've got something, i've a clash, no longer free",
+    "no longer available, never free",
+)
+"""Says that a slot holds something."""
+
+AGREEING = phrases(
+    "work, works, working, feasible, can do, can make, could do, could make, can't do, can't make, can't attend",
+    "doesn't work, don't work, fine, good, great, ok, okay, suits, suit, possible, impossible, able to attend",
+    "can attend, lovely, perfect, yes, no, viable, not an option, i'm around, fits, all right, alright",
+)
+"""Says whether a slot will do, without saying what it holds."""
+
+MAKING_ROOM = phrases(
+    "to free, free up, freeing, would free, could free, can free, i'd free, i'll free, to clear, can clear",
+    "could clear, to open, open up, clear up, let me, without moving",
+)
+"""Here these words say what somebody does to a slot, not what it holds."""
+
+COSTING = phrases(
+    "not ideal, hard, harder, difficult, tough, tricky, easy, easier, easily, easiest, cheap, cheaper, cheapest, inexpensive",
+    "costly, costlier, expensive, pricey, dear, dearly, painful, pain, hurt, hurts, rough, inconvenient, disruptive",
+    "burden, heavy, high cost, low cost, little cost, little effort, cost me, costs me, low-cost, high-cost",
+    "manageable, constraint, constraints, important, blocked, immovable, fixed, can't be moved, can't be changed",
+    "prefer not, rather not, rather avoid, avoid, stay away, keep clear",
+)
+"""Says what a slot would cost, in words, or that nothing there can be changed."""
+
+MOVING = phrases(
+    "move, moved, moving, moves, a move, shift, shifting, displace, displacing, relocate, relocated, postpone",
+    "postponing, rearrange, rearranging, reschedule, rescheduling, push back, swap, adjustment, adjustments",
+    "make room, bump, free up",
+)
+"""Says that something would have to make room, can, or cannot."""
+
+HEDGES = phrases(
+    "if, unless, until, once, whether, would be free, could be free, will be free, might be, may be, i think",
+    "i believe, probably, perhaps, maybe, should be, becomes, after i move, when i move, had been, was, were",
+    "assuming, feel free, open to, none, neither, nor, not, isn't, aren't, don't, doesn't, never, no longer, except",
+    "other than, apart from",
+)
+"""What makes a statement of a slot no plain claim of what it holds now, or one that cannot be read safely."""
+
+AGREEMENT = phrases(
+    "agreed, i agree, confirm, confirmed, confirming, sounds good, works for me, that works, perfect, great, ok, okay",
+    "deal, done, yes, sure, fine by me, fine with me, good with me, locked in, all set, got it, gotcha, acknowledged",
+    "understood, noted, thanks, thank you, will do, see you",
+)
+"""What a message says that only agrees (pattern 2)."""
+
+ROOM_WORDS = phrases(
+    "free, open, available, availability, unavailable, busy, occupied, taken, booked, full, works, work, can do",
+    "can make, can't do, can't make, feasible, unoccupied, not free",
+)
+"""What gossip of somebody's availability says (pattern 1)."""
+
+PRICE_WORDS = phrases(
+    "cost, costs, costly, cheap, expensive, errand, errands, displace, displacement, hard to move, blocked",
+)
+"""What gossip of somebody's costs says (pattern 4)."""
