@@ -235,7 +235,13 @@ def _name(holder: SeatResult | None) -> str:
         return ""
     if holder.kind == "replay":
         return "recording"
-    return _title(holder.model) if holder.model else holder.name
+    return _title(holder.model) + _variant(holder) if holder.model else holder.name
+
+
+def _variant(holder: SeatResult) -> str:
+    """The prompt variant that a seat was given, where its record has one: a probing seat is not the model it is made of."""
+    variant = holder.model_dump(include={"variant"}).get("variant")
+    return f" [{variant['name']} {variant['digest'][:8]}]" if isinstance(variant, dict) else ""
 
 
 @cache
