@@ -11,7 +11,7 @@ from harness.families.calendar.held import held, spans
 from harness.families.calendar.report import NEEDS, SHORT, TABLES, report
 from harness.records import Result, SeatResult
 from harness.report.evidence import Evidence
-from harness.report.table import Table
+from harness.report.table import Column, Table
 from tests.calendar.made_games import UNIFORM, VARIED, evidence, game, model, part, policy, seat
 
 
@@ -234,3 +234,12 @@ def test_protocols_alone_are_told_in_short() -> None:
 def test_every_table_that_can_be_empty_says_what_it_needs() -> None:
     """Those that any graded game fills need nothing said."""
     assert {*TABLES} - {*SHORT} == {*NEEDS}
+
+
+def test_how_people_read_ends_and_dollars() -> None:
+    """Ends keep two places, dollars four below one; a kept column is read also where no row says anything."""
+    columns = (Column("ends", "95 %", "span"), Column("cost", "Cost", "usd"), Column("vps", "VPS", kept=True), Column("x", "X"))
+    made = Table("t", "T", columns, ({"ends": (0.125, 10.0), "cost": 0.01234}, {"cost": 12.345}))
+
+    assert made.header == ["95 %", "Cost", "VPS"]
+    assert made.cells() == [["0.12..10.00", "$0.0123", "-"], ["-", "$12.35", "-"]]
