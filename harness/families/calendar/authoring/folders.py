@@ -22,7 +22,7 @@ artifacts = [{{ source = "/state/events.jsonl", service = "api" }}]
 name = "parley/{name}"
 version = "1.0.0"
 description = {description}
-keywords = ["calendar", "multi-agent", "scheduling", "{costs}-costs"]
+keywords = ["calendar", "multi-agent", "scheduling", "{costs}-costs"{keyword}]
 
 [metadata.parley]
 family = "calendar"
@@ -49,9 +49,13 @@ def task_toml(name: str, scenario: Scenario, difficulty: str) -> str:
     costs = "varied" if len({errand.cost for mine in scenario.errands for errand in mine}) > 1 else "uniform"
     seats, count = len(scenario.errands), len(scenario.meetings)
     what = f"Schedule {count} meetings among {seats} private calendars of {scenario.slots} slots, {costs} costs"
+    setting, keyword = costs, ""
+    if scenario.prior:
+        what += f", {len(scenario.prior)} prior meetings"
+        setting, keyword = f"{costs}-prior", ', "prior-meetings"'
     return TEMPLATE.format(
-        name=name, description=json.dumps(what), costs=costs, pattern=f"{costs.capitalize()} costs", difficulty=difficulty,
-        seats=seats,
+        name=name, description=json.dumps(what), costs=costs, keyword=keyword, pattern=f"{setting.capitalize()} costs",
+        difficulty=difficulty, seats=seats,
     ) + RUNNING  # fmt: skip
 
 
