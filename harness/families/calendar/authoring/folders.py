@@ -42,7 +42,8 @@ values = {values}
 floor = {floor}
 doc = "{doc}; the plan moves prior meetings, and asks outsiders to by direct messages"
 """
-"""Without direct messages the plan cannot be played: `verify` asks it of no such channels, and games on them can be played still."""
+"""The plan asks outsiders by direct messages, so `verify` does not ask it to succeed on channels without these; games may be
+played on them all the same."""
 
 
 def write_task(root: Path, name: str, scenario: Scenario, difficulty: str, *, replace: bool = False) -> Path:

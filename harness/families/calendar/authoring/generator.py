@@ -103,8 +103,9 @@ def _placed(chosen: Parameters, meetings: Sequence[Meeting], chance: Chance) -> 
         made = place(chosen, meetings, chance)
         if made is not None:
             return made
+    how = " with somebody outside each meeting" if chosen.prior_in_the_way else ""
     raise UsageError(
-        f"{len(meetings)} meetings and {chosen.prior_meetings} prior ones do not fit into {chosen.num_slots} slots",
+        f"{len(meetings)} meetings and {chosen.prior_meetings} prior ones do not fit into {chosen.num_slots} slots{how}",
         hint="harness generate calendar with more --slots, or fewer --meetings",
     )
 
@@ -166,7 +167,7 @@ def _cells(chosen: Parameters, meetings: Sequence[Meeting], slots: Mapping[int, 
 def _spared(
     chosen: Parameters, meetings: Sequence[Meeting], prior: Sequence[PriorMeeting], witness: Mapping[int, int]
 ) -> Cells:
-    """By agent: the cells that errands leave alone because the witness moves a prior meeting there, or another one from there."""
+    """By agent: the new cells of prior meetings that the witness moves, and those of the meetings that take their old ones."""
     moved = [one for one in prior if one.id in witness]
     left = {one.slot for one in moved}
     taking = [one for one in meetings if not left.isdisjoint(range(witness[one.id], witness[one.id] + one.duration))]
