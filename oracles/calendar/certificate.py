@@ -64,7 +64,7 @@ def certify(scenario: Scenario, *, limit: int = LIMIT) -> Certificate:
     )
 
 
-def _without_outsiders(scenario: Scenario, limit: int) -> dict[str, int | None]:
+def _without_outsiders(scenario: Scenario, limit: int) -> dict[str, Any]:
     """What is said only of tasks with prior meetings: where there are none, the optimum needs no outsider."""
     if not scenario.prior:
         return {}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli
 from typer.testing import CliRunner
 
 from harness.cli.generate import generate_command
@@ -20,8 +21,11 @@ from harness.families.calendar.authoring.generator import Edition, generate
 from harness.families.calendar.authoring.parameters import Parameters
 from harness.families.calendar.authoring.prior_suite import MARGIN, needless, prior
 from harness.families.calendar.authoring.suite import refusal
+from harness.families.calendar.outcomes import setting_of
 from harness.families.calendar.player import Plan, planned
-from harness.registry import Task
+from harness.families.calendar.published import protocol_rows
+from harness.registry import Task, select
+from harness.report.evidence import Evidence
 from oracles.calendar import cpsat
 from oracles.calendar.certificate import certify
 from oracles.calendar.problem import tables
@@ -33,6 +37,7 @@ from worlds.calendar.rules.scenario import Scenario, read_scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.turns import OpenTurn
 
+ROOT = Path(__file__).parents[2]
 TASKS = [task for task in SHIPPED if task.task_id.startswith("varied-prior-")]
 
 
@@ -225,3 +230,21 @@ def test_outsiders_who_are_not_asked_break_the_round() -> None:
     """Without a channel that reaches them they move nothing, and the prior meeting is torn apart."""
     for task in TASKS[:3]:
         assert played(task, "participants").resolutions[0]["label"] == "PRIOR_MEETING_MOVED"
+
+
+@pytest.mark.parametrize("preset", ["calendar-canonical", "calendar-homogeneous"])
+def test_presets_mean_the_canonical_tasks(preset: str) -> None:
+    """Their names select the 90 and no task with prior meetings."""
+    stated = tomli.loads((ROOT / "harness" / "presets" / f"{preset}.toml").read_text(encoding="utf-8"))
+    names = [task.task_id for task in select(SHIPPED, stated["names"])]
+
+    assert names == [f"{setting}-{number:02d}" for setting in ("uniform", "varied") for number in range(1, 46)]
+
+
+def test_reports_do_not_pool_them_with_the_varied_ones() -> None:
+    """Their cost setting is a name of its own, for which the paper has no rows."""
+    evidence = Evidence("calendar", (), {task.task_id: task for task in SHIPPED})
+    names = ("varied-01", "varied-prior-01", "uniform-01")
+
+    assert [setting_of(evidence, name) for name in names] == ["varied", "varied-prior", "uniform"]
+    assert protocol_rows("varied-prior", "imap") == []

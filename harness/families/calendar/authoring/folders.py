@@ -40,7 +40,7 @@ WITH_PRIOR = """
 default = "{default}"
 values = {values}
 floor = {floor}
-doc = "{doc}; the plan moves prior meetings, and asks outsiders to by direct messages"
+doc = "ways to talk; the plan moves prior meetings, and asks outsiders by direct messages to move them too"
 """
 """The plan asks outsiders by direct messages, so `verify` does not ask it to succeed on channels without these; games may be
 played on them all the same."""
@@ -75,7 +75,7 @@ def _channels() -> str:
     option = OPTIONS["channels"]
     values = [str(value) for value in option.values]
     floor = [value for value in values if "dm" not in value.split("+")]
-    return WITH_PRIOR.format(default=option.default, values=json.dumps(values), floor=json.dumps(floor), doc=option.doc)
+    return WITH_PRIOR.format(default=option.default, values=json.dumps(values), floor=json.dumps(floor))
 
 
 def _taken(folder: Path, scenario: Scenario, *, replace: bool) -> str:
