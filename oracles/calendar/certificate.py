@@ -13,6 +13,7 @@ from typing import Any
 
 from oracles.calendar import bounds, counting, cpsat
 from oracles.calendar.fairest import fairest
+from oracles.calendar.outsiders import best_without_outsiders
 from oracles.calendar.packing import BEST, WORST
 from oracles.calendar.problem import Problem, tables
 from oracles.calendar.programme import LIMIT, Solution, solve
@@ -58,8 +59,19 @@ def certify(scenario: Scenario, *, limit: int = LIMIT) -> Certificate:
         witness=_witness(scenario, problem),
         shown_optimum=known.shown_optimum if known else None,
         shown_agrees=known.shown_least == known.shown_optimum if known else None,
+        **_without_outsiders(scenario, limit),
         by_subset=None if solution is None else by_subset(solution),
     )
+
+
+def _without_outsiders(scenario: Scenario, limit: int) -> dict[str, Any]:
+    """What is said only of tasks with prior meetings: where there are none, the optimum needs no outsider."""
+    if not scenario.prior:
+        return {}
+    return {
+        "without_outsiders": best_without_outsiders(scenario, limit=limit),
+        "shown_without_outsiders": best_without_outsiders(scenario, "shown", limit=limit),
+    }
 
 
 def by_subset(solution: Solution) -> dict[str, Extremes]:

@@ -61,7 +61,7 @@ def secrets_of(scenario: Scenario, seat: int) -> set[str]:
 
 def labels_hidden_from(scenario: Scenario, seat: int) -> set[str]:
     """Labels of meetings in which a seat takes no part."""
-    return {meeting.label for meeting in scenario.meetings if seat not in meeting.participants}
+    return {one.label for one in (*scenario.meetings, *scenario.prior) if seat not in one.participants}
 
 
 def leaks(texts: Iterable[str], secrets: Iterable[str]) -> Iterator[str]:

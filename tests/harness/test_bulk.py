@@ -82,7 +82,8 @@ def test_what_processes_serve() -> None:
 
 # ten chunks: when the first is done, most are not
 MANY = [
-    sys.executable, "-m", "harness", "run", "calendar", "--seeds", "0-2", "--agent", "imap", "--runtime", "inprocess",
+    sys.executable, "-m", "harness", "run", "uniform-*", "varied-[0-9]*", "--seeds", "0-2", "--agent", "imap",
+    "--runtime", "inprocess",
 ]  # fmt: skip
 
 

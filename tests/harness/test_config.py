@@ -234,7 +234,7 @@ SIZE_ONE = ("--seeds", "0", "--k", "1", "--model", "openai/any", "--interface", 
 def small(path: Path) -> list[str]:
     """A preset at its smallest: its first task, one seed, one attempt, the first value of each sweep, one round of talk."""
     preset = tomli.loads(path.read_text(encoding="utf-8"))
-    first = {"contract": "presigned-url-download", "calendar": "uniform-01", "hidden-profile": "bakery-switch"}
+    first = {"contract": "presigned-url-download", "uniform-[0-9][0-9]": "uniform-01", "hidden-profile": "bakery-switch"}
     options = [f"{option.partition(',')[0]}" for option in preset.get("set", [])]
     options = ["rounds=1" if option.startswith("rounds=") else option for option in options]
     return [first.get(preset["names"][0], preset["names"][0]), *(word for option in options for word in ("--set", option))]

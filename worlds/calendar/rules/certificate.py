@@ -79,6 +79,13 @@ class Certificate(Lenient):
     shown_agrees: bool | None = None
     """Whether what is optimal on the shown scale is so on the scored one."""
 
+    without_outsiders: int | None = None
+    """The least cost of a game in which nobody outside the round's meeting moves anything; None where no such game succeeds.
+
+    Both are left out of the file where there are no prior meetings.
+    """
+
+    shown_without_outsiders: int | None = None
     by_subset: dict[str, Extremes] | None = None
     """For each subset of the meetings, named by its ids in ascending order."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from harness.authoring.new import checked_name
 from harness.authoring.scenario_folders import RUNNING, write_folder
 from harness.errors import UsageError
+from worlds.calendar.options import OPTIONS
 from worlds.calendar.rules.scenario import Scenario, read_scenario
 from worlds.core.loading import SCENARIO
 
@@ -22,7 +23,7 @@ artifacts = [{{ source = "/state/events.jsonl", service = "api" }}]
 name = "parley/{name}"
 version = "1.0.0"
 description = {description}
-keywords = ["calendar", "multi-agent", "scheduling", "{costs}-costs"]
+keywords = ["calendar", "multi-agent", "scheduling", "{costs}-costs"{keyword}]
 
 [metadata.parley]
 family = "calendar"
@@ -32,7 +33,17 @@ difficulty = "{difficulty}"
 seats = {seats}
 seeds = "0" # the folder fixes the game; a seed changes the virtual date and no more
 interfaces = ["seats"]
+{options}"""
+
+WITH_PRIOR = """
+[metadata.parley.options.channels]
+default = "{default}"
+values = {values}
+floor = {floor}
+doc = "ways to talk; the plan moves prior meetings, and asks outsiders by direct messages to move them too"
 """
+"""The plan asks outsiders by direct messages, so `verify` does not ask it to succeed on channels without these; games may be
+played on them all the same."""
 
 
 def write_task(root: Path, name: str, scenario: Scenario, difficulty: str, *, replace: bool = False) -> Path:
@@ -49,10 +60,22 @@ def task_toml(name: str, scenario: Scenario, difficulty: str) -> str:
     costs = "varied" if len({errand.cost for mine in scenario.errands for errand in mine}) > 1 else "uniform"
     seats, count = len(scenario.errands), len(scenario.meetings)
     what = f"Schedule {count} meetings among {seats} private calendars of {scenario.slots} slots, {costs} costs"
+    setting, keyword, options = costs, "", ""
+    if scenario.prior:
+        what += f", {len(scenario.prior)} prior meetings"
+        setting, keyword, options = f"{costs}-prior", ', "prior-meetings"', _channels()
     return TEMPLATE.format(
-        name=name, description=json.dumps(what), costs=costs, pattern=f"{costs.capitalize()} costs", difficulty=difficulty,
-        seats=seats,
+        name=name, description=json.dumps(what), costs=costs, keyword=keyword, pattern=f"{setting.capitalize()} costs",
+        difficulty=difficulty, seats=seats, options=options,
     ) + RUNNING  # fmt: skip
+
+
+def _channels() -> str:
+    """The family's option, with what of its values the plan of a task with prior meetings cannot be played on."""
+    option = OPTIONS["channels"]
+    values = [str(value) for value in option.values]
+    floor = [value for value in values if "dm" not in value.split("+")]
+    return WITH_PRIOR.format(default=option.default, values=json.dumps(values), floor=json.dumps(floor))
 
 
 def _taken(folder: Path, scenario: Scenario, *, replace: bool) -> str:

@@ -1,9 +1,12 @@
 """Makes a calendar scenario around a hidden schedule, so that one always exists (specification 3.4; paper, Appendix A.1).
 
 1. Participants, speakers and costs of the meetings come first, then prior meetings, then the witness: each meeting's slot,
-   uniform among those in which none of its participants has another meeting.
+   uniform among those in which none of its participants has another meeting. Prior meetings that are to be in the way come
+   after the witness, which moves them (`placing`).
 2. An agent whose meetings take k cells keeps min(k, errands) cells free outside the witness, so errands can always make room
    (meetings + errands <= slots). Errands cover the agent's witness cells first, where none is blocked, then others by chance.
+   Spared are the new cells of prior meetings that the witness moves, and all cells of a meeting that takes the place of one:
+   to move a prior meeting costs its own price, and whether that pays depends on the errands in other slots.
 3. Errand ids ascend with the slots. If they ascended with the order of filling, as in the published files, the lowest ids of
    every calendar would show the hidden schedule.
 Every step draws from a stream of its own, named after the suite, the seed and the step.
@@ -18,6 +21,7 @@ from typing import Any
 from harness.errors import UsageError
 from harness.families.calendar.authoring.labelling import labelled
 from harness.families.calendar.authoring.parameters import Parameters, shown
+from harness.families.calendar.authoring.placing import TRIES, Cells, in_the_way, take_slot
 from harness.families.calendar.authoring.rotation import repeated, rotation, speakers
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 from worlds.core.chance import PUBLISHED_KEY, Chance, Stream, key_digest
@@ -25,11 +29,8 @@ from worlds.core.chance import PUBLISHED_KEY, Chance, Stream, key_digest
 GENERATOR = "parley/1"
 """To be changed whenever a seed gives another scenario than before."""
 
-TRIES = 200
-"""Fresh starts when meetings do not find a slot for themselves."""
-
-Cells = list[set[int]]
-"""By agent: the cells that meetings take."""
+Placed = tuple[tuple[PriorMeeting, ...], dict[int, int]]
+"""Prior meetings where they stand, and the witness."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,10 @@ def draft(chosen: Parameters, edition: Edition) -> Scenario:
     meetings = _meetings(chosen, chance)
     prior, witness = _placed(chosen, meetings, chance)
     standing, planned = _cells(chosen, prior, {one.id: one.slot for one in prior}), _cells(chosen, meetings, witness)
-    errands = tuple(_errands(chosen, agent, planned[agent], standing[agent], chance) for agent in range(chosen.num_agents))
+    spared = _spared(chosen, meetings, prior, witness)
+    errands = tuple(
+        _errands(chosen, agent, planned[agent], standing[agent], spared[agent], chance) for agent in range(chosen.num_agents)
+    )
     return Scenario(
         slots=chosen.num_slots,
         errands=errands,
@@ -74,7 +78,9 @@ def _origin(chosen: Parameters, edition: Edition, meetings: Sequence[Meeting]) -
         origin["key"] = key_digest(edition.key)
     if again := repeated([meeting.participants for meeting in meetings]):
         origin["repeated_participant_sets"] = again
-    return {**origin, "parameters": chosen.model_dump(mode="json")}
+    # scenarios that were made before the parameter was there do not say it
+    left_out = set() if chosen.prior_in_the_way else {"prior_in_the_way"}
+    return {**origin, "parameters": chosen.model_dump(mode="json", exclude=left_out)}
 
 
 def _meetings(chosen: Parameters, chance: Chance) -> tuple[Meeting, ...]:
@@ -90,18 +96,50 @@ def _meetings(chosen: Parameters, chance: Chance) -> tuple[Meeting, ...]:
     )
 
 
-def _placed(chosen: Parameters, meetings: Sequence[Meeting], chance: Chance) -> tuple[tuple[PriorMeeting, ...], dict[int, int]]:
+def _placed(chosen: Parameters, meetings: Sequence[Meeting], chance: Chance) -> Placed:
     """Prior meetings with their slots, and the witness."""
+    place = _placed_in_the_way if chosen.prior_in_the_way else _placed_by_chance
     for _ in range(TRIES):
-        taken: Cells = [set() for _ in range(chosen.num_agents)]
-        prior = _prior(chosen, taken, chance("prior meetings"))
-        slots = [_slot(chosen.num_slots, one.participants, one.duration, taken, chance("witness")) for one in meetings]
-        if prior is not None and None not in slots:
-            return prior, {one.id: slot for one, slot in zip(meetings, slots, strict=True) if slot is not None}
+        made = place(chosen, meetings, chance)
+        if made is not None:
+            return made
+    how = " with somebody outside each meeting" if chosen.prior_in_the_way else ""
     raise UsageError(
-        f"{len(meetings)} meetings and {chosen.prior_meetings} prior ones do not fit into {chosen.num_slots} slots",
+        f"{len(meetings)} meetings and {chosen.prior_meetings} prior ones do not fit into {chosen.num_slots} slots{how}",
         hint="harness generate calendar with more --slots, or fewer --meetings",
     )
+
+
+def _placed_by_chance(chosen: Parameters, meetings: Sequence[Meeting], chance: Chance) -> Placed | None:
+    """The witness goes around the prior meetings; None where a meeting finds no slot."""
+    taken: Cells = [set() for _ in range(chosen.num_agents)]
+    prior = _prior(chosen, taken, chance("prior meetings"))
+    witness = _witness(chosen, meetings, taken, chance)
+    return None if prior is None or witness is None else (prior, witness)
+
+
+def _placed_in_the_way(chosen: Parameters, meetings: Sequence[Meeting], chance: Chance) -> Placed | None:
+    """The witness moves every prior meeting; None where a meeting finds no slot."""
+    taken: Cells = [set() for _ in range(chosen.num_agents)]
+    witness = _witness(chosen, meetings, taken, chance)
+    if witness is None:
+        return None
+    count, stream = chosen.prior_meetings, chance("prior meetings")
+    made = in_the_way(count, chosen.participants, chosen.num_slots, meetings, witness, taken, stream)
+    if made is None:
+        return None
+    costs = drawn(count, chosen.meeting_cost_level, chance("costs of prior meetings"))
+    prior = tuple(
+        PriorMeeting(id=len(meetings) + 1 + place, participants=one.participants, cost=cost, slot=one.stands)
+        for place, (one, cost) in enumerate(zip(made, costs, strict=True))
+    )
+    return prior, witness | {standing.id: one.moves_to for standing, one in zip(prior, made, strict=True)}
+
+
+def _witness(chosen: Parameters, meetings: Sequence[Meeting], taken: Cells, chance: Chance) -> dict[int, int] | None:
+    """A slot for each meeting; None where one finds none."""
+    slots = [take_slot(chosen.num_slots, one.participants, one.duration, taken, chance("witness")) for one in meetings]
+    return None if None in slots else {one.id: slot for one, slot in zip(meetings, slots, strict=True) if slot is not None}
 
 
 def _prior(chosen: Parameters, taken: Cells, stream: Stream) -> tuple[PriorMeeting, ...] | None:
@@ -110,23 +148,11 @@ def _prior(chosen: Parameters, taken: Cells, stream: Stream) -> tuple[PriorMeeti
     for number in range(chosen.num_meetings + 1, chosen.num_meetings + chosen.prior_meetings + 1):
         who = tuple(sorted(stream.sample(range(chosen.num_agents), chosen.participants)))
         (cost,) = drawn(1, chosen.meeting_cost_level, stream)
-        slot = _slot(chosen.num_slots, who, 1, taken, stream)
+        slot = take_slot(chosen.num_slots, who, 1, taken, stream)
         if slot is None:
             return None
         made.append(PriorMeeting(id=number, participants=who, cost=cost, slot=slot))
     return tuple(made)
-
-
-def _slot(slots: int, who: Sequence[int], duration: int, taken: Cells, stream: Stream) -> int | None:
-    """Take a slot for a meeting, uniform among those where its participants have no other; None where there is none."""
-    busy = set().union(*(taken[agent] for agent in who))
-    starts = [start for start in range(slots - duration + 1) if busy.isdisjoint(range(start, start + duration))]
-    if not starts:
-        return None
-    slot = stream.choice(starts)
-    for agent in who:
-        taken[agent].update(range(slot, slot + duration))
-    return slot
 
 
 def _cells(chosen: Parameters, meetings: Sequence[Meeting], slots: Mapping[int, int]) -> Cells:
@@ -138,10 +164,27 @@ def _cells(chosen: Parameters, meetings: Sequence[Meeting], slots: Mapping[int, 
     return cells
 
 
-def _errands(chosen: Parameters, agent: int, witness: set[int], standing: set[int], chance: Chance) -> tuple[Errand, ...]:
+def _spared(
+    chosen: Parameters, meetings: Sequence[Meeting], prior: Sequence[PriorMeeting], witness: Mapping[int, int]
+) -> Cells:
+    """By agent: the new cells of prior meetings that the witness moves, and those of the meetings that take their old ones."""
+    moved = [one for one in prior if one.id in witness]
+    left = {one.slot for one in moved}
+    taking = [one for one in meetings if not left.isdisjoint(range(witness[one.id], witness[one.id] + one.duration))]
+    cells = _cells(chosen, [*moved, *taking], witness)
+    for one in moved:
+        for agent in one.participants:
+            cells[agent].discard(one.slot)
+    return cells
+
+
+def _errands(
+    chosen: Parameters, agent: int, witness: set[int], standing: set[int], spared: set[int], chance: Chance
+) -> tuple[Errand, ...]:
     """One agent's errands, in order of slots."""
-    count = chosen.errands_of(agent, len(witness) + len(standing))
-    slots = _filled(chosen, agent, count, witness, standing, chance)
+    count = chosen.errands_of(agent, max(len(witness), len(spared)) + len(standing))
+    free = max(0, min(len(witness), count) - len(spared))
+    slots = _filled(chosen, agent, count, free, witness - standing - spared, witness | standing | spared, chance)
     rule = balanced if chosen.balanced else drawn
     costs = rule(count, chosen.errand_level, chance(f"costs of errands {agent}"))
     blocked = _blocked(chosen, agent, [slot for slot in slots if slot not in witness], chance)
@@ -152,16 +195,18 @@ def _errands(chosen: Parameters, agent: int, witness: set[int], standing: set[in
     )
 
 
-def _filled(chosen: Parameters, agent: int, count: int, witness: set[int], standing: set[int], chance: Chance) -> list[int]:
-    """Which cells hold errands, ascending."""
-    others = [slot for slot in range(chosen.num_slots) if slot not in witness | standing]
-    kept = set(chance(f"free cells {agent}").sample(others, min(len(witness), count)))
+def _filled(
+    chosen: Parameters, agent: int, count: int, free: int, first: set[int], taken: set[int], chance: Chance
+) -> list[int]:
+    """Which cells hold errands, ascending: those to be covered `first`, then others that are not taken, `free` of them left."""
+    others = [slot for slot in range(chosen.num_slots) if slot not in taken]
+    kept = set(chance(f"free cells {agent}").sample(others, free))
     fillable = [slot for slot in others if slot not in kept]
     stream = chance(f"errands {agent}")
     if not chosen.force_witness_errand:
-        return sorted(stream.sample(sorted([*fillable, *witness]), count))
-    first = sorted(witness)[:count]
-    return sorted([*first, *stream.sample(fillable, count - len(first))])
+        return sorted(stream.sample(sorted([*fillable, *first]), count))
+    covered = sorted(first)[:count]
+    return sorted([*covered, *stream.sample(fillable, count - len(covered))])
 
 
 def _blocked(chosen: Parameters, agent: int, slots: Sequence[int], chance: Chance) -> set[int]:

@@ -60,6 +60,9 @@ class Parameters(Strict):
     prior_meetings: int = Field(default=0, ge=0, le=100)
     """Meetings that stand before the first round."""
 
+    prior_in_the_way: bool = False
+    """Whether each of them stands where the hidden schedule has a meeting, so that it moves them."""
+
     @model_validator(mode="after")
     def _consistent(self) -> Parameters:
         self._lengths()
@@ -70,6 +73,10 @@ class Parameters(Strict):
                 raise ValueError(
                     f"participant list {list(chosen)} must be two or more different agents of 0..{self.num_agents - 1}"
                 )
+        if self.prior_in_the_way and not 1 <= self.prior_meetings <= self.num_meetings:
+            raise ValueError(f"prior meetings in the way are 1..{self.num_meetings}, one for each meeting at most")
+        if self.prior_in_the_way and self.participants == self.num_agents:
+            raise ValueError("prior meetings in the way need agents outside each meeting")
         if not all(0 <= density <= 1 for density in self.densities):
             raise ValueError("a density lies in 0..1")
         if min(self.durations) < 1 or max(self.durations) > self.num_slots:

@@ -3,7 +3,7 @@
 1. `canonical` is the suite of 90 (paper, section 4.1): uniform-01..45 and varied-01..45, 15 easy, medium and hard each, in
    this order. In each fifteen every seat has each density five times, and every task has as many seats at 0.6 as at 1.0, and
    so 20 blocked errands: tasks differ in difficulty by how their calendars overlap, and not by how full they are.
-2. `custom` makes tasks of any other shape, with the same thresholds.
+2. `custom` makes tasks of any other shape, with the same thresholds. `prior_suite` is a second suite, beside the canonical one.
 3. A candidate is refused if it has no schedule, if all its schedules cost the same, or if no schedule is best on both scales:
    agents are asked to minimise the costs that they are shown, and are scored on the other scale.
 """
@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -66,10 +66,10 @@ def canonical(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally 
         edition = Edition(f"{CANONICAL}-{setting}{f'-{seed}' if seed else ''}", key)
         seeds, number = count(), count(1)
         for level in LEVELS:
-            for densities in _design(edition.chance(seed)(f"densities {level}")):
+            for densities in design(edition.chance(seed)(f"densities {level}"), PER_LEVEL):
                 like = parameters(density=densities, blocked=BLOCKED, **costs)
                 name = f"{setting}-{next(number):02d}"
-                yield _found(name, like, edition, seeds, level, tally)
+                yield first_fit(name, like, edition, seeds, level, tally)
 
 
 def custom(
@@ -95,18 +95,35 @@ def custom(
         check_pool([openness(draft(_seeded(like, like.seed + place), edition)) for place in range(POOL)])
     digits = max(2, len(str(how_many)))
     for number in range(1, how_many + 1):
-        yield _found(f"{name}-{number:0{digits}d}", like, edition, seeds, only, tally, label)
+        yield first_fit(f"{name}-{number:0{digits}d}", like, edition, seeds, only, tally, label)
 
 
-def _found(
+def first_fit(
     name: str, like: Parameters, edition: Edition, seeds: Iterator[int], only: Level | None, tally: CandidateTally,
-    label: Level | None = None,
+    label: Level | None = None, screen: Callable[[Scenario], str] = lambda scenario: "",
 ) -> Made:  # fmt: skip
-    """The first candidate that will do."""
+    """The first candidate that will do.
+
+    Args:
+        name: of the task.
+        like: its parameters, but for the seed.
+        edition: what is drawn from.
+        seeds: those to be tried, the next ones first.
+        only: keep candidates of this difficulty and no others.
+        tally: hears what became of the candidates.
+        label: what to call the difficulty, whatever the slots are.
+        screen: why a candidate is refused before it is counted and certified; nothing where it is not.
+
+    Raises:
+        UsageError: no candidate will do.
+    """
     for _ in range(PATIENCE):
         chosen = _seeded(like, next(seeds))
         scenario = draft(chosen, edition)
         tally.drawn += 1
+        if why := screen(scenario):
+            tally.refused[why] += 1
+            continue
         level = label or openness(scenario).level
         certificate = certify(scenario) if only in (None, level) else None
         why = refusal(certificate) if certificate else "of another difficulty"
@@ -135,14 +152,14 @@ def refusal(certificate: Certificate) -> str:
     return ""
 
 
-def _design(stream: Stream) -> list[tuple[float, ...]]:
-    """The densities of each task of a level by seat: in a task as many low as high ones, at every seat each equally often.
+def design(stream: Stream, tasks: int) -> list[tuple[float, ...]]:
+    """The densities of each of some tasks by seat: in a task as many low as high ones, at every seat each equally often.
 
     Each seat's densities are shuffled over the tasks first. Then, while a task has more high densities than low ones, it swaps
     the densities of one seat with a task that has not.
     """
     seats = parameters().num_agents
-    columns = [[-1, 0, 1] * (PER_LEVEL // len(DENSITIES)) for _ in range(seats)]
+    columns = [[-1, 0, 1] * (tasks // len(DENSITIES)) for _ in range(seats)]
     for column in columns:
         stream.shuffle(column)
     rows = [list(row) for row in zip(*columns, strict=True)]

@@ -1,12 +1,13 @@
-"""`harness generate calendar`: the suite of 90, or calendar tasks of any shape, the same bytes for the same command.
+"""`harness generate calendar`: a suite, or calendar tasks of any shape, the same bytes for the same command.
 
-Without any parameter of a scenario it writes the canonical suite; with one it writes `--count` tasks called `--name`.
+Without any parameter of a scenario it writes the canonical suite of 90, or with `--suite prior` the 30 whose prior meetings
+have to move; with one it writes `--count` tasks called `--name`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -17,11 +18,17 @@ from harness.errors import UsageError
 from harness.families.calendar.authoring.difficulty import Level, pressure
 from harness.families.calendar.authoring.folders import write_task
 from harness.families.calendar.authoring.parameters import parameters
-from harness.families.calendar.authoring.suite import SETTINGS, CandidateTally, Made, canonical, custom
+from harness.families.calendar.authoring.prior_suite import NAME, PRIOR, prior
+from harness.families.calendar.authoring.suite import CANONICAL, SETTINGS, CandidateTally, Made, canonical, custom
 from harness.families.calendar.commands.labels import generate_labels
 from harness.registry import tasks_root
 from worlds.core.chance import PUBLISHED_KEY
 
+SUITES: Mapping[str, Callable[..., Iterable[Made]]] = {CANONICAL: canonical, PRIOR: prior}
+TAKEN = {*SETTINGS, NAME}
+"""Beginnings of the suites' names."""
+
+SuiteName = Annotated[str | None, typer.Option("--suite", help=f"{' or '.join(SUITES)}; {CANONICAL} unless given.")]
 Out = Annotated[Path | None, typer.Option(help="Folder of the task folders; tasks/calendar unless given.")]
 Name = Annotated[str | None, typer.Option(help="Beginning of each task's name; needed for tasks of another shape.")]
 Count = Annotated[int | None, typer.Option(min=1, max=999, help="Tasks of another shape; 1 unless given.")]
@@ -42,6 +49,7 @@ Blocked = Annotated[
 ]
 Duration = Annotated[str | None, typer.Option(help="Slots of a meeting: one number, or one for each meeting; 1.")]
 Prior = Annotated[int | None, typer.Option("--prior-meetings", help="Meetings that stand before the first round; 0.")]
+InTheWay = Annotated[bool, typer.Option("--prior-in-the-way", help="Put them where the hidden schedule wants a meeting.")]
 Difficulty = Annotated[str | None, typer.Option(help="Keep only candidates that are easy, medium or hard.")]
 Label = Annotated[str | None, typer.Option(help="Call all of them easy, medium or hard, without counting.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Write folders of the same suite anew where they differ.")]
@@ -50,6 +58,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.
 
 def generate_calendar(
     ctx: typer.Context,
+    suite: SuiteName = None,
     out: Out = None,
     name: Name = None,
     count: Count = None,
@@ -67,24 +76,31 @@ def generate_calendar(
     any_errand: AnyErrand = False,
     blocked: Blocked = None,
     duration: Duration = None,
-    prior: Prior = None,
+    prior_meetings: Prior = None,
+    in_the_way: InTheWay = False,
     difficulty: Difficulty = None,
     label: Label = None,
     replace: Replace = False,
     json: Json = False,
 ) -> None:
-    """Calendar tasks: the suite of 90, or others by flags."""
+    """Calendar tasks: a suite, or others by flags."""
     flags: dict[str, Any] = {
         "num_agents": agents, "num_slots": slots, "num_meetings": meetings, "participants": participants,
         "participant_lists": _lists(lists), "density": _numbers("--density", density, float), "pref_level": pref_level,
         "errand_cost_level": errand_cost_level, "meeting_cost_level": meeting_cost_level, "balanced": balanced or None,
         "force_witness_errand": False if any_errand else None, "blocked": _numbers("--blocked", blocked, int),
-        "duration": _numbers("--duration", duration, int), "prior_meetings": prior,
+        "duration": _numbers("--duration", duration, int), "prior_meetings": prior_meetings,
+        "prior_in_the_way": in_the_way or None,
     }  # fmt: skip
     given = {flag: value for flag, value in flags.items() if value is not None}
     chosen = {"count": count, "only": _level("--difficulty", difficulty), "label": _level("--label", label)}
     tally = CandidateTally()
-    made = _made(name, seed, given, chosen, _edition(), tally)
+    if name is None and not given and not any(chosen.values()):
+        made = _named(suite or CANONICAL)(seed=seed, key=_edition(), tally=tally)
+    elif suite is not None:
+        raise UsageError("a suite has its own shapes, so --suite goes with --seed, --out and --replace alone")
+    else:
+        made = _custom(name, seed, given, chosen, _edition(), tally)
     root = out or tasks_root(ctx.obj["tasks"]) / "calendar"
     _write(made, root, tally, replace=replace, json=json)
 
@@ -97,13 +113,17 @@ def _edition() -> str:
     return key
 
 
-def _made(
+def _named(name: str) -> Callable[..., Iterable[Made]]:
+    if name not in SUITES:
+        raise UsageError(f"--suite must be one of {', '.join(SUITES)}, not {name!r}")
+    return SUITES[name]
+
+
+def _custom(
     name: str | None, seed: int, given: dict[str, Any], chosen: dict[str, Any], key: str, tally: CandidateTally
 ) -> Iterable[Made]:
     """The tasks that the flags ask for."""
-    if not given and name is None and not any(chosen.values()):
-        return canonical(seed=seed, key=key, tally=tally)
-    if name is None or name in SETTINGS:
+    if name is None or name in TAKEN:
         raise UsageError("tasks of another shape need a name of their own", hint="harness generate calendar --name NAME ...")
     like = parameters(seed=seed, **given)
     return custom(name, like, chosen["count"] or 1, only=chosen["only"], label=chosen["label"], key=key, tally=tally)
