@@ -65,6 +65,11 @@ class AgentSpec(Strict):
         """Everybody who holds a seat by name."""
         return (*self.seats, *(self.team.members if self.team else ()))
 
+    @property
+    def has_variants(self) -> bool:
+        """Whether any seat is told more than its rules."""
+        return self.variant is not None or bool(self.seat_variants)
+
     def variant_at(self, seat: int) -> Variant | None:
         """What is appended to the rules of a seat, or None."""
         return self.seat_variants.get(seat, self.variant)

@@ -69,7 +69,7 @@ class _Shifts:
 
     def even_out(self) -> None:
         """Swap shifts between tasks until no swap helps; each swap that is made helps, so this ends."""
-        while any([self._swap(one, other) for one, other in combinations(range(len(self.taken)), 2)]):
+        while sum(self._swap(one, other) for one, other in combinations(range(len(self.taken)), 2)):
             pass
 
     def _swap(self, one: int, other: int) -> bool:

@@ -1,4 +1,4 @@
-"""How many seats a session has, for line-ups: as many as people, which a deck's `size` may change. Seats are alike until dealt."""
+"""How many seats a session has, for line-ups: as many as people, which a deck's `size` may change; all alike until dealt."""
 
 from __future__ import annotations
 
