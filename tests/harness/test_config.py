@@ -29,7 +29,8 @@ from worlds.core.chance import PUBLISHED_KEY
 Command = Callable[..., subprocess.CompletedProcess[str]]
 SETTINGS: dict[str, Any] = {
     "names": ["contract", "uniform-0?"], "model": "openai/any", "agent": "oracle", "interface": "tool",
-    "protocol": "text", "seat": ["2=imap"], "seat-model": ["1=openai/b"], "rotate": True, "api-base": "http://there/v1",
+    "protocol": "text", "seat": ["2=imap"], "seat-model": ["1=openai/b"], "rotate": True, "team": "imap,openai/c",
+    "entrant": "dsm-private", "entrant-seat": 2, "variant": "redteam", "seat-variant": ["0=nosy-highpressure"], "api-base": "http://there/v1",
     "temperature": 0.5, "max-tokens": 7, "script": "/a/b.json",
     "runtime": "inprocess", "k": 2, "seeds": "0-3", "key": "fresh",
     "set": ["a=1,2", 'b="é\\\n\x7f'], "mutate": ["clip=200"], "handles": True,

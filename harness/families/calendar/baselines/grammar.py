@@ -74,10 +74,10 @@ class Shift(NamedTuple):
 Sentence = Suits | Company | Movable | Question | Choice | Shift
 
 _END = re.compile(r"[.;?!\n]+")
-_ONE = r"\d{1,3}(?: ?[-\u2013] ?\d{1,3})?"
+_ONE = r"(?<![0-9])[0-9]{1,3}(?: ?[-\u2013] ?[0-9]{1,3})?(?![0-9])"
 _MANY = rf"(?:slots? )?({_ONE}(?:(?:,? and |,? or |, ?)(?:slots? )?{_ONE})*)"
-_MEETING = r"(?:meeting )?m(\d{1,4})"
-_FROM = r"(?:away )?from (?:slot )?(\d{1,3})"
+_MEETING = r"(?:meeting )?m([0-9]{1,4})"
+_FROM = r"(?:away )?from (?:slot )?([0-9]{1,3})"
 _DEGREE = "would be (easy|awkward|hard)"
 
 
@@ -92,12 +92,12 @@ _READ: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Sentence]], ...] =
     ),
     (re.compile(rf"where could you move {_MEETING} {_FROM}"), lambda match: Question(int(match[1]), int(match[2]))),
     (
-        re.compile(rf"please move {_MEETING} {_FROM} to (?:slot )?(\d{{1,3}})"),
+        re.compile(rf"please move {_MEETING} {_FROM} to (?:slot )?([0-9]{{1,3}})"),
         lambda match: Shift(int(match[1]), int(match[2]), int(match[3])),
     ),
     (re.compile(rf"{_MEETING} is with (?:agents? )?{_MANY}"), lambda match: Company(int(match[1]), _numbers(match[2]))),
     (
-        re.compile(r"let(?: us|[\u2019']s) (?:take|use|go with|meet at|meet in) (?:slot )?(\d{1,3})\b"),
+        re.compile(r"let(?: us|[\u2019']s) (?:take|use|go with|meet at|meet in) (?:slot )?([0-9]{1,3})(?![0-9])"),
         lambda match: Choice(int(match[1])),
     ),
     (re.compile(rf"\bi(?: am|[\u2019']m) (?:also )?free (?:at|in|on) {_MANY}"), _suits(FREE)),
@@ -162,5 +162,5 @@ def _listed(numbers: Iterable[int]) -> str:
 
 def _numbers(text: str) -> tuple[int, ...]:
     """Each number of a list, of `3-5` all between."""
-    ends = (re.findall(r"\d+", one) for one in re.findall(_ONE, text))
+    ends = (re.findall("[0-9]+", one) for one in re.findall(_ONE, text))
     return tuple(number for one in ends for number in range(int(one[0]), int(one[-1]) + 1))
