@@ -112,7 +112,7 @@ def played(folder: Path, tasks: Sequence[Task], server: OpenAIServer, table: str
     team = make_team(TeamFlags(members, entrant), tasks, ["calendar"])
     spec = AgentSpec(kind="seats", name="team", api_base=server.url, team=team)
     agent = SeatAgent(spec, config=replace(LlmConfig.of(spec), api_key="k"), say=lambda line: None)
-    plan = Plan("run", tasks, [0], 2, spec)
+    plan = Plan("run", tasks, [0], 2, spec, overrides={"turn_cap": "3"})
     cast, quiet = Cast(lambda *_: agent), lambda event: None
     return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=workers, images={}, progress=quiet, cast=cast)
 
