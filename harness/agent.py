@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_ser
 from harness.pod import Pod
 from harness.records import SeatResult, Tokens, VariantRef
 from harness.registry import Task
-from harness.teams import Holder, PlannedTeam, Team, Variant
+from harness.teams import Holder, PlannedTeam, SeatTeam, Variant
 from worlds.core.models import Lenient, Strict
 
 
@@ -52,7 +52,7 @@ class AgentSpec(Strict):
     rotate: bool = False
     """Whether the line-up moves on by one seat with each attempt."""
 
-    team: Team | None = None
+    team: SeatTeam | None = None
     """Who holds all seats between them, where no one model or policy does."""
 
     variant: Variant | None = None

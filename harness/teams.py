@@ -42,7 +42,7 @@ class Variant(Strict):
         return f"{rules}{'' if rules.endswith(chr(10)) else chr(10)}\n{self.text}"
 
 
-class Team(Strict):
+class SeatTeam(Strict):
     """One holder for each seat, and who sits where in each task at the first attempt."""
 
     members: Annotated[tuple[Holder, ...], Field(min_length=1)]

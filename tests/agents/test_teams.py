@@ -26,7 +26,7 @@ from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runs.templates import check_templates
 from harness.runtimes.inprocess import InProcessRuntime
-from harness.teams import Team
+from harness.teams import SeatTeam
 from tests.shipped import SHIPPED
 
 FIVE = "imap,sd-map,dsm-private,dsm-welfare"
@@ -180,7 +180,7 @@ def test_a_task_without_seats_has_no_team() -> None:
         make_team(TeamFlags("a,b"), [task], ["contract"])
 
 
-def spec_of(team: Team) -> AgentSpec:
+def spec_of(team: SeatTeam) -> AgentSpec:
     """The spec that plays a team."""
     return AgentSpec(kind="seats", name="team", team=team)
 

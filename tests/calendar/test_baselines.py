@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,12 +17,12 @@ from harness.families.calendar.baselines.grammar import (
     EASY,
     FREE,
     HARD,
-    Choice,
     Company,
     Movable,
-    Question,
+    MoveQuestion,
+    MoveRequest,
     Sentence,
-    Shift,
+    Settled,
     Suits,
     availability,
     choice,
@@ -87,11 +88,11 @@ def said(game: Played) -> list[str]:
         ("I am free at 3, 5 and 9; 7 would be hard for me.", [Suits((3, 5, 9), FREE), Suits((7,), HARD)]),
         ("I'm also free at slots 2 or 4-6!", [Suits((2, 4, 5, 6), FREE)]),
         ("Well, I could make 1. Slot 2 would be easy", [Suits((1,), COULD), Suits((2,), EASY)]),
-        ("Let's go with slot 12, shall we?", [Choice(12)]),
+        ("Let's go with slot 12, shall we?", [Settled(12)]),
         ("I am not free at 3. 7 would not be hard. Let us take none", []),
-        ("Where could you move meeting M2 from slot 4?", [Question(2, 4)]),
+        ("Where could you move meeting M2 from slot 4?", [MoveQuestion(2, 4)]),
         ("Moving M2 away from 4 to 9, 11, and 12 would be awkward for me", [Movable(2, 4, (9, 11, 12), AWKWARD)]),
-        ("Please move M2 from 4 to 9\n    M2 is with agents 1 and 4", [Shift(2, 4, 9), Company(2, (1, 4))]),
+        ("Please move M2 from 4 to 9\n    M2 is with agents 1 and 4", [MoveRequest(2, 4, 9), Company(2, (1, 4))]),
         ('{"protocol": "imap", "type": "decision", "slot": 7}', []),
         ("\u0663 would be hard \ud800; let us take 1234", []),
     ],
@@ -109,8 +110,8 @@ def test_what_is_said_is_understood() -> None:
     assert list(read(availability(3, suits))) == [one for one in suits if one.slots]
     assert list(read(availability(3, []))) == []
     assert list(read(movable(offer, Company(2, (1, 4))))) == [Company(2, (1, 4)), *offer]
-    assert list(read(choice(4, Shift(2, 4, 9)))) == [Choice(4), Shift(2, 4, 9)]
-    assert list(read(question(Question(2, 4)))) == [Question(2, 4)]
+    assert list(read(choice(4, MoveRequest(2, 4, 9)))) == [Settled(4), MoveRequest(2, 4, 9)]
+    assert list(read(question(MoveQuestion(2, 4)))) == [MoveQuestion(2, 4)]
 
 
 def test_no_price_is_told() -> None:
@@ -231,6 +232,50 @@ def test_a_cap_that_leaves_no_message_is_kept() -> None:
     game = played(board([[0, 9, 9], [9, 0, 9], [9, 9, 0]]), GreedySeat, Settings(message_cap=1))
 
     assert (said(game), game.of("invalid_tool_call"), game.game.state.spent) == ([], [], [0, 0, 0])
+
+
+def liar(number: int, chance: random.Random) -> Reply:
+    """Says sentences of the grammar with numbers at random, to everybody, and takes any slot."""
+
+    def some(most: int) -> tuple[int, ...]:
+        return tuple(chance.randrange(most) for _ in range(chance.randint(1, 4)))
+
+    def sentence() -> str:
+        meeting, source, target = chance.randint(1, 6), chance.randrange(20), chance.randrange(20)
+        word = chance.choice((FREE, EASY, COULD, AWKWARD, HARD))
+        move = Movable(meeting, source, some(20), chance.choice((EASY, HARD)))
+        return chance.choice(
+            (
+                availability(meeting, [Suits(some(20), word)]),
+                movable([move], Company(meeting, some(9))),
+                choice(target, MoveRequest(meeting, source, target)),
+                question(MoveQuestion(meeting, source)),
+            )
+        )
+
+    def reply(turn: OpenTurn) -> str:
+        if turn.phase != "CHEAP_TALK":
+            meeting = int(turn.text.partition("Meeting M")[2].partition(",")[0] or 1)
+            return json.dumps({"actions": [{"type": "schedule", "meeting_id": meeting, "slot": chance.randrange(16)}]})
+        text = " ".join(sentence() for _ in range(4))
+        return json.dumps({"actions": [{"type": "dm", "to": to, "content": text} for to in range(5) if to != number]})
+
+    return reply
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lies_confuse_nobody(seed: int) -> None:
+    """Beside two seats that say anything, the others play on to the end, and do nothing that the rules forbid."""
+    scenario = read_scenario(next(t for t in SHIPPED if t.task_id == "varied-07").world_folder / "scenario.json")
+    chance = random.Random(seed)
+    seats: dict[int, Reply] = {number: sat(scenario, TEXT, number, PlannerSeat).reply for number in scenario.agents}
+    liars = {number: liar(number, chance) for number in chance.sample(range(5), 2)}
+    game = Played(scenario, Settings(turn_cap=4), {**seats, **liars})
+
+    assert len(game.resolutions) == 5
+    assert {note.seat for note in game.of("invalid_tool_call")} <= set(liars)
+    refused = [why for note in game.of("batch_rejected") if note.seat not in liars for why, _ in note.data["conflicts"]]
+    assert set(refused) <= {"no_schedule"}
 
 
 @pytest.mark.property

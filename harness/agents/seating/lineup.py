@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from harness.agent import AgentSpec, SeatSpec
 from harness.agents.seating.policy import seat_players
 from harness.errors import UsageError
-from harness.teams import Holder, Team
+from harness.teams import Holder, SeatTeam
 
 
 def read_seats(texts: Sequence[str], models: Sequence[str], families: Sequence[str]) -> tuple[SeatSpec, ...]:
@@ -81,7 +81,7 @@ def _read(text: str, families: Sequence[str]) -> SeatSpec:
     return SeatSpec(seat=int(parts[1]), kind=holder.kind, name=holder.name)
 
 
-def _of_team(team: Team, seats: int, attempt: int, task: str) -> tuple[SeatSpec, ...]:
+def _of_team(team: SeatTeam, seats: int, attempt: int, task: str) -> tuple[SeatSpec, ...]:
     if task not in team.lineups:
         raise UsageError(f"the team has no line-up for {task}", hint="harness run --out NEW_FOLDER, with --team")
     line = team.lineup(task, attempt)

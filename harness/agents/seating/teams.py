@@ -17,7 +17,7 @@ from harness.agents.seating.lineup import read_holder
 from harness.errors import UsageError
 from harness.modules import family_part_or_none
 from harness.registry import Task
-from harness.teams import Holder, Team
+from harness.teams import Holder, SeatTeam
 
 
 class TeamFlags(NamedTuple):
@@ -43,7 +43,7 @@ def read_members(flags: TeamFlags, families: Sequence[str]) -> tuple[Holder, ...
 
 def make_team(
     flags: TeamFlags, tasks: Sequence[Task], families: Sequence[str], combinations: Sequence[Mapping[str, str]] = ({},)
-) -> Team:
+) -> SeatTeam:
     """The team with its line-ups; raises UsageError for tasks that have not as many seats as it has members.
 
     `combinations`: the options of each part of a sweep, which may change how many seats there are.
@@ -56,7 +56,7 @@ def make_team(
         for options in combinations:
             facts[task.task_id] = _facts(task, options, len(members))
     moving = len(members) - (flags.entrant_seat is not None)
-    return Team(
+    return SeatTeam(
         members=members, entrant=flags.entrant is not None, entrant_seat=flags.entrant_seat,
         lineups=balanced(facts, flags.entrant_seat), step=step(len(tasks), moving),
     )  # fmt: skip

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.families.calendar.baselines.grammar import COULD, FREE, Suits
-from harness.families.calendar.baselines.prose import Action, Degrees, Heard, ProseSeat, common, usable
+from harness.families.calendar.baselines.prose import Action, Degrees, ProseSeat, SaidBy, common, usable
 
 
 class SilentSeat(ProseSeat):
     """Sends nothing, reads nothing, and takes its own lowest free slot, or the lowest that it can make free."""
 
-    def hear(self, heard: Heard) -> None:
+    def hear(self, heard: SaidBy) -> None:
         """It does not listen."""
 
     def suits(self) -> list[Suits]:
@@ -27,7 +27,7 @@ class SilentSeat(ProseSeat):
         """The own slot, whatever the others may do."""
         return self.best(())
 
-    def _speak(self, heard: Sequence[Heard], text: str) -> list[Action]:
+    def _speak(self, heard: Sequence[SaidBy], text: str) -> list[Action]:
         return []
 
 

@@ -50,20 +50,20 @@ class Movable(NamedTuple):
     degree: str
 
 
-class Question(NamedTuple):
+class MoveQuestion(NamedTuple):
     """Where could you move this meeting?"""
 
     meeting: int
     source: int
 
 
-class Choice(NamedTuple):
+class Settled(NamedTuple):
     """The slot of the round's meeting."""
 
     slot: int
 
 
-class Shift(NamedTuple):
+class MoveRequest(NamedTuple):
     """A meeting that stands is to be moved."""
 
     meeting: int
@@ -71,7 +71,7 @@ class Shift(NamedTuple):
     target: int
 
 
-Sentence = Suits | Company | Movable | Question | Choice | Shift
+Sentence = Suits | Company | Movable | MoveQuestion | Settled | MoveRequest
 
 _END = re.compile(r"[.;?!\n]+")
 _ONE = r"(?<![0-9])[0-9]{1,3}(?: ?[-\u2013] ?[0-9]{1,3})?(?![0-9])"
@@ -90,15 +90,15 @@ _READ: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Sentence]], ...] =
         re.compile(rf"moving {_MEETING} {_FROM} to {_MANY} {_DEGREE}"),
         lambda match: Movable(int(match[1]), int(match[2]), _numbers(match[3]), match[4]),
     ),
-    (re.compile(rf"where could you move {_MEETING} {_FROM}"), lambda match: Question(int(match[1]), int(match[2]))),
+    (re.compile(rf"where could you move {_MEETING} {_FROM}"), lambda match: MoveQuestion(int(match[1]), int(match[2]))),
     (
         re.compile(rf"please move {_MEETING} {_FROM} to (?:slot )?([0-9]{{1,3}})"),
-        lambda match: Shift(int(match[1]), int(match[2]), int(match[3])),
+        lambda match: MoveRequest(int(match[1]), int(match[2]), int(match[3])),
     ),
     (re.compile(rf"{_MEETING} is with (?:agents? )?{_MANY}"), lambda match: Company(int(match[1]), _numbers(match[2]))),
     (
         re.compile(r"let(?: us|[\u2019']s) (?:take|use|go with|meet at|meet in) (?:slot )?([0-9]{1,3})(?![0-9])"),
-        lambda match: Choice(int(match[1])),
+        lambda match: Settled(int(match[1])),
     ),
     (re.compile(rf"\bi(?: am|[\u2019']m) (?:also )?free (?:at|in|on) {_MANY}"), _suits(FREE)),
     (re.compile(rf"\bi (?:can|could) (?:also )?(?:make|do|manage) {_MANY}"), _suits(COULD)),
@@ -129,17 +129,17 @@ def movable(moves: Iterable[Movable], company: Company) -> str:
     return others + " ".join(told)
 
 
-def choice(slot: int, shift: Shift | None = None) -> str:
+def choice(slot: int, shift: MoveRequest | None = None) -> str:
     """The sentences that end the talk."""
     return f"Let us take {slot}." + (f" {request(shift)}" if shift else "")
 
 
-def request(shift: Shift) -> str:
+def request(shift: MoveRequest) -> str:
     """Asks for an earlier meeting to be moved."""
     return f"Please move M{shift.meeting} from {shift.source} to {shift.target}."
 
 
-def question(asked: Question) -> str:
+def question(asked: MoveQuestion) -> str:
     """Asks where an earlier meeting could go."""
     return f"Where could you move M{asked.meeting} from {asked.source}?"
 

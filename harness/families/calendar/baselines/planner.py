@@ -20,15 +20,15 @@ from harness.families.calendar.baselines.grammar import (
     WEIGHTS,
     Company,
     Movable,
-    Question,
-    Shift,
+    MoveQuestion,
+    MoveRequest,
     Suits,
     choice,
     degree,
     movable,
     question,
 )
-from harness.families.calendar.baselines.prose import Action, Degrees, Heard, ProseSeat, common, usable
+from harness.families.calendar.baselines.prose import Action, Degrees, ProseSeat, SaidBy, common, usable
 from oracles.calendar.protocols.client import schedule
 from oracles.calendar.protocols.insertion import moving, price
 from oracles.calendar.protocols.reading import Mail
@@ -36,11 +36,11 @@ from oracles.calendar.protocols.repair import relocation
 from worlds.calendar.rules.items import Item
 
 
-class Plan(NamedTuple):
+class Placement(NamedTuple):
     """One way to have the round's meeting; plans are compared by their sums, one without a shift first, then by slots."""
 
     weight: int
-    shift: tuple[Shift, ...]
+    shift: tuple[MoveRequest, ...]
     """The earlier meeting that has to go, or nothing."""
 
     slot: int
@@ -58,11 +58,11 @@ class PlannerSeat(ProseSeat):
         self._company: dict[int, set[int]] = {}
         """Meeting -> its participants, as far as they were told."""
 
-        self._asked: set[Question] = set()
-        self._shift: Shift | None = None
+        self._asked: set[MoveQuestion] = set()
+        self._shift: MoveRequest | None = None
         """What was agreed to be moved."""
 
-    def hear(self, heard: Heard) -> None:
+    def hear(self, heard: SaidBy) -> None:
         """Take in one sentence; what somebody outside says counts for the meeting that was asked about."""
         super().hear(heard)
         sender, sentence = heard
@@ -71,8 +71,9 @@ class PlannerSeat(ProseSeat):
             told.update(dict.fromkeys(sentence.targets, sentence.degree))
             self._company.setdefault(sentence.meeting, set()).add(sender)
         elif isinstance(sentence, Company):
-            self._company.setdefault(sentence.meeting, set()).update((sender, *sentence.agents))
-        elif isinstance(sentence, Shift) and sender == self.initiator:
+            others = (agent for agent in sentence.agents if agent < self.seat.agents)
+            self._company.setdefault(sentence.meeting, set()).update((sender, *others))
+        elif isinstance(sentence, MoveRequest) and sender == self.initiator:
             self._shift = sentence
 
     def suits(self) -> list[Suits]:
@@ -93,7 +94,7 @@ class PlannerSeat(ProseSeat):
         """Ask outsiders where that could pay, else say the slot, and what has to be moved for it."""
         known = self._known()
         slot = self.best(list(known.values()))
-        plain = [] if slot is None else [Plan(sum(WEIGHTS[told[slot]] for told in known.values()), (), slot)]
+        plain = [] if slot is None else [Placement(sum(WEIGHTS[told[slot]] for told in known.values()), (), slot)]
         self._note_own()
         hoped = [plan for plan in self._shifts(known, EASY) if not plain or plan.weight < plain[0].weight]
         if left > 0 and not self._asked and (asked := self._ask(hoped)):
@@ -101,12 +102,12 @@ class PlannerSeat(ProseSeat):
         plans = [*plain, *(plan for plan in self._shifts(known, None) if not plain or plan.weight < plain[0].weight)]
         return self._say(min(plans)) if plans else []
 
-    def answer(self, heard: Sequence[Heard]) -> list[Action]:
+    def answer(self, heard: Sequence[SaidBy]) -> list[Action]:
         """Tell who asked where an own meeting could go."""
         sent: list[Action] = []
         for sender, sentence in heard:
-            item = self._standing(sentence.meeting, sentence.source) if isinstance(sentence, Question) else None
-            if item is not None and isinstance(sentence, Question):
+            item = self._standing(sentence.meeting, sentence.source) if isinstance(sentence, MoveQuestion) else None
+            if item is not None and isinstance(sentence, MoveQuestion):
                 text = self._offer(item, sentence.source) or f"I cannot move {item.name}."
                 sent += self.tell([sender], text)
                 self._note(item, sentence.source)
@@ -115,7 +116,9 @@ class PlannerSeat(ProseSeat):
     def volunteer(self, mail: Sequence[Mail], attempt: int) -> list[Action]:
         """Move what this seat had offered to move, if it was asked to in the end."""
         shift = self._shift
-        if shift is None or shift.target not in self._offers.get((self.me, shift.meeting, shift.source), {}):
+        if shift is None or self._standing(shift.meeting, shift.source) is None:
+            return []
+        if shift.target not in self._offers.get((self.me, shift.meeting, shift.source), {}):
             return []
         moves = relocation(self.calendar, shift.source, shift.target, ())
         return moving(self.facts.meeting, moves) if moves else []
@@ -164,7 +167,7 @@ class PlannerSeat(ProseSeat):
         for slot, item in self._meetings():
             self._note(item, slot)
 
-    def _shifts(self, known: dict[int, Degrees], unasked: str | None) -> Iterator[Plan]:
+    def _shifts(self, known: dict[int, Degrees], unasked: str | None) -> Iterator[Placement]:
         """Every plan that moves an earlier meeting; who is outside and has told nothing counts as `unasked`, or prevents it."""
         for meeting, source in sorted({(meeting, source) for _, meeting, source in self._offers}):
             people = self._company[meeting]
@@ -179,13 +182,13 @@ class PlannerSeat(ProseSeat):
             stay = sum(WEIGHTS[word] for word in staying if word is not None)
             for target in common(told):
                 weight = stay + waiting + sum(WEIGHTS[one[target]] for one in told)
-                yield Plan(weight, (Shift(meeting, source, target),), source)
+                yield Placement(weight, (MoveRequest(meeting, source, target),), source)
 
-    def _ask(self, hoped: Sequence[Plan]) -> list[Action]:
+    def _ask(self, hoped: Sequence[Placement]) -> list[Action]:
         """Ask everybody outside whose word is missing for a plan that could pay, about each meeting once."""
         sent: list[Action] = []
         for shift in sorted({one._replace(target=0) for plan in hoped for one in plan.shift}):
-            asked = Question(shift.meeting, shift.source)
+            asked = MoveQuestion(shift.meeting, shift.source)
             missing = [one for one in sorted(self._company[shift.meeting]) if (one, *asked) not in self._offers]
             told = self.tell(missing, question(asked)) if missing else []
             if told:
@@ -193,7 +196,7 @@ class PlannerSeat(ProseSeat):
                 sent += told
         return sent
 
-    def _say(self, plan: Plan) -> list[Action]:
+    def _say(self, plan: Placement) -> list[Action]:
         if not plan.shift:
             return self.announce(plan.slot)
         (shift,) = plan.shift

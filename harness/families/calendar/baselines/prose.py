@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
-from harness.families.calendar.baselines.grammar import FREE, Choice, Sentence, Suits, availability, choice, read
+from harness.families.calendar.baselines.grammar import FREE, Sentence, Settled, Suits, availability, choice, read
 from oracles.calendar.protocols.client import AskedTurn, Seat, TypedClient
 from oracles.calendar.protocols.insertion import Moves, batch, insertion
 from oracles.calendar.protocols.reading import Mail, read_mail, read_sweep
@@ -30,7 +30,7 @@ Degrees = dict[int, str]
 """Slots that somebody can use, and how inconvenient each is."""
 
 
-class Heard(NamedTuple):
+class SaidBy(NamedTuple):
     """One sentence, and who said it."""
 
     sender: int
@@ -72,14 +72,14 @@ class ProseSeat(TypedClient):
             actions = self.decide(mail, turn.attempt)
         return to_json({"thinking": "", "actions": actions}).decode()
 
-    def hear(self, heard: Heard) -> None:
+    def hear(self, heard: SaidBy) -> None:
         """Take in one sentence."""
         sender, sentence = heard
         if sender not in self.facts.participants:
             return
         if isinstance(sentence, Suits):
             self.degrees.setdefault(sender, {}).update(dict.fromkeys(sentence.slots, sentence.degree))
-        elif isinstance(sentence, Choice):
+        elif isinstance(sentence, Settled):
             self.said[sender] = sentence.slot
 
     def suits(self) -> list[Suits]:
@@ -99,7 +99,7 @@ class ProseSeat(TypedClient):
         slot = self.best(list(self._known().values()))
         return [] if slot is None else self.announce(slot)
 
-    def answer(self, heard: Sequence[Heard]) -> list[Action]:
+    def answer(self, heard: Sequence[SaidBy]) -> list[Action]:
         """What somebody says who takes no part in the meeting and was written to."""
         return []
 
@@ -150,7 +150,7 @@ class ProseSeat(TypedClient):
         own = {slot: one.degree for one in self.suits() for slot in one.slots}
         return {**{agent: told for agent, told in self.degrees.items() if agent != self.me}, self.me: own}
 
-    def _speak(self, heard: Sequence[Heard], text: str) -> list[Action]:
+    def _speak(self, heard: Sequence[SaidBy], text: str) -> list[Action]:
         if self.me not in self.facts.participants:
             return self.answer(heard)
         self._turns += 1
@@ -176,5 +176,5 @@ def common(degrees: Iterable[Degrees]) -> set[int]:
     return set.intersection(*map(set, degrees))
 
 
-def _heard(letter: Mail) -> list[Heard]:
-    return [Heard(letter.sender, sentence) for sentence in read(letter.text)]
+def _heard(letter: Mail) -> list[SaidBy]:
+    return [SaidBy(letter.sender, sentence) for sentence in read(letter.text)]
