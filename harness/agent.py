@@ -15,18 +15,16 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from harness.pod import Pod
-from harness.records import SeatResult, Tokens
+from harness.records import SeatResult, Tokens, VariantRef
 from harness.registry import Task
+from harness.teams import Holder, PlannedTeam, SeatTeam, Variant
 from worlds.core.models import Lenient, Strict
 
 
-class SeatSpec(Strict):
+class SeatSpec(Holder):
     """Who holds one seat of a game, as data."""
 
     seat: Annotated[int, Field(ge=0)]
-    kind: Literal["policy", "model", "human", "replay"]
-    name: str = ""
-    """A family's player (`imap`), a model as LiteLLM names it, or the folder of the episode that is replayed."""
 
 
 class AgentSpec(Strict):
@@ -37,7 +35,7 @@ class AgentSpec(Strict):
 
     kind: Literal["oracle", "nop", "violation", "scripted", "llm", "seats"] = "oracle"
     name: str = ""
-    """Of a violation, the wrong client; of `seats`, the policy at every seat that `seats` does not name."""
+    """Of a violation, the wrong client; of `seats`, the policy at every seat that `seats` does not name, or `team`."""
 
     model: str | None = None
     interface: Literal["shell", "tool"] = "shell"
@@ -53,6 +51,28 @@ class AgentSpec(Strict):
 
     rotate: bool = False
     """Whether the line-up moves on by one seat with each attempt."""
+
+    team: SeatTeam | None = None
+    """Who holds all seats between them, where no one model or policy does."""
+
+    variant: Variant | None = None
+    """What is appended to the rules of every seat that `seat_variants` does not name."""
+
+    seat_variants: dict[int, Variant] = {}
+
+    @property
+    def holders(self) -> tuple[Holder, ...]:
+        """Everybody who holds a seat by name."""
+        return (*self.seats, *(self.team.members if self.team else ()))
+
+    @property
+    def has_variants(self) -> bool:
+        """Whether any seat is told more than its rules."""
+        return self.variant is not None or bool(self.seat_variants)
+
+    def variant_at(self, seat: int) -> Variant | None:
+        """What is appended to the rules of a seat, or None."""
+        return self.seat_variants.get(seat, self.variant)
 
 
 class AgentIdentity(Lenient):
@@ -81,6 +101,11 @@ class AgentIdentity(Lenient):
     """Of a game: the seats that somebody else holds."""
 
     rotate: bool = False
+    team: PlannedTeam | None = None
+    variant: VariantRef | None = None
+    """Of a game: what is appended to the rules of every seat that `seat_variants` does not name."""
+
+    seat_variants: dict[int, VariantRef] = {}
 
     @model_serializer(mode="wrap")
     def _said(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -80,6 +80,13 @@ class Timings(Strict):
     total: float = 0.0
 
 
+class VariantRef(Strict):
+    """A prompt variant, by the name that it was asked for and the SHA-256 of its text."""
+
+    name: str
+    digest: str
+
+
 class SeatResult(Strict):
     """One seat of a game: who held it, and what that cost."""
 
@@ -105,6 +112,9 @@ class SeatResult(Strict):
 
     effective: dict[str, Any] = {}
     """The parameters that its model was really sent."""
+
+    variant: VariantRef | None = None
+    """What was appended to the rules of this seat; None where nothing was."""
 
 
 HintMode = Literal["none", "correct", "wrong"]

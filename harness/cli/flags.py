@@ -23,6 +23,16 @@ Interface = Annotated[str, typer.Option(help="How a model acts: shell or tool.")
 Protocol = Annotated[str, typer.Option(help="tools, or text for models without tool calls.")]
 Seats = Annotated[list[str] | None, typer.Option("--seat", help="SEAT=WHO: another player or model at one seat of a game.")]
 SeatModels = Annotated[list[str] | None, typer.Option("--seat-model", help="SEAT=MODEL: likewise, and always a model.")]
+TeamNames = Annotated[
+    str | None,
+    typer.Option("--team", help="A,B,C,D,E: as many players as seats, or one less and --entrant; seats are shared evenly."),
+]
+Entrant = Annotated[str | None, typer.Option(help="One more player of the team.")]
+EntrantSeat = Annotated[int | None, typer.Option(min=0, help="Where the entrant sits in every game; moving, unless given.")]
+VariantName = Annotated[
+    str | None, typer.Option("--variant", help="Appended to the rules of every seat: a name or a .md file.")
+]
+SeatVariants = Annotated[list[str] | None, typer.Option("--seat-variant", help="SEAT=VARIANT: likewise, for one seat.")]
 Rotate = Annotated[bool, typer.Option("--rotate", help="Move everybody on by one seat with each attempt.")]
 ApiBase = Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")]
 Temperature = Annotated[
@@ -103,6 +113,11 @@ class RunFlags(Flags):
     seat: Seats = None
     seat_model: SeatModels = None
     rotate: Rotate = False
+    team: TeamNames = None
+    entrant: Entrant = None
+    entrant_seat: EntrantSeat = None
+    variant: VariantName = None
+    seat_variant: SeatVariants = None
     api_base: ApiBase = None
     temperature: Temperature = 0.0
     max_tokens: MaxTokens = None

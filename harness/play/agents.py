@@ -40,8 +40,9 @@ def agent_named(
 ) -> AgentSpec:
     """The agent that the flags mean; raises UsageError, with the valid names, for flags that mean none.
 
-    `model`: the spec of the llm agent, where a model was named. `families`: those of the tasks that will be played, whose
-    seat players are agents too. `table`: the line-up of games, and how models at its seats are asked.
+    `model`: the spec of the llm agent, where a model was named, or of the team of a run that is played again. `families`: those
+    of the tasks that will be played, whose seat players are agents too. `table`: the line-up of games, and how models at its
+    seats are asked.
     """
     name = name or ("llm" if model else "scripted" if script else "oracle")
     if (name == "llm") != (model is not None):
@@ -54,9 +55,10 @@ def agent_named(
         return table.model_copy(update={"kind": "seats", "name": name})
     if model is not None:
         return model
-    if table.seats:
+    if table.seats or table.has_variants:
+        flag = "--seat" if table.seats else "--variant"
         raise UsageError(
-            f"{name} holds no seats, so --seat means nothing", hint="harness run calendar --agent imap --seat 3=gpt-5"
+            f"{name} holds no seats, so {flag} means nothing", hint="harness run calendar --agent imap --seat 3=gpt-5"
         )
     if name == "oracle":
         return AgentSpec(kind="oracle")

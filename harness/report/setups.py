@@ -1,8 +1,9 @@
 """Who played, and under which conditions: what two episodes must share to share a row of a table.
 
 1. A condition is whatever is not the default: the interface of a model, who else holds seats of a game, options of the world
-   (tiers, mutations, handles, mitigations), sampling parameters, budgets, the edition, texts in the place of ours. Episodes
-   under other conditions are never averaged, so a mixed table never shares a row with one that the same players hold alone.
+   (tiers, mutations, handles, mitigations), sampling parameters, budgets, the edition, texts in the place of ours or after
+   them. Episodes under other conditions are never averaged, so a mixed table never shares a row with one that the same players
+   hold alone, nor an adversarial one with its base.
 2. The fine print - model id, prompt - also separates, but is shown only where names would read the same without it. Where a
    model was asked does not separate: an address may change between two runs, and what answers there is what its id names.
 3. Seats of games are asked in one way only, so a game's rows name no interface and no protocol.
@@ -19,6 +20,7 @@ from harness.agent import Budget
 from harness.records import Result
 from harness.registry import Task
 from harness.runs.request import Planned
+from harness.teams import PlannedTeam
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.manifest import STANDARD
 
@@ -77,10 +79,13 @@ class Conditions:
         return [*words, *(_said(name, value) for name, value in sorted(asked.items()) if _SAMPLING.get(name) != value)]
 
     def _line_up(self) -> list[str]:
-        """Seats that somebody else holds than the model or agent that the row is named for."""
+        """Who holds seats beside whom the row is named for, and which seats are told more than their rules."""
         agent = self.planned.agent
         seats = [f"seat {one.seat}={'replay:' * (one.kind == 'replay')}{one.name}" for one in agent.seats]
-        return [*seats, *(["rotating"] if agent.rotate else [])]
+        rotating = ["rotating"] if agent.rotate else []
+        variants = {"": agent.variant, **{f"seat {seat} ": one for seat, one in sorted(agent.seat_variants.items())}}
+        varied = [f"{where}variant {one.name} {one.digest[:8]}" for where, one in variants.items() if one is not None]
+        return [*(_members(agent.team) if agent.team else []), *seats, *rotating, *varied]
 
     def _options(self, result: Result) -> list[str]:
         return [_said(name, value) for name, value in sorted(result.options.items()) if not self._is_default(name, value)]
@@ -94,6 +99,14 @@ class Conditions:
     def _budgets(self) -> list[str]:
         usual = asdict(Budget())
         return [_said(name, value) for name, value in sorted(asdict(self.planned.budget).items()) if usual.get(name) != value]
+
+
+def _members(team: PlannedTeam) -> list[str]:
+    """A team's members, whatever the order in which they were named; its line-ups are balanced, so they are no condition."""
+    names = [one.name for one in team.members]
+    guest = names.pop() if team.entrant else None
+    where = "" if team.entrant_seat is None else f" at seat {team.entrant_seat}"
+    return [*sorted(names), *([f"entrant {guest}{where}"] if guest else [])]
 
 
 def _defaults(task: Task) -> dict[str, Any]:

@@ -44,4 +44,4 @@ def settled(
 
 
 def _models(spec: AgentSpec) -> Iterator[str]:
-    yield from (name for name in (spec.model, *(seat.name for seat in spec.seats if seat.kind == "model")) if name)
+    yield from (name for name in (spec.model, *(seat.name for seat in spec.holders if seat.kind == "model")) if name)

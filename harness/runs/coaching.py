@@ -41,12 +41,13 @@ class FirstRun:
                 )
         return failed
 
-    def model(self, api_base: str | None, confirmed: Confirmed) -> AgentSpec | None:
-        """The model of the first run and how it played, its address typed or confirmed; None where it was no model.
+    def player(self, api_base: str | None, confirmed: Confirmed) -> AgentSpec | None:
+        """The model or the team of the first run and how it played, its address typed or confirmed; None where it was neither.
 
         Raises UsageError for an address that the file alone names, and for a run whose file does not say who played.
         """
-        if self.record.identity.agent.model is None:
+        agent = self.record.identity.agent
+        if agent.model is None and agent.team is None:
             return None
         request = requested(self.record, self.folder)
         spec = next(part.agent for part in request.parts if part.name == self.record.part)

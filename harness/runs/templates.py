@@ -51,9 +51,10 @@ def check_templates(templates: Mapping[str, str], tasks: Sequence[Task], agent: 
             check_texts(family, templates)
         except ManifestError as error:
             raise UsageError(f"--templates: {error}", hint=f"harness export templates {family} --out DIR") from None
-    reads_ours = agent.kind in {"oracle", "violation", "seats"} or any(one.kind == "policy" for one in agent.seats)
-    if reads_ours:
-        scripted = next((one.name for one in agent.seats if one.kind == "policy"), title(agent))
+    scripted = next((one.name for one in agent.holders if one.kind == "policy"), None)
+    if scripted is None and agent.team is None and agent.kind in {"oracle", "violation", "seats"}:
+        scripted = title(agent)
+    if scripted is not None:
         raise UsageError(
             f"{scripted} reads our own texts, so with --templates models play", hint="harness run ... --model gpt-5"
         )

@@ -117,7 +117,7 @@ class OpenAIServer:
         if body.get("stream"):
             return _refused(400, "this server does not stream")
         self.requests.append(Received(dict(request.headers), body, arrived))
-        script = next((s for s in self.scripts if s.fits(messages)), None)
+        script = next((s for s in self.scripts if s.fits(messages, str(body.get("model")))), None)
         if script is None:
             return _refused(400, "no script fits this conversation")
         reply = script.reply(messages)

@@ -82,11 +82,16 @@ class Script(Strict):
     """The replies of one kind of conversation."""
 
     match: str = ""
+    model: str = ""
+    """The model, as requests name it, whose conversations these are; "" for any."""
+
     replies: tuple[ScriptedReply, ...] = ()
     play: Player | None = None
 
-    def fits(self, messages: Messages) -> bool:
-        """Whether `match` stands anywhere in the conversation."""
+    def fits(self, messages: Messages, model: str = "") -> bool:
+        """Whether `match` stands anywhere in the conversation, and it is this script's model that is asked."""
+        if self.model not in {"", model}:
+            return False
         return not self.match or any(self.match in json.dumps(m, ensure_ascii=False) for m in messages)
 
     def reply(self, messages: Messages) -> ScriptedReply:

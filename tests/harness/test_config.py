@@ -29,7 +29,8 @@ from worlds.core.chance import PUBLISHED_KEY
 Command = Callable[..., subprocess.CompletedProcess[str]]
 SETTINGS: dict[str, Any] = {
     "names": ["contract", "uniform-0?"], "model": "openai/any", "agent": "oracle", "interface": "tool",
-    "protocol": "text", "seat": ["2=imap"], "seat-model": ["1=openai/b"], "rotate": True, "api-base": "http://there/v1",
+    "protocol": "text", "seat": ["2=imap"], "seat-model": ["1=openai/b"], "rotate": True, "team": "imap,openai/c",
+    "entrant": "dsm-private", "entrant-seat": 2, "variant": "redteam", "seat-variant": ["0=nosy-highpressure"], "api-base": "http://there/v1",
     "temperature": 0.5, "max-tokens": 7, "script": "/a/b.json",
     "runtime": "inprocess", "k": 2, "seeds": "0-3", "key": "fresh",
     "set": ["a=1,2", 'b="é\\\n\x7f'], "mutate": ["clip=200"], "handles": True,
@@ -163,7 +164,8 @@ def test_presets_of_games_sample_as_their_providers_do(registry: list[Task]) -> 
     """Papers of games name no temperature, so none is sent; contract's is 0, as its paper's."""
     for path in PRESETS.glob("*.toml"):
         preset, _ = parsed("--preset", path.stem, "--model", "openai/any")
-        (spec,) = new_request(preset, registry, None, PUBLISHED_KEY, lambda _: False).agents
+        tasks = select(registry, preset.names or [])
+        (spec,) = new_request(preset, tasks, None, PUBLISHED_KEY, lambda _: False).agents
         assert spec.temperature == (0.0 if path.stem.startswith("contract") else None), path.stem
 
 
@@ -179,7 +181,7 @@ def test_a_preset_is_found_by_name() -> None:
     by_name, by_path = parsed("--preset", "hidden-study2")[1], parsed("--config", str(PRESETS / "hidden-study2.toml"))[1]
 
     assert tomli.loads(by_name) == tomli.loads(by_path)
-    with pytest.raises(UsageError, match="no preset is called 'x'; there are calendar-canonical, "):
+    with pytest.raises(UsageError, match="no preset is called 'x'; there are calendar-adversarial, "):
         parsed("--preset", "x")
     with pytest.raises(UsageError, match="choose one"):
         parsed("--preset", "hidden-study2", "--config", str(PRESETS / "hidden-study2.toml"))

@@ -113,7 +113,7 @@ def test_model_of_the_first_run_is_kept(failed: Path, presigned: Task, spec: Age
     first = read_retry(failed, "none")
 
     assert first.record.identity.options == {"window_seconds": "50"}
-    assert first.model(spec.api_base, never) == spec
+    assert first.player(spec.api_base, never) == spec
 
 
 def test_model_of_an_older_run_must_be_typed(failed: Path, presigned: Task) -> None:
@@ -124,7 +124,7 @@ def test_model_of_an_older_run_must_be_typed(failed: Path, presigned: Task) -> N
     RunFolder(failed).write_plan(record)
 
     with pytest.raises(UsageError, match=r"first/run\.json is of an older version"):
-        read_retry(failed, "none").model(None, never)
+        read_retry(failed, "none").player(None, never)
 
 
 def test_every_failure_label_has_a_far_one() -> None:

@@ -19,6 +19,7 @@ from harness.agents.seating.lineup import line_up, others
 from harness.agents.seating.model import ModelSeat
 from harness.agents.seating.policy import PolicySeat, check_playable, seat_players
 from harness.agents.seating.replay import ReplaySeat, check_recording
+from harness.agents.seating.variants import check_variants, variant_refs
 from harness.agents.trajectory import Trajectory, scripted_trajectory
 from harness.errors import HarnessError, UsageError
 from harness.pod import Pod
@@ -30,26 +31,28 @@ class SeatAgent:
 
     def __init__(self, spec: AgentSpec, *, config: LlmConfig | None = None, say: Callable[[str], None] = to_stderr) -> None:
         """`config` says how models are asked, where that is more than the spec says: a key, patience."""
-        if any(one.kind == "human" for one in spec.seats):
+        if any(one.kind == "human" for one in spec.holders):
             raise UsageError("a person at a seat: not yet", hint="a policy, a model or replay:FOLDER")
         self.spec = spec
         self.name = spec.name if spec.kind == "seats" else "llm"
         config = config or LlmConfig.of(spec)
         self._alone = LlmAgent(config, say=say) if spec.kind == "llm" else None
         self._clients = {self._alone.client.settings.name: self._alone.client} if self._alone else {}
-        for name in dict.fromkeys(one.name for one in spec.seats if one.kind == "model"):
+        for name in dict.fromkeys(one.name for one in spec.holders if one.kind == "model"):
             self._clients.setdefault(name, ModelClient(config.settings(name), say=say))
-        self.only_computes = spec.kind == "seats" and all(one.kind == "policy" for one in spec.seats)
+        self.only_computes = spec.kind == "seats" and all(one.kind == "policy" for one in spec.holders)
         """Whether every seat is a policy's."""
 
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Seats need no hands; raises UsageError for a task that this line-up cannot play."""
         if not task.is_seated:
-            if self._alone is None or self.spec.seats:
-                who = "a line-up" if self._alone else f"the seat player {self.name!r}"
+            extra = "a line-up" if self.spec.seats else "a prompt variant" if self.spec.has_variants else ""
+            if self._alone is None or extra:
+                who = extra if self._alone else f"the seat player {self.name!r}"
                 raise UsageError(f"{task.task_id} has no seats for {who}", hint=f"harness show {task.task_id}")
             return self._alone.needs_main(task, runtime)
         known, seated = seat_players(task.family), self._line_up(task)
+        check_variants(self.spec, task, len(seated))
         if any(one.kind == "policy" and one.name in known for one in seated):
             check_playable(task)
         for one in seated:
@@ -61,8 +64,9 @@ class SeatAgent:
         return False
 
     def _line_up(self, task: Task) -> tuple[SeatSpec, ...]:
+        seats = len(self.spec.team.members) if self.spec.team else task.parley.seats if task.parley else 1
         try:
-            return line_up(self.spec, task.parley.seats if task.parley else 1)
+            return line_up(self.spec, seats, task=task.task_id)
         except UsageError as wrong:
             raise UsageError(f"{task.task_id}: {wrong}", hint="leave it out") from None
 
@@ -70,6 +74,8 @@ class SeatAgent:
         """Its name, its models and its line-up; no key is part of it."""
         seats = others(self.spec)
         line: dict[str, Any] = {"seats": seats, **({"rotate": True} if self.spec.rotate else {})} if seats else {}
+        line |= {"team": self.spec.team.planned} if self.spec.team else {}
+        line |= variant_refs(self.spec)
         if self._alone is not None:
             return self._alone.identity().model_copy(update=line)
         asked = {k: v for client in self._clients.values() for k, v in client.identity().items() if k != "model"}
@@ -100,22 +106,28 @@ class SeatAgent:
         """Put everybody at the seats, with the rules of each."""
         session = game.session()
         rows = session["seats"]
-        for row, who in zip(rows, line_up(self.spec, len(rows), attempt), strict=True):
+        for row, who in zip(rows, line_up(self.spec, len(rows), attempt, task.task_id), strict=True):
             trajectory = None
             if self._clients:
                 trajectory = self._begin(task, seed, f"seat {row['seat']}", who.name if who.kind == "model" else None)
-                trajectory.system(row["system"])
+                trajectory.system(self._rules(row))
             game.seats[row["seat"]] = self._holder(row, who, task, session, trajectory)
         if self._clients:
-            rules = "\n".join(row["system"] for row in rows)
+            rules = "\n".join(map(self._rules, rows))
             report.prompt_digest = hashlib.sha256(rules.encode()).hexdigest()
+
+    def _rules(self, row: Mapping[str, Any]) -> str:
+        """What a seat is sent first: its own rules, and the variant of this seat after them."""
+        variant, rules = self.spec.variant_at(row["seat"]), str(row["system"])
+        return rules if variant is None else variant.after(rules)
 
     def _holder(
         self, row: Mapping[str, Any], who: SeatSpec, task: Task, session: Mapping[str, Any], trajectory: Trajectory | None
     ) -> SeatHolder:
         number = row["seat"]
         if who.kind == "model":
-            return ModelSeat(number, self._clients[who.name], row["system"], trajectory)
+            variant = self.spec.variant_at(number)
+            return ModelSeat(number, self._clients[who.name], self._rules(row), trajectory, variant.ref if variant else None)
         if who.kind == "replay":
             return ReplaySeat(number, who.name, trajectory)
         return PolicySeat(number, who.name, seat_players(task.family)[who.name](task, number, session), trajectory)

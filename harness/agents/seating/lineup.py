@@ -4,6 +4,7 @@
    `replay:FOLDER`, and else a model. The word `human` is kept for people, who cannot sit down yet.
 2. The line-up belongs to the attempt. With `rotate` everybody moves on by one seat with each attempt, so as many attempts as
    there are seats put each player once at each.
+3. A team's line-up belongs to the task too: it stands in the spec, worked out for all tasks of the plan (`teams`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from harness.agent import AgentSpec, SeatSpec
 from harness.agents.seating.policy import seat_players
 from harness.errors import UsageError
+from harness.teams import Holder, SeatTeam
 
 
 def read_seats(texts: Sequence[str], models: Sequence[str], families: Sequence[str]) -> tuple[SeatSpec, ...]:
@@ -28,8 +30,13 @@ def read_seats(texts: Sequence[str], models: Sequence[str], families: Sequence[s
     return tuple(sorted(seats, key=lambda one: one.seat))
 
 
-def line_up(spec: AgentSpec, seats: int, attempt: int = 1) -> tuple[SeatSpec, ...]:
-    """Who holds each of the seats in an attempt (from 1); raises UsageError for a line-up with a seat that there is not."""
+def line_up(spec: AgentSpec, seats: int, attempt: int = 1, task: str = "") -> tuple[SeatSpec, ...]:
+    """Who holds each of the seats of a task in an attempt (from 1).
+
+    Raises UsageError for a line-up with a seat that there is not, and for a team without one for this task.
+    """
+    if spec.team is not None:
+        return _of_team(spec.team, seats, attempt, task)
     if spec.kind == "llm":
         usual = [SeatSpec(seat=number, kind="model", name=spec.model or "") for number in range(seats)]
     else:
@@ -42,20 +49,42 @@ def line_up(spec: AgentSpec, seats: int, attempt: int = 1) -> tuple[SeatSpec, ..
     return tuple(usual[(number - moved) % seats].model_copy(update={"seat": number}) for number in range(seats))
 
 
+def may_hold(spec: AgentSpec, seat: int, seats: int) -> Sequence[Holder]:
+    """Everybody who holds a seat in some task or attempt; raises as `line_up` does."""
+    if spec.team is not None:
+        return spec.team.may_hold(seat)
+    line = line_up(spec, seats)
+    return line if spec.rotate else line[seat : seat + 1]
+
+
 def others(spec: AgentSpec) -> tuple[SeatSpec, ...]:
     """The seats that somebody else holds than the model or policy of all the rest."""
     usual = ("model", spec.model) if spec.kind == "llm" else ("policy", spec.name)
     return tuple(one for one in spec.seats if (one.kind, one.name) != usual)
 
 
+def read_holder(who: str, families: Sequence[str]) -> Holder:
+    """Who a name means: a policy of one of these families, a recorded episode, a person, or else a model."""
+    if who == "human":
+        return Holder(kind="human")
+    if who.startswith("replay:"):
+        return Holder(kind="replay", name=who.removeprefix("replay:"))
+    policy = any(who in seat_players(family) for family in families)
+    return Holder(kind="policy" if policy else "model", name=who)
+
+
 def _read(text: str, families: Sequence[str]) -> SeatSpec:
     parts = re.fullmatch(r"(\d{1,3})=(.+)", text, re.ASCII)
     if not parts:
         raise UsageError(f"a seat must look like 0=imap or 0=gpt-5, not {text!r}")
-    seat, who = int(parts[1]), parts[2]
-    if who == "human":
-        return SeatSpec(seat=seat, kind="human")
-    if who.startswith("replay:"):
-        return SeatSpec(seat=seat, kind="replay", name=who.removeprefix("replay:"))
-    policy = any(who in seat_players(family) for family in families)
-    return SeatSpec(seat=seat, kind="policy" if policy else "model", name=who)
+    holder = read_holder(parts[2], families)
+    return SeatSpec(seat=int(parts[1]), kind=holder.kind, name=holder.name)
+
+
+def _of_team(team: SeatTeam, seats: int, attempt: int, task: str) -> tuple[SeatSpec, ...]:
+    if task not in team.lineups:
+        raise UsageError(f"the team has no line-up for {task}", hint="harness run --out NEW_FOLDER, with --team")
+    line = team.lineup(task, attempt)
+    if len(line) != seats:
+        raise UsageError(f"{task} has {seats} seats here, and the team {len(line)} members")
+    return tuple(SeatSpec(seat=seat, kind=one.kind, name=one.name) for seat, one in enumerate(line))

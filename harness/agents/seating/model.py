@@ -16,7 +16,7 @@ from harness.agents.llm.provider import ContextFull, UnreadableCall
 from harness.agents.seating.holders import Forfeit, SeatReply
 from harness.agents.trajectory import Trajectory
 from harness.agents.turns import is_too_long
-from harness.records import SeatResult
+from harness.records import SeatResult, VariantRef
 from worlds.core.turns import OpenTurn
 
 NOT_TAKEN = "[This reply was longer than can be taken, and was not.]"
@@ -26,9 +26,17 @@ NOT_TAKEN = "[This reply was longer than can be taken, and was not.]"
 class ModelSeat:
     """One seat: its model, its conversation, and the record of both."""
 
-    def __init__(self, seat: int, client: ModelClient, rules: str, trajectory: Trajectory | None = None) -> None:
+    def __init__(
+        self,
+        seat: int,
+        client: ModelClient,
+        rules: str,
+        trajectory: Trajectory | None = None,
+        variant: VariantRef | None = None,
+    ) -> None:
+        """`variant` names what was appended to the rules, for the record."""
         self.client, self.trajectory, self.usage = client, trajectory, Usage()
-        self._seat = seat
+        self._seat, self._variant = seat, variant
         self._latencies_s: list[float] = []
         self._messages: list[dict[str, Any]] = [{"role": "system", "content": rules}]
 
@@ -66,4 +74,5 @@ class ModelSeat:
         return SeatResult(
             seat=self._seat, kind="model", name=name, model=name, tokens=self.usage.tokens(), cost_usd=self.usage.cost_usd,
             latency_s=round(sum(self._latencies_s), 4), latencies_s=tuple(self._latencies_s), effective=self.client.effective,
+            variant=self._variant,
         )  # fmt: skip

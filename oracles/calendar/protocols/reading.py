@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from worlds.calendar.rules.items import Cells, read_lines
 
 _MEETING = re.compile(r"^Meeting M(\d+), participants=\[([\d, ]*)\], duration=(\d+)", re.MULTILINE)
-_MAIL = re.compile(r"^\[\d+\] From agent (\d+) by \w+ \(meeting (\d+)\): (.*)$", re.MULTILINE)
+_MAIL = re.compile(r"^\[\d+\] From agent (\d+) by \w+ \(meeting (\d+)\): (.*(?:\n    .*)*)$", re.MULTILINE)
 _ROUND = re.compile(r"=== ROUND (\d+) OF \d+ ===\n")
 _SWEEP = re.compile(r"^Phase: CHEAP_TALK.*, turn (\d+) of (\d+);", re.MULTILINE)
 
@@ -29,11 +29,13 @@ class Facts(NamedTuple):
 
 
 class Mail(NamedTuple):
-    """One typed message as it arrived; `payload` is its JSON object, empty where it is none."""
+    """One message as it arrived; `payload` is the JSON object of its first line, empty where that is none."""
 
     sender: int
     meeting: int
     payload: Mapping[str, Any]
+    text: str = ""
+    """All that it says, later lines set in as they are shown."""
 
 
 def read_meeting(text: str) -> Facts | None:
@@ -48,7 +50,9 @@ def read_mail(text: str) -> list[Mail]:
     """Every message in a text, in the order in which they arrived."""
     first = text.find("[1] From agent ")
     letters = _MAIL.findall(text, first) if first >= 0 else ()
-    return [Mail(int(sender), int(meeting), _payload(content)) for sender, meeting, content in letters]
+    return [
+        Mail(int(sender), int(meeting), _payload(content.partition("\n")[0]), content) for sender, meeting, content in letters
+    ]
 
 
 def read_calendar(text: str) -> Cells | None:

@@ -1,0 +1,169 @@
+"""From flags to who plays: an agent, a model, a line-up of seats or a team, and what seats are told beside their rules.
+
+1. A team holds every seat, so flags that name somebody for a seat, or for all of them, are refused beside it. A file's team
+   gives way to a model or an agent that is typed, and a file's model to a team.
+2. Beside `--resume` and `--retry-of` players come from the run.json, a team with its line-ups; typed flags change them.
+3. Whatever a file alone names is asked about before a key is sent there (`harness.runs.addresses`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, get_args
+
+from harness.agent import AgentSpec
+from harness.agents.seating.lineup import read_seats
+from harness.agents.seating.teams import TeamFlags, make_team
+from harness.agents.seating.variants import read_seat_variants, read_variant
+from harness.cli.config import PROVIDERS
+from harness.cli.flags import RunFlags
+from harness.errors import UsageError
+from harness.play.agents import agent_named
+from harness.registry import Task
+from harness.runs.addresses import Confirmed, Names, settled
+from harness.runs.coaching import FirstRun
+
+_PLAYING = ("model", "interface", "protocol")
+_ASKING = ("api_base", "temperature", "max_tokens", "rotate")
+"""Flags that are fields of a spec: of a model's alone, and of whoever has models at seats."""
+
+_SEATS = ("seat", "seat_model")
+_TOLD = ("variant", "seat_variant")
+_TEAM = ("team", "entrant", "entrant_seat")
+_ALONE = ("model", "agent", "script")
+"""Flags that say who plays where there is no team."""
+
+Combinations = Sequence[Mapping[str, str]]
+
+
+def new_agents(
+    flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, combinations: Combinations, confirmed: Confirmed
+) -> tuple[AgentSpec, ...]:
+    """Who plays by the flags, or who played `first` where they name nobody; raises UsageError for flags that name nobody."""
+    table = _updated(AgentSpec(), {name: getattr(flags, name) for name in (*_ASKING, *_SEATS, *_TOLD)}, tasks)
+    if _is_team(flags):
+        specs: tuple[AgentSpec, ...] = (_teamed(flags, table, tasks, combinations),)
+    else:
+        specs = _named(flags, _model(flags, tasks) or _of_first(flags, tasks, first, confirmed), table, tasks)
+    if not flags.filed & {"model", "api_base", *_SEATS, *_TEAM}:
+        return specs
+    return tuple(address_settled(flags, spec, Names(flags.file, f"{flags.file} plays"), confirmed) for spec in specs)
+
+
+def resumed_agents(
+    flags: RunFlags, recorded: tuple[AgentSpec, ...], tasks: Sequence[Task], combinations: Combinations
+) -> tuple[AgentSpec, ...]:
+    """The agents of a run.json with what the flags change of them."""
+    given = flags.given(*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
+    specs = tuple(_updated(spec, given, tasks) if spec.kind in {"llm", "seats"} else spec for spec in recorded)
+    if flags.given(*_TEAM):
+        return tuple(_same_team(flags, spec, tasks, combinations) for spec in specs)
+    models = [spec for spec in specs if spec.kind == "llm"]
+    if not flags.given("agent", "script"):
+        return specs if models or "model" not in given else tuple(filter(None, [_model(flags, tasks)]))
+    model = next(iter(models), None) or _model(flags, tasks)
+    table = next((spec for spec in specs if spec.kind == "seats"), _updated(AgentSpec(), given, tasks))
+    wanted = "model" in given or "llm" in (flags.agent or "").split(",")
+    return _named(flags, model if wanted else None, table, tasks)
+
+
+def address_settled(flags: RunFlags, spec: AgentSpec, names: Names, confirmed: Confirmed) -> AgentSpec:
+    """The spec with an address that a person typed or confirms."""
+    typed = flags.api_base if "api_base" in flags.typed else None
+    seats = [text for name in _SEATS if name in flags.typed for text in getattr(flags, name)]
+    team = [flags.team if "team" in flags.typed else None, flags.entrant if "entrant" in flags.typed else None]
+    models = {flags.model if "model" in flags.typed else None, *(text.partition("=")[2] for text in seats)}
+    models |= {name for one in team if one for name in one.split(",")}
+    return settled(spec, names, typed=typed, confirmed=confirmed, typed_models=frozenset(name for name in models if name))
+
+
+def _families(tasks: Sequence[Task]) -> list[str]:
+    return sorted({task.family for task in tasks})
+
+
+def _model(flags: RunFlags, tasks: Sequence[Task]) -> AgentSpec | None:
+    """The spec of the model that the flags name, or None."""
+    if not flags.model:
+        return None
+    names = (*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
+    return _updated(AgentSpec(kind="llm"), {name: getattr(flags, name) for name in names}, tasks)
+
+
+def _of_first(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, confirmed: Confirmed) -> AgentSpec | None:
+    """The model or the team of a run that is played again, unless the flags name an agent."""
+    if first is None or flags.agent:
+        return None
+    spec = first.player(flags.api_base if "api_base" in flags.typed else None, confirmed)
+    return spec and _updated(spec, flags.given("rotate", *_SEATS, *_TOLD), tasks)
+
+
+def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -> AgentSpec:
+    """A spec with what these flags say; raises UsageError for an interface, a protocol, a seat or a variant that is none."""
+    for name in ("interface", "protocol"):
+        known = get_args(AgentSpec.model_fields[name].annotation)
+        if name in flags and flags[name] not in known:
+            raise UsageError(f"{name} must be one of {', '.join(known)}, not {flags[name]!r}")
+    families = _families(tasks)
+    seats = {seat.seat: seat for seat in spec.seats}
+    seats |= {one.seat: one for one in read_seats(flags.get("seat") or (), flags.get("seat_model") or (), families)}
+    told = {**spec.seat_variants, **read_seat_variants(flags.get("seat_variant") or (), families)}
+    names = (*_PLAYING, *_ASKING) if spec.kind == "llm" else _ASKING
+    fields = {name: flags[name] for name in names if name in flags}
+    if fields.get("temperature") == PROVIDERS:
+        fields["temperature"] = None
+    if flags.get("variant"):
+        fields["variant"] = read_variant(flags["variant"], families)
+    fields["seats"] = tuple(seats[seat] for seat in sorted(seats))
+    return spec.model_copy(update={**fields, "seat_variants": dict(sorted(told.items()))})
+
+
+def _named(flags: RunFlags, model: AgentSpec | None, table: AgentSpec, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
+    """Each agent that --agent names, or the one that the other flags mean."""
+    names = flags.agent.split(",") if flags.agent else [None]
+    made = partial(agent_named, model=model, script=flags.script, families=_families(tasks), table=table)
+    return tuple(made(name) for name in names)
+
+
+def _is_team(flags: RunFlags) -> bool:
+    """Whether a team plays; raises UsageError for flags that mean nothing beside one, or without one."""
+    joins = next((name for name in ("entrant", "entrant_seat") if getattr(flags, name) is not None), None)
+    if flags.team is None and joins is None:
+        return False
+    given_way = flags.filed if "team" in flags.typed else frozenset()
+    rival = next((name for name in (*_ALONE, *_SEATS, "rotate") if getattr(flags, name) and name not in given_way), None)
+    if rival in _ALONE and rival in flags.typed and not flags.typed & {*_TEAM}:
+        return False
+    hint = "harness run calendar --team A,B,C,D --entrant E"
+    if flags.team is None:
+        raise UsageError(f"--{joins} is about a team, and no --team is named".replace("_", "-"), hint=hint)
+    if rival is not None:
+        raise UsageError(f"a team holds every seat, so --{rival.replace('_', '-')} means nothing beside --team", hint=hint)
+    return True
+
+
+def _teamed(flags: RunFlags, table: AgentSpec, tasks: Sequence[Task], combinations: Combinations) -> AgentSpec:
+    """The spec of the team that the flags name; of a team of one name, that name's."""
+    team = make_team(TeamFlags(flags.team or "", flags.entrant, flags.entrant_seat), tasks, _families(tasks), combinations)
+    one = team.members[0]
+    if any(member != one for member in team.members):
+        return table.model_copy(update={"kind": "seats", "name": "team", "team": team, "seats": (), "rotate": False})
+    alone = {"kind": "llm", "model": one.name} if one.kind == "model" else {"kind": "seats", "name": one.name}
+    return table.model_copy(update={**alone, "seats": (), "rotate": False})
+
+
+def _same_team(flags: RunFlags, spec: AgentSpec, tasks: Sequence[Task], combinations: Combinations) -> AgentSpec:
+    """The spec of a run.json where the flags name its team, line-ups as they stand there; else the team that they name."""
+    if spec.team is None:
+        return _teamed(flags, spec, tasks, combinations)
+    names = [member.name for member in spec.team.members]
+    entrant = names.pop() if spec.team.entrant else None
+    recorded = TeamFlags(",".join(names), entrant, spec.team.entrant_seat)
+    named = TeamFlags(**{**recorded._asdict(), **{_FIELDS[flag]: value for flag, value in flags.given(*_TEAM).items()}})
+    if named == recorded:
+        return spec
+    return spec.model_copy(update={"team": make_team(named, tasks, _families(tasks), combinations)})
+
+
+_FIELDS = {"team": "members", "entrant": "entrant", "entrant_seat": "entrant_seat"}
+"""Flag -> what it says of a team."""

@@ -1,0 +1,1 @@
+"""Scripted assistants that talk in plain sentences: floors for what models do in prose."""

@@ -1,0 +1,38 @@
+"""What a seat of a calendar is like, for line-ups that share it evenly: when it speaks, and how full its calendar is.
+
+The number of errands stands for the density level: 9, 12 and 13 of 16 slots in the suite. Meetings that stand before the first
+round fill a calendar too. Reports are by cost setting, so everything is shared evenly in each setting, the seat included.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from harness.errors import UsageError
+from harness.registry import Task
+from worlds.calendar.rules.scenario import Scenario, read_scenario
+from worlds.core.loading import SCENARIO
+
+RANKS = ("first", "second", "third")
+
+
+def facts(task: Task, options: Mapping[str, str]) -> Sequence[Mapping[str, int]]:  # noqa: ARG001 - no option changes them
+    """By seat: in how many meetings it speaks first, second, ..., and the level of its calendar, once.
+
+    Raises UsageError for a task whose scenario cannot be read.
+    """
+    try:
+        scenario = read_scenario(task.world_folder / SCENARIO)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{task.task_id} has no line-up: {error}") from None
+    costs = (task.parley.pattern if task.parley else None) or "Any costs"
+    return [{f"{costs}, {fact}": times for fact, times in _of_seat(scenario, seat)} for seat in scenario.agents]
+
+
+def _of_seat(scenario: Scenario, seat: int) -> Iterator[tuple[str, int]]:
+    places = Counter(meeting.order.index(seat) for meeting in scenario.meetings if seat in meeting.participants)
+    filled = sum(cell is not None for cell in scenario.calendars[seat])
+    yield from ((f"speaks {RANKS[place] if place < len(RANKS) else place + 1}", times) for place, times in places.items())
+    yield f"{filled} of {scenario.slots} slots full", 1
+    yield f"seat {seat}", 1

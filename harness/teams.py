@@ -1,0 +1,91 @@
+"""Who plays games together, as data: somebody who may hold a seat, a team with its line-up in each task, a prompt variant.
+
+1. A team's line-ups are worked out once (`harness.agents.seating.teams`) and stand in the plan whole, so whoever plays an
+   episode - another worker, another session of the run - puts the same people at the same seats.
+2. With each attempt at a task everybody moves on by `step` places; an entrant with a seat of its own stays there.
+3. A variant is a text of a person's own, appended to the rules of a seat. It is known by name and digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from harness.records import TaskId, VariantRef
+from worlds.core.models import Lenient, Strict
+
+
+class Holder(Strict):
+    """Somebody who may hold a seat."""
+
+    kind: Literal["policy", "model", "human", "replay"]
+    name: str = ""
+    """A family's player (`imap`), a model as LiteLLM names it, or the folder of the episode that is replayed."""
+
+
+class Variant(Strict):
+    """A text that is appended to the rules of a seat, whole, so that a run needs no file."""
+
+    name: str
+    text: str
+
+    @property
+    def ref(self) -> VariantRef:
+        """Its name and digest, which stand in records for it."""
+        return VariantRef(name=self.name, digest=hashlib.sha256(self.text.encode()).hexdigest())
+
+    def after(self, rules: str) -> str:
+        """The rules, a blank line, and the text as it stands in its file."""
+        return f"{rules}{'' if rules.endswith(chr(10)) else chr(10)}\n{self.text}"
+
+
+class SeatTeam(Strict):
+    """One holder for each seat, and who sits where in each task at the first attempt."""
+
+    members: Annotated[tuple[Holder, ...], Field(min_length=1)]
+    """In the order in which they were named; an entrant is the last."""
+
+    entrant: bool = False
+    entrant_seat: int | None = None
+    """Where the entrant sits in every episode; None where it moves like everybody."""
+
+    lineups: dict[TaskId, tuple[int, ...]] = {}
+    """Task -> by seat, the number of the member who sits there, from 0."""
+
+    step: int = 1
+    """By how many places members move on with each attempt."""
+
+    def lineup(self, task_id: str, attempt: int = 1) -> tuple[Holder, ...]:
+        """Who holds each seat of a task in an attempt, from 1; raises KeyError for a task without a line-up."""
+        moving = len(self.members) - (self.entrant_seat is not None)
+        moved = (attempt - 1) * self.step
+        numbers = self.lineups[task_id]
+        return tuple(self.members[(number + moved) % moving if number < moving else number] for number in numbers)
+
+    def may_hold(self, seat: int) -> Sequence[Holder]:
+        """Everybody who holds this seat in some task or attempt."""
+        if self.entrant_seat is None:
+            return self.members
+        return self.members[-1:] if seat == self.entrant_seat else self.members[:-1]
+
+    @property
+    def planned(self) -> PlannedTeam:
+        """What of it belongs to a run's identity: the line-ups as their digest."""
+        told = "\n".join(f"{task} {numbers}" for task, numbers in sorted(self.lineups.items()))
+        digest = hashlib.sha256(f"{self.step}\n{told}".encode()).hexdigest()
+        return PlannedTeam(
+            members=self.members, entrant=self.entrant, entrant_seat=self.entrant_seat, lineups=digest,
+        )  # fmt: skip
+
+
+class PlannedTeam(Lenient):
+    """A team as a plan and a report name it."""
+
+    members: tuple[Holder, ...]
+    entrant: bool = False
+    entrant_seat: int | None = None
+    lineups: str = ""
+    """The digest of who sits where in which task."""
