@@ -98,7 +98,7 @@ class Board:
         told, self.untold[seat] = self.untold[seat], []
         return told
 
-    def check_text(self, turn: Turned, mail: Sequence[Delivered], shown: Sequence[str], told: Sequence[str] = ()) -> None:
+    def check_text(self, turn: Turned, mail: Sequence[Delivered], shown: Sequence[str], results: Sequence[str]) -> None:
         """Lies in what a seat was given to read: a calendar that is not its own as it is, mail or outcomes missing or made up."""
         if shown and "\n".join(shown) not in turn.text:
             self.tape.lie(turn, f"seat {turn.seat} was not shown its calendar as it is")
@@ -106,8 +106,9 @@ class Board:
             self.tape.lie(turn, f"seat {turn.seat} was given {told} messages, {len(mail)} had been sent to it")
         if lost := _missing(turn.text, mail):
             self.tape.lie(turn, f"seat {turn.seat} was not given what was sent to it at seq {', '.join(map(str, lost))}")
-        if len(OUTCOME.findall(turn.text)) != len(told) or (told and "\n".join(told) not in turn.text):
-            self.tape.lie(turn, f"seat {turn.seat} was not told what became of earlier rounds: {' '.join(told) or 'nothing'}")
+        if len(OUTCOME.findall(turn.text)) != len(results) or "\n".join(results) not in turn.text:
+            due = " ".join(results) or "nothing"
+            self.tape.lie(turn, f"seat {turn.seat} was not told what became of earlier rounds, which is {due}")
 
     def _is_beyond(self, to: Sequence[int], content: str) -> bool:
         """Whether a message breaks a bound of the turn in which it is sent."""
