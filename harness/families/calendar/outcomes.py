@@ -55,28 +55,36 @@ _NOTE = (
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """One table; none without graded games."""
-    rows = [row for setting in _settings(evidence) for row in _rows(evidence, setting, published=published)]
+    of = settings(evidence)
+    rows = [row for setting in sorted(set(of.values())) for row in _rows(evidence, setting, of, published=published)]
     notes = (_NOTE, *([source("Table 2")] if published else []))
     return [Table("outcomes", "Outcomes, calendar", _COLUMNS, tuple(rows), notes)] if rows else []
 
 
-def setting_of(evidence: Evidence, task: str) -> str:
-    """The cost setting of a task, uniform or varied: its pattern in the registry, or nothing where that does not know it."""
+def settings(evidence: Evidence) -> dict[str, str]:
+    """The setting of each task that was graded: what its verdicts say, else its pattern in the registry, else nothing.
+
+    A verdict knows its scenario, so tasks that the registry does not have (imports, those of another folder) are told apart.
+    """
+    told = {}
+    for group in evidence.played:
+        for result in group.graded:
+            told[result.task_id] = result.metrics.get("setting") or _patterned(evidence, result.task_id)
+    return told
+
+
+def _patterned(evidence: Evidence, task: str) -> str:
     known = evidence.registry.get(task)
-    return (known.parley.pattern or "").partition(" ")[0].lower() if known and known.parley else ""
+    return (known.parley.pattern or "").lower().replace(" costs", "", 1) if known and known.parley else ""
 
 
-def _settings(evidence: Evidence) -> list[str]:
-    return sorted({setting_of(evidence, task) for group in evidence.played for task in group.tasks})
-
-
-def _rows(evidence: Evidence, setting: str, *, published: bool) -> Iterator[Row]:
+def _rows(evidence: Evidence, setting: str, of: Mapping[str, str], *, published: bool) -> Iterator[Row]:
     shown: set[str] = set()
     for group in evidence.played:
-        tasks = {task: mine for task, mine in group.tasks.items() if setting_of(evidence, task) == setting}
+        tasks = {task: mine for task, mine in group.tasks.items() if of[task] == setting}
         if not tasks:
             continue
-        lost = sum(setting_of(evidence, result.task_id) == setting for result in group.ungraded)
+        lost = sum((of.get(result.task_id) or _patterned(evidence, result.task_id)) == setting for result in group.ungraded)
         yield {**_ours(group, setting, tasks), "ungraded": lost or None}
         if published and group.title not in shown:
             shown.add(group.title)

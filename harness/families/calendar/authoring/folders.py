@@ -27,31 +27,41 @@ keywords = ["calendar", "multi-agent", "scheduling", "{costs}-costs"]
 [metadata.parley]
 family = "calendar"
 category = "none"
-pattern = "{pattern}"
-difficulty = "{difficulty}"
+pattern = {pattern}
+{certificate}difficulty = "{difficulty}"
 seats = {seats}
 seeds = "0" # the folder fixes the game; a seed changes the virtual date and no more
 interfaces = ["seats"]
 """
 
 
-def write_task(root: Path, name: str, scenario: Scenario, difficulty: str, *, replace: bool = False) -> Path:
-    """Write the folder `root`/`name`, synced; raises UsageError for a bad or taken name, or a full disk."""
+UNCERTIFIED = 'certificate = "uncertified" # there is no schedule of all meetings, so nothing can be optimal\n'
+"""What task.toml says of a scenario that nobody can solve."""
+
+
+def write_task(
+    root: Path, name: str, scenario: Scenario, difficulty: str, *, feasible: bool = True, replace: bool = False
+) -> Path:
+    """Write the folder `root`/`name`, synced; raises UsageError for a bad or taken name, or a full disk.
+
+    `feasible`: whether there is a schedule of all meetings; a task without one is marked.
+    """
     folder = root / checked_name(name)
     if taken := _taken(folder, scenario, replace=replace):
         raise UsageError(f"{folder} {taken}", hint="the same command with another --name or --out, or with --replace")
-    stated = {"task.toml": task_toml(name, scenario, difficulty), f"environment/api/{SCENARIO}": scenario.to_json()}
+    stated = {"task.toml": task_toml(name, scenario, difficulty, feasible=feasible), f"environment/api/{SCENARIO}": scenario.to_json()}
     return write_folder(folder, stated, hint="the same command with another --out")
 
 
-def task_toml(name: str, scenario: Scenario, difficulty: str) -> str:
+def task_toml(name: str, scenario: Scenario, difficulty: str, *, feasible: bool = True) -> str:
     """The text of task.toml."""
-    costs = "varied" if len({errand.cost for mine in scenario.errands for errand in mine}) > 1 else "uniform"
+    costs, comma, shape = scenario.setting.partition(",")
+    pattern = f"{costs.capitalize()} costs{comma}{shape}" + ("" if feasible else ", infeasible")
     seats, count = len(scenario.errands), len(scenario.meetings)
     what = f"Schedule {count} meetings among {seats} private calendars of {scenario.slots} slots, {costs} costs"
     return TEMPLATE.format(
-        name=name, description=json.dumps(what), costs=costs, pattern=f"{costs.capitalize()} costs", difficulty=difficulty,
-        seats=seats,
+        name=name, description=json.dumps(what), costs=costs, pattern=json.dumps(pattern), difficulty=difficulty,
+        seats=seats, certificate="" if feasible else UNCERTIFIED,
     ) + RUNNING  # fmt: skip
 
 
