@@ -80,22 +80,19 @@ def refuse_infeasible(rows: Sequence[Checked], file: Path) -> None:
 
 def summary(rows: Sequence[Checked]) -> Iterator[str]:
     """What these tasks do not say of themselves, a line each."""
-    if infeasible := [row for row in rows if not row.feasible]:
-        yield f"{_of(infeasible, rows)} no schedule of all meetings: marked uncertified, without regret and normalised cost"
-    apart = [row for row in rows if row.certificate.shown_agrees is False]
-    yield f"{_of(apart, rows)} no schedule that is optimal on both scales, the shown and the scored one"
-    yield f"{_of([row for row in rows if row.task.drawn], rows)} no order of speakers: it was drawn"
+    without = sum(not row.feasible for row in rows)
+    if without:
+        yield f"{without} of {len(rows)} without a schedule of all meetings: marked uncertified, no regret, no normalised cost"
+    apart = sum(row.certificate.shown_agrees is False for row in rows)
+    yield f"{apart} of {len(rows)} without a schedule that is optimal on both scales, the shown and the scored one"
+    yield f"{sum(row.task.drawn for row in rows)} of {len(rows)} without an order of speakers: drawn by us"
     for name, held in CLAIMS.items():
         told = [row for row in rows if held(row)[0] is not None]
         wrong = [row for row in told if name in row.wrong]
         examples = f", e.g. {wrong[0].task.task_id}" if wrong else ""
-        yield f"{name}: {len(told)} of {len(rows)} claim one, {len(wrong)} of them another than ours{examples}"
-
-
-def _of(some: Sequence[Checked], rows: Sequence[Checked]) -> str:
-    return f"{len(some)} of {len(rows)} {'has' if len(some) == 1 else 'have'}"
+        yield f"{name}: claimed by {len(told)}, and not what we find in {len(wrong)}{examples}"
 
 
 def _differs(pair: tuple[int | None, int | None]) -> bool:
     said, true = pair
-    return said is not None and said != true
+    return None not in pair and said != true
