@@ -161,7 +161,7 @@ class Budget:
     cost_usd: float | None = None
 
     def seconds(self, *, game: bool) -> float:
-        """Real seconds that an episode may take: those that were said, else 600, and as many as it takes where seats play a game.
+        """Real seconds that an episode may take: those that were said, else 600, and any number where seats play a game.
 
         A game is bounded by its turns and by the time-out of each call. How many calls it takes is its own affair, so a limit
         in real time would cut slow models short, and grade them for it.

@@ -99,7 +99,7 @@ class Board:
         return told
 
     def check_text(self, turn: Turned, mail: Sequence[Delivered], shown: Sequence[str], results: Sequence[str]) -> None:
-        """Lies in what a seat was given to read: a calendar that is not its own as it is, mail or outcomes missing or made up."""
+        """Lies in what a seat was given to read: a calendar that is not its own as it is; mail, results missing or made up."""
         if shown and "\n".join(shown) not in turn.text:
             self.tape.lie(turn, f"seat {turn.seat} was not shown its calendar as it is")
         if (told := len(_LETTER.findall(turn.text))) != len(mail):

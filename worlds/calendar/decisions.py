@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from worlds.calendar.rules.batch import Batch, Conflict, Refusal, check
 from worlds.calendar.rules.scenario import Meeting
 from worlds.calendar.state import GameState, split
-from worlds.calendar.view import Opening
+from worlds.calendar.view import RoundOpening
 from worlds.core.turns import Answer, Answers, Ask
 
 TOOLS = {True: ("schedule", "reschedule"), False: ("reschedule",)}
@@ -81,7 +81,7 @@ class _Desk:
             return state.view.voluntary(seat, self._meeting, cells, mail)
         # what begins a round is told with its first turn
         told = [] if state.settings.channels else state.told(seat)
-        return state.view.decision(seat, Opening(self._number, state.spent[seat], told), self._meeting, cells, mail)
+        return state.view.decision(seat, RoundOpening(self._number, state.spent[seat], told), self._meeting, cells, mail)
 
     def _attempt(self, seat: int, answer: Answer) -> _Attempt:
         """One answer as a batch, or as what is wrong with it."""

@@ -9,7 +9,9 @@ CHANNELS = ("dm", "participants", "all", "dm+participants", "dm+all", "participa
 OPTIONS = {
     "profile": Option(default="text", values=("text", "paper"), doc="rules of the paper's text, or of its released code"),
     "channels": Option(
-        default="dm", values=CHANNELS, doc="ways to talk: direct messages, the meeting's group, all agents; none: no talk at all"
+        default="dm",
+        values=CHANNELS,
+        doc="ways to talk: direct messages, the meeting's group, all agents; none: no talk",
     ),
     "turn_cap": Option(type="int", default=0, min=0, max=100, doc="sweeps of talk in a round; 0: the profile's, 15 or 4"),
     "message_cap": Option(type="int", default=0, min=0, doc="messages that a seat may send in the whole game; 0: any number"),

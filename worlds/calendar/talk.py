@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Sequence
 from worlds.calendar.mail import TOOLS, Message
 from worlds.calendar.rules.scenario import Meeting
 from worlds.calendar.state import GameState, split
-from worlds.calendar.view import Opening
+from worlds.calendar.view import RoundOpening
 from worlds.core.turns import Answers, Ask
 
 PHASE = "CHEAP_TALK"
@@ -76,7 +76,7 @@ class _Floor:
         if not first:
             return state.view.turn(meeting, sweep, mail)
         if seat in meeting.participants:
-            opening = Opening(self._number, state.spent[seat], state.told(seat))
+            opening = RoundOpening(self._number, state.spent[seat], state.told(seat))
             return state.view.round_start(seat, opening, meeting, state.calendars[seat], sweep, mail)
         return state.view.activation(seat, meeting, state.calendars[seat], sweep, mail)
 

@@ -17,13 +17,14 @@ from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import CHANNELS, Settings
 from worlds.core.texts import Texts
 
-
-RULES = ("turn_cap", "decision_retries", "failed_rounds", "outsiders", "blocked_attempts", "exhausted", "voluntary",
-         "justification", "outcomes")  # fmt: skip
+RULES = (
+    "turn_cap", "decision_retries", "failed_rounds", "outsiders", "blocked_attempts", "exhausted", "voluntary", "justification",
+    "outcomes",
+)  # fmt: skip
 """The settings that texts name as they are."""
 
 
-class Opening(NamedTuple):
+class RoundOpening(NamedTuple):
     """What a seat is told when a round begins for it."""
 
     number: int
@@ -58,7 +59,7 @@ class View:
         return self._render("system", seat=seat, other=other, costs=sorted(self._scenario.scale))
 
     def round_start(
-        self, seat: int, opening: Opening, meeting: Meeting, cells: Cells, sweep: int, mail: Sequence[Message]
+        self, seat: int, opening: RoundOpening, meeting: Meeting, cells: Cells, sweep: int, mail: Sequence[Message]
     ) -> str:
         """A participant's first turn of a round."""
         seen = self._seen(seat, meeting, cells, mail)
@@ -76,7 +77,7 @@ class View:
         """What an outsider who was written to may do before the decision."""
         return self._render("voluntary", **self._seen(seat, meeting, cells, mail))
 
-    def decision(self, seat: int, opening: Opening, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
+    def decision(self, seat: int, opening: RoundOpening, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
         """What a participant decides by: the calendar as it is now; its first turn of the round where there is no talk."""
         return self._render("decision", **_opened(opening), **self._seen(seat, meeting, cells, mail))
 
@@ -99,7 +100,7 @@ class View:
         }  # fmt: skip
 
 
-def _opened(opening: Opening) -> dict[str, Any]:
+def _opened(opening: RoundOpening) -> dict[str, Any]:
     return {"round": opening.number, "spent": opening.spent, "results": list(opening.outcomes)}
 
 

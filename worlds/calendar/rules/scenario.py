@@ -18,9 +18,6 @@ from pydantic import Field, ValidationError, model_validator
 from worlds.calendar.rules.items import Cells, Item, filled
 from worlds.core.models import Strict
 
-CANONICAL = "canonical"
-"""How our own suite is called, and its editions by other seeds."""
-
 
 class Errand(Strict):
     """One cell of one agent's calendar: movable at a cost, or blocked."""
@@ -118,15 +115,13 @@ class Scenario(Strict):
 
     @property
     def setting(self) -> str:
-        """What games must share to share a row: uniform or varied costs, and whose tasks they are where they are not our suite's.
+        """What games must share to share a row: uniform or varied costs, and whether meetings stand before the first round.
 
-        Tasks of another benchmark differ in shape, so theirs is named too, as in its files: agents, participants, density.
+        Imported tasks stand apart and differ in shape, which is named as in their files: agents, participants, density.
         """
         costs = "varied" if len({errand.cost for mine in self.errands for errand in mine}) > 1 else "uniform"
-        if "source" in self.origin:
-            return ", ".join([costs, *self._shape()])
-        suite = str(self.origin.get("suite", CANONICAL))[:40]
-        return costs if suite.startswith(CANONICAL) else f"{costs}, {suite}"
+        costs += "-prior" if self.prior else ""
+        return ", ".join([costs, *self._shape()]) if "source" in self.origin else costs
 
     def _shape(self) -> Iterator[str]:
         yield str(self.origin["source"])[:40]

@@ -49,14 +49,16 @@ def write_task(
     folder = root / checked_name(name)
     if taken := _taken(folder, scenario, replace=replace):
         raise UsageError(f"{folder} {taken}", hint="the same command with another --name or --out, or with --replace")
-    stated = {"task.toml": task_toml(name, scenario, difficulty, feasible=feasible), f"environment/api/{SCENARIO}": scenario.to_json()}
+    described = task_toml(name, scenario, difficulty, feasible=feasible)
+    stated = {"task.toml": described, f"environment/api/{SCENARIO}": scenario.to_json()}
     return write_folder(folder, stated, hint="the same command with another --out")
 
 
 def task_toml(name: str, scenario: Scenario, difficulty: str, *, feasible: bool = True) -> str:
     """The text of task.toml."""
-    costs, comma, shape = scenario.setting.partition(",")
-    pattern = f"{costs.capitalize()} costs{comma}{shape}" + ("" if feasible else ", infeasible")
+    setting, comma, shape = scenario.setting.partition(",")
+    pattern = f"{setting.capitalize()} costs{comma}{shape}" + ("" if feasible else ", infeasible")
+    costs = setting.partition("-")[0]
     seats, count = len(scenario.errands), len(scenario.meetings)
     what = f"Schedule {count} meetings among {seats} private calendars of {scenario.slots} slots, {costs} costs"
     return TEMPLATE.format(

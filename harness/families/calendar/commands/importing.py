@@ -18,7 +18,7 @@ from harness.families.calendar.authoring.folders import write_task
 
 IMPORTED = Path("imported/calendar")
 
-Infeasible = Annotated[bool, typer.Option("--allow-infeasible", help="Import tasks too that no schedule solves, marked as such.")]
+Infeasible = Annotated[bool, typer.Option("--allow-infeasible", help="Import tasks that no schedule solves, and mark them.")]
 
 
 def import_calbench(
