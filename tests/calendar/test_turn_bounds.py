@@ -33,7 +33,7 @@ def test_bounds_grow_with_the_game(agents: int, slots: int, bounds: tuple[int, i
 @pytest.mark.parametrize(
     ("actions", "lengths", "dropped"),
     [
-        ([dm(0)] * 300, [5] * 20, [MANY] * 280),
+        ([dm(0)] * 60, [5] * 20, [MANY] * 40),
         ([dm(0, "x" * 4000)], [4000], []),
         ([dm(0, "x" * 4001), dm(0)], [5], [LONG]),
         ([dm(0, "x" * 3000), dm(2, "x" * 3000), dm(0, "x" * 1001), dm(2, "x" * 1000)], [3000, 3000, 1000], [LONG]),
