@@ -116,6 +116,7 @@ def test_trajectory_has_every_seat(tmp_path: Path, task: Task, server: OpenAISer
     assert [seat["agent"]["name"] for seat in seats] == [f"seat {number}" for number in range(5)]
     assert sum(step["source"] == "agent" for seat in seats for step in seat["steps"]) == result.tokens.calls
     assert seats[0]["steps"][0]["source"] == "system"
+    assert {one["agent"]["extra"]["interface"] for one in (document, *seats)} == {"seats"} == {result.interface}
 
 
 @pytest.mark.property
