@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Protocol
@@ -169,20 +170,38 @@ class Report:
     """Lines of agent.log."""
 
 
+WALL_S = 600.0
+"""Real seconds of an episode that one agent plays, where nobody said how many."""
+
+
 @dataclass(frozen=True)
 class Budget:
     """What the harness counts for one episode."""
 
-    wall_s: float = 600.0
+    wall_s: float | None = None
+    """Real seconds; where nobody said how many, `seconds` has them."""
+
     turns: int = 120
     tokens: int | None = None
     cost_usd: float | None = None
 
-    def used_up(self, usage: Usage, *, turns: int, seconds: float, models: str, say_once: Callable[[str], None]) -> str | None:
+    def seconds(self, *, game: bool) -> float:
+        """Real seconds that an episode may take: those that were said, else 600, and any number where seats play a game.
+
+        A game is bounded by its turns and by the time-out of each call. How many calls it takes is its own affair, so a limit
+        in real time would cut slow models short, and grade them for it.
+        """
+        if self.wall_s is not None:
+            return self.wall_s
+        return math.inf if game else WALL_S
+
+    def used_up(
+        self, usage: Usage, *, turns: int, seconds: float, game: bool, models: str, say_once: Callable[[str], None]
+    ) -> str | None:
         """The budget that forbids another query of a model, or None; `pod.stop` takes its name.
 
-        `turns`: of the seat that had most; `seconds`: without those in which a provider kept everybody waiting. `say_once` is
-        told where `models` have no price to count.
+        `turns`: of the seat that had most; `seconds`: without those in which a provider kept everybody waiting; `game`: whether
+        seats play. `say_once` is told where `models` have no price to count.
         """
         if self.cost_usd is not None and usage.calls and usage.cost_usd is None:
             say_once(f"{models} has no known price, so its budget of cost cannot hold")
@@ -190,7 +209,7 @@ class Budget:
             "turns": turns >= self.turns,
             "tokens": self.tokens is not None and usage.prompt_tokens + usage.completion_tokens >= self.tokens,
             "cost": self.cost_usd is not None and (usage.cost_usd or 0.0) >= self.cost_usd,
-            "wall": seconds >= self.wall_s,
+            "wall": seconds >= self.seconds(game=game),
         }
         return next((cause for cause, over in spent.items() if over), None)
 

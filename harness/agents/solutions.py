@@ -188,7 +188,7 @@ class SolutionAgent:
         # turns are the host's to play: whoever holds one seat must not be able to answer for another
         call = pod.call_as_host if task.is_seated else pod.call
         if self._is_ours(task):
-            call = _within(call, budget.wall_s)
+            call = _within(call, budget.seconds(game=False))
         else:
             require(task)
         with client(self._transport(call) if self._transport else call) as api:
@@ -207,7 +207,7 @@ class SolutionAgent:
         files = {f"{where}/{name}": file.data for name, file in contents_of(task.path, "solution").items()}
         pod.put({**files, f"{where}/instruction.md": pod.instruction.encode()})
         command = ["bash", f"{where}/solve.sh", self.player] if task.parley else _solve(task, where)
-        done = pod.run(command, timeout_s=budget.wall_s, virtual_time=False)
+        done = pod.run(command, timeout_s=budget.seconds(game=False), virtual_time=False)
         report.log.append(done.output.decode("utf-8", "replace"))
         if done.code is None:
             pod.stop("wall")

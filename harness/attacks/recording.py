@@ -86,7 +86,8 @@ def record_work(task: Task, pod: Pod, budget: Budget) -> Recording:
     pod.put(solution_files(task))
     given = " ".join(f"{name}={shlex.quote(value)}" for name, value in solution_environment(task).items())
     sources = " ".join(shlex.quote(one.source) for one in task.file.artifacts if (one.service or "main") == "main")
-    done = shell(pod, f"env {given} bash /tmp/parley-record-work {int(budget.wall_s)} {sources}", budget.wall_s + 30)
+    limit = budget.seconds(game=False)
+    done = shell(pod, f"env {given} bash /tmp/parley-record-work {int(limit)} {sources}", limit + 30)
     if done.code is None:
         raise RuntimeFailure("the solution did not end in time")
     said, made = read_out(pod, "/tmp/parley-said"), read_out(pod, "/tmp/parley-made", 4 * MOST)
@@ -100,7 +101,7 @@ def _in_main(task: Task, pod: Pod, budget: Budget) -> Recording:
         programs[f"{IN_MAIN}/player.py"] = player.read_bytes()
     pod.put({**solution_files(task), **programs})
     command = ["python3", "-B", "/tmp/parley-record", IN_MAIN, "/tmp/parley-said"]
-    done = pod.run(command, timeout_s=budget.wall_s, virtual_time=False)
+    done = pod.run(command, timeout_s=budget.seconds(game=False), virtual_time=False)
     if done.code != 0:
         raise RuntimeFailure(f"the solution failed: {done.output[-300:].decode('utf-8', 'replace').strip()}")
     return Recording(tuple(_bare(one) for one in exchanges_of(read_out(pod, "/tmp/parley-said"))))

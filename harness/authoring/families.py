@@ -42,6 +42,13 @@ def claims(task: Task) -> list[ProofCheck]:
     return list(module.claims(task)) if module else []
 
 
+def unsolvable(task: Task) -> str | None:
+    """Why no client of a task can succeed, where its family knows that; None where one can."""
+    module = family_part_or_none(task.family, "authoring.solvable")
+    why: str | None = module.unsolvable(task) if module else None
+    return why
+
+
 def checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """What a family asks of the episodes that were played besides what every task is asked."""
     module = family_part_or_none(evidence.task.family, "authoring.checks")

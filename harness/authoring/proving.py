@@ -56,13 +56,15 @@ def prove(scope: Scope) -> Claimed:
     if task.family not in templates.families():
         return Claimed([_unknown_family(task)], {}, time.perf_counter() - started)
     told = [listed("lint", lint_task(task)), _drift(task), *families.claims(task)]
+    solvable = families.unsolvable(task) is None
     try:
-        plays = [play(task, *client) for client in episodes(scope)]
+        plays = [play(task, *client) for client in episodes(scope) if solvable or client[0] == NOP]
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a task's own code may raise anything, and that is a finding
         return Claimed([*told, _unplayable(task, error)], {}, time.perf_counter() - started)
     try:
         judge(task, plays)
-        told += all_claims(TaskEvidence(task, plays, made_of(task, plays)))
+        evidence = TaskEvidence(task, plays, made_of(task, plays) if solvable else ())
+        told += all_claims(evidence) if solvable else checks.nop_checks(evidence)
     except VerifierFailure as error:
         told.append(failed("judge", None, Place(task.path / "tests" / "test_outcome.py", 1), str(error)))
     traces = {(played.player, played.seed): played.trace_hash for played in plays if not played.overrides}
@@ -138,7 +140,7 @@ def _determinism(scope: Scope, traces: Traces, replayed: Traces) -> Iterator[Pro
         return
     at = TaskEvidence(scope.task, []).server
     for seed in scope.seeds:
-        twice = [client for client in scope.replayed() if client[1] == seed]
+        twice = [client for client in scope.replayed() if client[1] == seed and client in traces]
         differing = [client[0] for client in twice if replayed.get(client) != traces[client]]
         if differing:
             yield failed("determinism", seed, at, f"{', '.join(differing)}: the same client left two different traces")

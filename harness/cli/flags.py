@@ -57,7 +57,9 @@ Templates = Annotated[
     Path | None, typer.Option(help="Folder with texts in the place of a family's own; see harness export templates.")
 ]
 Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Episodes at once.")]
-Wall = Annotated[float, typer.Option(min=1, help="Real seconds an episode may take.")]
+Wall = Annotated[
+    float | None, typer.Option(min=1, help="Real seconds an episode may take; 600 unless given, and in a game any number.")
+]
 Turns = Annotated[int, typer.Option(min=1, help="Model turns an episode may take.")]
 TokenBudget = Annotated[int | None, typer.Option(min=1, help="Tokens an episode may take.")]
 CostBudget = Annotated[float | None, typer.Option(min=0, help="US dollars an episode may take.")]
@@ -134,7 +136,7 @@ class RunFlags(Flags):
     retry_of: RetryOf = None
     hint: HintName = "none"
     workers: Workers = 2
-    wall: Wall = 600.0
+    wall: Wall = None
     turns: Turns = 120
     tokens: TokenBudget = None
     cost: CostBudget = None

@@ -97,8 +97,10 @@ class Conditions:
         return bool(self._defaults) and all(name in known and known[name] == value for known in self._defaults)
 
     def _budgets(self) -> list[str]:
-        usual = asdict(Budget())
-        return [_said(name, value) for name, value in sorted(asdict(self.planned.budget).items()) if usual.get(name) != value]
+        # what is meant where nobody said anything may have been said, and is so in the plans of older versions
+        usual = asdict(Budget(wall_s=Budget().seconds(game=self._is_game)))
+        told = asdict(self.planned.budget)
+        return [_said(n, value) for n, value in sorted(told.items()) if value is not None and usual.get(n) != value]
 
 
 def _members(team: PlannedTeam) -> list[str]:

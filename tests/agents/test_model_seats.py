@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from harness.agent import AgentSpec, Budget, SeatSpec
+from harness.agent import AgentSpec, Budget, SeatSpec, Usage
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.provider import library
 from harness.agents.seating.agent import SeatAgent
@@ -116,6 +116,7 @@ def test_trajectory_has_every_seat(tmp_path: Path, task: Task, server: OpenAISer
     assert [seat["agent"]["name"] for seat in seats] == [f"seat {number}" for number in range(5)]
     assert sum(step["source"] == "agent" for seat in seats for step in seat["steps"]) == result.tokens.calls
     assert seats[0]["steps"][0]["source"] == "system"
+    assert {one["agent"]["extra"]["interface"] for one in (document, *seats)} == {"seats"} == {result.interface}
 
 
 @pytest.mark.property
@@ -162,6 +163,19 @@ def test_budget_ends_the_game_and_is_graded(
 
     assert (result.status, result.stopped_by, result.reward) == ("graded", cause, 0.0)
     assert result.failure_detail["reason"] == ("no_turns" if cause == "wall" else cause)
+
+
+def test_real_time_bounds_one_agent_and_no_game() -> None:
+    """Where nobody said how long, one agent has 600 seconds and a game any number; what was said holds for both."""
+
+    def used_up(budget: Budget, seconds: float, *, game: bool) -> str | None:
+        return budget.used_up(Usage(), turns=0, seconds=seconds, game=game, models="any", say_once=print)
+
+    assert [used_up(Budget(), 600, game=game) for game in (False, True)] == ["wall", None]
+    assert used_up(Budget(), 599, game=False) is None
+    assert used_up(Budget(), 1e9, game=True) is None
+    assert [used_up(Budget(wall_s=7200), 7200, game=game) for game in (False, True)] == ["wall", "wall"]
+    assert used_up(Budget(wall_s=7200), 7199, game=False) is None
 
 
 @pytest.mark.property

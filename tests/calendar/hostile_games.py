@@ -52,6 +52,7 @@ def manifest() -> Manifest:
         "message_cap": Option(type="int", default=0, doc="messages"),
         "decision_retries": Option(type="int", default=3, doc="tries"),
         "strict_replies": Option(type="bool", default=False, doc="no repair"),
+        "outcomes": Option(type="str", default="untold", values=("untold", "told"), doc="told at the next round"),
         "sd_model": Option(type="str", default="", doc="weights"),
     }
     return Manifest(
@@ -115,7 +116,7 @@ def hostile(draw: random.Random, agents: int, sense: float = 0.6) -> Seat:
             )
         cells = calendars[turn.seat]
         if turn.phase == "CHEAP_TALK":
-            actions = [_talk(draw, agents, sense) for _ in range(draw.choice([0, 0, 1, 2]))]
+            actions = [_talk(draw, agents, sense) for _ in range(draw.choice([0, 0, 1, 2] * 10 + [25]))]
         else:
             actions = _batch(draw, cells, meeting[0], sense, schedule=turn.phase == "DECISION")
         return _written(draw, actions)
@@ -128,7 +129,7 @@ def _talk(draw: random.Random, agents: int, sense: float) -> Any:
         return {
             "type": draw.choice(_TOOLS[:3]),
             "to": draw.randrange(agents),
-            "content": draw.choice(["yes", "slot 1\nis free", "Ünï"]),
+            "content": draw.choice(["yes", "slot 1\nis free", "Ünï", "Round 1, meeting M1: not scheduled.", "long\n" * 500]),
         }
     return {"type": draw.choice([*_TOOLS, *_ODD]), "to": draw.choice(_ODD), "content": draw.choice(_ODD)}
 

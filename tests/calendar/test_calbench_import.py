@@ -11,11 +11,18 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.authoring.new import checked_name
+from harness.authoring.proving import prove
+from harness.authoring.scope import Scope
 from harness.authoring.sync import drift, vouched
 from harness.cli.importing import import_command
 from harness.errors import UsageError
 from harness.families.calendar.authoring.calbench import folder_name, imported, read_tasks
+from harness.families.calendar.authoring.claimed import checked, summary
+from harness.families.calendar.authoring.claims import claims
+from harness.families.calendar.authoring.folders import write_task
+from harness.registry import read_task
 from harness.taskfile import read_taskfile
+from harness.trust import gate
 from oracles.calendar.certificate import certify
 
 
@@ -173,7 +180,12 @@ BROKEN: list[tuple[str, Callable[[], object], str]] = [
     ("cost text", lambda: changed("calendars.0.0", errand(1) | {"cost": "1"}), "calendars.0.0.cost"),
     ("same id", lambda: changed("calendars.0.0", errand(2)), "two errands have one id"),
     ("same meeting", lambda: changed("meetings.0.id", 2), "two meetings have one id"),
-    ("stranger", lambda: changed("meetings.0.participants", [0, 5]), "M1 has a participant that is no agent"),
+    ("stranger", lambda: changed("meetings.0.participants", [0, 5]), "M1 has participant 5, and the agents are 0 to 2"),
+    (
+        "stranger who is no speaker",
+        lambda: changed("meetings.0", {"id": 1, "participants": [0, 5], "speaker_order": [0, 1]}),
+        "M1 has participant 5, and the agents are 0 to 2",
+    ),
     ("twice", lambda: changed("meetings.0.participants", [0, 0]), "participants of M1 must be different"),
     ("speakers", lambda: changed("meetings.0.speaker_order", [0, 2]), "speakers of M1 must be its participants"),
     ("agents", lambda: changed("params.total_agents", 4), "params.total_agents is 4, the line has 3"),
@@ -267,6 +279,85 @@ def test_command_refuses_by_name(typed: list[str], rule: str, tmp_path: Path) ->
 
     with pytest.raises(UsageError, match=rule):
         raise run(*(path if part == "FILE" else part for part in typed)) or AssertionError("nothing was raised")
+
+
+def stuck(**changes: Any) -> dict[str, Any]:
+    """A line that no schedule solves: agent 1, whom both meetings need, can move nothing anywhere."""
+    calendars = [[errand(1), None, None, None], [errand(number, blocked=True) for number in (5, 6, 7, 8)], [None] * 4]
+    return row(
+        task_id="stuck", calendars=calendars, blocked_slots_by_agent={"0": [], "1": [0, 1, 2, 3], "2": []}, feasible=False,
+        **changes,
+    )  # fmt: skip
+
+
+def test_a_task_that_nobody_can_solve_is_refused_by_line(tmp_path: Path) -> None:
+    """The error names file, line and task, and nothing is written; other lines of the file may be imported by id."""
+    path, out = file_of(tmp_path, row(), stuck()), tmp_path / "imported" / "calendar"
+
+    refused = run("calbench", str(path), "--out", str(out))
+
+    assert isinstance(refused, UsageError)
+    assert str(refused) == f"{path}:2: stuck has no schedule of all its meetings"
+    assert not out.exists()
+    assert run("calbench", str(path), "--out", str(out), "--id", "b001*") is None
+
+
+def test_a_task_that_nobody_can_solve_is_imported_marked(tmp_path: Path) -> None:
+    """Asked for, it becomes a folder that says so; its games have no regret, and verify says in a line what cannot hold."""
+    path, out = file_of(tmp_path, stuck()), tmp_path / "imported" / "calendar"
+
+    assert run("calbench", str(path), "--out", str(out), "--allow-infeasible") is None
+    (task,) = gate([read_task(out / "stuck")], trust=True).tasks
+    proved = prove(Scope(task, [0]))
+
+    assert task.parley is not None
+    assert (task.parley.certificate, task.parley.pattern) == (
+        "uncertified",
+        "Uniform costs, calbench, 3a2p, d0.5, 0-4 blocked, infeasible",
+    )
+    assert [check.name for check in proved.checks if not check.ok] == []
+    (missing,) = [check.detail for check in proved.checks if check.name == "uncertified"]
+    assert missing.startswith("no schedule of all meetings exists, so it cannot hold that the oracle succeeds")
+    assert {player for player, _ in proved.traces} == {"nop"}
+
+
+def test_the_mark_must_be_true(tmp_path: Path) -> None:
+    """A folder without a schedule that does not say so fails, and so does one that says so and has one."""
+    scenarios = [imported(json.dumps(line)).scenario for line in (row(), stuck())]
+    fine, hopeless = (
+        read_task(write_task(tmp_path, name, scenario, "easy", feasible=feasible))
+        for name, scenario, feasible in zip(("fine", "hopeless"), scenarios, (False, True), strict=True)
+    )
+
+    assert [check.detail for check in claims(fine)] == [
+        'a schedule of all meetings exists, so certificate = "uncertified" is not true'
+    ]
+    assert [check.detail for check in claims(hopeless)] == [
+        'no schedule of all meetings exists; task.toml must say certificate = "uncertified"'
+    ]
+
+
+def test_an_import_says_what_lines_claim_in_vain() -> None:
+    """The optimum is 0; agent 1 is blocked at 0, so both meetings have the slots 1, 2, 3, and F is 3 x 2 = 6.
+
+    A schedule at slots 3 and 1 takes two cells with an item: slot 3 of agent 1, slot 1 of agent 2.
+    """
+    true, wrong = {"assignments": {"1": 1, "2": 2}, "cost": 0}, {"assignments": {"1": 3, "2": 1}, "cost": 2}
+    lines = [
+        row(task_id="a", optimal=true, solvable_assignment_count=6, optimal_evictions=0),
+        row(task_id="b", optimal=wrong, solvable_assignment_count=7, optimal_evictions=3),
+        row(task_id="c", optimal=None),
+    ]
+    rows = checked([imported(json.dumps(line)) for line in lines])
+
+    assert [one.wrong for one in rows] == [[], ["optimum", "F", "evictions"], []]
+    assert list(summary(rows)) == [
+        "0 of 3 without a schedule that is optimal on both scales, the shown and the scored one",
+        "3 of 3 without an order of speakers: drawn by us",
+        "optimum: claimed by 2, and not what we find in 1, e.g. b",
+        "F: claimed by 2, and not what we find in 1, e.g. b",
+        "evictions: claimed by 2, and not what we find in 1, e.g. b",
+    ]
 
 
 def test_nothing_is_written_from_a_broken_file(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from tests.calendar.typed_games import turn
 from worlds.calendar.mail import Message
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.calendar.view import View
+from worlds.calendar.view import RoundOpening, View
 from worlds.core.texts import texts_of
 
 Protocol = Callable[[Seat], TypedClient]
@@ -261,7 +261,7 @@ def _texts(scenario: Scenario, seat: int, letters: list[tuple[int, str]]) -> lis
     view, cells, opened = View(scenario, TEXT, texts_of("calendar", {})), scenario.calendars[seat], scenario.meetings[0]
     mail = [Message(sender, (seat,), "dm", opened.id, content) for sender, content in letters]
     first = (
-        view.round_start(seat, 1, opened, cells, 0, 0, mail)
+        view.round_start(seat, RoundOpening(1, 0, ()), opened, cells, 0, mail)
         if seat in opened.participants
         else view.activation(seat, opened, cells, 0, mail)
     )
@@ -270,5 +270,5 @@ def _texts(scenario: Scenario, seat: int, letters: list[tuple[int, str]]) -> lis
         ("CHEAP_TALK", first),
         ("CHEAP_TALK", view.turn(opened, 1, mail)),
         ("VOLUNTARY", view.voluntary(seat, opened, cells, mail)),
-        ("DECISION", view.decision(seat, opened, cells, mail)),
+        ("DECISION", view.decision(seat, RoundOpening(1, 0, ()), opened, cells, mail)),
     ]

@@ -103,6 +103,14 @@ def test_oracle_pays_the_optimum(evidence: Evidence) -> None:
     }
 
 
+def test_settings_stand_apart_without_a_registry(runs: dict[str, list[Result]]) -> None:
+    """A report that does not know the tasks, imports among them, takes their settings from the verdicts."""
+    folders = {Path(result.path).parents[3] for result in runs["oracle-text"]}
+    rows = table(gather(read_runs(sorted(folders)), "calendar", []), "outcomes", published=False).rows
+
+    assert [(row["setting"], row["tasks"]) for row in rows] == [("uniform", 2), ("varied", 2)]
+
+
 def test_published_rows_can_be_left_out(evidence: Evidence) -> None:
     """Without them no row and no note is the paper's."""
     made = table(evidence, "outcomes", published=False)

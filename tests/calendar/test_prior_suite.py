@@ -21,7 +21,7 @@ from harness.families.calendar.authoring.generator import Edition, generate
 from harness.families.calendar.authoring.parameters import Parameters
 from harness.families.calendar.authoring.prior_suite import MARGIN, needless, prior
 from harness.families.calendar.authoring.suite import refusal
-from harness.families.calendar.outcomes import setting_of
+from harness.families.calendar.held import setting_of
 from harness.families.calendar.player import Plan, planned
 from harness.families.calendar.published import protocol_rows
 from harness.registry import Task, select
@@ -29,6 +29,7 @@ from harness.report.evidence import Evidence
 from oracles.calendar import cpsat
 from oracles.calendar.certificate import certify
 from oracles.calendar.problem import tables
+from tests.calendar.made_games import game
 from tests.calendar.playing import Played
 from tests.calendar.random_tasks import canonical
 from tests.shipped import SHIPPED
@@ -246,5 +247,5 @@ def test_reports_do_not_pool_them_with_the_varied_ones() -> None:
     evidence = Evidence("calendar", (), {task.task_id: task for task in SHIPPED})
     names = ("varied-01", "varied-prior-01", "uniform-01")
 
-    assert [setting_of(evidence, name) for name in names] == ["varied", "varied-prior", "uniform"]
+    assert [setting_of(evidence, game(name, (), ())) for name in names] == ["varied", "varied-prior", "uniform"]
     assert protocol_rows("varied-prior", "imap") == []

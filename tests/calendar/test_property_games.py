@@ -32,6 +32,7 @@ def options(draw: random.Random, number: int) -> dict[str, OptionValue]:
         "message_cap": draw.choice([0, 0, 2]),
         "decision_retries": draw.choice([0, 1, 3]),
         "strict_replies": draw.random() < 0.3,
+        "outcomes": draw.choice(["untold", "told"]),
     }
 
 

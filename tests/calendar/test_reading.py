@@ -17,7 +17,7 @@ from tests.calendar.typed_games import turn
 from worlds.calendar.mail import Message
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.calendar.view import View
+from worlds.calendar.view import RoundOpening, View
 from worlds.core.texts import texts_of
 from worlds.core.turns import OpenTurn
 
@@ -78,7 +78,9 @@ TURNS = st.lists(
 
 def test_a_round_start_is_read_whole() -> None:
     """Meeting, round, turn, calendar and mail are found in the text that opens a round."""
-    text = VIEW.round_start(0, 1, MEETING, SCENARIO.calendars[0], 5, 2, [Message(1, (0,), "dm", 1, '{"a":1}')])
+    text = VIEW.round_start(
+        0, RoundOpening(1, 5, ()), MEETING, SCENARIO.calendars[0], 2, [Message(1, (0,), "dm", 1, '{"a":1}')]
+    )
     assert read_meeting(text) == Facts(1, (0, 1, 2), 1)
     assert (read_round(text), read_sweep(text)) == (1, (3, 15))
     calendar = read_calendar(text)
@@ -92,7 +94,7 @@ def test_a_later_turn_shows_no_calendar_and_no_round() -> None:
     """What a text does not show is read as None, so that what was known stays."""
     text = VIEW.turn(MEETING, 1, [])
     assert (read_calendar(text), read_round(text), read_meeting(text), read_mail(text)) == (None, None, None, [])
-    assert read_sweep(VIEW.decision(0, MEETING, SCENARIO.calendars[0], [])) is None
+    assert read_sweep(VIEW.decision(0, RoundOpening(1, 0, ()), MEETING, SCENARIO.calendars[0], [])) is None
 
 
 def test_a_message_cannot_pass_for_a_text_of_the_world() -> None:
@@ -137,11 +139,11 @@ def test_no_mail_makes_a_client_raise(
 def _turn(kind: str, seat: int, mail: list[Message]) -> OpenTurn:
     cells = SCENARIO.calendars[seat]
     phase, text = {
-        "start": ("CHEAP_TALK", VIEW.round_start(seat, 1, MEETING, cells, 0, 0, mail)),
+        "start": ("CHEAP_TALK", VIEW.round_start(seat, RoundOpening(1, 0, ()), MEETING, cells, 0, mail)),
         "turn": ("CHEAP_TALK", VIEW.turn(MEETING, 1, mail)),
         "activation": ("CHEAP_TALK", VIEW.activation(seat, MEETING, cells, 1, mail)),
         "voluntary": ("VOLUNTARY", VIEW.voluntary(seat, MEETING, cells, mail)),
-        "decision": ("DECISION", VIEW.decision(seat, MEETING, cells, mail)),
+        "decision": ("DECISION", VIEW.decision(seat, RoundOpening(1, 0, ()), MEETING, cells, mail)),
         "retry": ("DECISION", VIEW.retry(1, ["no"], schedule=True)),
     }[kind]
     return turn(phase, text, 2 if kind == "retry" else 1, seat)

@@ -1,11 +1,13 @@
 """The rebuilt state of a game: calendars, what seats have paid, the mail that waits, and what stood so far.
 
-Which channel reaches whom is stated here a second time, on purpose: the world's own post office is what is being checked.
+Which channel reaches whom, and what a turn may send, is worked out here a second time, on purpose: the world's own post office
+is what is being checked.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +16,8 @@ from validators.calendar.history import Committed, Delivered, Resolved
 from validators.tape import Tape
 from worlds.calendar.rules.batch import Batch, apply
 from worlds.calendar.rules.items import Cells
+from worlds.calendar.rules.letters import turn_bounds
+from worlds.calendar.rules.outcome import OUTCOME
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Turned
@@ -42,6 +46,13 @@ class Board:
         self.spent = [0] * len(scenario.agents)
         self.sent = [0] * len(scenario.agents)
         self.inboxes: list[list[Delivered]] = [[] for _ in scenario.agents]
+        self.untold: list[list[str]] = [[] for _ in scenario.agents]
+        """By seat, the outcomes of rounds that it is to be told when it begins its next one."""
+
+        self.bounds = turn_bounds(len(scenario.agents), scenario.slots)
+        self.in_turn: list[Delivered] = []
+        """What was sent in the running turn of talk."""
+
         self.registered: list[Meeting] = list(scenario.prior)
         """Meetings that stood, and must go on standing."""
 
@@ -59,6 +70,7 @@ class Board:
     def deliver(self, message: Delivered) -> None:
         """Put a message into the inboxes that it goes to."""
         self.messages.append(message)
+        self.in_turn.append(message)
         self.sent[message.sender] += 1
         for reader in message.to:
             self.inboxes[reader].append(message)
@@ -73,7 +85,7 @@ class Board:
         to = self._recipients(sender, channel, action.get("to"), meeting)
         if not isinstance(content, str) or not content.strip() or to is None or (cap is not None and self.sent[sender] >= cap):
             return None
-        return channel, to, content
+        return None if self._is_beyond(to, content) else (channel, to, content)
 
     def apply(self, now: Now, seat: int, batch: Batch, meeting: Meeting | None) -> None:
         """Commit a valid batch; whether it goes on standing, and its round succeeds, is known when that is resolved."""
@@ -81,14 +93,29 @@ class Board:
         self.spent[seat] += batch.cost
         self.committed.append(Committed(now.number, seat, batch, stands=True, success=False))
 
-    def check_text(self, turn: Turned, mail: Sequence[Delivered], shown: Sequence[str]) -> None:
-        """Lies in what a seat was given to read: a calendar that is not its own as it is, mail missing or made up."""
+    def begun(self, seat: int) -> list[str]:
+        """Take what a seat is told of earlier rounds as it begins one."""
+        told, self.untold[seat] = self.untold[seat], []
+        return told
+
+    def check_text(self, turn: Turned, mail: Sequence[Delivered], shown: Sequence[str], results: Sequence[str]) -> None:
+        """Lies in what a seat was given to read: a calendar that is not its own as it is; mail, results missing or made up."""
         if shown and "\n".join(shown) not in turn.text:
             self.tape.lie(turn, f"seat {turn.seat} was not shown its calendar as it is")
         if (told := len(_LETTER.findall(turn.text))) != len(mail):
             self.tape.lie(turn, f"seat {turn.seat} was given {told} messages, {len(mail)} had been sent to it")
         if lost := _missing(turn.text, mail):
             self.tape.lie(turn, f"seat {turn.seat} was not given what was sent to it at seq {', '.join(map(str, lost))}")
+        if len(OUTCOME.findall(turn.text)) != len(results) or "\n".join(results) not in turn.text:
+            due = " ".join(results) or "nothing"
+            self.tape.lie(turn, f"seat {turn.seat} was not told what became of earlier rounds, which is {due}")
+
+    def _is_beyond(self, to: Sequence[int], content: str) -> bool:
+        """Whether a message breaks a bound of the turn in which it is sent."""
+        characters = Counter({reader: len(content) for reader in to})
+        for earlier in self.in_turn:
+            characters.update(dict.fromkeys(earlier.to, len(earlier.content)))
+        return len(self.in_turn) >= self.bounds.messages or max(characters.values(), default=0) > self.bounds.characters
 
     def _recipients(self, sender: int, channel: str, to: Any, meeting: Meeting) -> tuple[int, ...] | None:
         if channel == "all":

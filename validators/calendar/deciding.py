@@ -39,11 +39,13 @@ class RebuiltDecision(NamedTuple):
 def decide(board: Board, now: Now, seats: Sequence[int], phase: str) -> list[RebuiltDecision]:
     """Follow one phase; raises Unanswered where the log ends in it, Lost where it cannot be followed."""
     mail = {seat: board.drain(seat) for seat in seats}
+    # without talk a round begins with its decision
+    told = {seat: [] if board.settings.channels else board.begun(seat) for seat in seats}
     turns = {seat: _attempts(board, now, seat, phase) for seat in sorted(seats)}
     board.tape.barrier([turn for mine in turns.values() for turn in mine])
     for seat, mine in turns.items():
         if mine:
-            board.check_text(mine[0], mail[seat], lines(board.calendars[seat], labels=True))
+            board.check_text(mine[0], mail[seat], lines(board.calendars[seat], labels=True), told[seat])
     # an agent without a host may just quit, and where outsiders move nothing there is no note that they were done
     if board.tape.over and (not any(turns.values()) or (phase == "VOLUNTARY" and all(turns.values()))):
         raise Unanswered

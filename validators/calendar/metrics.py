@@ -21,6 +21,9 @@ from worlds.calendar.rules.measures import Measured, Measures, PrivacyMeasures, 
 from worlds.calendar.rules.resolution import common_slot, slots_of
 from worlds.calendar.rules.scenario import Meeting
 
+INFEASIBLE = "infeasible"
+"""Said of a task that no schedule of all meetings solves."""
+
 
 def measures(replay: Replay, certificate: Certificate, ended_by: str | None = None) -> Measures:
     """Everything that is measured of a game; `ended_by` is the budget or stop that cut it short."""
@@ -28,6 +31,7 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
     rounds = meeting_rows(replay)
     seats = seat_rows(replay, certificate, losses)
     return Measures(
+        setting=replay.scenario.setting + (f", {INFEASIBLE}" if certificate.optima == 0 else ""),
         ended_by=ended_by,
         lies=len(replay.lies),
         finished=replay.finished,
@@ -50,17 +54,19 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
 
 def reward(replay: Replay, certificate: Certificate) -> float:
     """The share of meetings scheduled, times what is left of 1 after the regret (DESIGN section 5); 0 to 1."""
-    return len(replay.scheduled) / len(replay.scenario.meetings) * (1 - regret(replay, certificate))
+    return len(replay.scheduled) / len(replay.scenario.meetings) * (1 - (regret(replay, certificate) or 0.0))
 
 
-def regret(replay: Replay, certificate: Certificate) -> float:
+def regret(replay: Replay, certificate: Certificate) -> float | None:
     """What was paid above the optimum of the scheduled subset, as a share of the way from best to worst schedule; 0 to 1.
 
-    0 without a certificate, without a complete schedule, and where the worst schedule is as good as the best. Where the
-    certificate has no subsets, a part that was scheduled is measured against no cost at all.
+    None without a certificate and where no schedule of all meetings exists; 0 where the worst one is as good as the best. Where
+    the certificate has no subsets, a part that was scheduled is measured against no cost at all.
     """
     best, worst = certificate.optimum, certificate.worst
-    if best is None or worst is None or worst <= best:
+    if best is None or worst is None:
+        return None
+    if worst <= best:
         return 0.0
     optimum = scheduled_best(replay, certificate).optimum or 0
     return float(min(1.0, max(0.0, (_paid(replay) - optimum) / (worst - best))))
@@ -113,7 +119,8 @@ def _costs(replay: Replay, certificate: Certificate, seats: Sequence[SeatMeasure
         "optimum": optimum,
         "optimum_all": certificate.optimum,
         "worst_all": certificate.worst,
-        "normalised_cost": paid / optimum if optimum else None,
+        # of a task that no schedule solves there is no best to divide by, though parts of it have one
+        "normalised_cost": paid / optimum if optimum and certificate.optimum is not None else None,
         "cost_vs_greedy": paid / greedy if greedy else None,
     }
 

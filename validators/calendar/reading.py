@@ -24,6 +24,7 @@ _CHOICES = {
     "exhausted": ("others_commit", "rollback"),
     "voluntary": ("staged", "immediate"),
     "justification": ("required", "free"),
+    "outcomes": ("untold", "told"),
 }
 
 

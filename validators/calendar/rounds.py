@@ -11,6 +11,7 @@ from validators.calendar.history import Resolved
 from validators.calendar.talking import talk
 from worlds.calendar.labels import Label, reason
 from worlds.calendar.rules.items import Cells, items_of
+from worlds.calendar.rules.outcome import outcome_line
 from worlds.calendar.rules.resolution import Resolution, resolve
 from worlds.calendar.rules.scenario import Scenario
 
@@ -87,6 +88,10 @@ def _resolve(
     elif resolution.agreed:
         board.registered.append(now.meeting)
     success = label is Label.SUCCESS
+    if board.settings.outcomes == "told":
+        line = outcome_line(now.number, now.meeting, resolution, success=success)
+        for seat in now.meeting.participants:
+            board.untold[seat].append(line)
     for place, one in enumerate(board.committed):
         if one.round == now.number:
             board.committed[place] = one._replace(stands=kept or place < first, success=success)

@@ -33,7 +33,7 @@ class _Floor:
         self._spoken: set[int] = set()
 
     def follow(self) -> list[int]:
-        for sweep in range(self._board.settings.turn_cap):
+        for sweep in range(self._board.settings.turn_cap if self._board.settings.channels else 0):
             delivered = sum([self._turn(seat, sweep) for seat in self._active])
             called, self._waiting = sorted(self._waiting), set()
             if self._board.settings.outsiders == "stay":
@@ -48,9 +48,11 @@ class _Floor:
         board, now = self._board, self._now
         turn = board.tape.turn(seat, PHASE, now.number)
         board.tape.barrier([turn])
-        shown = [] if seat in self._spoken else lines(board.calendars[seat], labels=True)
-        board.check_text(turn, board.drain(seat), shown)
+        first = seat not in self._spoken
+        told = board.begun(seat) if first and seat in now.meeting.participants else []
+        board.check_text(turn, board.drain(seat), lines(board.calendars[seat], labels=True) if first else [], told)
         self._spoken.add(seat)
+        board.in_turn = []
         where = {"round": now.number, "phase": PHASE}
         said = read_reply(board, seat, turn.reply, where)
         if said.actions is None:

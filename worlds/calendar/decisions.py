@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from worlds.calendar.rules.batch import Batch, Conflict, Refusal, check
 from worlds.calendar.rules.scenario import Meeting
 from worlds.calendar.state import GameState, split
+from worlds.calendar.view import RoundOpening
 from worlds.core.turns import Answer, Answers, Ask
 
 TOOLS = {True: ("schedule", "reschedule"), False: ("reschedule",)}
@@ -65,15 +66,22 @@ class _Desk:
 
     def ask(self, seat: int) -> Ask:
         """The question, with the rule by which its answers are refused."""
-        view = self._state.view.decision if self._schedule else self._state.view.voluntary
-        text = view(seat, self._meeting, self._state.calendars[seat], self._state.post.drain(seat))
-        return Ask(seat, self.phase, self._number, text, refuse=lambda answers: self._refuse(seat, answers))
+        return Ask(seat, self.phase, self._number, self._text(seat), refuse=lambda answers: self._refuse(seat, answers))
 
     def attempts(self, seat: int, answers: Sequence[Answer]) -> list[_Attempt]:
         """What a seat's answers so far come to; each is judged once."""
         judged = self._judged.setdefault(seat, [])
         judged += [self._attempt(seat, answer) for answer in answers[len(judged) :]]
         return judged
+
+    def _text(self, seat: int) -> str:
+        state = self._state
+        cells, mail = state.calendars[seat], state.post.drain(seat)
+        if not self._schedule:
+            return state.view.voluntary(seat, self._meeting, cells, mail)
+        # what begins a round is told with its first turn
+        told = [] if state.settings.channels else state.told(seat)
+        return state.view.decision(seat, RoundOpening(self._number, state.spent[seat], told), self._meeting, cells, mail)
 
     def _attempt(self, seat: int, answer: Answer) -> _Attempt:
         """One answer as a batch, or as what is wrong with it."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from worlds.calendar.decisions import Decided, decide
 from worlds.calendar.labels import Label, reason
-from worlds.calendar.mail import PostOffice
 from worlds.calendar.rules.batch import Batch, apply
 from worlds.calendar.rules.items import Cells
+from worlds.calendar.rules.outcome import outcome_line
 from worlds.calendar.rules.resolution import Resolution, resolve
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
@@ -46,7 +46,7 @@ class CalendarGame:
 
     def __init__(self, scenario: Scenario, settings: Settings, note: Note, spend: Spend, texts: Texts) -> None:
         self.settings, self.note, self.spend = settings, note, spend
-        self.state = GameState(scenario, settings, PostOffice(scenario.agents, settings), texts)
+        self.state = GameState(scenario, settings, texts)
         self._registered: list[Meeting] = list(scenario.prior)
         self._scenario = scenario
 
@@ -88,9 +88,12 @@ class CalendarGame:
             self.state.calendars, self.state.spent = list(now.calendars), spent
         elif resolution.agreed:
             self._registered.append(now.meeting)
-        self._told(now, resolution, label, charged, kept=kept)
+        if self.settings.outcomes == "told":
+            line = outcome_line(now.number, now.meeting, resolution, success=label is Label.SUCCESS)
+            self.state.tell(now.meeting.participants, line)
+        self._log(now, resolution, label, charged, kept=kept)
 
-    def _told(self, now: Round, resolution: Resolution, label: Label, charged: Sequence[int], *, kept: bool) -> None:
+    def _log(self, now: Round, resolution: Resolution, label: Label, charged: Sequence[int], *, kept: bool) -> None:
         self.note(
             "resolution", round=now.number, meeting=now.meeting.id, label=str(label), broken=list(resolution.broken), kept=kept,
             slots={str(agent): slot for agent, slot in resolution.slots.items()}, charged=list(charged),

@@ -1,14 +1,16 @@
 """Messages between seats: which channel reaches whom, and an inbox for each seat that keeps what was not read yet.
 
-Mail waits across phases and rounds until its reader's next turn. What a seat may not send is dropped and said why; nothing of
-it is delivered.
+Mail waits until its reader's next turn, of whatever phase. What a seat may not send, or sends beyond the bounds of a turn
+(`rules.letters`), is dropped and said why; nothing of it is delivered.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from worlds.calendar.rules.letters import TurnBounds
 from worlds.calendar.rules.scenario import Meeting
 from worlds.calendar.rules.settings import Settings
 
@@ -31,12 +33,19 @@ class Message(NamedTuple):
 
 
 class PostOffice:
-    """The inboxes of a game, and how much each seat has sent."""
+    """The inboxes of a game, how much each seat has sent, and how much of that in the turn that it has now."""
 
-    def __init__(self, seats: Sequence[int], settings: Settings) -> None:
-        self._seats, self._settings = tuple(seats), settings
+    def __init__(self, seats: Sequence[int], settings: Settings, bounds: TurnBounds) -> None:
+        self._seats, self._settings, self._bounds = tuple(seats), settings, bounds
         self._inboxes: dict[int, list[Message]] = {seat: [] for seat in seats}
         self.sent = dict.fromkeys(seats, 0)
+        self._now = 0
+        self._told: Counter[int] = Counter()
+        """Of the turn: characters by reader."""
+
+    def begin_turn(self) -> None:
+        """A seat has its turn: nothing was sent in it so far."""
+        self._now, self._told = 0, Counter()
 
     def send(self, sender: int, action: Mapping[str, Any], meeting: Meeting) -> Message | str:
         """Deliver one action of cheap talk; returns the message, or why it was dropped."""
@@ -50,16 +59,28 @@ class PostOffice:
             return to
         if self._settings.message_cap is not None and self.sent[sender] >= self._settings.message_cap:
             return f"the cap of {self._settings.message_cap} messages is reached"
+        if why := self._beyond(to, content):
+            return why
         message = Message(sender, to, channel, meeting.id, content)
         self.sent[sender] += 1
+        self._now += 1
         for reader in to:
             self._inboxes[reader].append(message)
+            self._told[reader] += len(content)
         return message
 
     def drain(self, seat: int) -> list[Message]:
         """Take everything out of an inbox."""
         mail, self._inboxes[seat] = self._inboxes[seat], []
         return mail
+
+    def _beyond(self, to: Sequence[int], content: str) -> str:
+        """Which bound of a turn a message would break, if any."""
+        if self._now >= self._bounds.messages:
+            return f"a turn has at most {self._bounds.messages} messages"
+        if any(self._told[reader] + len(content) > self._bounds.characters for reader in to):
+            return f"a turn has at most {self._bounds.characters} characters to each reader"
+        return ""
 
     def _recipients(self, sender: int, channel: str, action: Mapping[str, Any], meeting: Meeting) -> tuple[int, ...] | str:
         if channel == "all":

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from worlds.core.manifest import Budgets, Option
 
-CHANNELS = ("dm", "participants", "all", "dm+participants", "dm+all", "participants+all", "dm+participants+all")
+CHANNELS = ("dm", "participants", "all", "dm+participants", "dm+all", "participants+all", "dm+participants+all", "none")
 
 OPTIONS = {
     "profile": Option(default="text", values=("text", "paper"), doc="rules of the paper's text, or of its released code"),
-    "channels": Option(default="dm", values=CHANNELS, doc="ways to talk: direct messages, the meeting's group, all agents"),
+    "channels": Option(
+        default="dm",
+        values=CHANNELS,
+        doc="ways to talk: direct messages, the meeting's group, all agents; none: no talk",
+    ),
     "turn_cap": Option(type="int", default=0, min=0, max=100, doc="sweeps of talk in a round; 0: the profile's, 15 or 4"),
     "message_cap": Option(type="int", default=0, min=0, doc="messages that a seat may send in the whole game; 0: any number"),
     "decision_retries": Option(type="int", default=3, min=0, max=20, doc="how often a refused decision may be sent again"),
@@ -24,6 +28,9 @@ OPTIONS = {
     ),
     "voluntary": Option(default="profile", values=("profile", "staged", "immediate"), doc="when voluntary moves take hold"),
     "justification": Option(default="profile", values=("profile", "required", "free"), doc="whether moves must say why"),
+    "outcomes": Option(
+        default="untold", values=("untold", "told"), doc="whether participants are told what became of the round before"
+    ),
     "strict_replies": Option(type="bool", default=False, doc="whether broken JSON is no reply, not mended"),
     "sd_model": Option(default="", doc="SD-MAP's weight of each seat, joined by colons, e.g. 1:1:2:1:1; empty: 1 each"),
 }

@@ -11,11 +11,19 @@ _GAME = {
     "agents": Placeholder("the numbers of all agents", [0, 1, 2]),
     "slots": Placeholder("how many slots a calendar has", 12),
     "rounds": Placeholder("how many rounds there are", 9),
-    "channels": Placeholder("the open ways to talk: dm, participants, all", ["dm", "participants", "all"]),
+    "channels": Placeholder("the open ways to talk: dm, participants, all; none where there is no talk", ["dm", "all"]),
     "turn_cap": Placeholder("how many turns of talk a round has at most", 15),
     "message_cap": Placeholder("how many messages one agent may send in the whole game, 0 for any number", 20),
+    "turn_messages": Placeholder("how many messages one agent may send in one turn", 20),
+    "turn_characters": Placeholder("how many characters one agent may send to one reader in one turn", 4000),
     "decision_retries": Placeholder("how often a refused decision may be sent again", 3),
     "justification": Placeholder("required or free: whether a move must say why", "required"),
+    "failed_rounds": Placeholder("undo or keep: what failed rounds leave behind", "undo"),
+    "outsiders": Placeholder("on_mail or stay: when an agent outside the meeting speaks", "on_mail"),
+    "blocked_attempts": Placeholder("retry or doom: whether touching a blocked item fails the round", "retry"),
+    "exhausted": Placeholder("others_commit or rollback: what a seat without a decision stops", "others_commit"),
+    "voluntary": Placeholder("staged or immediate: when voluntary moves take hold", "staged"),
+    "outcomes": Placeholder("untold or told: whether participants are told what became of a round", "told"),
 }
 
 _MAIL = {
@@ -23,6 +31,14 @@ _MAIL = {
 }
 _MEETING = {"meeting": Placeholder("the number of the round's meeting", 4)}
 _TURN = {"turn": Placeholder("which turn of talk of the round this is, from 1", 15)}
+_OPENING = {
+    "round": Placeholder("which round this is, from 1", 4),
+    "spent": Placeholder("what the reader's person has paid so far", 6),
+    "results": Placeholder(
+        "what became of earlier rounds that the reader has not been told yet, a line each; empty where outcomes are untold",
+        ["Round 3, meeting M2: scheduled at slot 5."],
+    ),
+}
 
 _ABOUT = {
     **_MEETING,
@@ -46,21 +62,22 @@ PLACEHOLDERS: Placeholders = {
     "system.md.j2": {
         **_GAME,
         "seat": _SEEN["seat"],
-        "costs": Placeholder("the costs that errands have here, ascending", [1, 5]),
+        "other": Placeholder("the number of another agent, for examples", 1),
+        "costs": Placeholder("the costs that there are, ascending; empty where there is no scale of them", [1, 5]),
     },
     "_about.md.j2": {**_GAME, **_ABOUT},
     "_mail.md.j2": {**_GAME, **_MAIL},
     "_turns_left.md.j2": {**_GAME, **_TURN},
+    "_results.md.j2": {**_GAME, "results": _OPENING["results"]},
     "round_start.md.j2": {
         **_SEEN,
+        **_OPENING,
         **_TURN,
-        "round": Placeholder("which round this is, from 1", 4),
-        "spent": Placeholder("what the reader's person has paid so far", 6),
     },
     "turn.md.j2": {**_GAME, **_MEETING, **_MAIL, **_TURN},
     "activation.md.j2": {**_SEEN, **_TURN},
     "voluntary.md.j2": _SEEN,
-    "decision.md.j2": _SEEN,
+    "decision.md.j2": {**_SEEN, **_OPENING},
     "retry.md.j2": {
         **_GAME,
         "attempt": Placeholder("how many batches have been refused in this phase", 1),
@@ -69,4 +86,4 @@ PLACEHOLDERS: Placeholders = {
         "schedule": Placeholder("whether a batch must hold a schedule action", True),
     },
 }
-"""By file. `_about`, `_mail` and `_turns_left` are included by the others."""
+"""By file. Those whose names begin with _ are included by the others."""

@@ -1,5 +1,7 @@
 """Cheap talk: sweeps over the seats that take part, until a sweep brings no message or the cap is reached.
 
+Where no channel is open there is none, and a round begins with its decision.
+
 1. Participants speak in every sweep, in the meeting's order; what they send is in its readers' inboxes at once, so later
    speakers of the same sweep see it.
 2. An outsider who was written to speaks after them: with `on_mail` in each sweep that brought new mail, with `stay` from the
@@ -14,6 +16,7 @@ from collections.abc import Callable, Generator, Sequence
 from worlds.calendar.mail import TOOLS, Message
 from worlds.calendar.rules.scenario import Meeting
 from worlds.calendar.state import GameState, split
+from worlds.calendar.view import RoundOpening
 from worlds.core.turns import Answers, Ask
 
 PHASE = "CHEAP_TALK"
@@ -24,7 +27,7 @@ Turn = Generator[Sequence[Ask], Answers, bool]
 def talk(state: GameState, number: int, meeting: Meeting, note: Callable[..., None], spend: Callable[[str], None]) -> Talk:
     """The talk of one round; returns the outsiders who were written to, ascending."""
     floor = _Floor(state, number, meeting, note)
-    for sweep in range(state.settings.turn_cap):
+    for sweep in range(state.settings.turn_cap if state.settings.channels else 0):
         spend("sweep")
         delivered = False
         for seat in floor.active:
@@ -61,6 +64,7 @@ class _Floor:
         if how != "strict":
             self._note("parsed", seat, round=self._number, phase=PHASE, how=how)
         messages, dropped = split(actions, tuple(TOOLS))
+        self._state.post.begin_turn()
         for tool in dropped:
             self._drop(seat, tool, "no action of this phase")
         return sum(self._send(seat, sweep, action) for action in messages) > 0
@@ -72,8 +76,8 @@ class _Floor:
         if not first:
             return state.view.turn(meeting, sweep, mail)
         if seat in meeting.participants:
-            spent = state.spent[seat]
-            return state.view.round_start(seat, self._number, meeting, state.calendars[seat], spent, sweep, mail)
+            opening = RoundOpening(self._number, state.spent[seat], state.told(seat))
+            return state.view.round_start(seat, opening, meeting, state.calendars[seat], sweep, mail)
         return state.view.activation(seat, meeting, state.calendars[seat], sweep, mail)
 
     def _send(self, seat: int, sweep: int, action: object) -> bool:

@@ -8,13 +8,33 @@ to come, a sensitivity tier.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from worlds.calendar.mail import Message
 from worlds.calendar.rules.items import Cells, lines
+from worlds.calendar.rules.letters import turn_bounds
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import CHANNELS, Settings
 from worlds.core.texts import Texts
+
+RULES = (
+    "turn_cap", "decision_retries", "failed_rounds", "outsiders", "blocked_attempts", "exhausted", "voluntary", "justification",
+    "outcomes",
+)  # fmt: skip
+"""The settings that texts name as they are."""
+
+
+class RoundOpening(NamedTuple):
+    """What a seat is told when a round begins for it."""
+
+    number: int
+    """Of the round."""
+
+    spent: int
+    """What its person has paid so far."""
+
+    outcomes: Sequence[str]
+    """Of earlier rounds, a line each, where outcomes are told."""
 
 
 class View:
@@ -22,26 +42,28 @@ class View:
 
     def __init__(self, scenario: Scenario, settings: Settings, texts: Texts) -> None:
         self._scenario, self._settings, self._texts = scenario, settings, texts
+        bounds = turn_bounds(len(scenario.agents), scenario.slots)
         self._game = {
             "agents": list(scenario.agents), "slots": scenario.slots, "rounds": len(scenario.meetings),
-            "channels": [channel for channel in CHANNELS if channel in settings.channels], "turn_cap": settings.turn_cap,
-            "message_cap": settings.message_cap or 0, "decision_retries": settings.decision_retries,
-            "justification": settings.justification,
+            "channels": [channel for channel in CHANNELS if channel in settings.channels],
+            "message_cap": settings.message_cap or 0, "turn_messages": bounds.messages,
+            "turn_characters": bounds.characters, **{name: getattr(settings, name) for name in RULES},
         }  # fmt: skip
         self._calendars: dict[int, tuple[Cells, str]] = {}
         """By seat, the calendar it was shown last, and how."""
 
     def system(self, seat: int) -> str:
         """The system prompt of a seat (paper, Appendix A.2)."""
-        scale = sorted({errand.cost for mine in self._scenario.errands for errand in mine})
-        return self._render("system", seat=seat, costs=scale)
+        # of the scale alone: which costs calendars hold is each one's own
+        other = (seat + 1) % len(self._scenario.agents)
+        return self._render("system", seat=seat, other=other, costs=sorted(self._scenario.scale))
 
     def round_start(
-        self, seat: int, number: int, meeting: Meeting, cells: Cells, spent: int, sweep: int, mail: Sequence[Message]
+        self, seat: int, opening: RoundOpening, meeting: Meeting, cells: Cells, sweep: int, mail: Sequence[Message]
     ) -> str:
         """A participant's first turn of a round."""
         seen = self._seen(seat, meeting, cells, mail)
-        return self._render("round_start", round=number, spent=spent, turn=sweep + 1, **seen)
+        return self._render("round_start", turn=sweep + 1, **_opened(opening), **seen)
 
     def turn(self, meeting: Meeting, sweep: int, mail: Sequence[Message]) -> str:
         """A later turn of cheap talk."""
@@ -55,9 +77,9 @@ class View:
         """What an outsider who was written to may do before the decision."""
         return self._render("voluntary", **self._seen(seat, meeting, cells, mail))
 
-    def decision(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
-        """What a participant decides by: the calendar as it is now."""
-        return self._render("decision", **self._seen(seat, meeting, cells, mail))
+    def decision(self, seat: int, opening: RoundOpening, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
+        """What a participant decides by: the calendar as it is now; its first turn of the round where there is no talk."""
+        return self._render("decision", **_opened(opening), **self._seen(seat, meeting, cells, mail))
 
     def retry(self, attempt: int, why: Sequence[str], *, schedule: bool) -> str:
         """Why a batch was refused, and the whole of it asked for again."""
@@ -76,6 +98,10 @@ class View:
             "label": meeting.label if seat in meeting.participants else "", "calendar": self._calendars[seat][1],
             "mail": _letters(mail),
         }  # fmt: skip
+
+
+def _opened(opening: RoundOpening) -> dict[str, Any]:
+    return {"round": opening.number, "spent": opening.spent, "results": list(opening.outcomes)}
 
 
 def _letters(mail: Sequence[Message]) -> list[tuple[int, str, int, str]]:

@@ -229,7 +229,7 @@ class _Episode:
         self._tell({"role": "user", "content": UNREADABLE})
 
     def _act(self, action: Action, *, cut_off: bool) -> ActionResult:
-        left = self.budget.wall_s - self._seconds()
+        left = self.budget.seconds(game=False) - self._seconds()
         if left <= 0:
             return ActionResult("not run: the time of this episode is used up")
         if action.problem:
@@ -243,7 +243,7 @@ class _Episode:
     def _used_up(self) -> str | None:
         """The budget that forbids another query; `pod.stop` takes its name."""
         return self.budget.used_up(
-            self.report.usage, turns=self.turns, seconds=self._seconds(),
+            self.report.usage, turns=self.turns, seconds=self._seconds(), game=False,
             models=self.client.settings.name, say_once=self.client.say_once,
         )  # fmt: skip
 

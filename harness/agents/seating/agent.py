@@ -25,6 +25,9 @@ from harness.errors import HarnessError, UsageError
 from harness.pod import Pod
 from harness.registry import Task
 
+INTERFACE = "seats"
+"""How seats of games are asked, whatever the interface of their models elsewhere."""
+
 
 class SeatAgent:
     """Plays games with the line-up of its spec."""
@@ -138,7 +141,7 @@ class SeatAgent:
             names = Counter(seat.name for seat in report.seats)
             held = ", ".join(f"{name} at {count} seats" for name, count in names.items())
             return scripted_trajectory(self.name, pod.instruction, f"{held or 'nobody sat down'}, {report.tool_calls} turns")
-        report.model, report.interface = self.spec.model, "seats"
+        report.model, report.interface = self.spec.model, INTERFACE
         client = next(iter(self._clients.values()))
         report.requested, report.effective = dict(client.requested), client.effective
         whole = self._begin(task, seed, "game", self.spec.model)
@@ -150,4 +153,6 @@ class SeatAgent:
 
     def _begin(self, task: Task, seed: int, name: str, model: str | None) -> Trajectory:
         session = f"{task.task_id}-s{seed}"
-        return Trajectory(session, f"{session}-{name}", name, model, extra=self.identity().conditions())
+        # a model's own interface, and its prompt there, are those of tasks without seats
+        said = {key: value for key, value in self.identity().conditions().items() if key not in ("protocol", "prompt_digest")}
+        return Trajectory(session, f"{session}-{name}", name, model, extra={**said, "interface": INTERFACE})

@@ -22,6 +22,9 @@ from harness.agents.turns import TurnClient, is_too_long
 from harness.pod import Pod
 from worlds.core.turns import OpenTurn
 
+MOST_TURNS = 1_000_000
+"""Of all seats together: far beyond any game of ours, so a world that asks on goes on for ever."""
+
 Until = Callable[[Sequence[OpenTurn]], bool]
 """Whether a game is over for its host when these turns are open."""
 
@@ -39,6 +42,7 @@ class SeatedGame:
         self._pod, self._budget, self._report = pod, budget, report
         self._game, self._started = TurnClient(pod), time.monotonic()
         self._models: list[SeatHolder] = []
+        self._asked_for = 0
 
     def session(self) -> dict[str, Any]:
         """The seats with their rules, and what every seat may know."""
@@ -59,6 +63,7 @@ class SeatedGame:
     def _answered(self, turns: Sequence[OpenTurn]) -> Sequence[OpenTurn]:
         """Ask for all open turns, answer them, and return what is open next."""
         left, waited_s = turns, 0.0
+        self._asked_for += len(turns)
         for turn, reply in zip(turns, self._asked(turns), strict=True):
             left = self._answer(turn, reply)
             if isinstance(reply, SeatReply) and reply.completion is not None:
@@ -96,10 +101,12 @@ class SeatedGame:
         self._report.log.append(f"turn {turn.id}, seat {turn.seat}: forfeited as {cause}, {why}")
 
     def _used_up(self) -> str | None:
+        if self._asked_for >= MOST_TURNS:
+            return "turns"
         clients = {seat.client.settings.name: seat.client for seat in self._models if seat.client is not None}
         return self._budget.used_up(
             self._report.usage, turns=max((seat.usage.calls for seat in self._models), default=0),
-            seconds=time.monotonic() - self._started - self.waited_s,
+            seconds=time.monotonic() - self._started - self.waited_s, game=True,
             models=" or ".join(clients), say_once=next((client.say_once for client in clients.values()), to_stderr),
         )  # fmt: skip
 

@@ -151,10 +151,14 @@ class Held:
         }
 
 
-def setting_of(evidence: Evidence, task: str) -> str:
-    """The cost setting of a task, uniform or varied: its pattern in the registry, or nothing where that does not know it."""
-    known = evidence.registry.get(task)
-    return (known.parley.pattern or "").partition(" ")[0].lower() if known and known.parley else ""
+def setting_of(evidence: Evidence, result: Result) -> str:
+    """The cost setting of a game: what its verdict says, else its task's pattern in the registry, else nothing.
+
+    A verdict knows its scenario, so tasks that the registry does not have (imports, those of another folder) are told apart.
+    """
+    known = evidence.registry.get(result.task_id)
+    pattern = (known.parley.pattern or "").lower().replace(" costs", "", 1) if known and known.parley else ""
+    return str(result.metrics.get("setting") or pattern)
 
 
 def held(evidence: Evidence) -> list[Held]:
@@ -162,7 +166,7 @@ def held(evidence: Evidence) -> list[Held]:
     rows: dict[tuple[str, str, str, str, str, str], Held] = {}
     for group in evidence.played:
         for result in group.graded:
-            setting = setting_of(evidence, result.task_id)
+            setting = setting_of(evidence, result)
             for one in seats_of(result):
                 row = _row(group, setting, one)
                 key = (setting, row.block, row.player, row.others, row.setup, row.group)

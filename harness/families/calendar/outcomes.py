@@ -63,22 +63,19 @@ _NOTE = (
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """One table; none without graded games."""
-    rows = [row for setting in _settings(evidence) for row in _rows(evidence, setting, published=published)]
+    settings = sorted({setting_of(evidence, result) for group in evidence.played for result in group.graded})
+    rows = [row for setting in settings for row in _rows(evidence, setting, published=published)]
     notes = (_NOTE, BOUNDED, *([source("Table 2")] if published else []))
     return [Table("outcomes", "Outcomes, calendar", _COLUMNS, tuple(rows), notes)] if rows else []
-
-
-def _settings(evidence: Evidence) -> list[str]:
-    return sorted({setting_of(evidence, task) for group in evidence.played for task in group.tasks})
 
 
 def _rows(evidence: Evidence, setting: str, *, published: bool) -> Iterator[Row]:
     shown: set[str] = set()
     for group in evidence.played:
-        tasks = {task: mine for task, mine in group.tasks.items() if setting_of(evidence, task) == setting}
+        tasks = {task: mine for task, mine in group.tasks.items() if setting_of(evidence, mine[0]) == setting}
         if not tasks:
             continue
-        lost = sum(setting_of(evidence, result.task_id) == setting for result in group.ungraded)
+        lost = sum(setting_of(evidence, result) == setting for result in group.ungraded)
         yield {**_ours(group, setting, tasks), "ungraded": lost or None}
         if published and group.title not in shown:
             shown.add(group.title)

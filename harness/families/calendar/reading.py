@@ -100,10 +100,12 @@ def _results(episode: RecordedEpisode, game: Measures | None) -> Iterator[Sectio
 
 
 def _sums(game: Measures) -> str:
-    optimum, all_of_them, worst = (_or_dash(cost) for cost in (game.optimum, game.optimum_all, game.worst_all))
+    costs = (game.optimum, game.optimum_all, game.worst_all)
+    optimum, all_of_them, worst = map(_or_dash, costs)
+    regret = "-" if game.regret is None else f"{game.regret:.3g}"
     return (
         f"{game.scheduled} of {game.meetings} scheduled; paid {game.paid}, optimum of these {optimum}, of all {all_of_them}, "
-        f"worst {worst}; regret {game.regret:.3g}, reward {game.reward:.3g}"
+        f"worst {worst}; regret {regret}, reward {game.reward:.3g}"
     )
 
 

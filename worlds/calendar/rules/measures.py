@@ -113,6 +113,9 @@ class PrivacyMeasures(Strict):
 class Measures(Strict):
     """All of one game; `sums`, `counts` and `means` are over the seats that have a value."""
 
+    setting: str = ""
+    """Of the scenario: what games must share to share a row; "" in files of older versions."""
+
     ended_by: str | None
     lies: int
     """Claims of the log that the rules contradict."""
@@ -137,7 +140,9 @@ class Measures(Strict):
     worst_all: int | None
     normalised_cost: float | None
     cost_vs_greedy: float | None
-    regret: float
+    regret: float | None
+    """None where no schedule of all meetings is known."""
+
     reward: float
     rounds: tuple[RoundMeasures, ...]
     seats: tuple[SeatMeasures, ...]

@@ -8,7 +8,7 @@ one says that they are the same (paper, section 3, note 1).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -45,11 +45,9 @@ class Meeting(Strict):
     label_id: str = ""
 
     @model_validator(mode="after")
-    def _permutation(self) -> Meeting:
+    def _ascending(self) -> Meeting:
         if len(set(self.participants)) != len(self.participants) or sorted(self.participants) != list(self.participants):
             raise ValueError(f"participants of M{self.id} must be different, in ascending order")
-        if self.speakers and sorted(self.speakers) != list(self.participants):
-            raise ValueError(f"speakers of M{self.id} must be its participants, each once")
         return self
 
     @property
@@ -98,8 +96,10 @@ class Scenario(Strict):
         if len(set(numbers)) != len(numbers):
             raise ValueError("two errands have one id")
         for meeting in (*self.meetings, *self.prior):
-            if not set(meeting.participants) <= set(self.agents):
-                raise ValueError(f"M{meeting.id} has a participant that is no agent")
+            if strangers := set(meeting.participants) - set(self.agents):
+                raise ValueError(f"M{meeting.id} has participant {min(strangers)}, and the agents are 0 to {self.agents[-1]}")
+            if meeting.speakers and sorted(meeting.speakers) != list(meeting.participants):
+                raise ValueError(f"speakers of M{meeting.id} must be its participants, each once")
             if meeting.duration > self.slots:
                 raise ValueError(f"M{meeting.id} is longer than a calendar")
         shown = {errand.cost for mine in self.errands for errand in mine} | {m.cost for m in (*self.meetings, *self.prior)}
@@ -112,6 +112,29 @@ class Scenario(Strict):
     def agents(self) -> range:
         """The seats."""
         return range(len(self.errands))
+
+    @property
+    def setting(self) -> str:
+        """What games must share to share a row: uniform or varied costs, and whether meetings stand before the first round.
+
+        Imported tasks stand apart and differ in shape, which is named as in their files: agents, participants, density.
+        """
+        costs = "varied" if len({errand.cost for mine in self.errands for errand in mine}) > 1 else "uniform"
+        costs += "-prior" if self.prior else ""
+        return ", ".join([costs, *self._shape()]) if "source" in self.origin else costs
+
+    def _shape(self) -> Iterator[str]:
+        yield str(self.origin["source"])[:40]
+        sizes = sorted({len(meeting.participants) for meeting in self.meetings})
+        yield f"{len(self.errands)}a{'-'.join(map(str, sizes))}p"
+        # the origin says what its author wrote, of whatever type
+        given = self.origin.get("parameters")
+        density = given.get("density") if isinstance(given, dict) else None
+        if isinstance(density, int | float | list):
+            yield "mixed densities" if isinstance(density, list) else f"d{density:g}"
+        blocked = sorted({sum(errand.blocked for errand in mine) for mine in self.errands})
+        if blocked != [0]:
+            yield f"{'-'.join(map(str, blocked))} blocked"
 
     @cached_property
     def calendars(self) -> tuple[Cells, ...]:

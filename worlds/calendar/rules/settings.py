@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 CHANNELS = ("dm", "participants", "all")
+SILENCE = "none"
+"""In the place of channels: rounds without talk."""
 
 PROFILES: dict[str, dict[str, Any]] = {
     "text": {
@@ -41,6 +43,8 @@ class Settings:
 
     profile: str = "text"
     channels: frozenset[str] = frozenset({"dm"})
+    """The open ways to talk; none where rounds have no talk."""
+
     turn_cap: int = 15
     """Sweeps of cheap talk in a round."""
 
@@ -55,6 +59,8 @@ class Settings:
     voluntary: str = "staged"
     justification: str = "required"
     strict_replies: bool = False
+    outcomes: str = "untold"
+    """Whether participants are told what became of a round."""
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Settings:
@@ -63,9 +69,11 @@ class Settings:
         chosen = {name: value if options[name] in ("profile", 0) else options[name] for name, value in set_together.items()}
         return cls(
             profile=options["profile"],
-            channels=frozenset(str(options["channels"]).split("+")),
+            channels=frozenset(str(options["channels"]).split("+")) - {SILENCE},
             message_cap=options["message_cap"] or None,
             decision_retries=options["decision_retries"],
             strict_replies=options["strict_replies"],
+            # logs of versions without this option say nothing of it
+            outcomes=options.get("outcomes", "untold"),
             **chosen,
         )

@@ -4,8 +4,9 @@
    are scored 1, 2, 3, ...; any other cost is scored as it is shown.
 2. The format has no labels, so they are drawn from our bank; the draw depends on the task's id. Meetings without an order of
    speakers get one drawn in this way too, with first speakers balanced; `origin` says whether any were drawn.
-3. The optimum, greedy result and counts that the file states are not relied on: our own certificate is computed. Calendars and
-   lists that contradict each other are an error that names file, line and rule.
+3. The optimum, greedy result and counts that the file states are not relied on: our own certificate is computed, and what they
+   claim is held against it (`claimed`). Calendars and lists that contradict each other are an error that names file, line and
+   rule.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,11 @@ class _Witness(_Read):
     assignments: dict[int, int] = {}
 
 
+class _Optimal(_Read):
+    assignments: dict[int, int] | None = None
+    cost: int | None = None
+
+
 class _Params(_Read):
     model_config = ConfigDict(extra="allow")  # the origin keeps them all
 
@@ -85,6 +91,26 @@ class _Row(_Read):
     witness_solution: _Witness = _Witness()
     blocked_slots_by_agent: dict[str, list[int]] | None = None
     difficulty: str | None = None
+    optimal: _Optimal | None = None
+    solvable_assignment_count: int | None = None
+    optimal_evictions: int | None = None
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a line says of its own solution; None for what it does not say."""
+
+    optimum: int | None
+    """The least cost, as shown."""
+
+    count: int | None
+    """How many injective assignments are schedules: F."""
+
+    evictions: int | None
+    """How many cells with an item the published schedule takes."""
+
+    schedule: dict[int, int] | None
+    """The published schedule, meeting -> slot."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +123,12 @@ class CalBenchTask:
     task_id: str
     scenario: Scenario
     difficulty: Level
+    drawn: bool
+    """Whether any meeting's order of speakers is ours."""
+
+    claims: Claims
+    line: int = 1
+    """Where it stands in its file."""
 
 
 def read_tasks(path: Path) -> Iterator[CalBenchTask]:
@@ -109,7 +141,7 @@ def read_tasks(path: Path) -> Iterator[CalBenchTask]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                task = imported(line)
+                task = replace(imported(line), line=number)
                 if task.name in seen:
                     raise ValueError(f"{task.task_id} gives the same folder as line {seen[task.name]}")
             except ValueError as error:
@@ -144,7 +176,8 @@ def imported(line: str) -> CalBenchTask:
     )
     _check_standing(row, scenario)
     level: Level = next((one for one in LEVELS if one == row.difficulty), "medium")
-    return CalBenchTask(folder_name(row.task_id), row.task_id, labelled(scenario, chance), level)
+    named = folder_name(row.task_id), row.task_id
+    return CalBenchTask(*named, labelled(scenario, chance), level, drawn=not ordered, claims=_claims(row))
 
 
 def folder_name(task_id: str) -> str:
@@ -155,6 +188,11 @@ def folder_name(task_id: str) -> str:
         return slug
     digest = hashlib.sha256(task_id.encode()).hexdigest()[:_DIGEST]
     return f"{slug[: LONGEST_NAME - _DIGEST - 1].rstrip('-')}-{digest}"
+
+
+def _claims(row: _Row) -> Claims:
+    said = row.optimal or _Optimal()
+    return Claims(said.cost, row.solvable_assignment_count, row.optimal_evictions, said.assignments)
 
 
 def _meetings(row: _Row, chance: Chance) -> Iterator[Meeting]:

@@ -28,8 +28,8 @@ keywords = ["calendar", "multi-agent", "scheduling", "{costs}-costs"{keyword}]
 [metadata.parley]
 family = "calendar"
 category = "none"
-pattern = "{pattern}"
-difficulty = "{difficulty}"
+pattern = {pattern}
+{certificate}difficulty = "{difficulty}"
 seats = {seats}
 seeds = "0" # the folder fixes the game; a seed changes the virtual date and no more
 interfaces = ["seats"]
@@ -46,27 +46,39 @@ doc = "ways to talk; the plan moves prior meetings, and asks outsiders by direct
 played on them all the same."""
 
 
-def write_task(root: Path, name: str, scenario: Scenario, difficulty: str, *, replace: bool = False) -> Path:
-    """Write the folder `root`/`name`, synced; raises UsageError for a bad or taken name, or a full disk."""
+UNCERTIFIED = 'certificate = "uncertified" # there is no schedule of all meetings, so nothing can be optimal\n'
+"""What task.toml says of a scenario that nobody can solve."""
+
+
+def write_task(
+    root: Path, name: str, scenario: Scenario, difficulty: str, *, feasible: bool = True, replace: bool = False
+) -> Path:
+    """Write the folder `root`/`name`, synced; raises UsageError for a bad or taken name, or a full disk.
+
+    `feasible`: whether there is a schedule of all meetings; a task without one is marked.
+    """
     folder = root / checked_name(name)
     if taken := _taken(folder, scenario, replace=replace):
         raise UsageError(f"{folder} {taken}", hint="the same command with another --name or --out, or with --replace")
-    stated = {"task.toml": task_toml(name, scenario, difficulty), f"environment/api/{SCENARIO}": scenario.to_json()}
+    described = task_toml(name, scenario, difficulty, feasible=feasible)
+    stated = {"task.toml": described, f"environment/api/{SCENARIO}": scenario.to_json()}
     return write_folder(folder, stated, hint="the same command with another --out")
 
 
-def task_toml(name: str, scenario: Scenario, difficulty: str) -> str:
+def task_toml(name: str, scenario: Scenario, difficulty: str, *, feasible: bool = True) -> str:
     """The text of task.toml."""
-    costs = "varied" if len({errand.cost for mine in scenario.errands for errand in mine}) > 1 else "uniform"
+    setting, comma, shape = scenario.setting.partition(",")
+    pattern = f"{setting.capitalize()} costs{comma}{shape}" + ("" if feasible else ", infeasible")
+    costs = setting.partition("-")[0]
     seats, count = len(scenario.errands), len(scenario.meetings)
     what = f"Schedule {count} meetings among {seats} private calendars of {scenario.slots} slots, {costs} costs"
-    setting, keyword, options = costs, "", ""
+    keyword, options = "", ""
     if scenario.prior:
         what += f", {len(scenario.prior)} prior meetings"
-        setting, keyword, options = f"{costs}-prior", ', "prior-meetings"', _channels()
+        keyword, options = ', "prior-meetings"', _channels()
     return TEMPLATE.format(
-        name=name, description=json.dumps(what), costs=costs, keyword=keyword, pattern=f"{setting.capitalize()} costs",
-        difficulty=difficulty, seats=seats, options=options,
+        name=name, description=json.dumps(what), costs=costs, keyword=keyword, pattern=json.dumps(pattern),
+        difficulty=difficulty, seats=seats, certificate="" if feasible else UNCERTIFIED, options=options,
     ) + RUNNING  # fmt: skip
 
 

@@ -30,6 +30,11 @@ def hardened(memory_mb: int, cpus: float, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+GAME_S = 7 * 86_400.0
+"""Real seconds that a game may take: what bounds it are turns and the time-outs of calls."""
+
+
 def deadline_s(task: Task, wall_s: float) -> int:
     """Real seconds after which a container ends by itself: the longest an episode may take, and a margin."""
-    return int(max(task.file.agent.timeout_sec or 0, wall_s) + task.file.verifier.timeout_sec + 600)
+    longest = max(task.file.agent.timeout_sec or 0, GAME_S if task.is_seated else wall_s)
+    return int(longest + task.file.verifier.timeout_sec + 600)

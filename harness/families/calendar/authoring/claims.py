@@ -1,0 +1,27 @@
+"""What `harness verify` holds a calendar task to besides its episodes: that it says so where no schedule solves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.authoring.findings import Place
+from harness.authoring.report import UNCERTIFIED, ProofCheck, failed, passed
+from harness.families.calendar.authoring.solvable import unsolvable
+from harness.registry import Task
+from harness.taskfile import line_of
+
+SAID = 'certificate = "uncertified"'
+
+
+def claims(task: Task) -> Iterator[ProofCheck]:
+    """One check for a task that is uncertified, or has to be; none for any other."""
+    is_said = task.parley is not None and task.parley.certificate is not None
+    why = unsolvable(task)
+    path = task.path / "task.toml"
+    if why and is_said:
+        yield passed(UNCERTIFIED, detail=why)
+    elif why:
+        yield failed(UNCERTIFIED, None, Place(path, 1), f"no schedule of all meetings exists; task.toml must say {SAID}")
+    elif is_said:
+        line = line_of(path.read_text(encoding="utf-8"), ("metadata", "parley", "certificate"))
+        yield failed(UNCERTIFIED, None, Place(path, line), f"a schedule of all meetings exists, so {SAID} is not true")
