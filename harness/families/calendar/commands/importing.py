@@ -11,6 +11,7 @@ from harness.authoring.importing import File, Ids, Json, Out, Replace, chosen
 from harness.console import emit, say
 from harness.families.calendar.authoring.calbench import read_tasks
 from harness.families.calendar.authoring.folders import write_task
+from harness.families.calendar.commands.traces import import_trace
 
 IMPORTED = Path("imported/calendar")
 
@@ -28,4 +29,4 @@ def import_calbench(file: File, out: Out = None, ids: Ids = None, replace: Repla
     say(f"  try: harness --tasks {folder.parent} list")
 
 
-KINDS = {"calbench": import_calbench}
+KINDS = {"calbench": import_calbench, "trace": import_trace}
