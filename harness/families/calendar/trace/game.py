@@ -19,7 +19,7 @@ from harness.families.calendar.trace.model import CostScale, FinalState, TraceCo
 from harness.families.calendar.trace.rerun import Given, Replies, rerun
 from harness.families.calendar.trace.telling import Said, Teller, Told
 from harness.families.calendar.trace.timeline import Mark, dated, logged
-from harness.records import first_problem
+from harness.records import SeatResult, first_problem
 from oracles.calendar.certificate import certify
 from validators.calendar.metrics import measures
 from validators.calendar.replay import replay
@@ -156,8 +156,8 @@ def _opening(record: GameRecord, certificate: Certificate) -> list[Told]:
         "nosy_agent_ids": [],
         "communication_protocol": "+".join(channels) or "none",
         "densities": [len(mine) / scenario.slots for mine in scenario.errands],
-        "models": [holders[seat].name if seat in holders else None for seat in scenario.agents],
-        "agent_types": [holders[seat].kind if seat in holders else None for seat in scenario.agents],
+        "models": [holders[seat].model if seat in holders else None for seat in scenario.agents],
+        "agent_types": [_type(holders.get(seat)) for seat in scenario.agents],
     }
     told = [Told(-1, "game_start", start)]
     for agent, system in enumerate(record.systems):
@@ -167,6 +167,11 @@ def _opening(record: GameRecord, certificate: Certificate) -> list[Told]:
         shown = {"system_prompt": system, "calendar_render": render}
         told.append(Told(-1, "agent_registered", {**nowhere, "agent_id": agent, **shown, **about}))
     return told
+
+
+def _type(held: SeatResult | None) -> str | None:
+    """What holds a seat: llm, or a policy by its name."""
+    return None if held is None else "llm" if held.kind == "model" else held.name
 
 
 def _with_metrics(told: Sequence[Told], measured: Measures) -> list[Told]:

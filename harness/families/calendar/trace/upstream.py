@@ -79,16 +79,24 @@ class UpstreamReplies:
     """What each agent said, by round and phase, to be taken in the order in which it was said."""
 
     waiting: dict[tuple[int, str, int], list[Given]] = field(default_factory=dict)
+    over: frozenset[int] = frozenset()
+    """The rounds that came to an end: there nobody was silent because the game had stopped."""
+
     taken: dict[str, Given] = field(default_factory=dict)
     """By the id of the turn; what was said to it once is said to it always."""
 
+    missing: set[str] = field(default_factory=set)
+    """Turns of rounds that ended to which the file has no reply."""
+
     def __call__(self, turn: OpenTurn) -> Given | None:
-        """The next reply of this agent here; None where it has none any more."""
+        """The next reply of this agent here; silence where a round that ended lacks one, None where the game ends."""
         if turn.id not in self.taken:
             said = self.waiting.get((turn.round, turn.phase, turn.seat))
-            if not said:
+            if not said and turn.round not in self.over:
                 return None
-            self.taken[turn.id] = said.pop(0)
+            if not said:
+                self.missing.add(turn.id)
+            self.taken[turn.id] = said.pop(0) if said else Given(Answer(_reply({}, [])), "")
         return self.taken[turn.id]
 
 
@@ -117,8 +125,7 @@ def upstream_record(trace: UpstreamTrace) -> GameRecord:
         why = first_problem(error) if isinstance(error, ValidationError) else f"{type(error).__name__}: {error}"
         raise UsageError(f"no game can be made of this trace: {why}") from None
     systems = tuple(str(one.get("system_prompt", "")) for one in _agents(trace))
-    replies = UpstreamReplies(_replies(trace))
-    return GameRecord(config, systems, replies, {}, ())
+    return GameRecord(config, systems, _replies(trace), {}, ())
 
 
 def upstream_game(trace: UpstreamTrace) -> tuple[GameRecord, Retold]:
@@ -232,27 +239,34 @@ def _cap(trace: UpstreamTrace) -> int:
 
 
 def _played(trace: UpstreamTrace, changed: Mapping[str, Any]) -> TracedRecord:
-    seats = tuple(_seat(place, data) for place, data in enumerate(_agents(trace)))
+    seats = tuple(_seats(trace))
     names = list(dict.fromkeys(seat.name for seat in seats))
     models = {seat.model for seat in seats}
     return TracedRecord(
-        run=_name(trace.game_id) or "imported",
+        run="imported",
         agent=names[0] if len(names) == 1 else "mixed",
         model=models.pop() if len(models) == 1 else None,
         runtime="imported",
         status="graded",
-        options=dict(changed),
+        options={name: value for name, value in changed.items() if OPTIONS[name].default != value},
         seats=seats,
     )
 
 
-def _seat(place: int, data: Mapping[str, Any]) -> SeatResult:
-    model = data.get("model")
-    name = str(data.get("model_name") or model or data.get("agent_type") or "unknown")
-    return SeatResult(seat=place, kind="model" if model else "policy", name=name, model=name if model else None)
+def _seats(trace: UpstreamTrace) -> Iterator[SeatResult]:
+    """Who sat where, as the agents' registration says it, or the beginning of the game."""
+    start = next(trace.of("game_start"), {})
+    for place, data in enumerate(_agents(trace)):
+        model, kind = data.get("model") or _at(start.get("models"), place), _at(start.get("agent_types"), place)
+        name = str(model or data.get("agent_type") or kind or "unknown")
+        yield SeatResult(seat=place, kind="model" if model else "policy", name=name, model=name if model else None)
 
 
-def _replies(trace: UpstreamTrace) -> dict[tuple[int, str, int], list[Given]]:
+def _at(told: Any, place: int) -> Any:
+    return told[place] if isinstance(told, list) and place < len(told) else None
+
+
+def _replies(trace: UpstreamTrace) -> UpstreamReplies:
     """Every reply, by the number of the round, the phase and the agent."""
     told = list(dict.fromkeys(data.get("round") for data in trace.of("round_start")))
     numbers = {name: place for place, name in enumerate(told, start=1)}
@@ -274,7 +288,8 @@ def _replies(trace: UpstreamTrace) -> dict[tuple[int, str, int], list[Given]]:
         # what was tried beyond the replies that have events of their own
         said = replies.setdefault(place, [])
         said += tried[len(said) :]
-    return replies
+    over = {data.get("round") for data in trace.of("resolution")}
+    return UpstreamReplies(replies, frozenset(number for name, number in numbers.items() if name in over))
 
 
 def _reply(data: Mapping[str, Any], calls: Any) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from harness.families.calendar.trace.differences import differences
-from harness.families.calendar.trace.game import Retold
-from harness.families.calendar.trace.upstream import UpstreamTrace, read_upstream, upstream_game
+from harness.families.calendar.trace.game import GameRecord, Retold
+from harness.families.calendar.trace.upstream import UpstreamReplies, UpstreamTrace, read_upstream, upstream_game
 from harness.reading.traces import Replayed
 
 _STATE = {
@@ -35,8 +35,14 @@ def replay_upstream(document: Any) -> Replayed:
         f"{measured.scheduled} of {measured.meetings} meetings, reward {measured.reward:.4g}",
         agreed=() if wrong else (f"{len(_of(trace)['messages'])} messages", f"{len(_of(trace)['rounds'])} rounds"),
         differences=wrong,
-        unchecked=("measures (other formulas), who played, wall-clock times",),
+        unchecked=("measures (other formulas)", "who played", "wall-clock times", *_guessed(record)),
     )
+
+
+def _guessed(record: GameRecord) -> Iterator[str]:
+    """What was put in the place of replies that the file does not have."""
+    if isinstance(record.replies, UpstreamReplies) and record.replies.missing:
+        yield f"{len(record.replies.missing)} replies that the file does not have, taken for silence"
 
 
 def differing(trace: UpstreamTrace, again: Retold) -> Iterator[str]:
