@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.families.calendar import failures, outcomes
+from harness.families.calendar import failures, outcomes, ratings_table
 from harness.report.catalogue import Maker, make
 from harness.report.evidence import Evidence
 from harness.report.table import Table
 
-TABLES: dict[str, tuple[Maker, ...]] = {"outcomes": (outcomes.tables,), "failures": (failures.tables,)}
+TABLES: dict[str, tuple[Maker, ...]] = {
+    "outcomes": (outcomes.tables,),
+    "failures": (failures.tables,),
+    "ratings": (ratings_table.tables,),
+}
+NEEDS = {"ratings": ("games that two models or more played together", "harness run calendar --model A --seat 1=B")}
 
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
     """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one."""
-    return make(TABLES, {}, evidence, wanted, published=published)
+    return make(TABLES, NEEDS, evidence, wanted, published=published)
