@@ -26,8 +26,15 @@ def seat_conversations(events: Sequence[Event], recorded: Sequence[Conversation]
             name=f"seat {seat}",
             seat=seat,
             model=played.model if played else None,
-            utterances=(Utterance(speaker="system", text=system), *spoken),
+            utterances=(Utterance(speaker="system", text=_rules(system, played)), *spoken),
         )
+
+
+def _rules(system: str, played: Conversation | None) -> str:
+    """The rules of a seat with what was appended to them, which the harness did and only the trajectory tells."""
+    first = next(iter(played.utterances), None) if played else None
+    told = first.text if first and first.speaker == "system" else ""
+    return told if told.startswith(system) else system
 
 
 def _laid_beside(turns: Sequence[Turned], recorded: Sequence[Utterance]) -> Iterator[Utterance]:

@@ -126,6 +126,24 @@ def test_prompts_are_those_delivered(tmp_path: Path) -> None:
     assert document["config"]["instruction"] == events[0].instruction  # type: ignore[attr-defined]
 
 
+def test_prompt_variants_are_part_of_what_was_delivered(tmp_path: Path) -> None:
+    """A seat that was sent more than its rules has all of it in its prompt, and the world's rules beside: the hash holds."""
+    episode = recorded(logged(tmp_path, REFUSED))
+    first, *others = episode.conversations
+    rules, *said = first.utterances
+    nosy = first.model_copy(update={"utterances": (rules.model_copy(update={"text": rules.text + "\n\nPry."}), *said)})
+    document = as_read(exported(episode.model_copy(update={"conversations": (nosy, *others)})).text())
+    registered = of_type(document, "agent_registered")
+
+    assert replayed(document).differences == ()
+    assert document["trace_hash"] == episode.events[-1].hash
+    assert [(one["is_nosy_agent"], one["system_prompt"].endswith("Pry.")) for one in registered] == [(True, True)] + [
+        (False, False)
+    ] * 3
+    assert (registered[0]["world_rules"], registered[1]["world_rules"]) == (rules.text, None)
+    assert of_type(document, "game_start")[0]["nosy_agent_ids"] == [0]
+
+
 def test_calendars_and_mail_are_those_shown(tmp_path: Path) -> None:
     """What an event shows of a seat's calendar and mail stands in the text that it was given."""
     document = trace_of(logged(tmp_path, REFUSED))

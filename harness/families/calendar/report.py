@@ -14,9 +14,13 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "failures": (failures.tables,),
     "ratings": (ratings_table.tables,),
 }
+BY_NAME = frozenset({"ratings"})
+"""Made only where they are asked for: two hundred orders of all games take a while."""
+
 NEEDS = {"ratings": ("games that two models or more played together", "harness run calendar --model A --seat 1=B")}
 
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
-    """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one."""
-    return make(TABLES, NEEDS, evidence, wanted, published=published)
+    """The wanted tables, all quick ones that have something to say where none are named; raises UsageError for an empty one."""
+    offered = {name: makers for name, makers in TABLES.items() if wanted or name not in BY_NAME}
+    return make(offered, NEEDS, evidence, wanted, published=published)

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from harness.errors import UsageError
 from harness.families.calendar.trace.game import GameRecord, by_turn, cost_scale, retold
-from harness.families.calendar.trace.model import SCHEMA, Tool, Trace, TraceConfig, TracedRecord, TracedTask
+from harness.families.calendar.trace.model import SCHEMA, Trace, TraceConfig, TracedRecord, TracedTask, TraceTool
 from harness.families.calendar.trace.rerun import Given
-from harness.families.calendar.trace.telling import Said
+from harness.families.calendar.trace.telling import ReplyNotes
 from harness.families.calendar.trace.timeline import marks_of_log
 from harness.reading import RecordedEpisode, Utterance
 from harness.records import Result
@@ -38,7 +38,7 @@ def exported(episode: RecordedEpisode, digest: str = "") -> Trace:
     times = [said.said_at for one in episode.conversations for said in one.utterances if said.said_at]
     return Trace(
         schema=SCHEMA,
-        tool=Tool(name="parley-bench", version=version("parley-bench")),
+        tool=TraceTool(name="parley-bench", version=version("parley-bench")),
         game_id=str(uuid.uuid5(_GAMES, f"{result.run} {result.key.name} {again.log.trace_hash}")),
         task_id=result.task_id,
         task_digest=digest,
@@ -74,14 +74,22 @@ def _record(episode: RecordedEpisode, digest: str) -> GameRecord:
     )
     turns = [event for event in log if isinstance(event, Turned)]
     replies = {turn.turn: Given(Answer(turn.reply, turn.no_reply), turn.text) for turn in turns}
-    return GameRecord(config, seated.seats, by_turn(replies), dict(_said(episode)), marks_of_log(log))
+    return GameRecord(
+        config, seated.seats, _prompts(episode, seated), by_turn(replies), dict(_said(episode)), marks_of_log(log)
+    )
+
+
+def _prompts(episode: RecordedEpisode, seated: Seated) -> tuple[str, ...]:
+    """What each seat was sent first, as its own record has it."""
+    sent = {one.seat: one.utterances[0].text for one in episode.conversations if one.utterances}
+    return tuple(sent.get(seat, rules) for seat, rules in enumerate(seated.seats))
 
 
 def _played(result: Result) -> TracedRecord:
     return TracedRecord.model_validate(result.model_dump(include=set(TracedRecord.model_fields)))
 
 
-def _said(episode: RecordedEpisode) -> Iterator[tuple[str, Said]]:
+def _said(episode: RecordedEpisode) -> Iterator[tuple[str, ReplyNotes]]:
     """What a trajectory knows of each reply, by turn."""
     for conversation in episode.conversations:
         for said in conversation.utterances:
@@ -89,8 +97,8 @@ def _said(episode: RecordedEpisode) -> Iterator[tuple[str, Said]]:
                 yield said.moment.turn, _of(said)
 
 
-def _of(said: Utterance) -> Said:
-    return Said(said.text if said.forfeit is not None else None, said.reasoning, said.usage)
+def _of(said: Utterance) -> ReplyNotes:
+    return ReplyNotes(said.text if said.forfeit is not None else None, said.reasoning, said.usage)
 
 
 def _check(episode: RecordedEpisode, again: Sequence[Event]) -> None:

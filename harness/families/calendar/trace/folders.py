@@ -81,7 +81,7 @@ def planned(games: Sequence[TracedGame]) -> Planned:
         attempts=max(game.key.attempt for game in games),
         agent=_agent(played),
         budget=Budget(),
-        options={name: str(value) for name, value in {**played.options, **ORIGIN}.items()},
+        options={name: str(value) for name, value in _options(games[0]).items()},
         key_digest=config.key_digest,
         templates=played.templates,
     )
@@ -113,6 +113,13 @@ def _agent(played: TracedRecord) -> AgentIdentity:
         requested = played.parameters.get("requested")
         told |= {"model": played.model, "requested": requested, "prompt_digest": played.prompt_digest}
     return AgentIdentity(**told)
+
+
+def _options(game: TracedGame) -> dict[str, Any]:
+    """The options that were set, and what sets an imported game apart: its origin, and seats that were told more than rules."""
+    told = zip(game.record.systems, game.record.prompts, strict=True)
+    nosy = [str(seat) for seat, (rules, prompt) in enumerate(told) if prompt != rules]
+    return {**game.record.config.record.options, **ORIGIN, **({"variants": "+".join(nosy)} if nosy else {})}
 
 
 def _identity(game: TracedGame) -> str:
@@ -170,7 +177,7 @@ def _outcome(key: Key, game: TracedGame, run: str) -> Outcome:
             **earned,
             "run": run,
             "runtime": "imported",
-            "options": {**played.options, **ORIGIN},
+            "options": _options(game),
             "category": config.task.category,
             "key_digest": config.key_digest,
             **key.model_dump(),

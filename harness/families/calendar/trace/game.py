@@ -17,7 +17,7 @@ from harness.errors import UsageError
 from harness.families.calendar.trace.final import final_state
 from harness.families.calendar.trace.model import CostScale, FinalState, TraceConfig, TraceEvent
 from harness.families.calendar.trace.rerun import Given, Replies, rerun
-from harness.families.calendar.trace.telling import Said, Teller, Told
+from harness.families.calendar.trace.telling import ReplyNotes, Teller, Told
 from harness.families.calendar.trace.timeline import Mark, dated, logged
 from harness.records import SeatResult, first_problem
 from oracles.calendar.certificate import certify
@@ -41,11 +41,14 @@ class GameRecord:
 
     config: TraceConfig
     systems: tuple[str, ...]
-    """The system prompt of each seat, as delivered."""
+    """The rules that the world has for each seat."""
+
+    prompts: tuple[str, ...]
+    """What each seat was sent first: its rules, or these with a prompt variant after them."""
 
     replies: Replies
 
-    said: Mapping[str, Said]
+    said: Mapping[str, ReplyNotes]
     marks: Sequence[Mark]
 
     @property
@@ -153,18 +156,18 @@ def _opening(record: GameRecord, certificate: Certificate) -> list[Told]:
         "num_meetings": len(scenario.meetings),
         "optimal_cost": certificate.optimum,
         "greedy_cost": certificate.greedy.cost if certificate.greedy else None,
-        "nosy_agent_ids": [],
+        "nosy_agent_ids": [agent for agent, told in enumerate(record.prompts) if told != record.systems[agent]],
         "communication_protocol": "+".join(channels) or "none",
         "densities": [len(mine) / scenario.slots for mine in scenario.errands],
         "models": [holders[seat].model if seat in holders else None for seat in scenario.agents],
         "agent_types": [_type(holders.get(seat)) for seat in scenario.agents],
     }
     told = [Told(-1, "game_start", start)]
-    for agent, system in enumerate(record.systems):
-        held = holders.get(agent)
-        about = {"is_nosy_agent": False, "model": held.model if held else None, "name": held.name if held else None}
+    for agent, (system, prompt) in enumerate(zip(record.systems, record.prompts, strict=True)):
+        held, nosy = holders.get(agent), prompt != system
+        about = {"is_nosy_agent": nosy, "model": held.model if held else None, "name": held.name if held else None}
         render = "\n".join(lines(scenario.calendars[agent], labels=True)) if agent in scenario.agents else ""
-        shown = {"system_prompt": system, "calendar_render": render}
+        shown = {"system_prompt": prompt, "world_rules": system if nosy else None, "calendar_render": render}
         told.append(Told(-1, "agent_registered", {**nowhere, "agent_id": agent, **shown, **about}))
     return told
 

@@ -131,7 +131,7 @@ class FinalState(Strict):
     """Earlier meetings that rounds broke, all together."""
 
 
-class Tool(Strict):
+class TraceTool(Strict):
     """What wrote the file."""
 
     name: str
@@ -142,7 +142,7 @@ class Trace(Strict):
     """One file."""
 
     schema_: Literal["parley-calendar-trace/1"] = Field(alias="schema")
-    tool: Tool
+    tool: TraceTool
     game_id: str
     task_id: str
     task_digest: str

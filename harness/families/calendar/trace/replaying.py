@@ -20,7 +20,7 @@ from harness.families.calendar.trace.differences import differences
 from harness.families.calendar.trace.game import GameRecord, Retold, by_turn, cost_scale, rebuilt
 from harness.families.calendar.trace.model import SCHEMA, Trace, TraceEvent
 from harness.families.calendar.trace.rerun import Given
-from harness.families.calendar.trace.telling import ENDS, Said
+from harness.families.calendar.trace.telling import ENDS, ReplyNotes
 from harness.families.calendar.trace.timeline import marks_of_trace
 from harness.reading.traces import Replayed
 from harness.records import first_problem
@@ -54,6 +54,7 @@ class _Registered(Lenient):
     """Of an agent."""
 
     system_prompt: str
+    world_rules: str | None
 
 
 def read_trace(document: Any) -> Trace:
@@ -66,14 +67,15 @@ def read_trace(document: Any) -> Trace:
 
 def record_of(trace: Trace) -> GameRecord:
     """The parts of the game in a trace; raises UsageError for an event that lacks what its type has."""
-    registered = [_read(_Registered, event).system_prompt for event in trace.events if event.type == "agent_registered"]
+    registered = [_read(_Registered, event) for event in trace.events if event.type == "agent_registered"]
     asked = [_read(_Asked, event) for event in trace.events if event.type.endswith("_start") and "turn_id" in event.data]
     prompts = {one.turn_id: one.prompt_sent for one in asked}
     ended = [_read(_Ended, event) for event in trace.events if event.type in ENDS]
     try:
         return GameRecord(
             config=trace.config,
-            systems=tuple(registered),
+            systems=tuple(one.system_prompt if one.world_rules is None else one.world_rules for one in registered),
+            prompts=tuple(one.system_prompt for one in registered),
             replies=by_turn({o.turn_id: Given(Answer(o.raw, o.no_reply), prompts.get(o.turn_id, "")) for o in ended}),
             said=dict(_said(ended)),
             marks=marks_of_trace(trace.events),
@@ -121,9 +123,9 @@ def _agreed(parts: Mapping[str, Any]) -> Iterator[str]:
         yield f"the log's hash {parts['trace_hash'][:12]}"
 
 
-def _said(ended: Iterable[_Ended]) -> Iterator[tuple[str, Said]]:
+def _said(ended: Iterable[_Ended]) -> Iterator[tuple[str, ReplyNotes]]:
     for one in ended:
-        yield one.turn_id, Said(one.text if one.no_reply is not None else None, one.reasoning, one.usage, one.latency_ms)
+        yield one.turn_id, ReplyNotes(one.text if one.no_reply is not None else None, one.reasoning, one.usage, one.latency_ms)
 
 
 def _read(shape: type[Shape], event: TraceEvent) -> Shape:

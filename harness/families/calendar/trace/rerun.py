@@ -35,7 +35,7 @@ Replies = Callable[[OpenTurn], Given | None]
 
 
 @dataclass(frozen=True)
-class Asked:
+class SeatAsked:
     """What a seat had before it when it was asked."""
 
     calendar: Cells
@@ -46,7 +46,7 @@ class Asked:
 class Listener(Protocol):
     """Who is told of a game."""
 
-    def turned(self, turn: Turned, asked: Asked) -> None:
+    def turned(self, turn: Turned, asked: SeatAsked) -> None:
         """A turn is over."""
         ...
 
@@ -76,7 +76,7 @@ class _Rerun:
     settings: Settings
     listener: Listener
     _prompts: dict[str, str] = field(default_factory=dict)
-    _asked: dict[str, Asked] = field(default_factory=dict)
+    _asked: dict[str, SeatAsked] = field(default_factory=dict)
     _mail: dict[int, list[Noted]] = field(default_factory=dict)
 
     def play(self, replies: Replies) -> None:
@@ -95,7 +95,7 @@ class _Rerun:
             # what was asked first took all mail with it
             takes = turn.attempt == 1 and not turn.ephemeral
             mail = self._mail.pop(turn.seat, []) if takes else []
-            self._asked[turn.id] = Asked(self._game.state.calendars[turn.seat], tuple(mail))
+            self._asked[turn.id] = SeatAsked(self._game.state.calendars[turn.seat], tuple(mail))
         return replies(turn)
 
     def _turned(self, turn: Turned) -> None:

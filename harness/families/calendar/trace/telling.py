@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from harness.families.calendar.trace.rerun import Asked
+from harness.families.calendar.trace.rerun import SeatAsked
 from worlds.calendar.rules.batch import Conflict
 from worlds.calendar.rules.items import Cells, lines, slot_of
 from worlds.calendar.rules.scenario import Meeting, Scenario
@@ -36,7 +36,7 @@ ENDS = frozenset({"turn_end", "decide_end", "measure_end"})
 """Types that hold a reply."""
 
 
-class Said(NamedTuple):
+class ReplyNotes(NamedTuple):
     """What a record knows of one reply beside its text."""
 
     text: str | None = None
@@ -58,7 +58,7 @@ class Told(NamedTuple):
 class Teller:
     """Hears a game and tells it; `log` is what its log would hold, `told` what its trace does."""
 
-    def __init__(self, scenario: Scenario, settings: Settings, said: Mapping[str, Said]) -> None:
+    def __init__(self, scenario: Scenario, settings: Settings, said: Mapping[str, ReplyNotes]) -> None:
         self.log: list[Turned | Noted] = []
         self.told: list[Told] = []
         self._scenario, self._settings, self._said = scenario, settings, said
@@ -76,7 +76,7 @@ class Teller:
         self._committed: tuple[Cells, ...] | None = None
         """All calendars after the last batch of the round, before anything of it is undone."""
 
-    def turned(self, turn: Turned, asked: Asked) -> None:
+    def turned(self, turn: Turned, asked: SeatAsked) -> None:
         """A turn: its beginning and its end."""
         self.log.append(turn)
         kind = "measure" if turn.ephemeral else "turn" if turn.phase == TALK else "decide"
@@ -109,7 +109,7 @@ class Teller:
     def _reply(self, turn: Turned) -> dict[str, Any]:
         """A reply as it was read, beside the text itself."""
         parsed = parse_reply(turn.reply, strict=self._settings.strict_replies)
-        value, said = parsed.value, self._said.get(turn.turn, Said())
+        value, said = parsed.value, self._said.get(turn.turn, ReplyNotes())
         actions = value.get("actions") if isinstance(value, dict) else value
         thinking = value.get("thinking") if isinstance(value, dict) else None
         return {

@@ -125,7 +125,7 @@ def upstream_record(trace: UpstreamTrace) -> GameRecord:
         why = first_problem(error) if isinstance(error, ValidationError) else f"{type(error).__name__}: {error}"
         raise UsageError(f"no game can be made of this trace: {why}") from None
     systems = tuple(str(one.get("system_prompt", "")) for one in _agents(trace))
-    return GameRecord(config, systems, _replies(trace), {}, ())
+    return GameRecord(config, systems, systems, _replies(trace), {}, ())
 
 
 def upstream_game(trace: UpstreamTrace) -> tuple[GameRecord, Retold]:
