@@ -23,7 +23,7 @@ def trajectory(events: Sequence[TraceEvent], played: TracedRecord) -> dict[str, 
     if not known:
         return None
     step = {"step_id": 1, "source": "system", "message": "imported from a trace"}
-    agent = {"name": played.agent, "version": "imported", "model_name": played.model}
+    agent = {"name": played.agent, "version": "imported", **({"model_name": played.model} if played.model else {})}
     return {"schema_version": SCHEMA_VERSION, "agent": agent, "steps": [step], "subagent_trajectories": known}
 
 
@@ -39,4 +39,5 @@ def _seat(
         reply = {"step_id": len(steps) + 1, "source": "agent", "message": data["text"] or data["raw"]}
         thought = {"reasoning_content": data["reasoning"], "metrics": data["usage"]}
         steps.append({**reply, **{name: value for name, value in thought.items() if value is not None}})
-    return {"schema_version": SCHEMA_VERSION, "agent": {"name": f"seat {seat}", "model_name": model}, "steps": steps}
+    agent = {"name": f"seat {seat}", "version": "imported", **({"model_name": model} if model else {})}
+    return {"schema_version": SCHEMA_VERSION, "trajectory_id": f"seat-{seat}", "agent": agent, "steps": steps}
