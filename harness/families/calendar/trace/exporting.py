@@ -17,7 +17,7 @@ from harness.families.calendar.trace.model import SCHEMA, Trace, TraceConfig, Tr
 from harness.families.calendar.trace.rerun import Given
 from harness.families.calendar.trace.telling import ReplyNotes
 from harness.families.calendar.trace.timeline import marks_of_log
-from harness.reading import RecordedEpisode, Utterance
+from harness.reading import RecordedEpisode
 from harness.records import Result
 from worlds.core.events import Closed, Event, Noted, Opened, Seated, Turned, canonical
 from worlds.core.turns import Answer
@@ -92,13 +92,21 @@ def _played(result: Result) -> TracedRecord:
 def _said(episode: RecordedEpisode) -> Iterator[tuple[str, ReplyNotes]]:
     """What a trajectory knows of each reply, by turn."""
     for conversation in episode.conversations:
-        for said in conversation.utterances:
-            if said.speaker == "agent" and said.moment is not None:
-                yield said.moment.turn, _of(said)
+        ended = [one for one in conversation.utterances if one.speaker == "agent" and one.moment is not None]
+        took = iter(_latencies(episode, conversation.seat, sum(one.usage is not None for one in ended)))
+        for said in ended:
+            if said.moment is not None:
+                seconds = next(took, None) if said.usage is not None else None
+                text = said.text if said.forfeit is not None else None
+                yield said.moment.turn, ReplyNotes(text, said.reasoning, said.usage, seconds and round(seconds * 1000, 1))
 
 
-def _of(said: Utterance) -> ReplyNotes:
-    return ReplyNotes(said.text if said.forfeit is not None else None, said.reasoning, said.usage)
+def _latencies(episode: RecordedEpisode, seat: int | None, replies: int) -> Sequence[float]:
+    """Real seconds of each reply of a seat's model, in order; none where the record has not one for each."""
+    held = next((one for one in episode.result.seats if one.seat == seat), None)
+    # records of some versions have the sum alone
+    seconds: Sequence[float] = held.model_dump().get("latencies_s", ()) if held else ()
+    return seconds if len(seconds) == replies else ()
 
 
 def _check(episode: RecordedEpisode, again: Sequence[Event]) -> None:
