@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("harness.cli.report", "Make the tables of runs, with published numbers beside."),
     "audit": ("harness.cli.audit", "Ask a judge model about runs, and say how far it agrees."),
     "export": ("harness.cli.export", "Write episodes as records that other programs read."),
+    "replay": ("harness.cli.replay", "Play games again from their traces alone, and say what agrees."),
     "models": ("harness.cli.models", "List the models that reports know by name."),
     "verify": ("harness.cli.verify", "Prove tasks: lint, oracle, nop, every violation, determinism."),
     "new": ("harness.cli.authoring", "Start a new task folder that verifies at once."),

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from os.path import commonpath
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,9 +15,10 @@ import typer
 from harness.cli.kinds import Kinds
 from harness.console import say, show_table
 from harness.errors import UsageError
-from harness.modules import family_part
-from harness.records import Result
-from harness.report.runs import read_runs
+from harness.modules import family_part, family_part_or_none
+from harness.reading import read_episode
+from harness.records import Result, RunFolder
+from harness.report.runs import Run, read_runs
 from harness.runs.templates import with_texts
 from harness.writing import make_folder, write_file, writing
 from worlds.core.texts import own_texts, placeholders
@@ -41,16 +43,56 @@ def episodes_command(runs: Runs, form: Format = "contractbench", out: Out = None
     say(f"{len(lines)} episodes exported{f' to {out}' if out else ''}{_left_out(results)}")
 
 
+@export_command.command("trace")
+def trace_command(runs: Runs, out: Folder) -> None:
+    """Write games as files that can be played again (harness replay), one an episode; what has none is counted and named."""
+    read = read_runs(runs)
+    episodes = [(run, result) for run in read for result in run.results]
+    traced = [(*one, part) for one in episodes if (part := family_part_or_none(one[1].family, "trace"))]
+    if not traced:
+        raise UsageError("these runs have no episode of a family that has traces", hint="harness run calendar --agent imap")
+    _make_new(out)
+    root, refused = commonpath([run.path for run in read]), list[UsageError]()
+    for run, result, part in traced:
+        folder = out / os.path.relpath(run.path, root)
+        try:
+            text = _trace(part, run, result)
+        except UsageError as error:
+            refused.append(error)
+            continue
+        with writing(folder):
+            make_folder(folder)
+            write_file(folder / f"{result.task_id}-s{result.seed}-a{result.attempt}.json", text.encode())
+    other = len(episodes) - len(traced)
+    say(f"{len(traced) - len(refused)} traces in {out}{f', without {other} episodes of other families' if other else ''}")
+    for refusal in refused:
+        say(f"left out: {refusal}")
+    if refused:
+        raise UsageError(f"{len(refused)} episodes have no trace", hint=refused[0].hint)
+
+
+def _make_new(out: Path) -> None:
+    """A folder that holds nothing; raises UsageError for one that does."""
+    with writing(out):
+        if out.exists() and any(out.iterdir()):
+            raise UsageError(f"{out} is not empty, and nothing in it is written over", hint="--out NEW_FOLDER")
+        make_folder(out)
+
+
+def _trace(part: Any, run: Run, result: Result) -> str:
+    episode = read_episode(RunFolder(run.path).episode(result.key))
+    text: str = part.exported_text(episode, run.planned.tasks.get(result.task_id, ""))
+    return text
+
+
 @export_command.command("templates")
 def templates_command(family: Family, out: Folder) -> None:
     """Write a family's own texts, ready to be changed and given to --templates, and say what each may name."""
     known = placeholders(family) if family in with_texts() else None
     if known is None:
         raise UsageError(f"the family {family} has no texts of seats; {', '.join(with_texts())} have")
+    _make_new(out)
     with writing(out):
-        if out.exists() and any(out.iterdir()):
-            raise UsageError(f"{out} is not empty, and nothing in it is written over", hint="--out NEW_FOLDER")
-        make_folder(out)
         for name, text in own_texts(family).items():
             write_file(out / name, text.encode())
     rows = [(name, placeholder, held.doc) for name, may in known.items() for placeholder, held in may.items()]

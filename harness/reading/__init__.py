@@ -37,4 +37,5 @@ __all__ = [
     "read_episode",
     "read_result",
     "recorded_episodes",
+    "traces",
 ]

@@ -61,6 +61,12 @@ class Utterance(Strict):
     moment: Moment | None = None
     """None outside games."""
 
+    usage: dict[str, Any] | None = None
+    """Tokens and cost of the model's call, as the trajectory has them."""
+
+    said_at: str | None = None
+    """Wall-clock time, where a trajectory has it."""
+
     forfeit: str | None = None
     """Why a turn has no reply; `text` is then what the model said and the world did not take, if anything is known of it."""
 

@@ -38,6 +38,8 @@ class _Step(Lenient):
     source: Literal["system", "user", "agent"]
     message: str | list[Any] = ""
     reasoning_content: str | None = None
+    metrics: dict[str, Any] | None = None
+    timestamp: str | None = None
     tool_calls: tuple[_Call, ...] = ()
     observation: _Observation = _Observation()
 
@@ -78,6 +80,8 @@ def _utterance(step: _Step) -> Utterance:
         speaker=step.source,
         text=_text(step.message),
         reasoning=step.reasoning_content or None,
+        usage=step.metrics,
+        said_at=step.timestamp,
         tools=tuple(
             ToolUse(
                 tool=call.function_name,

@@ -39,7 +39,7 @@ def put(meeting: int, slot: Any) -> dict[str, Any]:
     return {"type": "schedule", "meeting_id": meeting, "slot": slot}
 
 
-def move(item: int, source: int, target: int, why: str = "room") -> dict[str, Any]:
+def move(item: Any, source: int, target: int, why: str = "room") -> dict[str, Any]:
     """Moves an item."""
     return {"type": "reschedule", "item_id": item, "from_slot": source, "to_slot": target, "justification": why}
 

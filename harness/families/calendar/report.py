@@ -14,6 +14,7 @@ from harness.families.calendar import (
     first_speaker,
     moves,
     outcomes,
+    ratings_table,
     regret,
     seat_table,
     spending,
@@ -39,6 +40,9 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "moves": (moves.tables,),
     "spending": (spending.tables,),
 }
+BY_NAME: dict[str, tuple[Maker, ...]] = {"ratings": (ratings_table.tables,)}
+"""Made only where they are asked for by name: two hundred orders of all games take a while."""
+
 _ROUNDS = ("verdicts that say what each seat did in each round", "harness run calendar, with this version")
 NEEDS = {
     "ties": ("seats with a certificate's optimum", "harness run calendar"),
@@ -48,6 +52,7 @@ NEEDS = {
     "volume": _ROUNDS,
     "moves": _ROUNDS,
     "spending": ("seats held by models", "harness run calendar --model NAME"),
+    "ratings": ("games that two models or more played together", "harness run calendar --model A --seat 1=B"),
 }
 """What a table lacks where it is empty, and the command that makes it."""
 
@@ -55,7 +60,8 @@ NEEDS = {
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
     """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one."""
     known = TABLES if wanted or _has_models(evidence) else SHORT
-    return make(known, NEEDS, evidence, wanted, published=published)
+    named = {name: makers for name, makers in BY_NAME.items() if name in wanted}
+    return make({**known, **named}, NEEDS, evidence, wanted, published=published)
 
 
 def _has_models(evidence: Evidence) -> bool:

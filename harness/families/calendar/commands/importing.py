@@ -15,6 +15,7 @@ from harness.console import emit, say
 from harness.families.calendar.authoring.calbench import read_tasks
 from harness.families.calendar.authoring.claimed import Checked, checked, refuse_infeasible, summary
 from harness.families.calendar.authoring.folders import write_task
+from harness.families.calendar.commands.traces import import_trace
 
 IMPORTED = Path("imported/calendar")
 
@@ -51,4 +52,4 @@ def _row(row: Checked) -> dict[str, Any]:
     }  # fmt: skip
 
 
-KINDS = {"calbench": import_calbench}
+KINDS = {"calbench": import_calbench, "trace": import_trace}

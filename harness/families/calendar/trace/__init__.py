@@ -1,0 +1,30 @@
+"""Traces of calendar games: one JSON file each, in the paper's layout, that holds all it takes to play the game again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.families.calendar.trace.exporting import exported
+from harness.families.calendar.trace.model import SCHEMA
+from harness.families.calendar.trace.replaying import replay_trace
+from harness.families.calendar.trace.upstream import is_upstream
+from harness.families.calendar.trace.upstream_check import replay_upstream
+from harness.reading import RecordedEpisode
+from harness.reading.traces import Replayed
+
+__all__ = ["exported_text", "is_trace", "replayed"]
+
+
+def exported_text(episode: RecordedEpisode, digest: str) -> str:
+    """The trace of an episode as a file holds it; raises UsageError for one that has no sound game."""
+    return exported(episode, digest).text()
+
+
+def is_trace(document: Any) -> bool:
+    """Whether a JSON document is a trace of a calendar game, ours or in the published layout."""
+    return is_upstream(document) or (isinstance(document, dict) and document.get("schema") == SCHEMA)
+
+
+def replayed(document: Any) -> Replayed:
+    """Play a trace again; raises UsageError for one that cannot be read."""
+    return replay_upstream(document) if is_upstream(document) else replay_trace(document)

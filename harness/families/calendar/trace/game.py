@@ -1,0 +1,183 @@
+"""A recorded game from its parts: set-up, replies and times make the log, the events, the final state and the measures.
+
+An export takes the parts from a log, a replay takes them from a trace, an import from a file of the published layout. All go
+through `retold`, so that a trace is whatever the rules give, and can be checked against where it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pydantic import ValidationError
+
+from harness.errors import UsageError
+from harness.families.calendar.trace.final import final_state
+from harness.families.calendar.trace.model import CostScale, FinalState, TraceConfig, TraceEvent
+from harness.families.calendar.trace.rerun import Given, Replies, rerun
+from harness.families.calendar.trace.telling import ReplyNotes, Teller, Told
+from harness.families.calendar.trace.timeline import Mark, dated, logged
+from harness.records import SeatResult, first_problem
+from oracles.calendar.certificate import certify
+from validators.calendar.metrics import measures
+from validators.calendar.replay import replay
+from validators.episode import Episode
+from worlds.calendar.rules.certificate import Certificate
+from worlds.calendar.rules.items import lines
+from worlds.calendar.rules.measures import Measures
+from worlds.calendar.rules.scenario import Scenario, parse_scenario
+from worlds.calendar.rules.settings import Settings
+from worlds.core.events import Event, EventLog, Noted, Opened, Seated, canonical
+from worlds.core.turns import OpenTurn
+
+_PROTOCOL = {"dm": "dm", "participants": "participant_groupchat", "all": "all_groupchat"}
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """What a game is made from."""
+
+    config: TraceConfig
+    systems: tuple[str, ...]
+    """The rules that the world has for each seat."""
+
+    prompts: tuple[str, ...]
+    """What each seat was sent first: its rules, or these with a prompt variant after them."""
+
+    replies: Replies
+
+    said: Mapping[str, ReplyNotes]
+    marks: Sequence[Mark]
+
+    @property
+    def scenario(self) -> Scenario:
+        """The task; raises ValidationError for one that is none."""
+        return parse_scenario(canonical(self.config.scenario))
+
+    @property
+    def settings(self) -> Settings:
+        """The rules; raises KeyError or TypeError for options that mean none."""
+        return Settings.of(self.config.options)
+
+
+@dataclass(frozen=True)
+class Retold:
+    """What a game comes to by the rules."""
+
+    log: EventLog
+    events: tuple[TraceEvent, ...]
+    certificate: Certificate
+    measures: Measures
+    final: FinalState
+
+    @property
+    def episode(self) -> Episode:
+        """The log as validators read it."""
+        return Episode(tuple(self.log.events))
+
+
+def retold(record: GameRecord) -> Retold:
+    """Play a recorded game again, measure it, and tell it."""
+    scenario = record.scenario
+    teller = Teller(scenario, record.settings, record.said)
+    rerun(scenario, record.settings, record.replies, teller)
+    log = logged(head(record), teller.log, record.marks)
+    episode = Episode(tuple(log.events))
+    certificate, rebuilt = certified(canonical(record.config.scenario)), replay(episode)
+    measured = measures(rebuilt, certificate, episode.ended_by)
+    told = [*_opening(record, certificate), *teller.told]
+    events = dated(_with_metrics(told, measured), len(teller.log), record.marks)
+    return Retold(log, tuple(events), certificate, measured, final_state(rebuilt, measured))
+
+
+def rebuilt(record: GameRecord) -> Retold:
+    """A game again; raises UsageError for a scenario or options that are none."""
+    try:
+        return retold(record)
+    except (ValidationError, ValueError, KeyError, TypeError) as error:
+        why = first_problem(error) if isinstance(error, ValidationError) else f"{type(error).__name__}: {error}"
+        raise UsageError(f"this game cannot be played again: {why}") from None
+
+
+def by_turn(replies: Mapping[str, Given]) -> Replies:
+    """Replies by the id of the turn that they answer."""
+
+    def reply(turn: OpenTurn) -> Given | None:
+        return replies.get(turn.id)
+
+    return reply
+
+
+@lru_cache(maxsize=128)
+def certified(scenario: bytes) -> Certificate:
+    """The certificate of a scenario, computed anew; the same scenario is played many times."""
+    return certify(parse_scenario(scenario))
+
+
+def head(record: GameRecord) -> tuple[Event, ...]:
+    """How a world's log of this game begins."""
+    config = record.config
+    opened = Opened(
+        task_id=config.task.id,
+        family=config.task.family,
+        category=config.task.category,
+        seed=config.seed,
+        epoch=config.epoch,
+        key_digest=config.key_digest,
+        options=config.options,
+        budgets=config.budgets,
+        instruction=config.instruction,
+    )
+    seated = Seated(seats=record.systems, public=config.public)
+    return opened, seated, Noted(what="game_start", data={"scenario": config.scenario})
+
+
+def cost_scale(scenario: Scenario) -> CostScale:
+    """Every cost of a scenario as it is shown, and as it is scored."""
+    costs = {errand.cost for mine in scenario.errands for errand in mine}
+    costs |= {meeting.cost for meeting in (*scenario.meetings, *scenario.prior)}
+    shown = tuple(sorted(scenario.scale or costs))
+    return CostScale(shown=shown, scored=tuple(map(scenario.scored, shown)))
+
+
+def _opening(record: GameRecord, certificate: Certificate) -> list[Told]:
+    """The set-up in the paper's terms, and each agent as it was registered."""
+    scenario, config = record.scenario, record.config
+    holders = {one.seat: one for one in config.record.seats}
+    nowhere: dict[str, Any] = {"round": None, "turn": None, "phase": None, "agent_id": None}
+    channels = [name for channel, name in _PROTOCOL.items() if channel in record.settings.channels]
+    start = {
+        **nowhere,
+        "seed": config.seed,
+        "num_agents": len(scenario.agents),
+        "num_slots": scenario.slots,
+        "num_meetings": len(scenario.meetings),
+        "optimal_cost": certificate.optimum,
+        "greedy_cost": certificate.greedy.cost if certificate.greedy else None,
+        "nosy_agent_ids": [agent for agent, told in enumerate(record.prompts) if told != record.systems[agent]],
+        "communication_protocol": "+".join(channels) or "none",
+        "densities": [len(mine) / scenario.slots for mine in scenario.errands],
+        "models": [holders[seat].model if seat in holders else None for seat in scenario.agents],
+        "agent_types": [_type(holders.get(seat)) for seat in scenario.agents],
+    }
+    told = [Told(-1, "game_start", start)]
+    for agent, (system, prompt) in enumerate(zip(record.systems, record.prompts, strict=True)):
+        held, nosy = holders.get(agent), prompt != system
+        about = {"is_nosy_agent": nosy, "model": held.model if held else None, "name": held.name if held else None}
+        render = "\n".join(lines(scenario.calendars[agent], labels=True)) if agent in scenario.agents else ""
+        shown = {"system_prompt": prompt, "world_rules": system if nosy else None, "calendar_render": render}
+        told.append(Told(-1, "agent_registered", {**nowhere, "agent_id": agent, **shown, **about}))
+    return told
+
+
+def _type(held: SeatResult | None) -> str | None:
+    """What holds a seat: llm, or a policy by its name."""
+    return None if held is None else "llm" if held.kind == "model" else held.name
+
+
+def _with_metrics(told: Sequence[Told], measured: Measures) -> list[Told]:
+    """The last event of a game says what was measured of it."""
+    metrics = measured.model_dump(mode="json")
+    return [one._replace(data={**one.data, "metrics": metrics}) if one.type == "game_end" else one for one in told]
