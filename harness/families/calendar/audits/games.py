@@ -38,7 +38,7 @@ class Speaker(NamedTuple):
     options: str = ""
 
 
-class Checked(NamedTuple):
+class CheckedStatement(NamedTuple):
     """One statement, and whether the sender's calendar contradicts it."""
 
     statement: Statement
@@ -54,7 +54,7 @@ class AuditedMessage(NamedTuple):
 
     labels: frozenset[Disclosure]
     leaks: tuple[LabelLeak, ...]
-    checked: tuple[Checked, ...]
+    checked: tuple[CheckedStatement, ...]
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class AuditedGame:
             duration = self.replay.scenario.meeting(sent.meeting).duration
         else:
             made = statements(sent.content, slots)
-        checked = tuple(Checked(one, is_false(one, cells, duration)) for one in made if one.slot < slots)
+        checked = tuple(CheckedStatement(one, is_false(one, cells, duration)) for one in made if one.slot < slots)
         labels: frozenset[Disclosure] = frozenset() if typed else labels_of(sent.content, slots)
         return AuditedMessage(sent, typed, labels, leaked, checked)
 

@@ -18,7 +18,7 @@ from harness.families.calendar.trace.final import final_state
 from harness.families.calendar.trace.model import CostScale, FinalState, TraceConfig, TraceEvent
 from harness.families.calendar.trace.rerun import Given, Replies, rerun
 from harness.families.calendar.trace.telling import ReplyNotes, Teller, Told
-from harness.families.calendar.trace.timeline import Mark, dated, logged
+from harness.families.calendar.trace.timeline import LoggedMark, dated, logged
 from harness.records import SeatResult, first_problem
 from oracles.calendar.certificate import certify
 from validators.calendar.metrics import measures
@@ -49,7 +49,7 @@ class GameRecord:
     replies: Replies
 
     said: Mapping[str, ReplyNotes]
-    marks: Sequence[Mark]
+    marks: Sequence[LoggedMark]
 
     @property
     def scenario(self) -> Scenario:

@@ -23,45 +23,45 @@ _SEALED = {"seq", "vt", "prev", "hash", "type"}
 _NOWHERE: dict[str, Any] = {"round": None, "turn": None, "phase": None, "agent_id": None}
 
 
-class Mark(NamedTuple):
+class LoggedMark(NamedTuple):
     """The time of one event of a log; `frame` is the event itself where it is none of the game's."""
 
     vt: int
     frame: Event | None
 
 
-def marks_of_log(events: Sequence[Event]) -> list[Mark]:
+def marks_of_log(events: Sequence[Event]) -> list[LoggedMark]:
     """The times of everything behind a log's opening, its session and the first note of its game."""
-    marks: list[Mark] = []
+    marks: list[LoggedMark] = []
     begun = False
     for event in events:
         if isinstance(event, Opened | Seated):
             continue
         if isinstance(event, Turned | Noted):
             if begun:
-                marks.append(Mark(event.vt, None))
+                marks.append(LoggedMark(event.vt, None))
             begun = True
         else:
-            marks.append(Mark(event.vt, event))
+            marks.append(LoggedMark(event.vt, event))
     return marks
 
 
-def marks_of_trace(events: Iterable[TraceEvent]) -> list[Mark]:
+def marks_of_trace(events: Iterable[TraceEvent]) -> list[LoggedMark]:
     """The times in a trace; raises ValueError for a request, a wait or an end that is none."""
     marks = []
     for event in events:
         if event.type in FRAMES:
             fields = {name: value for name, value in event.data.items() if name not in _NOWHERE}
             try:
-                marks.append(Mark(event.timestamp, FRAMES[event.type].model_validate_json(to_json(fields))))
+                marks.append(LoggedMark(event.timestamp, FRAMES[event.type].model_validate_json(to_json(fields))))
             except ValidationError as error:
                 raise ValueError(f"an event {event.type} is none: {error.errors()[0]['msg']}") from None
         elif event.type not in SECONDARY:
-            marks.append(Mark(event.timestamp, None))
+            marks.append(LoggedMark(event.timestamp, None))
     return marks
 
 
-def logged(head: Sequence[Event], game: Sequence[Event], marks: Iterable[Mark]) -> EventLog:
+def logged(head: Sequence[Event], game: Sequence[Event], marks: Iterable[LoggedMark]) -> EventLog:
     """The log of a game: what opens it, then its turns and notes at the times of a record; without one, at the last known."""
     log = EventLog()
     for event in head:
@@ -71,7 +71,7 @@ def logged(head: Sequence[Event], game: Sequence[Event], marks: Iterable[Mark]) 
     return log
 
 
-def dated(told: Sequence[Told], length: int, marks: Iterable[Mark]) -> Iterator[TraceEvent]:
+def dated(told: Sequence[Told], length: int, marks: Iterable[LoggedMark]) -> Iterator[TraceEvent]:
     """The events of a trace with their times; `length` counts the turns and notes that they were told of."""
     by_place: dict[int, list[Told]] = {}
     for one in told:
@@ -85,7 +85,7 @@ def dated(told: Sequence[Told], length: int, marks: Iterable[Mark]) -> Iterator[
             yield from (TraceEvent(type=one.type, timestamp=vt, data=one.data) for one in by_place.get(item, ()))
 
 
-def _merged(game: Sequence[Any], marks: Iterable[Mark]) -> Iterator[tuple[int, Any]]:
+def _merged(game: Sequence[Any], marks: Iterable[LoggedMark]) -> Iterator[tuple[int, Any]]:
     """The game's own events and the others, each at its time."""
     waiting, now = iter(game), 0
     for mark in marks:

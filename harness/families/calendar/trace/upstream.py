@@ -25,7 +25,7 @@ from harness.errors import UsageError
 from harness.families.calendar.trace.game import GameRecord, Retold, rebuilt
 from harness.families.calendar.trace.model import TraceConfig, TracedRecord, TracedTask
 from harness.families.calendar.trace.rerun import Given
-from harness.families.calendar.trace.timeline import Mark
+from harness.families.calendar.trace.timeline import LoggedMark
 from harness.records import SeatResult, first_problem
 from worlds.calendar.options import BUDGETS, OPTIONS
 from worlds.calendar.rules.items import Cells, Item, items_of, read_lines
@@ -134,7 +134,7 @@ def upstream_game(trace: UpstreamTrace) -> tuple[GameRecord, Retold]:
     again = rebuilt(record)
     if not again.measures.finished:
         played = sum(isinstance(event, Turned | Noted) for event in again.log.events) - 1
-        marks = [*[Mark(0, None)] * played, Mark(0, Stopped(cause=trace.cause))]
+        marks = [*[LoggedMark(0, None)] * played, LoggedMark(0, Stopped(cause=trace.cause))]
         record = replace(record, marks=marks)
         again = rebuilt(record)
     return record, again
