@@ -85,6 +85,83 @@ def test_what_is_left_open_or_taken_back_tells_nothing(text: str) -> None:
     assert surfaced(SCENARIO, f"{text} The cool box was in the car.", ["u1"]) == ("u1",)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I doubt the cool box was in the car.",
+        "I wonder whether the cool box was in the car.",
+        "I wouldn't swear to the cool box in the car.",
+        "I can't see how the cool box got into the car.",
+        "Surely the cool box wasn't in the car.",
+        "I shouldn't think the cool box was in the car.",
+        "It's hard to believe that the cool box was in the car.",
+        "It can't be that the cool box was in the car.",
+        "Somebody should check whether the cool box was in the car.",
+        "We ought to find out if the cool box was in the car.",
+        "I'm not at all sure about the cool box in the car.",
+        "I'd be surprised if the cool box was in the car.",
+        "You can't tell me that the cool box was in the car.",
+        "Nobody here has looked for the cool box in the car.",
+        "I thought that the cool box was in the house.",
+        "Perhaps the cool box was in the car.",
+        "The cool box was never in the car.",
+        "I hope the cool box was in the car.",
+        "The cool box was in the car. Was it, though?",
+        "The cool box was in the car. I don't think so.",
+        "The cool box was in the car. That doesn't sound right.",
+        "It isn't the cool box that was in the car.",
+        "There was never a cool box in the car.",
+        "The car didn't have the cool box.",
+        "You must be thinking of some other cool box.",
+        "The cool box was in the car, whatever your sister says.",
+    ],
+)
+def test_doubts_and_denials_tell_nothing(text: str) -> None:
+    """However they are put."""
+    assert surfaced(SCENARIO, text, ["u1"]) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I've no doubt that the cool box was in the car.",
+        "No doubt the cool box was in the car.",
+        "Doubtless the cool box was in the car.",
+        "There isn't any doubt about the cool box in the car.",
+        "I never doubted that the cool box was in the car.",
+        "No wonder, with the cool box in the car.",
+        "If I remember rightly the cool box was in the car.",
+        "I think the cool box was in the car.",
+        "I believe the cool box was in the car, and not in the house.",
+        "Not the house: the cool box was in the car.",
+        "I didn't go there, but the cool box was in the car.",
+        "Let's not forget the cool box in the car.",
+        "They won't fetch the cool box out of the car before August.",
+        "The cool box was in the car, I know that for sure.",
+        "It's true that the cool box was in the car.",
+        "The cool box was in the car. Who says it was cold?",
+        "Was it hot? I don't think so. The cool box was in the car.",
+        "The cool box was in the car. Was it hot that day? I don't think so.",
+    ],
+)
+def test_who_is_sure_is_heard(text: str) -> None:
+    """Though there is a doubt, a question or a `not` in the same words, or beside them."""
+    assert surfaced(SCENARIO, text, ["u1"]) == ("u1",)
+
+
+def test_denied_words_are_heard_by_cues_that_deny() -> None:
+    """What comes right after a `not` is no part of a cue, unless the cue has one too; it is barred all the same."""
+    plain = changed("u1", cues=[["paper", "sign"]]).by_id["u1"]
+    denying = changed("u1", cues=[["paper", "won't|refuse", "sign"]]).by_id["u1"]
+    barring = changed("u1", cues=[["paper", "!sign"]]).by_id["u1"]
+
+    assert mentions(plain, "He will sign the paper, not the letter.")
+    assert not mentions(plain, "He won't sign the paper.")
+    assert mentions(denying, "He won't sign the paper.")
+    assert not mentions(barring, "He won't sign the paper.")
+    assert mentions(plain, f"It's not to be. {plain.text}")
+
+
 def test_who_agrees_takes_nothing_back() -> None:
     """`That's right` after a fact is no denial of it."""
     assert surfaced(SCENARIO, "The cool box was in the car. That's right, I saw it. It was a nice day.", ["u1"]) == ("u1",)

@@ -4,9 +4,9 @@ A fact is mentioned where all parts of one of its cues occur in one sentence or 
 word, so that `tern` is not heard in an afternoon and `wash` is in washing. A part may have alternatives, `van|lorry`; one that
 begins with `!` must not occur. Whoever quotes a fact mentions it, whatever else is said.
 Texts and cues are folded first: case, compatibility forms, typographic quotes and dashes, runs of blanks; so a curly apostrophe
-hides nothing. A sentence that asks, or says that nobody knows, tells nothing. Whether the speaker can have known the fact is
-for the caller to ask, by giving only the facts it holds or has heard. How often all this is right is known:
-`oracles.hidden_profile.detection`.
+hides nothing. A sentence that asks, doubts, or says that nobody knows, tells nothing, and the words right after a `not` are no
+part of a cue, unless the cue has such a word as well. Whether the speaker can have known the fact is for the caller to ask, by
+giving only the facts it holds or has heard. How often all this is right is known: `oracles.hidden_profile.detection`.
 """
 
 from __future__ import annotations
@@ -25,25 +25,75 @@ _PLAIN = str.maketrans(
 
 _BEGINNING = re.compile(r"(?<!\w)(?=\w)")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
-_OPEN = re.compile(
-    r"(\S+\s+){3}\S+\?$"
-    r"|\b(nobody|no one|none of us) (knows|has told|can tell|can say)\b"
-    r"|^no idea\b|\b(have|i've|we've) no idea\b|\bno way of telling\b|\bhaven't heard\b"
-    r"|\bnot (so |very |at all )?(sure|certain|convinced)\b"
-    r"|\bdoubt (it|that|if|whether|very much)\b|\b(i'd|i would|rather) doubt\b"
-    r"|\b(don't|doesn't|didn't|do not) (really |quite )?(know|believe|think|buy)\b|\bcan't (really |quite )?believe\b"
-    r"|\b(want|like|have) to see (that|it|the|proof)\b|\b(who|what) says (so|that|it)\b"
-    r"|\bonly (a )?(rumou?r|hearsay|gossip)\b"
-    r"|\b(it isn't|it's not) true\b"
+_SETTLED = re.compile(
+    r"(\b(no|not|without|beyond|never|nobody)|n't)\b( [\w']+){0,3} doubt(s|ed)?\b"
+    r"|\b(no|little|small) wonder\b"
 )
-"""A sentence that leaves the point open, or denies it; a question of three words or fewer only names what comes next."""
+"""Words that would leave a point open, and by a word before them settle it: no doubt, I never doubted, no wonder."""
 
-_TAKES_BACK = re.compile(
-    r"^(that|this|it)('s| is| was) (just |all )*(not (true|so|right)|wrong|nonsense|rubbish|a rumou?r)\b"
-    r"|^(that|this|it) (isn't|wasn't) (true|so|right)\b|^(not true|nonsense|rubbish)\b"
-    r"|^i ((rather|very much|really) )?doubt (it|that)\b"
+_WHAT = "(if|whether|which|what|who|whose|where|when|how)"
+_CANNOT = "(can't|couldn't|cannot|could not)"
+_NEGATED = "(don't|doesn't|didn't|do not|can't|cannot|couldn't|wouldn't|shouldn't|never|hardly)"
+_ASKS = (
+    r"(i|we|you|one|me)( \w+)? wonder(s|ed)?\b|wondering\b|^whether\b",
+    r"(should|ought to|must|need to|have to|(had|\w'd) better|let's)( \w+){0,3} (ask|check|find out|look again|confirm)\b",
+    rf"(want|like) to (know|see|hear) {_WHAT}\b|(tell|remind) (me|us) {_WHAT}\b",
 )
-"""A sentence that denies the one before it."""
+_NOT_KNOWN = (
+    r"(nobody|no one|none of (us|you))('s( \w+)?|( \w+){0,6}) (knows?|tell|told|said|asked|looked|checked)\b(?!( \w+)? why\b)",
+    r"(^|have |i've |we've )no idea\b|no way of (telling|knowing)\b|not aware\b|remains to be\b|anyone's guess\b|news to me\b",
+    r"(haven't|not|never) (heard(?! of)|(seen|read) (it|that|any|anything|such))\b|heard (different|otherwise|both)",
+    rf"{_CANNOT}( [\w']+){{0,6}} (remember|recall)\b|(i|we|you) {_CANNOT} (say|tell( you| us)) (that|{_WHAT})\b",
+    rf"^(if|which|what|where|when|how)\b.* i {_CANNOT} (say|tell)\b|(forget|forgot|forgotten) {_WHAT}\b",
+    r"(not|isn't|wasn't|aren't|far from)( [\w']+){0,2} (sure|certain|convinced|persuaded)\b|unsure\b",
+    r"(isn't|not) (yet |really |at all )?(known|clear|confirmed) (if|whether|which|what|who|that)\b",
+    r"(only|just|mere|idle) (a )?(rumou?r|hearsay|gossip|talk|guess|guessing|guesswork)\b|only have your word\b",
+    r"(allegedly|supposedly|hopefully)\b|(i|we)( \w+)? hope\b|^(maybe|perhaps|suppose|supposing|assuming|as if)\b",
+    r"(could|might|may) (just )?as (well|easily)\b|(who|what) says (so|that|it)\b|if (it's|it is|that's) (true|so|right)\b",
+)
+_NOT_BELIEVED = (
+    r"doubt(s|ed|ful|ing)?\b|sceptical\b|unlikely\b|surely not\b|^((but|and|oh|no|well),? )*surely\b|(pinch|grain) of salt\b",
+    rf"{_NEGATED}( \w+| for a (minute|moment))? (know|believe|think|buy|suppose|reckon|imagine|see (how|why|what|that))\b",
+    rf"(i|we)( {_NEGATED}|'d not)( \w+){{0,2}} (swear|vouch|bet|bank|build|count|rely|promise)\b",
+    r"(i|we) (wouldn't|shouldn't) say (that|it|he|she|they|we|the)\b|(can't|don't) tell me\b|i('d)? (question|dispute)\b",
+    r"(hard|difficult|impossible) to (believe|credit|imagine|see (how|why))\b|find (it|that|this)( \w+)? hard\b",
+    r"(surprised|amazed|astonished) (if|to hear|to see)\b|before i('d)? believed?\b",
+    r"(i|we)('d| would)? (\w+ )?(want|like|need|have) (to see (that|it|the|proof)|proof|(it|that) (confirmed|looked))\b",
+    r"(?<!than )i('d| had| always| rather|'d rather) (thought|heard|understood|have (said|thought|guessed|bet|sworn))\b",
+    r"i thought (it|that|he|she|they|we|you|there)\b|could have sworn\b|last i heard\b|in my head that\b",
+)
+_NOT_SO = (
+    r"(it|that|this) (can't|cannot|can hardly|couldn't) (be|have been) (that|true|right|so)\b|not the case\b|no truth in\b",
+    r"(it|that|this)('s| is| was)( \w+)? not (true|right|correct)\b|(it|that|this) (isn't|wasn't) (true|right|correct)\b",
+    r"not (as (if|though)|that i know|to my knowledge|saying|necessarily)\b|i('ve)? (never|didn't) (said|say)\b",
+    r"doesn't (sound|seem) (right|true|likely)\b|(nothing|nowhere)( \w+){0,6} (says?|shows?|proves?) (that|which|if|whether)\b",
+    r"(got|get|have|has|had) (it|that|this|them) (\w+ )?(wrong|mixed up)\b|(you're|you are|must be) (wrong|mistaken)\b",
+    r"you('ve| have)? (misread|misheard|mixed)\b|must (be|have been) (thinking|looking)\b|must have (looked|misread)\b",
+    r"(read|heard|got|seen|written|put)( \w+){1,4} wrong\b|pulling (your|my|our) leg\b|i'd have (seen|noticed|smelt|heard)\b",
+    r"whatever( [\w']+){1,4} (says?|said|thinks?|puts?)\b|(was|were) never (the|a|an|any|on|in|at|from|for)\b",
+)
+_OPEN = re.compile(r"\b(?:" + "|".join((*_ASKS, *_NOT_KNOWN, *_NOT_BELIEVED, *_NOT_SO)) + ")")
+"""A sentence that leaves the point open, or denies it. Each pattern begins where a word does."""
+
+_SHORTLY = (
+    r"(that|this|it)('s| is| was) (just |all |only )*(not (true|so|right)|wrong|nonsense|rubbish)\b",
+    r"(that|this|it)('s| is| was) (just |all |only )*(a )?(rumou?r|hearsay|gossip|talk|guess)\b",
+    r"(that|this|it) (isn't|wasn't|can't be|cannot be) (true|so|right)\b|(that|it) doesn't (sound|seem) (right|true|like)",
+    r"not (true|so)\b|nonsense\b|rubbish\b|surely not\b|says who\b|hard to believe\b|i have (my|some|grave) doubts\b",
+    r"really\?|(does|did|do|is|was|are|were|has|have)(n't)? (it|he|she|they|that)(,? \w+)?\?|are you( \w+)? (sure|certain)\b",
+    r"i ((rather|very much|really|do) )?(doubt|wonder)( it| that)?\b(?! \w)|i'm not (so )?(sure|certain|convinced)\b(?! \w)",
+    r"i (don't|can't|didn't)( really| quite)? (think|believe) (so|it|that)\b(?! \w)",
+    r"i (wouldn't|shouldn't|couldn't) (swear|bet|bank|build|count|rely) (to|on) (it|that)\b(?! \w)",
+)
+_TAKES_BACK = re.compile("|".join(_SHORTLY))
+"""A sentence that denies the one before it, by how it begins."""
+
+_DENIAL = re.compile(r"\0(not|never|cannot|no|without|t)\b")
+_JOINT = "but|and|so|because|as|until|till|before|only|just|forget|mention|except|if|than|that|which|who|when|where|while"
+_DENIED = re.compile(
+    rf"(\0not|n'\0t|\0never|\0cannot)((?: (?!\0(?:{_JOINT})\b)[\0\w'-]+){{1,4}})(?![^,;:.]* \0(?:before|until|till)\b)"
+)
+"""Up to four words of a clause after its `not`: `it isn't oak` has no oak. `They won't weld till April` denies no welding."""
 
 
 def fold(text: str) -> str:
@@ -59,38 +109,53 @@ def mentions(fact: Words, text: str) -> bool:
 
 def fires(fact: Words, text: str) -> bool:
     """Whether one of the fact's cues fires on a sentence of a text, or on two that follow each other."""
-    return any(
-        all(any(one in said for one in _any_of(part)) is not _barred(part) for part in cue)
-        for said in _heard_at_once(text)
-        for cue in fact.cues
-    )
+    heard = _heard_at_once(text)
+    for cue in fact.cues:
+        wanted, barred, denies = _parts(cue)
+        for said, granted in heard:
+            told = said if denies else granted
+            if all(any(one in told for one in part) for part in wanted) and not any(one in said for one in barred):
+                return True
+    return False
 
 
 @lru_cache(maxsize=1024)
-def _heard_at_once(text: str) -> tuple[str, ...]:
-    """Each two sentences that follow each other: farther apart one names a thing, and another what is so of something else."""
+def _heard_at_once(text: str) -> tuple[tuple[str, str], ...]:
+    """Each two sentences that follow each other, as said, and with denied words unmarked.
+
+    Farther apart one names a thing, and another what is so of something else.
+    """
     asserted = _asserted(text)
-    return tuple(" ".join(asserted[place : place + 2]) for place in range(max(1, len(asserted) - 1)))
+    both = (" ".join(asserted[place : place + 2]) for place in range(max(1, len(asserted) - 1)))
+    return tuple((said, _DENIED.sub(lambda found: found[1] + found[2].replace("\0", ""), said)) for said in both)
 
 
 @lru_cache(maxsize=1024)
 def _asserted(text: str) -> tuple[str, ...]:
     """The sentences of a text but those that it leaves open or takes back, their words marked."""
-    asserted: list[str] = []
+    told: list[str] = []
     for sentence in _SENTENCE.split(fold(text)):
-        if _TAKES_BACK.search(sentence):
-            del asserted[-1:]
-        elif not _OPEN.search(sentence):
-            asserted.append(_marked(sentence))
-    return tuple(asserted)
+        if _TAKES_BACK.match(sentence):
+            told[-1:] = [""]
+        else:
+            told.append("" if _open(sentence) else _marked(sentence))
+    return tuple(sentence for sentence in told if sentence)
 
 
-def _barred(part: str) -> bool:
-    """Whether this part of a cue must not occur."""
-    return part.startswith("!")
+def _open(sentence: str) -> bool:
+    """Whether a folded sentence asks, doubts or denies; a question of three words or fewer only names what comes next."""
+    asks = sentence.endswith("?") and len(sentence.split()) > 3
+    return asks or bool(_OPEN.search(_SETTLED.sub("", sentence)))
 
 
 @lru_cache(maxsize=65536)
+def _parts(cue: tuple[str, ...]) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...], bool]:
+    """The alternatives of each part that must occur, those that must not, and whether the cue has a denial as well."""
+    wanted = tuple(_any_of(part) for part in cue if not part.startswith("!"))
+    barred = tuple(one for part in cue if part.startswith("!") for one in _any_of(part))
+    return wanted, barred, any(_DENIAL.search(one) for part in wanted for one in part)
+
+
 def _any_of(part: str) -> tuple[str, ...]:
     """The alternatives of a part of a cue, their words marked."""
     return tuple(_marked(fold(one)) for one in part.removeprefix("!").split("|"))
