@@ -44,7 +44,7 @@ def played(
 ) -> list[Result]:
     """These tasks, played in process."""
     whole = spec.model_copy(update={"api_base": address})
-    config = replace(LlmConfig.of(whole), api_key="k", patience_s=1.0, first_pause_s=0.01)
+    config = replace(LlmConfig.of(whole), api_key="k", patience_s=60.0, first_pause_s=0.01)
     agent, runtime = SeatAgent(whole, config=config, say=lambda line: None), InProcessRuntime()
     plan = Plan(folder.name, list(tasks), [0], k, whole, overrides=options)
     return run_plan(

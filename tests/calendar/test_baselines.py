@@ -281,14 +281,15 @@ def test_lies_confuse_nobody(seed: int) -> None:
 @pytest.mark.property
 @pytest.mark.parametrize("name", sorted(BASELINES))
 @pytest.mark.parametrize("profile", sorted(PROFILES))
-def test_playable_on_all_90(name: str, profile: str) -> None:
-    """Every calendar that we ship is played to its end without an action that the rules forbid; those who talk schedule all."""
+def test_playable_on_every_calendar(name: str, profile: str) -> None:
+    """All are played to their end without an action that the rules forbid; of the 90, those who talk schedule all."""
     outcomes: Counter[str] = Counter()
     for task in SHIPPED:
         if task.family == "calendar":
-            game = played(read_scenario(task.world_folder / "scenario.json"), BASELINES[name], Settings.of(resolved(profile)))
+            scenario = read_scenario(task.world_folder / "scenario.json")
+            game = played(scenario, BASELINES[name], Settings.of(resolved(profile)))
             assert game.of("invalid_tool_call") == []
-            outcomes.update(str(one["label"]) for one in game.resolutions)
+            outcomes.update(str(one["label"]) for one in game.resolutions if not scenario.prior)
 
     assert outcomes["SUCCESS"] == outcomes.total() if name != "silent" else outcomes["SUCCESS"] < outcomes.total() / 10
 

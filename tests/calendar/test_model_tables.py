@@ -29,7 +29,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
         played(root / "mixed", running.url, guests(ONE, MINI))
         played(root / "turning", running.url, guests(ONE, rotate=True), k=2)
         played(root / "protocol", None, guests())
-    return gathered(root)
+    evidence = gathered(root)
+    assert [result.error for group in evidence.groups for result in group.ungraded] == []
+    return evidence
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from tests.calendar.reference_cases import Game, cases
 from tests.calendar.tracing import in_published_layout, trace_of
 from tests.calendar.typed_games import typed_log
 
-pytestmark = [pytest.mark.reference, pytest.mark.property]
+pytestmark = pytest.mark.reference
 
 PROTOCOLS = {"imap": "IMAP", "sd-map": "SD-MAP", "dsm-welfare": "DSM-welfare", "dsm-private": "DSM-private"}
 EVERY = 6
