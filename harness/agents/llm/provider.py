@@ -74,10 +74,12 @@ def library() -> ModuleType:
     """LiteLLM, offline and quiet; raises Refused where it cannot be imported."""
     for name in _OFFLINE:
         os.environ.setdefault(name, "True")
-    try:
-        import litellm  # noqa: PLC0415 - 2 s, paid only by who calls a model
-    except ImportError as error:
-        raise Refused(f"LiteLLM cannot be imported: {error}") from None
+    # one thread imports it, and those that come meanwhile wait
+    with _configuring:
+        try:
+            import litellm  # noqa: PLC0415 - 2 s, paid only by who calls a model
+        except ImportError as error:
+            raise Refused(f"LiteLLM cannot be imported: {error}") from None
 
     litellm.suppress_debug_info = True
     litellm.disable_hf_tokenizer_download = True
