@@ -127,7 +127,7 @@ def _heard_at_once(text: str) -> tuple[tuple[str, str], ...]:
     """
     asserted = _asserted(text)
     both = (" ".join(asserted[place : place + 2]) for place in range(max(1, len(asserted) - 1)))
-    return tuple((said, _DENIED.sub(lambda found: found[1] + found[2].replace("\0", ""), said)) for said in both)
+    return tuple((said, _DENIED.sub(lambda denied: denied[1] + denied[2].replace("\0", ""), said)) for said in both)
 
 
 @lru_cache(maxsize=1024)
