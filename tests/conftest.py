@@ -7,9 +7,13 @@ Property tests draw other cases each time, but the same in CI, where red must me
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
+import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -43,6 +47,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _plays_a_model(item: pytest.Item) -> bool:
     assert isinstance(item, pytest.Function)
     return "recorded" in item.fixturenames or not {"OpenAIServer", "LlmAgent", "LlmConfig"}.isdisjoint(vars(item.module))
+
+
+@pytest.fixture(autouse=True)
+def no_event_loop_is_left() -> Iterator[None]:
+    """LiteLLM makes an event loop in the main thread and leaves it open; a later test would be blamed for that."""
+    yield
+    if "litellm" in sys.modules:
+        with warnings.catch_warnings(action="ignore"), suppress(RuntimeError):
+            asyncio.get_event_loop_policy().get_event_loop().close()
+            asyncio.set_event_loop(None)
 
 
 class BenchWorld(World):
