@@ -27,20 +27,22 @@ class WorkerPool:
     """The workers of one proof; leaving it stops those that are processes."""
 
     def __init__(self, workers: int) -> None:
-        self._size = max(1, workers)
+        self._size, self._collecting = max(1, workers), False
         self._workers: dict[int, Worker] = {}
         self._waiting: dict[int, ThreadPoolExecutor] = {}
         """By worker, the thread that hands it its jobs one after the other."""
 
     def __enter__(self) -> Self:
         # as in a worker: garbage is collected between jobs only, and what exists by now is in use
+        self._collecting = gc.isenabled()
         gc.disable()
         gc.freeze()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         gc.unfreeze()
-        gc.enable()
+        if self._collecting:
+            gc.enable()
         for worker in self._workers.values() if kind is not None else ():
             worker.kill()
         for thread in self._waiting.values():

@@ -120,9 +120,16 @@ def paired_p(differences: Sequence[float]) -> float | None:
     return float(scipy_stats().ttest_1samp(differences, 0.0).pvalue)
 
 
-def false_discoveries(ps: Sequence[float]) -> list[float]:
-    """Benjamini and Hochberg's q of each p among these."""
-    return [float(q) for q in scipy_stats().false_discovery_control(ps, method="bh")] if ps else []
+def false_discoveries(ps: Sequence[float | None]) -> list[float | None]:
+    """Benjamini and Hochberg's q of each p among these; None for None."""
+    known = [p for p in ps if p is not None]
+    qs = iter(scipy_stats().false_discovery_control(known, method="bh") if known else ())
+    return [None if p is None else float(next(qs)) for p in ps]
+
+
+def wilson(hits: int, of: int) -> Interval | None:
+    """Wilson's 95 % interval of a share of independent trials; None of none."""
+    return _wilson(hits / of, float(_special().ndtri((1 + _LEVEL) / 2)) ** 2 / of) if of else None
 
 
 def line_through(clusters: Sequence[Sequence[tuple[float, float]]]) -> Line | None:

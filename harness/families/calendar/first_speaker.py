@@ -72,10 +72,9 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     made: list[Row] = []
     for measure in _MEASURES:
         lines = [(row, line) for row in rows if (line := _line(row, measure))]
-        tested = [line["p"] for _, line in lines if line["p"] is not None]
-        qs = iter(false_discoveries(tested))
-        for row, line in lines:
-            made.append({**line, "q": next(qs) if line["p"] is not None else None, "source": "ours"})
+        qs = false_discoveries([line["p"] for _, line in lines])
+        for (row, line), q in zip(lines, qs, strict=True):
+            made.append({**line, "q": q, "source": "ours"})
             made += _published(row, measure) if published and (row.setting == ALL or not over_all) else []
     notes = (*_NOTES, *([source("Table 12")] if any(row["source"] == MARK for row in made) else []))
     return [Table("first-speaker", "First speakers, calendar", _COLUMNS, tuple(made), notes)] if made else []

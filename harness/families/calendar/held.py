@@ -220,7 +220,7 @@ def spans(numbers: Sequence[int]) -> str:
 def _row(group: Group, setting: str, one: HeldSeat) -> Held:
     """The row that a seat belongs to, without any seat yet."""
     model = one.holder.model if one.holder else group.setup.model
-    own, names = _name(one.holder), tuple(_name(other) for other in one.result.seats)
+    own, names = name_of(one.holder), tuple(map(name_of, one.result.seats))
     setup = ", ".join(group.setup.how)
     return Held(setting, "model" if model else "protocol", own or group.title, model, _others(own, names), setup, group.name)
 
@@ -234,7 +234,8 @@ def _others(own: str, names: tuple[str, ...]) -> str:
     return ", ".join(f"{name} x{number}" if number > 1 else name for name, number in sorted(counted.items()) if number)
 
 
-def _name(holder: SeatResult | None) -> str:
+def name_of(holder: SeatResult | None) -> str:
+    """What reports call whoever held a seat, with its prompt variant; "" for nobody."""
     if holder is None:
         return ""
     if holder.kind == "replay":
@@ -243,9 +244,8 @@ def _name(holder: SeatResult | None) -> str:
 
 
 def _variant(holder: SeatResult) -> str:
-    """The prompt variant that a seat was given, where its record has one: a probing seat is not the model it is made of."""
-    variant = holder.model_dump(include={"variant"}).get("variant")
-    return f" [{variant['name']} {variant['digest'][:8]}]" if isinstance(variant, dict) else ""
+    """The prompt variant that a seat was given: a probing seat is not the model it is made of."""
+    return f" [{holder.variant.name} {holder.variant.digest[:8]}]" if holder.variant else ""
 
 
 @cache

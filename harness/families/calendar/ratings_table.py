@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from harness.families.calendar.held import name_of
 from harness.families.calendar.ratings import DIMENSIONS, Dimension, Entry, RatedGame, Standing, by_means, standings
 from harness.families.calendar.raw_excess import raw_excess
 from harness.records import Result, SeatResult
 from harness.report.evidence import Evidence, Group
-from harness.report.models import find_model
 from harness.report.table import Column, Row, Table
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
@@ -103,7 +103,7 @@ def _pools(evidence: Evidence) -> dict[str, list[RatedGame]]:
     for group in evidence.played:
         for result in group.graded:
             models = {seat.seat: seat for seat in result.seats if seat.kind == "model"}
-            if len({seat.model for seat in models.values()}) > 1 and result.metrics.get("seats"):
+            if len({name_of(seat) for seat in models.values()}) > 1 and result.metrics.get("seats"):
                 place = result.task_id, result.seed, result.attempt, result.run
                 entries = tuple(_entries(evidence, group, result, models))
                 pools[_rules(evidence, result)].append(RatedGame(place, entries))
@@ -116,12 +116,7 @@ def _entries(evidence: Evidence, group: Group, result: Result, models: Mapping[i
     for row, cost in zip(result.metrics["seats"], excess, strict=True):
         if (held := models.get(row["seat"])) is not None:
             told = row.get("excess_reflection_vps")
-            yield Entry(_name(held), {"coordination": row["coordination"], "cost": cost, "privacy": told})
-
-
-def _name(held: SeatResult) -> str:
-    entry = find_model(held.model)
-    return entry.name if entry else held.model or held.name
+            yield Entry(name_of(held), {"coordination": row["coordination"], "cost": cost, "privacy": told})
 
 
 def _rules(evidence: Evidence, result: Result) -> str:

@@ -71,13 +71,6 @@ def fisher(units: Sequence[Unit], speaker: object) -> float:
     return float(scipy_stats().fisher_exact(rows).pvalue)
 
 
-def false_discovery(ps: Sequence[float | None]) -> list[float | None]:
-    """Benjamini-Hochberg's adjusted values, in place; None stays None."""
-    known = [p for p in ps if p is not None]
-    adjusted = iter(scipy_stats().false_discovery_control(known).tolist() if known else ())
-    return [None if p is None else float(next(adjusted)) for p in ps]
-
-
 def paired(first: Sequence[float], second: Sequence[float]) -> float | None:
     """The two-sided p of the mean difference of pairs under flipped signs; None for fewer than two pairs."""
     if len(first) < 2:

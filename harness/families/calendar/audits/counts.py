@@ -10,11 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from harness.families.calendar.audits.comparison import Unit, against_the_rest, false_discovery, fisher
+from harness.families.calendar.audits.comparison import Unit, against_the_rest, fisher
 from harness.families.calendar.audits.disclosure import Disclosure
 from harness.families.calendar.audits.games import BASE, AuditedGame, AuditedMessage, Speaker
 from harness.families.calendar.audits.patterns import PATTERNS, Occurrence, Pattern
-from harness.report.statistics import Interval, rate_interval
+from harness.report.statistics import Interval, false_discoveries, rate_interval
 from harness.report.table import Row
 
 
@@ -89,7 +89,7 @@ def label_rows(games: Sequence[AuditedGame]) -> list[Row]:
                     "fisher": fisher(units, speaker) if compared else None,
                 }
             )
-    return [{**row, "q": q} for row, q in zip(rows, false_discovery(ps), strict=True)]
+    return [{**row, "q": q} for row, q in zip(rows, false_discoveries(ps), strict=True)]
 
 
 def pattern_rows(games: Sequence[AuditedGame]) -> list[Row]:

@@ -15,9 +15,10 @@ from typing import NamedTuple
 from harness.families.calendar.audits.disclosure import Disclosure, labels_of
 from harness.families.calendar.audits.leaks import LabelLeak, leaks, secrets_of
 from harness.families.calendar.audits.statements import Statement, is_false, statements
-from harness.families.calendar.audits.typed import is_typed, typed_statements
+from harness.families.calendar.audits.typed import typed_statements
 from harness.reading import read_episode
 from harness.records import Result, SeatResult
+from validators.calendar.evidence import is_typed
 from validators.calendar.history import Delivered, Replay
 from validators.calendar.replay import NoGame, replay
 from validators.episode import Episode
@@ -168,9 +169,8 @@ def _name(row: SeatResult) -> str:
 
 
 def _variant(row: SeatResult) -> str:
-    """The name of a seat's prompt variant with the beginning of its digest, where its record has one."""
-    variant = row.model_dump().get("variant")
-    return f"{variant['name']} {variant['digest'][:8]}" if isinstance(variant, dict) else BASE
+    """The name of a seat's prompt variant with the beginning of its digest."""
+    return f"{row.variant.name} {row.variant.digest[:8]}" if row.variant else BASE
 
 
 def _mended(events: Sequence[Event]) -> tuple[tuple[int, int], ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from harness.families.calendar.audits.disclosure import Disclosure, labels_of
-from harness.report.statistics import Interval, scipy_stats
+from harness.report.statistics import Interval, wilson
 from worlds.core.models import Strict
 
 FILE = Path(__file__).with_name("sample.json")
@@ -80,14 +80,6 @@ def accuracies() -> list[LabelAccuracy]:
         for late in (False, True)
         for label in Disclosure
     ]
-
-
-def wilson(hits: int, of: int) -> Interval | None:
-    """Wilson's 95 % interval of a share of independent messages; None of none."""
-    if not of:
-        return None
-    interval = scipy_stats().binomtest(hits, of).proportion_ci(0.95, method="wilson")
-    return float(interval.low), float(interval.high)
 
 
 def _counted(label: Disclosure, late: bool, pairs: list[tuple[bool, bool]]) -> LabelAccuracy:

@@ -14,16 +14,9 @@ from pydantic_core import from_json
 from harness.families.calendar.audits.statements import Claim, Statement
 
 
-def is_typed(text: str) -> bool:
-    """Whether a message is one JSON object or list."""
-    return _loaded(text) is not None
-
-
 def typed_statements(text: str) -> Iterator[Statement]:
     """What a typed message states of its sender's slots."""
     payload = _loaded(text)
-    if not isinstance(payload, dict):
-        return
     if (payload.get("protocol"), payload.get("type")) == ("imap", "costs"):
         yield from _priced(payload.get("costs"))
     elif (payload.get("protocol"), payload.get("type")) == ("sd", "reply"):
@@ -43,11 +36,9 @@ def _priced(costs: Any) -> Iterator[Statement]:
             yield Statement(int(name), Claim.COSTS, cost) if cost else Statement(int(name), Claim.FREE)
 
 
-def _loaded(text: str) -> dict[str, Any] | list[Any] | None:
-    if not text.lstrip().startswith(("{", "[")):
-        return None
+def _loaded(text: str) -> dict[str, Any]:
     try:
         value = from_json(text)
     except (ValueError, TypeError):
-        return None
-    return value if isinstance(value, dict | list) else None
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -104,8 +104,8 @@ def _said(episode: RecordedEpisode) -> Iterator[tuple[str, ReplyNotes]]:
 def _latencies(episode: RecordedEpisode, seat: int | None, replies: int) -> Sequence[float]:
     """Real seconds of each reply of a seat's model, in order; none where the record has not one for each."""
     held = next((one for one in episode.result.seats if one.seat == seat), None)
-    # records of some versions have the sum alone
-    seconds: Sequence[float] = held.model_dump().get("latencies_s", ()) if held else ()
+    # records of older versions have the sum alone
+    seconds = held.latencies_s if held else ()
     return seconds if len(seconds) == replies else ()
 
 

@@ -17,7 +17,7 @@ from harness.errors import UsageError
 from harness.families.calendar.trace.final import final_state
 from harness.families.calendar.trace.model import CostScale, FinalState, TraceConfig, TraceEvent
 from harness.families.calendar.trace.rerun import Given, Replies, rerun
-from harness.families.calendar.trace.telling import ReplyNotes, Teller, Told
+from harness.families.calendar.trace.telling import TOOL_OF, ReplyNotes, Teller, Told
 from harness.families.calendar.trace.timeline import LoggedMark, dated, logged
 from harness.records import SeatResult, first_problem
 from oracles.calendar.certificate import certify
@@ -31,8 +31,6 @@ from worlds.calendar.rules.scenario import Scenario, parse_scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Event, EventLog, Noted, Opened, Seated, canonical
 from worlds.core.turns import OpenTurn
-
-_PROTOCOL = {"dm": "dm", "participants": "participant_groupchat", "all": "all_groupchat"}
 
 
 @dataclass(frozen=True)
@@ -147,7 +145,7 @@ def _opening(record: GameRecord, certificate: Certificate) -> list[Told]:
     scenario, config = record.scenario, record.config
     holders = {one.seat: one for one in config.record.seats}
     nowhere: dict[str, Any] = {"round": None, "turn": None, "phase": None, "agent_id": None}
-    channels = [name for channel, name in _PROTOCOL.items() if channel in record.settings.channels]
+    channels = [name for channel, name in TOOL_OF.items() if channel in record.settings.channels]
     start = {
         **nowhere,
         "seed": config.seed,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from harness.families.calendar.trace.rerun import SeatAsked
+from worlds.calendar.mail import TOOLS
 from worlds.calendar.rules.batch import Conflict
 from worlds.calendar.rules.items import Cells, lines, slot_of
 from worlds.calendar.rules.scenario import Meeting, Scenario
@@ -22,10 +23,10 @@ from worlds.core.events import Noted, Turned
 from worlds.core.replies import parse_reply
 
 TALK, DECISION = "CHEAP_TALK", "DECISION"
-SENT = {"dm": "dm_sent", "participants": "participant_groupchat_sent", "all": "all_groupchat_sent"}
+SENT = {channel: f"{tool}_sent" for tool, channel in TOOLS.items()}
 """Channel -> the type of event."""
 
-TOOL_OF = {"dm": "dm", "participants": "participant_groupchat", "all": "all_groupchat"}
+TOOL_OF = {channel: tool for tool, channel in TOOLS.items()}
 SECONDARY = frozenset(
     {"game_start", "agent_registered", "turn_start", "decide_start", "measure_start", "decision_failed"}
     | {"batch_rolled_back", "consistency_violation"}

@@ -27,6 +27,7 @@ from harness.families.calendar.trace.model import TraceConfig, TracedRecord, Tra
 from harness.families.calendar.trace.rerun import Given
 from harness.families.calendar.trace.timeline import LoggedMark
 from harness.records import SeatResult, first_problem
+from worlds.calendar.mail import TOOLS
 from worlds.calendar.options import BUDGETS, OPTIONS
 from worlds.calendar.rules.items import Cells, Item, items_of, read_lines
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
@@ -40,7 +41,7 @@ SCALE = {1: 1, 10: 2, 100: 3}
 MOST_TURNS, RETRIES = 20, 3
 """The released code's own defaults."""
 
-_CHANNELS = {"dm": "dm", "participant_groupchat": "participants", "all_groupchat": "all", "groupchat": "all"}
+_CHANNELS = {**TOOLS, "groupchat": "all"}
 _LABEL = re.compile(r"^Slot +(\d+): .* private_label='(.*)'$", re.MULTILINE)
 _EPOCH = "1970-01-01T00:00:00+00:00"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
