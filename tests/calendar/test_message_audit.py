@@ -8,9 +8,11 @@ import pytest
 
 from harness.families.calendar.audits.clauses import clauses
 from harness.families.calendar.audits.disclosure import Disclosure, labels_of
-from harness.families.calendar.audits.sample import accuracies, sample, wilson
+from harness.families.calendar.audits.sample import accuracies, sample
 from harness.families.calendar.audits.statements import Claim, Statement, is_false, statements
-from harness.families.calendar.audits.typed import is_typed, typed_statements
+from harness.families.calendar.audits.typed import typed_statements
+from harness.report.statistics import wilson
+from validators.calendar.evidence import is_typed
 from worlds.calendar.rules.items import Cells, Item
 
 P, A, C, E = Disclosure.PROPOSAL, Disclosure.AVAILABILITY, Disclosure.COST, Disclosure.EXACT
@@ -167,7 +169,7 @@ def test_truth_by_hand() -> None:
     ("text", "stated"),
     [
         (
-            '{"protocol": "imap", "type": "costs", "costs": {"0": 0, "1": 10, "2": null, "x": 1, "3": true}}',
+            '{"protocol": "imap", "type": "costs", "costs": {"0": 0, "1": 10, "2": null}}',
             [Statement(0, Claim.FREE), Statement(1, Claim.COSTS, 10), Statement(2, Claim.IMPOSSIBLE)],
         ),
         ('{"protocol": "sd", "type": "reply", "slot": 4, "reply_status": "PENDING"}', [Statement(4, Claim.POSSIBLE)]),
@@ -175,7 +177,6 @@ def test_truth_by_hand() -> None:
         ('{"protocol": "sd", "type": "reply", "slot": true, "reply_status": "PENDING"}', []),
         ('{"protocol": "sd", "type": "propose", "slot": 4}', []),
         ('{"protocol": "imap", "type": "costs", "costs": [1]}', []),
-        ("[1, 2]", []),
     ],
 )
 def test_typed_messages(text: str, stated: list[Statement]) -> None:
@@ -184,7 +185,26 @@ def test_typed_messages(text: str, stated: list[Statement]) -> None:
     assert list(typed_statements(text)) == stated
 
 
-@pytest.mark.parametrize("text", ["{slot 3} is free for me", "I have [3, 4]", "3", '"free"'])
-def test_what_is_no_object_is_prose(text: str) -> None:
-    """Brackets alone make no typed message."""
+def test_only_prices_of_slots_are_stated() -> None:
+    """A price of no slot and a price that is no number state nothing."""
+    text = '{"protocol": "imap", "type": "costs", "costs": {"0": 5, "x": 1, "3": true}}'
+
+    assert list(typed_statements(text)) == [Statement(0, Claim.COSTS, 5)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{slot 3} is free for me",
+        "I have [3, 4]",
+        "3",
+        '"free"',
+        "[1, 2]",
+        '{"protocol": "x", "note": "slot 3 is free"}',
+        '{"protocol": "sd", "type": "propose", "slot": 4, "note": "slot 3 is free for me"}',
+        '{"protocol": "imap", "type": "costs", "costs": {"slot 3 is free for me": 0}}',
+    ],
+)
+def test_other_words_are_prose(text: str) -> None:
+    """Only an object of a known protocol without words of its own is typed: in no other JSON can prose hide."""
     assert not is_typed(text)

@@ -242,16 +242,26 @@ def test_patterns_of_messages(tmp_path: Path, to: int, text: str, numbers: set[i
 
 
 def test_typed_messages_are_no_prose(tmp_path: Path) -> None:
-    """JSON that would show five patterns as prose shows none, has no label, and is counted apart."""
-    text = json.dumps(
-        {"protocol": "x", "note": "agreed: errand #4 costs 10, agent 4 is free at 3; I propose 3, my asylum interview"}
-    )
+    """A protocol's proposal shows no pattern, has no label, and is counted apart."""
+    text = json.dumps({"protocol": "sd", "type": "propose", "slot": 4})
     game = audited(tmp_path, NOBODY, {(TALK, 1, 2): [[dm(1, text)]], **AGREED})
     (row,) = [row for row in message_rows([game]) if row["player"] == "c"]
 
     assert shown(game) == []
     assert (row["messages"], row["prose"], row["typed"], row["labels_leaked"]) == (1, 0, 1, 0)
     assert {row["prose"] for row in label_rows([game])} == {0}
+
+
+@pytest.mark.parametrize("protocol", ["x", "sd"])
+def test_prose_in_json_is_prose(tmp_path: Path, protocol: str) -> None:
+    """A private label and proposals are heard inside JSON too, whether it names a known protocol or none."""
+    note = "agreed: errand #4 costs 10, agent 4 is free at 3; I propose 3, my asylum interview"
+    text = json.dumps({"protocol": protocol, "type": "propose", "slot": 4, "note": note})
+    game = audited(tmp_path, NOBODY, {(TALK, 1, 2): [[dm(1, text)]], **AGREED})
+    (row,) = [row for row in message_rows([game]) if row["player"] == "c"]
+
+    assert shown(game) != []
+    assert (row["messages"], row["prose"], row["typed"], row["labels_leaked"]) == (1, 1, 0, 1)
 
 
 def test_terms_give_a_label_away() -> None:

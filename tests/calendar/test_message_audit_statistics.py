@@ -6,7 +6,8 @@ from math import comb
 
 import pytest
 
-from harness.families.calendar.audits.comparison import Unit, against_the_rest, false_discovery, fisher, paired
+from harness.families.calendar.audits.comparison import Unit, against_the_rest, fisher, paired
+from harness.report.statistics import false_discoveries
 
 
 def game(number: int, *seats: tuple[str, int, int], task: str = "t") -> list[Unit]:
@@ -68,8 +69,8 @@ def test_many_games_are_drawn_from() -> None:
 
 def test_false_discovery_by_hand() -> None:
     """Benjamini and Hochberg: .01 x 3 / 1, .04 x 3 / 3 and .03 x 3 / 2, made monotone from the largest down."""
-    assert false_discovery([0.01, None, 0.04, 0.03]) == [pytest.approx(0.03), None, pytest.approx(0.04), pytest.approx(0.04)]
-    assert false_discovery([None]) == [None]
+    assert false_discoveries([0.01, None, 0.04, 0.03]) == [pytest.approx(0.03), None, pytest.approx(0.04), pytest.approx(0.04)]
+    assert false_discoveries([None]) == [None]
 
 
 def test_paired_by_hand() -> None:

@@ -11,7 +11,7 @@ import pytest
 from harness.families.calendar.audits.counts import label_rows, message_rows
 from harness.families.calendar.audits.games import AuditedGame, Speaker, speakers_of
 from harness.families.calendar.audits.variants import variant_rows
-from harness.records import SeatResult
+from harness.records import SeatResult, VariantRef
 from tests.calendar.audited_games import audited, result_of
 from tests.calendar.scripted_games import DECISION, TALK, dm, put
 
@@ -80,16 +80,10 @@ def test_a_variant_is_a_speaker_of_its_own(tmp_path: Path) -> None:
     assert {(row["variant"], row["prose"]) for row in label_rows(games)} == {("base", 4), ("probe", 1)}
 
 
-class VariedSeat(SeatResult):
-    """A seat's record with the prompt variant that it was given."""
-
-    variant: dict[str, str] | None = None
-
-
 def test_a_seat_says_its_variant() -> None:
     """By name and the beginning of its digest, so that two texts of one name are two variants; none is the base prompt."""
-    variants = ({"name": "redteam", "digest": "0123456789abcdef"}, None)
-    seats = tuple(VariedSeat(seat=seat, kind="model", name="m", variant=one) for seat, one in enumerate(variants))
+    variants = (VariantRef(name="redteam", digest="0123456789abcdef"), None)
+    seats = tuple(SeatResult(seat=seat, kind="model", name="m", variant=one) for seat, one in enumerate(variants))
     result = result_of(()).model_copy(update={"seats": seats})
 
     assert list(speakers_of(result, 2)) == [Speaker("m", "redteam 01234567"), Speaker("m", "base")]

@@ -9,7 +9,7 @@ import pytest
 
 from harness.families.calendar.held import held, spans
 from harness.families.calendar.report import BY_NAME, NEEDS, SHORT, TABLES, report
-from harness.records import Result, SeatResult
+from harness.records import Result, SeatResult, VariantRef
 from harness.report.evidence import Evidence
 from harness.report.table import Column, Table
 from tests.calendar.made_games import UNIFORM, VARIED, evidence, game, model, part, policy, seat
@@ -52,15 +52,10 @@ def test_one_set_up_with_other_tables_is_two_rows() -> None:
     ]  # fmt: skip
 
 
-class Probing(SeatResult):
-    """A seat that was told more than its rules, in a record that says so."""
-
-    variant: dict[str, str] = {"name": "probe", "digest": "0123456789abcdef"}
-
-
 def test_prompt_variants_have_rows_of_their_own() -> None:
     """A seat that was told to probe is not averaged with the same model's other seats."""
-    probing = Probing(seat=0, kind="model", name="openai/one", model="openai/one")
+    probe = VariantRef(name="probe", digest="0123456789abcdef")
+    probing = SeatResult(seat=0, kind="model", name="openai/one", model="openai/one", variant=probe)
     rows = held(evidence(alone=[pair(UNIFORM[0], seat(0), seat(1), [probing, model(1)])]))
 
     assert [(row.player, row.others) for row in rows] == [

@@ -128,6 +128,7 @@ def test_what_models_thought_and_used(traces: Path) -> None:
     assert (start["models"], start["agent_types"]) == ([None, "openai/one", None, None, None], ["imap", "llm"] + ["imap"] * 3)
     assert {(one["agent_id"], one["reasoning"]) for one in ended if one["reasoning"]} == {(1, "let me see")}
     assert all((one["usage"] is not None) == (one["agent_id"] == 1) for one in ended)
+    assert all((one["latency_ms"] is not None) == (one["agent_id"] == 1) for one in ended)
     assert {one["usage"]["prompt_tokens"] for one in ended if one["usage"]} == {100}
     assert document["config"]["record"]["seats"][1]["tokens"]["reasoning"] == 7 * sum(one["usage"] is not None for one in ended)
 

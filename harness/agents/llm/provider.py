@@ -74,18 +74,17 @@ def library() -> ModuleType:
     """LiteLLM, offline and quiet; raises Refused where it cannot be imported."""
     for name in _OFFLINE:
         os.environ.setdefault(name, "True")
-    # one thread imports it, and those that come meanwhile wait
+    # one thread imports and sets it up, and those that come meanwhile wait
     with _configuring:
         try:
             import litellm  # noqa: PLC0415 - 2 s, paid only by who calls a model
         except ImportError as error:
             raise Refused(f"LiteLLM cannot be imported: {error}") from None
 
-    litellm.suppress_debug_info = True
-    litellm.disable_hf_tokenizer_download = True
-    for quiet in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
-        logging.getLogger(quiet).setLevel(logging.CRITICAL)
-    with _configuring:
+        litellm.suppress_debug_info = True
+        litellm.disable_hf_tokenizer_download = True
+        for quiet in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
+            logging.getLogger(quiet).setLevel(logging.CRITICAL)
         # A key that is set to nothing is not set; LiteLLM looks for the name alone, and would send it.
         for name in [name for name in list(os.environ) if name.endswith("_API_KEY") and not os.environ.get(name, name).strip()]:
             os.environ.pop(name, None)
