@@ -255,7 +255,9 @@ def test_prose_for_a_batch_is_said_to_be_unreadable() -> None:
     """Who sends words in DECISION is told the cause, and not that an action is missing."""
 
     def chatty(turn: OpenTurn) -> str:
-        return "slot 3, then" if (turn.seat, turn.round, turn.attempt) == (0, 1, 1) else decide(turn, AGREED)
+        if turn.seat != 0 or turn.round != 1:
+            return decide(turn, AGREED)
+        return say({"type": "schedule", "meeting_id": 1, "slot": 3}) if turn.attempt == 2 else "slot 3, then"
 
     played = Played(SCENARIO, settings(), scripted(DECISION=chatty))
     texts = [turn.text for turn in played.turns if (turn.seat, turn.phase, turn.round) == (0, "DECISION", 1)]
