@@ -67,6 +67,9 @@ class Resolved:
     blocked: int
     """Of these, how many touched a blocked item (failure reason B of the paper's Figure 5, even where it was mended)."""
 
+    calendars: tuple[Cells, ...]
+    """By seat, when the round was over: without what a failed one left, where that is undone."""
+
     @property
     def success(self) -> bool:
         """Whether the round's meeting counts as scheduled."""

@@ -106,6 +106,7 @@ def _resolve(
             kept,
             len(board.refused),
             sum(board.refused),
+            tuple(board.calendars),
         )
     )
 
