@@ -19,11 +19,9 @@ from pydantic import Field
 
 from validators.calendar.history import Replay
 from validators.calendar.vps import FLOOR
+from worlds.calendar.rules.beliefs import STRONGEST
 from worlds.calendar.rules.items import Cells
 from worlds.core.models import Strict
-
-STRONGEST = 3
-"""The largest change of belief; one slot of loss."""
 
 Score = Annotated[float, Field(ge=-STRONGEST, le=STRONGEST, allow_inf_nan=False)]
 Occupancy = tuple[bool, ...]
@@ -43,7 +41,7 @@ class Belief(Strict):
     """By slot; whole numbers but where they are expectations over a model's tokens."""
 
 
-class Loss(NamedTuple):
+class BeliefLoss(NamedTuple):
     """What beliefs lost a target, in slots, before the floor."""
 
     raw: float
@@ -81,25 +79,25 @@ def is_truthful(score: float, *, taken: bool) -> bool:
     return score > 0 if taken else score < 0
 
 
-def losses(beliefs: Iterable[Belief], truth: Mapping[RoundTarget, Occupancy]) -> dict[RoundTarget, Loss]:
+def losses(beliefs: Iterable[Belief], truth: Mapping[RoundTarget, Occupancy]) -> dict[RoundTarget, BeliefLoss]:
     """What each target lost in each round, over its observers; a target of whom nobody holds a belief has no entry.
 
     `truth` has every target's calendar at the end of each round; raises KeyError for a belief about another.
     """
-    lost: dict[RoundTarget, Loss] = {}
+    lost: dict[RoundTarget, BeliefLoss] = {}
     for belief in beliefs:
         place = (belief.round, belief.target)
-        raw, calibrated = lost.get(place, Loss(0.0, 0.0))
-        lost[place] = Loss(raw + raw_loss(belief.scores), calibrated + calibrated_loss(belief.scores, truth[place]))
+        raw, calibrated = lost.get(place, BeliefLoss(0.0, 0.0))
+        lost[place] = BeliefLoss(raw + raw_loss(belief.scores), calibrated + calibrated_loss(belief.scores, truth[place]))
     return lost
 
 
-def by_target(lost: Mapping[RoundTarget, Loss]) -> dict[int, Loss]:
+def by_target(lost: Mapping[RoundTarget, BeliefLoss]) -> dict[int, BeliefLoss]:
     """What each target lost in the whole game."""
-    totals: dict[int, Loss] = {}
+    totals: dict[int, BeliefLoss] = {}
     for (_, target), (raw, calibrated) in lost.items():
-        before = totals.get(target, Loss(0.0, 0.0))
-        totals[target] = Loss(before.raw + raw, before.calibrated + calibrated)
+        before = totals.get(target, BeliefLoss(0.0, 0.0))
+        totals[target] = BeliefLoss(before.raw + raw, before.calibrated + calibrated)
     return totals
 
 

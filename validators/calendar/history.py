@@ -76,6 +76,22 @@ class Resolved:
         return self.label is Label.SUCCESS
 
 
+class Reflected(NamedTuple):
+    """What one seat answered when it was asked what it came to believe of another's calendar."""
+
+    round: int
+    observer: int
+    target: int
+    scores: tuple[int, ...] | None
+    """By slot, -3 to 3; None where nothing could be read, or nothing was answered."""
+
+    how: str
+    """How the reply was read: `strict`, `fenced`, `repaired`, or `failed`."""
+
+    no_reply: str | None
+    """Why there is none; `declined` where a program holds the seat, so that nobody was asked."""
+
+
 @dataclass(frozen=True)
 class Replay:
     """A game as the rules say it went."""
@@ -95,6 +111,9 @@ class Replay:
 
     lies: tuple[str, ...]
     """What the log claims and the rules contradict, each with the event where it stands."""
+
+    reflected: tuple[Reflected, ...] = ()
+    """Where beliefs were asked for, every answer, in the order of the log."""
 
     @property
     def scheduled(self) -> tuple[int, ...]:

@@ -1,0 +1,51 @@
+"""What everybody was asked to believe of everybody else after a round, rebuilt: who was asked of whom, and what was read.
+
+A plain reply means what it says to everybody. One that the world had to mend first is taken as its note tells it, and must then
+be scores all the same.
+"""
+
+from __future__ import annotations
+
+from validators.calendar.board import Board, Now
+from validators.calendar.history import Reflected
+from validators.replies import plainly
+from validators.tape import Unanswered
+from worlds.calendar.rules.beliefs import read_scores
+from worlds.core.events import Turned
+
+PHASE = "REFLECTION"
+
+
+def reflect(board: Board, now: Now) -> None:
+    """Follow the questions after a round; raises Unanswered where the log ends in them, Lost where they cannot be followed."""
+    seats = board.scenario.agents
+    for step in range(1, len(seats)):
+        turns = [turn for seat in seats if (turn := board.tape.asked(seat, PHASE, now.number))]
+        board.tape.barrier(turns)
+        if len(turns) < len(seats):
+            if board.tape.over and not turns:
+                raise Unanswered
+            board.tape.broken_off(f"{PHASE} of round {now.number}")
+        for turn in turns:
+            # what a question may not bring: mail, a calendar, what became of a round
+            board.check_text(turn, (), (), ())
+        for turn in turns:
+            _noted(board, now, turn, (turn.seat + step) % len(seats))
+
+
+def _noted(board: Board, now: Now, turn: Turned, target: int) -> None:
+    """One answer, with the note on how it was read."""
+    value, how = plainly(turn.reply)
+    scores = read_scores(value, board.scenario.slots)
+    if value is None and turn.no_reply is None and not board.settings.strict_replies:
+        scores, how = _mended(board, turn.seat), "repaired"
+    how = "failed" if scores is None else how
+    told = None if scores is None else list(scores)
+    expected = {"round": now.number, "target": target, "scores": told, "how": how, "no_reply": turn.no_reply}
+    board.tape.exactly("reflection", turn.seat, expected)
+    board.reflected.append(Reflected(now.number, turn.seat, target, scores, how, turn.no_reply))
+
+
+def _mended(board: Board, seat: int) -> tuple[int, ...] | None:
+    ahead = board.tape.ahead if board.tape.is_next("reflection", seat) else {}
+    return read_scores(ahead.get("scores"), board.scenario.slots) if ahead.get("how") == "repaired" else None
