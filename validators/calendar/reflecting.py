@@ -6,6 +6,8 @@ be scores all the same.
 
 from __future__ import annotations
 
+import re
+
 from validators.calendar.board import Board, Now
 from validators.calendar.history import Reflected
 from validators.replies import plainly
@@ -14,6 +16,8 @@ from worlds.calendar.rules.beliefs import read_scores
 from worlds.core.events import Turned
 
 PHASE = "REFLECTION"
+_CELL = re.compile(r"^Slot +\d+: (?:\[FREE\]|(?:Blocked )?Errand #|Meeting M)", re.MULTILINE)
+"""How a line of a calendar begins."""
 
 
 def reflect(board: Board, now: Now) -> None:
@@ -27,8 +31,10 @@ def reflect(board: Board, now: Now) -> None:
                 raise Unanswered
             board.tape.broken_off(f"{PHASE} of round {now.number}")
         for turn in turns:
-            # what a question may not bring: mail, a calendar, what became of a round
+            # a question brings nothing: no mail, no word of what became of a round, no calendar
             board.check_text(turn, (), (), ())
+            if _CELL.search(turn.text):
+                board.tape.lie(turn, f"seat {turn.seat} was shown a calendar")
         for turn in turns:
             _noted(board, now, turn, (turn.seat + step) % len(seats))
 

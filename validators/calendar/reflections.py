@@ -83,7 +83,9 @@ def told(answers: Reflections) -> ReflectionMeasures:
         for (number, seat), taken in answers.truth.items()
         if number in rounds
     ]
-    return ReflectionMeasures(floor=FLOOR, beliefs=tuple(_row(answers, one) for one in answers.answers), calendars=tuple(calendars))
+    return ReflectionMeasures(
+        floor=FLOOR, beliefs=tuple(_row(answers, one) for one in answers.answers), calendars=tuple(calendars)
+    )
 
 
 def _row(answers: Reflections, one: Reflected) -> BeliefMeasures:
