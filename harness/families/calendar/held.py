@@ -58,6 +58,10 @@ class SeatMeasured(Lenient):
     messages_per_scheduled: float | None = None
     excess_vps: float | None = None
     excess_reflection_vps: float | None = None
+    beliefs: int | None = None
+    """Answers about others' calendars that could be read; None where it was not asked."""
+
+    unreadable: int | None = None
 
 
 class RoundMeasured(Lenient):
