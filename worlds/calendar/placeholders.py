@@ -82,7 +82,7 @@ PLACEHOLDERS: Placeholders = {
         **_GAME,
         "seat": _SEEN["seat"],
         "target": Placeholder("the number of the agent whose calendar is asked about", 1),
-        "round": Placeholder("which round is over, from 1", 4),
+        "round": _OPENING["round"],
     },
     "retry.md.j2": {
         **_GAME,
