@@ -12,9 +12,14 @@ from typing import Any
 
 import pytest
 
+from harness.agent import AgentSpec, Budget, Report
+from harness.agents.seating.agent import SeatAgent
+from harness.pod import EpisodeSpec
+from harness.runtimes.inprocess import InProcessRuntime
 from tests.calendar.hostile_games import episode_of, folder_of, hostile, play, retold
 from tests.calendar.reflecting_games import always, asked, measured, target_of
 from tests.calendar.scripted_games import DECISION, SCENARIO, TALK, agreed, dm, logged, put
+from tests.shipped import SHIPPED
 from validators.calendar import assess
 from validators.calendar.replay import lies_of
 from validators.calendar.verdict import replay
@@ -135,6 +140,21 @@ def test_being_asked_changes_nothing(tmp_path: Path) -> None:
     assert added == {"reflection", "raw_reflection_vps", "reflection_vps", "excess_reflection_vps", "beliefs", "unreadable"}
     assert {**first, "trace_hash": ""} == {**second, "trace_hash": ""}
     assert b"eflection" not in plain
+
+
+def test_protocols_are_not_asked() -> None:
+    """A table of protocols declines every question, so nobody has a number: no nought, and no answer that could not be read."""
+    task = next(task for task in SHIPPED if task.task_id == "uniform-31")
+    with InProcessRuntime().open(EpisodeSpec("asked", "imap", task, 0, overrides={"reflection": "asked"})) as pod:
+        SeatAgent(AgentSpec(kind="seats", name="imap")).play(task, 0, pod, Budget(), Report(agent="imap"))
+        log = pod.finish()
+    game = measured(log)
+    assert game.reflection is not None
+
+    assert {(one.no_reply, one.how) for one in game.reflection.beliefs} == {("declined", "failed")}
+    assert len(game.reflection.beliefs) == 5 * 20
+    assert {(row.excess_reflection_vps, row.beliefs, row.unreadable) for row in game.seats} == {(None, None, None)}
+    assert game.means["excess_reflection_vps"] is None
 
 
 def _played(log: bytes) -> list[tuple[Any, ...]]:

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from harness.agent import SeatSpec
+from harness.agent import Budget, SeatSpec
+from harness.families.calendar.reading import sections
 from harness.families.calendar.report import report
 from harness.families.calendar.trace import replayed
 from harness.families.calendar.trace.exporting import exported
@@ -50,6 +51,8 @@ class Games(NamedTuple):
     """Of the second game."""
 
     root: Path
+    within: Result
+    """The second game once more, with no more turns than the first took."""
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +79,9 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Games]:
         known.update(truth(replay(episode_of(_log(plain)))))
         before = len(running.requests)
         (result,) = played(root / "asked", running.url, table, [TASK], reflection="asked")
-        yield Games(plain, result, known, running.requests[before:], root)
+        requests, enough = running.requests[before:], Budget(turns=max(seat.tokens.calls for seat in plain.seats) + 1)
+        (within,) = played(root / "within", running.url, table, [TASK], budget=enough, reflection="asked")
+        yield Games(plain, result, known, requests, root, within)
 
 
 def _log(result: Result) -> bytes:
@@ -123,6 +128,11 @@ def test_the_game_is_the_same(games: Games) -> None:
         assert [row[name] for row in games.plain.metrics["seats"]] == [row[name] for row in games.asked.metrics["seats"]]
 
 
+def test_questions_take_no_turns_of_the_budget(games: Games) -> None:
+    """A game that is allowed no more turns than it takes without questions is not cut short by them."""
+    assert (games.within.stopped_by, games.within.trace_hash) == (None, games.asked.trace_hash)
+
+
 def test_no_conversation_keeps_a_question(games: Games) -> None:
     """A question is the last message of its own request, to the byte, and stands in no other."""
     sent = [[message["content"] for message in one.messages] for one in games.requests]
@@ -147,6 +157,28 @@ def test_trace_rebuilds_the_measure(games: Games) -> None:
         assert one["target_taken_slots"] == [slot for slot, is_taken in enumerate(taken) if is_taken]
     told[0]["scores"], told[-1]["target_taken_slots"] = [0] * SLOTS, []
     assert len(replayed(document).differences) == 2
+
+
+def test_recording_answers_as_it_did(games: Games) -> None:
+    """The five seats of the recorded game again, the one that declined included, give its log to the byte."""
+    again = guests(*(SeatSpec(seat=seat, kind="replay", name=games.asked.path) for seat in SEATS))
+    (result,) = played(games.root / "again", None, again, [TASK], reflection="asked")
+
+    assert result.trace_hash == games.asked.trace_hash
+
+
+def test_shown_episode_tells_beliefs(games: Games) -> None:
+    """`harness show` has a table of them, and none for the game without questions."""
+    shown = [
+        [section for section in sections(read_episode(Path(game.path))) if section.title.startswith("Beliefs")]
+        for game in (games.plain, games.asked)
+    ]
+
+    assert shown[0] == []
+    ((table,),) = (shown[1],)
+    assert [row[3:] for row in table.rows] == [
+        (row["excess_reflection_vps"], row.get("beliefs"), row.get("unreadable")) for row in games.asked.metrics["seats"]
+    ]
 
 
 def _tables(root: Path) -> dict[str, Table]:
