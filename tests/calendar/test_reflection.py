@@ -131,7 +131,7 @@ def test_one_unreadable_observer_adds_nothing(tmp_path: Path) -> None:
 
 
 def test_being_asked_changes_nothing(tmp_path: Path) -> None:
-    """The game that is not asked has the other turns, notes and times, every measure, and says nothing of beliefs."""
+    """The game without questions has all the other turns, notes, times and measures, and says nothing of beliefs."""
     plain, with_questions = logged(tmp_path / "plain", BOTH), asked(tmp_path / "asked", BOTH, always(SURE))
     first, second = (assess(episode_of(log)).model_dump(mode="json") for log in (plain, with_questions))
     added = _without_beliefs(second["metrics"])

@@ -91,6 +91,9 @@ class Reflected(NamedTuple):
     no_reply: str | None
     """Why there is none; `declined` where a program holds the seat, so that nobody was asked."""
 
+    expected: tuple[float, ...] | None = None
+    """By slot, the mean over what a model's tokens could have been, where it is known."""
+
 
 @dataclass(frozen=True)
 class Replay:

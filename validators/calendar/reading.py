@@ -25,7 +25,7 @@ _CHOICES = {
     "voluntary": ("staged", "immediate"),
     "justification": ("required", "free"),
     "outcomes": ("untold", "told"),
-    "reflection": ("none", "asked"),
+    "reflection": ("none", "asked", "expected"),
 }
 
 

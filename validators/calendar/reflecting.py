@@ -7,12 +7,13 @@ be scores all the same.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from validators.calendar.board import Board, Now
 from validators.calendar.history import Reflected
 from validators.replies import plainly
 from validators.tape import Unanswered
-from worlds.calendar.rules.beliefs import read_scores
+from worlds.calendar.rules.beliefs import read_expected, read_scores, weighed
 from worlds.core.events import Turned
 
 PHASE = "REFLECTION"
@@ -41,15 +42,21 @@ def reflect(board: Board, now: Now) -> None:
 
 def _noted(board: Board, now: Now, turn: Turned, target: int) -> None:
     """One answer, with the note on how it was read."""
-    value, how = plainly(turn.reply)
-    scores = read_scores(value, board.scenario.slots)
+    slots, weighs = board.scenario.slots, board.settings.reflection == "expected"
+    outer = plainly(turn.reply)[0] if weighs else None
+    said = weighed(outer)
+    value, how = plainly(turn.reply if said is None else said)
+    scores, expected = read_scores(value, slots), read_expected(outer, slots)
     if value is None and turn.no_reply is None and not board.settings.strict_replies:
         scores, how = _mended(board, turn.seat), "repaired"
     how = "failed" if scores is None else how
-    told = None if scores is None else list(scores)
-    expected = {"round": now.number, "target": target, "scores": told, "how": how, "no_reply": turn.no_reply}
-    board.tape.exactly("reflection", turn.seat, expected)
-    board.reflected.append(Reflected(now.number, turn.seat, target, scores, how, turn.no_reply))
+    expected = None if scores is None else expected
+    data: dict[str, Any] = {"round": now.number, "target": target, "how": how, "no_reply": turn.no_reply}
+    data["scores"] = None if scores is None else list(scores)
+    if weighs:
+        data["expected"] = None if expected is None else list(expected)
+    board.tape.exactly("reflection", turn.seat, data)
+    board.reflected.append(Reflected(now.number, turn.seat, target, scores, how, turn.no_reply, expected))
 
 
 def _mended(board: Board, seat: int) -> tuple[int, ...] | None:

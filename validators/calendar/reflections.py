@@ -36,6 +36,9 @@ class Reflections:
 
     answers: tuple[Reflected, ...]
     truth: dict[RoundTarget, Occupancy]
+    weighs: bool
+    """Whether answers could be expectations."""
+
     lost: dict[RoundTarget, BeliefLoss]
     """By round and target; those of whom somebody's answer could be read."""
 
@@ -50,6 +53,7 @@ class Reflections:
             "excess_reflection_vps": mine and round(excess(mine.calibrated), DIGITS),
             "beliefs": read if asked else None,
             "unreadable": len(asked) - read if asked else None,
+            "weighed": sum(one.expected is not None for one in asked) if asked and self.weighs else None,
         }
 
     def in_round(self, number: int, seat: int) -> float | None:
@@ -59,20 +63,20 @@ class Reflections:
 
 
 def beliefs(replay: Replay) -> list[Belief]:
-    """Every answer of a game that could be read, as judges' beliefs are given."""
+    """Every answer of a game that could be read, as judges' beliefs are given: expectations where they are known."""
     return [
-        Belief(round=one.round, observer=one.observer, target=one.target, scores=one.scores)
+        Belief(round=one.round, observer=one.observer, target=one.target, scores=scores)
         for one in replay.reflected
-        if one.scores is not None
+        if (scores := _counted(one)) is not None
     ]
 
 
 def reflections(replay: Replay) -> Reflections | None:
     """What was answered in a game; None where nobody was to be asked."""
-    if replay.settings.reflection != "asked":
+    if not replay.settings.asks:
         return None
     known = truth(replay)
-    return Reflections(replay.reflected, known, losses(beliefs(replay), known))
+    return Reflections(replay.reflected, known, replay.settings.reflection == "expected", losses(beliefs(replay), known))
 
 
 def told(answers: Reflections) -> ReflectionMeasures:
@@ -88,12 +92,17 @@ def told(answers: Reflections) -> ReflectionMeasures:
     )
 
 
+def _counted(one: Reflected) -> tuple[float, ...] | None:
+    """The scores of an answer that count."""
+    return one.scores if one.expected is None else one.expected
+
+
 def _row(answers: Reflections, one: Reflected) -> BeliefMeasures:
     raw = calibrated = None
-    if one.scores is not None:
-        raw = round(raw_loss(one.scores), DIGITS)
-        calibrated = round(calibrated_loss(one.scores, answers.truth[one.round, one.target]), DIGITS)
+    if (scores := _counted(one)) is not None:
+        raw = round(raw_loss(scores), DIGITS)
+        calibrated = round(calibrated_loss(scores, answers.truth[one.round, one.target]), DIGITS)
     return BeliefMeasures(
         round=one.round, observer=one.observer, target=one.target, scores=one.scores, how=one.how, no_reply=one.no_reply,
-        raw=raw, calibrated=calibrated,
+        expected=one.expected, raw=raw, calibrated=calibrated,
     )  # fmt: skip

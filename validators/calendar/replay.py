@@ -30,8 +30,7 @@ def replay(episode: Episode) -> Replay:
     scenario, settings = read_scenario(episode), read_settings(episode)
     if not isinstance(scenario, Scenario) or not isinstance(settings, Settings):
         raise NoGame(scenario if isinstance(scenario, str) else str(settings))
-    asked = settings.reflection == "asked"
-    tape = Tape(episode.events, measured=asked)
+    tape = Tape(episode.events, measured=settings.asks)
     board, finished = Board(scenario, settings, tape), False
     try:
         tape.note("game_start")
@@ -51,7 +50,7 @@ def replay(episode: Episode) -> Replay:
         finished,
         (
             *_frame(episode, scenario),
-            *(_measuring(episode) if asked else ()),
+            *(_measuring(episode) if settings.asks else ()),
             *tape.lies,
             *misplaced(scenario, board.calendars),
         ),

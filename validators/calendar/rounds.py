@@ -61,7 +61,7 @@ def _round(board: Board, now: Now) -> None:
     spent = list(board.spent)
     _commit(board, now, voluntary, decided)
     _resolve(board, now, decided, before, spent, first)
-    if board.settings.reflection == "asked":
+    if board.settings.asks:
         reflect(board, now)
 
 

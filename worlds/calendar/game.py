@@ -72,7 +72,7 @@ class CalendarGame:
         self.spend("decision")
         now.decided = yield from decide(self.state, now.number, now.meeting, now.meeting.order, self.note, schedule=True)
         self._resolve(now)
-        if self.settings.reflection == "asked":
+        if self.settings.asks:
             yield from reflect(self.state, now.number, self._scenario.agents, self.note)
 
     def _resolve(self, now: Round) -> None:

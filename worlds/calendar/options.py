@@ -33,9 +33,9 @@ OPTIONS = {
     ),
     "reflection": Option(
         default="none",
-        values=("none", "asked"),
+        values=("none", "asked", "expected"),
         quiet=True,
-        doc="whether all are asked after each round how their beliefs of every other calendar changed; measures only",
+        doc="whether all are asked after each round how beliefs of other calendars changed; expected: by token probabilities",
     ),
     "strict_replies": Option(type="bool", default=False, doc="whether broken JSON is no reply, not mended"),
     "sd_model": Option(default="", doc="SD-MAP's weight of each seat, joined by colons, e.g. 1:1:2:1:1; empty: 1 each"),

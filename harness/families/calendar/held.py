@@ -62,6 +62,8 @@ class SeatMeasured(Lenient):
     """Answers about others' calendars that could be read; None where it was not asked."""
 
     unreadable: int | None = None
+    weighed: int | None = None
+    """Answers that counted as expectations over tokens; None where nobody asked for these."""
 
 
 class RoundMeasured(Lenient):

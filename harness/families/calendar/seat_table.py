@@ -87,6 +87,10 @@ def _unread(rows: list[Held]) -> Iterator[str]:
     if seats:
         unread, read = sum(one.unreadable or 0 for one in seats), sum(one.beliefs or 0 for one in seats)
         yield f"{unread} of {unread + read} answers about beliefs could not be read, and add nothing to reflection VPS"
+    known = [one for one in seats if one.weighed is not None]
+    if known:
+        weighed, read = sum(one.weighed or 0 for one in known), sum(one.beliefs or 0 for one in known)
+        yield f"{weighed} of {read} answers that could be read count by token probabilities, the others as written"
 
 
 def _lines(row: Held, rows: list[Held], *, published: bool) -> Iterator[Row]:

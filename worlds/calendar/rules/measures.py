@@ -96,6 +96,9 @@ class SeatMeasures(Strict):
     unreadable: int | None = unless_asked()
     """Answers of this seat that could not be read, or that it did not give; none of a program's, which is not asked."""
 
+    weighed: int | None = unless_asked()
+    """Of the answers that could be read, those that counted as expectations over tokens; only where these were asked for."""
+
 
 class SeatRoundMeasures(Strict):
     """One seat's part in one round."""
@@ -148,6 +151,9 @@ class BeliefMeasures(Strict):
     """How the reply was read; `failed` where it could not be."""
 
     no_reply: str | None
+    expected: tuple[float, ...] | None = unless_asked()
+    """What counted in place of the scores: expectations over the model's tokens, where they are known."""
+
     raw: float | None
     calibrated: float | None
 

@@ -63,7 +63,12 @@ class Settings:
     """Whether participants are told what became of a round."""
 
     reflection: str = "none"
-    """`asked` where all are asked after each round how their beliefs changed."""
+    """`asked` where all are asked after each round how their beliefs changed, `expected` where answers may be expectations."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether beliefs are asked for."""
+        return self.reflection != "none"
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Settings:

@@ -224,6 +224,7 @@ class Teller:
         data = note.data
         truth = [slot for slot, item in enumerate(state.calendars[data["target"]]) if item is not None]
         told = {"target_agent": data["target"], "scores": data["scores"], "how": data["how"], "no_reply": data["no_reply"]}
+        told |= {"expected": data["expected"]} if "expected" in data else {}
         self._tell("reflection", {**self._where(note.seat, REFLECTION), **told, "target_taken_slots": truth})
 
     def _game_end(self, note: Noted, state: GameState) -> None:
