@@ -23,7 +23,9 @@ from tests.shipped import SHIPPED
 from validators.calendar import assess
 from validators.calendar.replay import lies_of
 from validators.calendar.verdict import replay
+from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Noted, Opened, Turned, read_log
+from worlds.core.manifest import Budgets, Manifest
 from worlds.core.turns import OpenTurn
 
 BOTH = {(TALK, 1, 1): [[dm(0, "I am free at 2.")]], **agreed(1, 2), **agreed(2, 3)}
@@ -186,6 +188,16 @@ def test_the_option_is_named_where_it_is_set(tmp_path: Path) -> None:
     opened = [event for log in logs for event in read_log(log) if isinstance(event, Opened)]
 
     assert [event.options.get("reflection") for event in opened] == [None, "asked"]
+
+
+def test_a_task_may_ask_by_default() -> None:
+    """The log leaves out the family's default alone: what a task has changed, or somebody has set, is named."""
+    task = Manifest(task_id="t", family="calendar", budgets=Budgets(steps=1, virtual_seconds=1), costs={"request": 1})
+    asking = task.model_copy(update={"defaults": {"reflection": "asked"}})
+
+    assert ["reflection" in task.resolve(chosen) for chosen in ({}, {"reflection": "none"})] == [False, False]
+    assert (task.resolve({"reflection": "asked"})["reflection"], asking.resolve({})["reflection"]) == ("asked", "asked")
+    assert Settings.of(asking.resolve({"reflection": "none"})).reflection == "none"
 
 
 def _note(rows: list[dict[str, Any]]) -> dict[str, Any]:
