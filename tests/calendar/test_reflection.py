@@ -25,8 +25,10 @@ from validators.calendar.replay import lies_of
 from validators.calendar.verdict import replay
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Noted, Opened, Turned, read_log
+from worlds.core.loading import open_world
 from worlds.core.manifest import Budgets, Manifest
-from worlds.core.turns import OpenTurn
+from worlds.core.seated import SeatedWorld
+from worlds.core.turns import Answer, OpenTurn
 
 BOTH = {(TALK, 1, 1): [[dm(0, "I am free at 2.")]], **agreed(1, 2), **agreed(2, 3)}
 SURE = "[3, 3, 3, 3]"
@@ -188,6 +190,21 @@ def test_the_option_is_named_where_it_is_set(tmp_path: Path) -> None:
     opened = [event for log in logs for event in read_log(log) if isinstance(event, Opened)]
 
     assert [event.options.get("reflection") for event in opened] == [None, "asked"]
+
+
+def test_the_question_can_be_put_in_other_words(tmp_path: Path) -> None:
+    """A text in its place is what every seat is asked with, and its log is sound."""
+    words = {"reflection.md.j2": "{{ seat }} of {{ target }} after {{ round }}"}
+    world = open_world(folder_of(tmp_path, SCENARIO), overrides={"reflection": "asked"}, texts=words)
+    assert isinstance(world, SeatedWorld)
+    while not world.turns.over:
+        turn = world.turns.open[0]
+        world.turns.answer(turn.id, Answer(SURE if turn.phase == "REFLECTION" else '{"actions": []}'))
+    log = world.log.dump()
+
+    asked_with = [e.text for e in read_log(log) if isinstance(e, Turned) and e.ephemeral]
+    assert asked_with == [f"{observer} of {target} after {number}" for number in (1, 2) for observer, target in PAIRS]
+    assert lies_of(episode_of(log)) == []
 
 
 def test_a_task_may_ask_by_default() -> None:

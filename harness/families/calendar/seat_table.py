@@ -83,7 +83,8 @@ def _table(block: Block, rows: list[Held], *, published: bool) -> Table:
 
 def _unread(rows: list[Held]) -> Iterator[str]:
     """How many answers of these seats about others' calendars could not be read, where they were asked."""
-    seats = [one.measured for row in rows for one in row.seats if one.measured.beliefs is not None]
+    # a script that holds all seats, such as a task's own solution, was never going to answer
+    seats = [one.measured for row in rows for one in row.seats if one.holder and one.measured.beliefs is not None]
     if seats:
         unread, read = sum(one.unreadable or 0 for one in seats), sum(one.beliefs or 0 for one in seats)
         yield f"{unread} of {unread + read} answers about beliefs could not be read, and add nothing to reflection VPS"
