@@ -141,4 +141,4 @@ def leaves(document: Any) -> Iterator[str]:
 
 def _is_printed(value: str, instruction: str) -> bool:
     """Whether the instruction has the value as a word of its own."""
-    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", instruction) is not None
+    return value in instruction and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", instruction) is not None

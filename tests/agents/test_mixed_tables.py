@@ -25,8 +25,6 @@ from harness.report.evidence import gather
 from harness.report.runs import read_runs
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
-from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
-from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Fault, Script, ScriptedReply
@@ -77,16 +75,6 @@ def here_and_there(folder: Path, task: Task, agent: SeatAgent, sandbox: Runtime)
     """One table's game in process, and in a sandbox."""
     (here,), (there,) = (played(folder / name, task, agent, runtime=at) for name, at in (("here", None), ("there", sandbox)))
     return here, there
-
-
-@pytest.fixture(params=[pytest.param("docker", marks=pytest.mark.docker),
-                        pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)])  # fmt: skip
-def sandbox(request: pytest.FixtureRequest) -> Iterator[Runtime]:
-    """Both runtimes with a sandbox."""
-    made = DockerRuntime() if request.param == "docker" else BubblewrapRuntime()
-    yield made
-    if isinstance(made, DockerRuntime):
-        made.engine.api.close()
 
 
 def test_mixed_table_in_a_sandbox(tmp_path: Path, task: Task, server: OpenAIServer, sandbox: Runtime) -> None:

@@ -1,9 +1,10 @@
-"""Five assistants of different character, protocols and baselines at one table, through the real LiteLLM: 1 worker or 16."""
+"""Assistants of different character, protocols and baselines at one table, through LiteLLM: any workers, any runtime."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,10 @@ from harness.agent import AgentSpec
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seating.agent import SeatAgent
 from harness.agents.seating.teams import TeamFlags, make_team
+from harness.families.calendar.trace.exporting import exported
 from harness.play.agents import Cast
+from harness.pod import Runtime
+from harness.reading import read_episode
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
 from harness.runs.plan import Plan
@@ -25,7 +29,6 @@ from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Script
 from tests.agents.imap_model import Messages, imap
 
-pytestmark = pytest.mark.property
 ROOT = Path(__file__).parents[2]
 MODELS = ("careful", "talker", "vague", "stubborn", "truncated")
 TABLES = {
@@ -106,15 +109,19 @@ def tasks() -> list[Task]:
     return [read_task(ROOT / "tasks" / "calendar" / name) for name in ("uniform-31", "varied-07")]
 
 
-def played(folder: Path, tasks: Sequence[Task], server: OpenAIServer, table: str, workers: int) -> list[Result]:
-    """Two attempts at each task."""
+def played(
+    folder: Path, tasks: Sequence[Task], server: OpenAIServer, table: str, workers: int, runtime: Runtime | None = None
+) -> list[Result]:
+    """Two attempts at each task; in process, unless another runtime is given."""
+    used = runtime or InProcessRuntime()
     members, entrant = TABLES[table]
     team = make_team(TeamFlags(members, entrant), tasks, ["calendar"])
     spec = AgentSpec(kind="seats", name="team", api_base=server.url, team=team)
     agent = SeatAgent(spec, config=replace(LlmConfig.of(spec), api_key="k"), say=lambda line: None)
     plan = Plan("run", tasks, [0], 2, spec, overrides={"turn_cap": "3"})
     cast, quiet = Cast(lambda *_: agent), lambda event: None
-    return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=workers, images={}, progress=quiet, cast=cast)
+    images = used.prepare(list(tasks))
+    return run_plan(plan, used, RunFolder(folder), workers=workers, images=images, progress=quiet, cast=cast)
 
 
 def record(result: Result) -> tuple[Any, ...]:
@@ -125,6 +132,7 @@ def record(result: Result) -> tuple[Any, ...]:
     return result.key, result.trace_hash, result.status, result.reward, result.metrics, seats, talk
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("table", sorted(TABLES))
 def test_records_are_equal_at_1_and_16_workers(tmp_path: Path, tasks: list[Task], server: OpenAIServer, table: str) -> None:
     """Every game is graded, every seat is recorded with who sat there, and nothing depends on who was fast."""
@@ -136,3 +144,41 @@ def test_records_are_equal_at_1_and_16_workers(tmp_path: Path, tasks: list[Task]
     assert len({tuple(seat.name for seat in result.seats) for result in alone}) > 2
     named = {f"openai/{request.body['model']}" for request in server.requests}
     assert named == {seat.name for result in alone for seat in result.seats if seat.kind == "model"}
+
+
+@pytest.mark.parametrize("table", ["mixed", *(pytest.param(name, marks=pytest.mark.proof) for name in ("models", "others"))])
+def test_a_sandbox_changes_nothing(
+    tmp_path: Path, tasks: list[Task], server: OpenAIServer, table: str, sandbox: Runtime
+) -> None:
+    """The same line-ups in containers or in bubblewrap leave the records that they leave in process."""
+    here = played(tmp_path / "here", tasks, server, table, workers=4)
+    there = played(tmp_path / "there", tasks, server, table, workers=2, runtime=sandbox)
+
+    assert [record(result) for result in there] == [record(result) for result in here]
+    assert {result.status for result in there} == {"graded"}
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("table", sorted(TABLES))
+def test_a_trace_has_what_the_server_received(tmp_path: Path, tasks: list[Task], server: OpenAIServer, table: str) -> None:
+    """For each seat of a model: its rules and every prompt of the trace, byte for byte, and not one prompt besides."""
+    results = played(tmp_path / "run", tasks, server, table, workers=1)
+    received = Counter(
+        (str(request.body["model"]), tuple(str(m["content"]) for m in request.messages if m["role"] != "assistant"))
+        for request in server.requests
+    )
+    traced: Counter[tuple[str, tuple[str, ...]]] = Counter()
+    for result in results:
+        for seat in result.seats:
+            if seat.kind == "model":
+                shown = told(result, seat.seat)
+                traced.update((seat.name.removeprefix("openai/"), tuple(shown[:end])) for end in range(2, len(shown) + 1))
+
+    assert traced == received
+
+
+def told(result: Result, seat: int) -> list[str]:
+    """The rules of a seat and every prompt that it was sent, as the exported trace of its game has them."""
+    trace = exported(read_episode(Path(result.path)))
+    system = [e.data["system_prompt"] for e in trace.events if e.type == "agent_registered" and e.data["agent_id"] == seat]
+    return [*system, *(e.data["prompt_sent"] for e in trace.events if "prompt_sent" in e.data and e.data["agent_id"] == seat)]

@@ -95,7 +95,7 @@ def test_a_silent_round_begins_with_its_decision(tmp_path: Path) -> None:
 
     assert [(phase, number) for phase, number, _ in mine] == [(DECISION, 1), (DECISION, 2)]
     assert all(text.startswith(f"=== ROUND {number} OF 2 ===\nPhase: DECISION.\nMeeting M") for _, number, text in mine)
-    assert all("Cost your user has paid so far: 0" in text for *_, text in mine)
+    assert all("Cost your person has paid so far: 0" in text for *_, text in mine)
     assert (rebuilt.scheduled, rebuilt.messages, rebuilt.lies) == ((1, 2), (), ())
 
 

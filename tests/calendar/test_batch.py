@@ -151,3 +151,22 @@ def test_slots_line_up() -> None:
         "Slot 10: Blocked Errand #9 (cost=5)",
         "Slot 11: Errand #7 (cost=10)",
     )
+
+
+@pytest.mark.parametrize(
+    ("action", "told"),
+    [
+        (move(7, 0, 99), ["to_slot must be in 0..9, not 99"]),
+        (move(7, 10, 1), ["from_slot must be in 0..9, not 10"]),
+        (move(7, -1, 10), ["from_slot must be in 0..9, not -1", "to_slot must be in 0..9, not 10"]),
+        (move(7, 2, 1), ["#7 begins at slot 0, not 2"]),
+        (move("M4", 7, 8), ["M4 begins at slot 6, not 7"]),
+        (move(77, 2, 1), ["No item 77 is on your calendar"]),
+    ],
+)
+def test_a_refusal_names_what_is_wrong(action: dict[str, Any], told: list[str]) -> None:
+    """The number that is out of range, and whether it is the item or the slot that is not there."""
+    outcome = check(CELLS, [schedule(1), action], NEW)
+
+    assert isinstance(outcome, list)
+    assert [refusal.text for refusal in outcome] == told

@@ -263,7 +263,7 @@ def _texts(scenario: Scenario, seat: int, letters: list[tuple[int, str]]) -> lis
     first = (
         view.round_start(seat, RoundOpening(1, 0, ()), opened, cells, 0, mail)
         if seat in opened.participants
-        else view.activation(seat, opened, cells, 0, mail)
+        else view.activation(seat, 1, opened, cells, 0, mail)
     )
     return [
         ("CHEAP_TALK", view.turn(opened, 0, mail)),

@@ -251,6 +251,21 @@ def test_refused_batch_may_be_sent_again() -> None:
     assert ["Expected exactly 1 schedule action, got 0" in text for text in texts] == [False, True, True]
 
 
+def test_prose_for_a_batch_is_said_to_be_unreadable() -> None:
+    """Who sends words in DECISION is told the cause, and not that an action is missing."""
+
+    def chatty(turn: OpenTurn) -> str:
+        if turn.seat != 0 or turn.round != 1:
+            return decide(turn, AGREED)
+        return say({"type": "schedule", "meeting_id": 1, "slot": 3}) if turn.attempt == 2 else "slot 3, then"
+
+    played = Played(SCENARIO, settings(), scripted(DECISION=chatty))
+    texts = [turn.text for turn in played.turns if (turn.seat, turn.phase, turn.round) == (0, "DECISION", 1)]
+
+    assert ["could not be read as one JSON object" in text for text in texts] == [False, True]
+    assert [row["label"] for row in played.resolutions] == ["SUCCESS"] * 3
+
+
 @pytest.mark.parametrize(("failed", "spent"), [("undo", [0, 0, 0, 0]), ("keep", [2, 0, 0, 0])])
 def test_failed_round_is_undone_or_kept(failed: str, spent: list[int]) -> None:
     """Two different slots fail the round: with `undo` nothing stays, with `keep` the moved errand does, and pays again."""

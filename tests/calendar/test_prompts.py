@@ -83,7 +83,7 @@ def test_a_decision_says_whether_moves_of_others_are_done(voluntary: str, told: 
     opening, cells = RoundOpening(1, 0, ()), SCENARIO.calendars[0]
     text = view(voluntary=voluntary).decision(0, opening, SCENARIO.meetings[0], cells, [])
 
-    assert f"What agents outside the meeting move in this round {told}" in text
+    assert f"What agents outside the meeting move, if any were called in, {told}" in text
 
 
 def test_a_cap_of_messages_is_told() -> None:

@@ -141,7 +141,7 @@ def _turn(kind: str, seat: int, mail: list[Message]) -> OpenTurn:
     phase, text = {
         "start": ("CHEAP_TALK", VIEW.round_start(seat, RoundOpening(1, 0, ()), MEETING, cells, 0, mail)),
         "turn": ("CHEAP_TALK", VIEW.turn(MEETING, 1, mail)),
-        "activation": ("CHEAP_TALK", VIEW.activation(seat, MEETING, cells, 1, mail)),
+        "activation": ("CHEAP_TALK", VIEW.activation(seat, 1, MEETING, cells, 1, mail)),
         "voluntary": ("VOLUNTARY", VIEW.voluntary(seat, MEETING, cells, mail)),
         "decision": ("DECISION", VIEW.decision(seat, RoundOpening(1, 0, ()), MEETING, cells, mail)),
         "retry": ("DECISION", VIEW.retry(1, ["no"], schedule=True)),

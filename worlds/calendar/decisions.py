@@ -19,6 +19,9 @@ TOOLS = {True: ("schedule", "reschedule"), False: ("reschedule",)}
 """Whether there is a meeting to schedule -> the actions of the phase."""
 
 
+_UNREADABLE = 'Your reply could not be read as one JSON object with a list of "actions"'
+
+
 class Decided(NamedTuple):
     """What one seat's attempts came to; without a batch they all failed."""
 
@@ -92,10 +95,11 @@ class _Desk:
         return _Attempt(check(self._state.calendars[seat], actions, item, justify=justify), actions, dropped, how)
 
     def _refuse(self, seat: int, answers: Sequence[Answer]) -> str | None:
-        outcome = self.attempts(seat, answers)[-1].outcome
-        if isinstance(outcome, Batch) or len(answers) > self._state.settings.decision_retries:
+        last = self.attempts(seat, answers)[-1]
+        if isinstance(last.outcome, Batch) or len(answers) > self._state.settings.decision_retries:
             return None
-        return self._state.view.retry(len(answers), [refusal.text for refusal in outcome], schedule=self._schedule)
+        why = [_UNREADABLE] if last.how == "failed" else [refusal.text for refusal in last.outcome]
+        return self._state.view.retry(len(answers), why, schedule=self._schedule)
 
 
 def _decided(seat: int, attempts: Sequence[_Attempt]) -> Decided:

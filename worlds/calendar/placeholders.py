@@ -75,7 +75,7 @@ PLACEHOLDERS: Placeholders = {
         **_TURN,
     },
     "turn.md.j2": {**_GAME, **_MEETING, **_MAIL, **_TURN},
-    "activation.md.j2": {**_SEEN, **_TURN},
+    "activation.md.j2": {**_SEEN, **_TURN, "round": _OPENING["round"]},
     "voluntary.md.j2": _SEEN,
     "decision.md.j2": {**_SEEN, **_OPENING},
     "reflection.md.j2": {

@@ -78,7 +78,7 @@ class _Floor:
         if seat in meeting.participants:
             opening = RoundOpening(self._number, state.spent[seat], state.told(seat))
             return state.view.round_start(seat, opening, meeting, state.calendars[seat], sweep, mail)
-        return state.view.activation(seat, meeting, state.calendars[seat], sweep, mail)
+        return state.view.activation(seat, self._number, meeting, state.calendars[seat], sweep, mail)
 
     def _send(self, seat: int, sweep: int, action: object) -> bool:
         # a type may be anything, a list included: a tuple asks for equality alone

@@ -69,9 +69,9 @@ class View:
         """A later turn of cheap talk."""
         return self._render("turn", meeting=meeting.id, mail=_letters(mail), turn=sweep + 1)
 
-    def activation(self, seat: int, meeting: Meeting, cells: Cells, sweep: int, mail: Sequence[Message]) -> str:
-        """The first turn of somebody who takes no part in the meeting and was written to."""
-        return self._render("activation", turn=sweep + 1, **self._seen(seat, meeting, cells, mail))
+    def activation(self, seat: int, number: int, meeting: Meeting, cells: Cells, sweep: int, mail: Sequence[Message]) -> str:
+        """The first turn, in round `number`, of somebody who takes no part in the meeting and was written to."""
+        return self._render("activation", round=number, turn=sweep + 1, **self._seen(seat, meeting, cells, mail))
 
     def voluntary(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
         """What an outsider who was written to may do before the decision."""

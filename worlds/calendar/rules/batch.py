@@ -131,13 +131,13 @@ def _move(cells: Cells, action: Mapping[str, Any], refused: list[Refusal], *, ju
     assert isinstance(source, int)
     assert isinstance(target, int)
     if not _fits(cells, source, 1) or not _fits(cells, target, 1):
-        refused.append(
-            Refusal(Conflict.OUT_OF_RANGE, f"from_slot and to_slot must be in 0..{len(cells) - 1}, not {source} and {target}")
-        )
+        for name, slot in (("from_slot", source), ("to_slot", target)):
+            if not _fits(cells, slot, 1):
+                refused.append(Refusal(Conflict.OUT_OF_RANGE, f"{name} must be in 0..{len(cells) - 1}, not {slot}"))
         return None
     item = cells[source]
     if item is None or not _names(action.get("item_id"), item) or cells.index(item) != source:
-        refused.append(Refusal(Conflict.NOT_THERE, f"No item {_short(action.get('item_id'))} begins at slot {source}"))
+        refused.append(Refusal(Conflict.NOT_THERE, _misplaced(cells, action.get("item_id"), source)))
         return None
     if item.blocked:
         refused.append(Refusal(Conflict.BLOCKED, f"{item.name} at slot {source} is blocked and cannot be moved"))
@@ -149,6 +149,14 @@ def _move(cells: Cells, action: Mapping[str, Any], refused: list[Refusal], *, ju
     if justify and not (isinstance(reason, str) and reason.strip()):
         refused.append(Refusal(Conflict.NO_JUSTIFICATION, f"The move of {item.name} needs a justification"))
     return Move(item, source, target)
+
+
+def _misplaced(cells: Cells, given: Any, source: int) -> str:
+    """Whether it is the item or the slot that is wrong."""
+    for slot, item in enumerate(cells):
+        if item is not None and _names(given, item):
+            return f"{item.name} begins at slot {slot}, not {source}"
+    return f"No item {_short(given)} is on your calendar"
 
 
 def _names(given: Any, item: Item) -> bool:
