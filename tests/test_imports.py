@@ -174,7 +174,7 @@ def test_light_modules_stay_light(start: str) -> None:
 
 
 FOREIGN_OBJECTS: dict[str, set[str]] = {
-    "harness.agents.llm.completion": {"message", "usage", "prompt_tokens_details", "completion_tokens_details"}
+    "harness.agents.llm.completion": {"logprobs", "message", "usage", "prompt_tokens_details", "completion_tokens_details"}
     | {"cached_tokens", "reasoning_tokens"},
     "harness.agents.llm.model": {"value"},
     "harness.agents.llm.provider": {"choices", "status_code", "response", "litellm_response_headers", "headers"},

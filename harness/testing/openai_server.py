@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import socket
 import threading
 import time
@@ -120,11 +121,15 @@ class OpenAIServer:
         script = next((s for s in self.scripts if s.fits(messages, str(body.get("model")))), None)
         if script is None:
             return _refused(400, "no script fits this conversation")
+        if refused := next((name for name in script.refuses if name in body), None):
+            return _refused(400, f"Unsupported parameter: '{refused}'.")
         reply = script.reply(messages)
         key = json.dumps(messages, sort_keys=True)
         fault = reply.fault(self._attempts[key])
         self._attempts[key] += 1
         whole = _completion(reply, str(body.get("model")), messages, len(self.requests))
+        if body.get("logprobs"):
+            whole["choices"][0]["logprobs"] = {"content": [_token(text, chances) for text, chances in reply.tokens]}
         return await _broken(fault, whole) if fault else _json(200, whole)
 
 
@@ -167,6 +172,11 @@ def _completion(reply: ScriptedReply, model: str, messages: Messages, number: in
     if reply.usage != "none":
         whole["usage"] = _usage(_counted(message, messages) if reply.usage == "counted" else reply.usage)
     return whole
+
+
+def _token(text: str, chances: dict[str, float]) -> dict[str, Any]:
+    named = [{"token": token, "logprob": math.log(chance), "bytes": None} for token, chance in chances.items()]
+    return {"token": text, "logprob": math.log(chances[text]), "bytes": None, "top_logprobs": named}
 
 
 def _tool_call(made: ScriptedCall, call_id: str) -> dict[str, Any]:

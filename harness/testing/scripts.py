@@ -63,6 +63,9 @@ class ScriptedReply(Strict):
     tool_calls: tuple[ScriptedCall, ...] = ()
     usage: ScriptedUsage | Literal["none", "counted"] = "counted"
     finish_reason: str | None = None
+    tokens: tuple[tuple[str, dict[str, float]], ...] = ()
+    """The text by tokens, each with probabilities of what could stand there; said to who asks for logprobs."""
+
     faults: tuple[Fault, ...] = ()
 
     def fault(self, attempt: int) -> Fault | None:
@@ -87,6 +90,8 @@ class Script(Strict):
 
     replies: tuple[ScriptedReply, ...] = ()
     play: Player | None = None
+    refuses: tuple[str, ...] = ()
+    """Parameters that the model does not take: a request that has one is refused."""
 
     def fits(self, messages: Messages, model: str = "") -> bool:
         """Whether `match` stands anywhere in the conversation, and it is this script's model that is asked."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.agent import AgentSpec, SeatSpec
+from harness.agent import AgentSpec, Budget, SeatSpec
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seating.agent import SeatAgent
 from harness.play.agents import Cast
@@ -40,13 +40,19 @@ def server() -> OpenAIServer:
 
 
 def played(
-    folder: Path, address: str | None, spec: AgentSpec, tasks: Sequence[Task] = TASKS, k: int = 1, **options: str
+    folder: Path,
+    address: str | None,
+    spec: AgentSpec,
+    tasks: Sequence[Task] = TASKS,
+    k: int = 1,
+    budget: Budget | None = None,
+    **options: str,
 ) -> list[Result]:
     """These tasks, played in process."""
     whole = spec.model_copy(update={"api_base": address})
     config = replace(LlmConfig.of(whole), api_key="k", patience_s=60.0, first_pause_s=0.01)
     agent, runtime = SeatAgent(whole, config=config, say=lambda line: None), InProcessRuntime()
-    plan = Plan(folder.name, list(tasks), [0], k, whole, overrides=options)
+    plan = Plan(folder.name, list(tasks), [0], k, whole, budget or Budget(), overrides=options)
     return run_plan(
         plan, runtime, RunFolder(folder), workers=1, images={}, progress=lambda event: None, cast=Cast(lambda *_: agent)
     )

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from validators.calendar.history import Committed, Delivered, Resolved
+from validators.calendar.history import Committed, Delivered, Reflected, Resolved
 from validators.tape import Tape
 from worlds.calendar.rules.batch import Batch, apply
 from worlds.calendar.rules.items import Cells
@@ -59,6 +59,7 @@ class Board:
         self.messages: list[Delivered] = []
         self.committed: list[Committed] = []
         self.resolved: list[Resolved] = []
+        self.reflected: list[Reflected] = []
         self.refused: list[bool] = []
         """The refused batches of the running round: whether each touched a blocked item."""
 

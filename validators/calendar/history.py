@@ -67,10 +67,32 @@ class Resolved:
     blocked: int
     """Of these, how many touched a blocked item (failure reason B of the paper's Figure 5, even where it was mended)."""
 
+    calendars: tuple[Cells, ...]
+    """By seat, when the round was over: without what a failed one left, where that is undone."""
+
     @property
     def success(self) -> bool:
         """Whether the round's meeting counts as scheduled."""
         return self.label is Label.SUCCESS
+
+
+class Reflected(NamedTuple):
+    """What one seat answered when it was asked what it came to believe of another's calendar."""
+
+    round: int
+    observer: int
+    target: int
+    scores: tuple[int, ...] | None
+    """By slot, -3 to 3; None where nothing could be read, or nothing was answered."""
+
+    how: str
+    """How the reply was read: `strict`, `fenced`, `repaired`, or `failed`."""
+
+    no_reply: str | None
+    """Why there is none; `declined` where a program holds the seat, so that nobody was asked."""
+
+    expected: tuple[float, ...] | None = None
+    """By slot, the mean over what a model's tokens could have been, where it is known."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +114,9 @@ class Replay:
 
     lies: tuple[str, ...]
     """What the log claims and the rules contradict, each with the event where it stands."""
+
+    reflected: tuple[Reflected, ...] = ()
+    """Where beliefs were asked for, every answer, in the order of the log."""
 
     @property
     def scheduled(self) -> tuple[int, ...]:

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from validators.calendar.history import Replay, Resolved
+from validators.calendar.reflections import reflections, told
 from validators.calendar.seat_rounds import seat_rounds
-from validators.calendar.seats import MEASURES, scheduled_best, seat_rows
+from validators.calendar.seats import MEASURES, OF_REFLECTION, scheduled_best, seat_rows
 from validators.calendar.vps import Privacy, privacy
 from worlds.calendar.labels import LETTERS, Label
 from worlds.calendar.rules.certificate import Certificate
@@ -27,9 +28,9 @@ INFEASIBLE = "infeasible"
 
 def measures(replay: Replay, certificate: Certificate, ended_by: str | None = None) -> Measures:
     """Everything that is measured of a game; `ended_by` is the budget or stop that cut it short."""
-    losses = privacy(replay)
+    losses, answers = privacy(replay), reflections(replay)
     rounds = meeting_rows(replay)
-    seats = seat_rows(replay, certificate, losses)
+    seats = seat_rows(replay, certificate, losses, answers)
     return Measures(
         setting=replay.scenario.setting + (f", {INFEASIBLE}" if certificate.optima == 0 else ""),
         ended_by=ended_by,
@@ -46,9 +47,10 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
         reward=reward(replay, certificate),
         rounds=rounds,
         seats=seats,
-        seat_rounds=seat_rounds(replay, certificate, losses),
-        **_pooled(seats),
+        seat_rounds=seat_rounds(replay, certificate, losses, answers),
+        **_pooled(seats, MEASURES if answers is None else (*MEASURES, *OF_REFLECTION)),
         vps=_told(losses),
+        reflection=told(answers) if answers else None,
     )
 
 
@@ -125,9 +127,9 @@ def _costs(replay: Replay, certificate: Certificate, seats: Sequence[SeatMeasure
     }
 
 
-def _pooled(seats: Sequence[SeatMeasures]) -> dict[str, Any]:
+def _pooled(seats: Sequence[SeatMeasures], names: Sequence[str]) -> dict[str, Any]:
     values: dict[str, list[Measured]] = {
-        name: [value for row in seats if (value := getattr(row, name)) is not None] for name in MEASURES
+        name: [value for row in seats if (value := getattr(row, name)) is not None] for name in names
     }
     return {
         "sums": {name: sum(known) for name, known in values.items()},

@@ -25,6 +25,7 @@ _CHOICES = {
     "voluntary": ("staged", "immediate"),
     "justification": ("required", "free"),
     "outcomes": ("untold", "told"),
+    "reflection": ("none", "asked", "expected"),
 }
 
 

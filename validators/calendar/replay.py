@@ -10,13 +10,14 @@ from __future__ import annotations
 from validators.calendar.board import Board
 from validators.calendar.history import Replay
 from validators.calendar.reading import read_scenario, read_settings
+from validators.calendar.reflecting import PHASE
 from validators.calendar.rounds import follow, misplaced
 from validators.episode import Episode
 from validators.remembered import remembered
 from validators.tape import Lost, Tape, Unanswered
 from worlds.calendar.rules.scenario import Scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.core.events import Closed, Seated, Stopped
+from worlds.core.events import Closed, Seated, Stopped, Turned
 
 
 class NoGame(ValueError):
@@ -29,7 +30,7 @@ def replay(episode: Episode) -> Replay:
     scenario, settings = read_scenario(episode), read_settings(episode)
     if not isinstance(scenario, Scenario) or not isinstance(settings, Settings):
         raise NoGame(scenario if isinstance(scenario, str) else str(settings))
-    tape = Tape(episode.events)
+    tape = Tape(episode.events, measured=settings.asks)
     board, finished = Board(scenario, settings, tape), False
     try:
         tape.note("game_start")
@@ -47,7 +48,13 @@ def replay(episode: Episode) -> Replay:
         tuple(board.committed),
         tuple(board.calendars),
         finished,
-        (*_frame(episode, scenario), *tape.lies, *misplaced(scenario, board.calendars)),
+        (
+            *_frame(episode, scenario),
+            *(_measuring(episode) if settings.asks else ()),
+            *tape.lies,
+            *misplaced(scenario, board.calendars),
+        ),
+        tuple(board.reflected),
     )
 
 
@@ -57,6 +64,15 @@ def lies_of(episode: Episode) -> list[str]:
         return list(replay(episode).lies)
     except NoGame as error:
         return [str(error)]
+
+
+def _measuring(episode: Episode) -> list[str]:
+    """Lies about which turns only measure, of a game in which some do."""
+    return [
+        f"seq {e.seq}: a turn of {e.phase[:20]} must {'' if e.phase == PHASE else 'not '}only measure"
+        for e in episode.events
+        if isinstance(e, Turned) and e.ephemeral is not (e.phase == PHASE)
+    ]
 
 
 def _frame(episode: Episode, scenario: Scenario) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from validators.calendar.board import Board, Now
 from validators.calendar.deciding import RebuiltDecision, commit, decide
 from validators.calendar.history import Resolved
+from validators.calendar.reflecting import reflect
 from validators.calendar.talking import talk
 from worlds.calendar.labels import Label, reason
 from worlds.calendar.rules.items import Cells, items_of
@@ -60,6 +61,8 @@ def _round(board: Board, now: Now) -> None:
     spent = list(board.spent)
     _commit(board, now, voluntary, decided)
     _resolve(board, now, decided, before, spent, first)
+    if board.settings.asks:
+        reflect(board, now)
 
 
 def _commit(board: Board, now: Now, voluntary: Sequence[RebuiltDecision], decided: Sequence[RebuiltDecision]) -> None:
@@ -106,6 +109,7 @@ def _resolve(
             kept,
             len(board.refused),
             sum(board.refused),
+            tuple(board.calendars),
         )
     )
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from validators.calendar.evidence import is_typed
 from validators.calendar.history import Committed, Replay
+from validators.calendar.reflections import Reflections
 from validators.calendar.vps import Privacy
 from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.rules.measures import Role, SeatRoundMeasures
@@ -23,7 +24,9 @@ Cell = tuple[int, int]
 """Round and seat."""
 
 
-def seat_rounds(replay: Replay, certificate: Certificate, losses: Privacy) -> tuple[SeatRoundMeasures, ...]:
+def seat_rounds(
+    replay: Replay, certificate: Certificate, losses: Privacy, answers: Reflections | None = None
+) -> tuple[SeatRoundMeasures, ...]:
     """One row for each round and seat, in that order, rounds that were never reached included."""
     sent = Counter((message.round, message.sender) for message in replay.messages)
     prose = Counter((message.round, message.sender) for message in replay.messages if not is_typed(message.content))
@@ -51,6 +54,7 @@ def seat_rounds(replay: Replay, certificate: Certificate, losses: Privacy) -> tu
                     moves=len(moves),
                     cost=sum(replay.scored(one) for one in mine),
                     oracle_cost=oracle_cost(replay.scenario, certificate, meeting, seat),
+                    reflection_vps=answers.in_round(number, seat) if answers else None,
                     moved=tuple(moved),
                     alone=tuple(item for item in moved if not _participants(replay.scenario, item) <= movers[number, item]),
                 )

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from validators.calendar.history import Committed, Replay
+from validators.calendar.reflections import Reflections
 from validators.calendar.vps import Privacy
 from worlds.calendar.rules.certificate import Certificate, Extremes
 from worlds.calendar.rules.measures import SeatMeasures
@@ -26,6 +27,9 @@ MEASURES = (
 )  # fmt: skip
 """The numbers of a seat that can be summed and averaged."""
 
+OF_REFLECTION = ("raw_reflection_vps", "reflection_vps", "excess_reflection_vps", "beliefs", "unreadable")
+"""Those of games that asked for beliefs."""
+
 
 def scheduled_best(replay: Replay, certificate: Certificate) -> Extremes:
     """The certificate's entry for the meetings that were scheduled; empty where it has none."""
@@ -36,7 +40,9 @@ def scheduled_best(replay: Replay, certificate: Certificate) -> Extremes:
     return certificate.whole if len(replay.scheduled) == len(replay.scenario.meetings) else Extremes()
 
 
-def seat_rows(replay: Replay, certificate: Certificate, losses: Privacy) -> tuple[SeatMeasures, ...]:
+def seat_rows(
+    replay: Replay, certificate: Certificate, losses: Privacy, answers: Reflections | None = None
+) -> tuple[SeatMeasures, ...]:
     """One row a seat; None where the certificate does not say what is needed, or a seat takes part in nothing."""
     best = scheduled_best(replay, certificate).per_agent
     told, above = losses.by_target, losses.excess
@@ -51,6 +57,7 @@ def seat_rows(replay: Replay, certificate: Certificate, losses: Privacy) -> tupl
             **_against_all(replay, certificate, seat, row["paid"]),
             "vps": round(told[seat], 9),
             "excess_vps": round(above[seat], 9),
+            **(answers.of_seat(seat) if answers else {}),
         }
         row["adjusted_cost"] = _adjusted(row, certificate, seat)
     _add_fairness(rows)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from worlds.calendar.decisions import Decided, decide
 from worlds.calendar.labels import Label, reason
+from worlds.calendar.reflection import reflect
 from worlds.calendar.rules.batch import Batch, apply
 from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.outcome import outcome_line
@@ -71,6 +72,8 @@ class CalendarGame:
         self.spend("decision")
         now.decided = yield from decide(self.state, now.number, now.meeting, now.meeting.order, self.note, schedule=True)
         self._resolve(now)
+        if self.settings.asks:
+            yield from reflect(self.state, now.number, self._scenario.agents, self.note)
 
     def _resolve(self, now: Round) -> None:
         spent = list(self.state.spent)

@@ -31,6 +31,12 @@ OPTIONS = {
     "outcomes": Option(
         default="untold", values=("untold", "told"), doc="whether participants are told what became of the round before"
     ),
+    "reflection": Option(
+        default="none",
+        values=("none", "asked", "expected"),
+        quiet=True,
+        doc="whether all are asked after each round how beliefs of other calendars changed; expected: by token probabilities",
+    ),
     "strict_replies": Option(type="bool", default=False, doc="whether broken JSON is no reply, not mended"),
     "sd_model": Option(default="", doc="SD-MAP's weight of each seat, joined by colons, e.g. 1:1:2:1:1; empty: 1 each"),
 }

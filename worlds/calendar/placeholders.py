@@ -78,6 +78,12 @@ PLACEHOLDERS: Placeholders = {
     "activation.md.j2": {**_SEEN, **_TURN, "round": _OPENING["round"]},
     "voluntary.md.j2": _SEEN,
     "decision.md.j2": {**_SEEN, **_OPENING},
+    "reflection.md.j2": {
+        **_GAME,
+        "seat": _SEEN["seat"],
+        "target": Placeholder("the number of the agent whose calendar is asked about", 1),
+        "round": _OPENING["round"],
+    },
     "retry.md.j2": {
         **_GAME,
         "attempt": Placeholder("how many batches have been refused in this phase", 1),

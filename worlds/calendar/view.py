@@ -86,6 +86,10 @@ class View:
         attempts = self._settings.decision_retries + 1
         return self._render("retry", attempt=attempt, attempts=attempts, why=list(why), schedule=schedule)
 
+    def reflection(self, seat: int, target: int, number: int) -> str:
+        """What a seat is asked of another's calendar when a round is over (paper, Appendix F.3)."""
+        return self._render("reflection", seat=seat, target=target, round=number)
+
     def _render(self, name: str, **values: Any) -> str:
         return self._texts.render(name, **self._game, **values)
 

@@ -52,9 +52,10 @@ class CalendarWorld(SeatedWorld):
         return [view.system(seat) for seat in self.scenario.agents]
 
     def public(self) -> Mapping[str, Any]:
-        """What a program may know: the shape of the game, its options, and the weights of SD-MAP."""
+        """What a program may know: the shape of the game, its options, SD-MAP's weights, and that beliefs may be weighed."""
         shape = {"agents": len(self.scenario.agents), "slots": self.scenario.slots}
-        return {**shape, "profile": self.settings.profile, "sd_model": self.options["sd_model"]}
+        weighed = {"reflection": "expected"} if self.settings.reflection == "expected" else {}
+        return {**shape, "profile": self.settings.profile, "sd_model": self.options["sd_model"], **weighed}
 
     def game(self) -> Game:
         """The game, after a first note of everything that a judge has to know."""

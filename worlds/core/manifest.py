@@ -52,6 +52,9 @@ class Option(Strict):
     floor: tuple[OptionValue, ...] = ()
     """Values under which nobody can be expected to succeed: controls that say what not knowing is worth."""
 
+    quiet: bool = False
+    """Of a family's option: the log names it only where it is set to something else. Logs without it stay as they were."""
+
     doc: str = ""
     """A line for people; world.json goes without."""
 
@@ -207,7 +210,8 @@ class Manifest(Described):
     def resolve(self, overrides: Mapping[str, OptionValue | str]) -> dict[str, OptionValue]:
         """Every option and knob with its value: the default, else the level's, else what is set.
 
-        The level is among them where it is not the first. Raises ManifestError for an unknown name or a value not allowed.
+        The level is among them where it is not the first, and a quiet option where it is not the family's default. Raises
+        ManifestError for an unknown name or a value not allowed.
         """
         leveled = self.leveled(overrides)
         known: dict[str, Option | Knob] = {**leveled.declared, **leveled.knobs}
@@ -216,6 +220,8 @@ class Manifest(Described):
             if name not in known:
                 raise ManifestError(f"{self.task_id} has no option {name!r}; it has {', '.join(sorted(known)) or 'none'}")
         values = {n: parse_value(n, spec, chosen[n]) if n in chosen else spec.default for n, spec in known.items()}
+        usual = {n: spec.default for n, spec in shared_by(self.family).options.items() if spec.quiet}
+        values = {n: value for n, value in values.items() if n not in usual or value != usual[n]}
         level = int(overrides.get(LEVEL, FIRST))
         return {**STANDARD, **values, **({LEVEL: level} if level != FIRST else {})}
 

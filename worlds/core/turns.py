@@ -16,8 +16,11 @@ from typing import NamedTuple
 from worlds.core.events import Turned
 from worlds.core.models import Strict
 
-NO_REPLY_CAUSES = frozenset({"timeout", "provider", "budget", "malformed"})
-"""Why a seat may forfeit a turn; only the host can say so, since a world has no wall clock."""
+NO_REPLY_CAUSES = frozenset({"timeout", "provider", "budget", "malformed", "declined"})
+"""Why a seat may forfeit a turn; only the host can say so, since a world has no wall clock.
+
+`declined`: whoever holds the seat, a program, has no answer to a turn of this kind, so nobody was asked.
+"""
 
 
 class Answer(NamedTuple):

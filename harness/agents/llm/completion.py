@@ -18,6 +18,7 @@ from math import isfinite
 from typing import Any
 
 from harness.agent import Usage
+from harness.agents.llm.chances import TokenChances, read_chances
 from harness.agents.llm.provider import Transient, library
 from harness.printable import encodable
 
@@ -49,6 +50,8 @@ class Completion:
     reasoning: str | None = None
     finish_reason: str = "stop"
     waited_s: float = 0.0
+    chances: tuple[TokenChances, ...] = ()
+    """What each token could have been, where that was asked for and the provider says it."""
 
     @property
     def cut_off(self) -> bool:
@@ -76,6 +79,7 @@ def read_completion(response: Any, request: Mapping[str, Any], number: int, wait
         reasoning=given.get("reasoning_content"),
         finish_reason=encodable(str(choice.finish_reason or "stop")),
         waited_s=waited_s,
+        chances=read_chances(getattr(choice, "logprobs", None)),
     )
 
 

@@ -22,6 +22,7 @@ from typing import Any
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_before_delay, wait_random_exponential
 from tenacity.nap import sleep_using_event
 
+from harness.agents.llm.chances import ASKED
 from harness.agents.llm.completion import Completion, read_completion
 from harness.agents.llm.provider import ParameterRefused, Refused, Transient, Unconnected, ask, library, public_address, scrub
 from harness.errors import Cancelled, ProviderFailure, Unreachable, UsageError
@@ -82,6 +83,9 @@ class ModelClient:
 
         self._effective = dict(self.requested)
         self._said: set[str] = set()
+        self._gives_chances = True
+        """Whether the provider names the chances of tokens, as far as is known now."""
+
         self._settled = False
         self._settling = threading.Lock()
         self._lock = threading.Lock()
@@ -116,8 +120,13 @@ class ModelClient:
             raise UsageError(f"{settings.name} needs {' and '.join(missing)}, not set here", hint=hint)
         self._settle_parameters()
 
-    def complete(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]] = ()) -> Completion:
-        """One answer; raises ProviderFailure when patience is used up or the provider refuses, Unreachable, and ContextFull."""
+    def complete(
+        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]] = (), *, chances: bool = False
+    ) -> Completion:
+        """One answer, with the chances of its tokens where these are asked for and the provider names them.
+
+        Raises ProviderFailure when patience is used up or the provider refuses, Unreachable, and ContextFull.
+        """
         started = time.monotonic()
         try:
             self._settle_parameters()
@@ -126,7 +135,7 @@ class ModelClient:
                     asked = time.monotonic()
                     # What failed attempts and pauses took; the first attempt waits for nothing.
                     waited = asked - started if attempt.retry_state.attempt_number > 1 else 0.0
-                    return self._attempt(messages, tools, waited)
+                    return self._attempt(messages, tools, waited, chances=chances)
         except Transient as last:
             if isinstance(last, Unconnected) and not self._met:
                 raise self._never_there(last) from None
@@ -143,18 +152,19 @@ class ModelClient:
         if new:
             self.say(line)
 
-    def _attempt(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], waited_s: float) -> Completion:
+    def _attempt(
+        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], waited_s: float, *, chances: bool
+    ) -> Completion:
         if self.halt.is_set():
             raise Cancelled("interrupted while asking the model")
-        request = self._request(messages, tools)
-        try:
-            response = self._ask(request)
-        except Refused as refusal:
-            if "temperature" not in request or not _about_temperature(refusal):
-                raise
-            self._drop("temperature")
-            request = self._request(messages, tools)
-            response = self._ask(request)
+        request = self._request(messages, tools, chances=chances)
+        while True:
+            try:
+                response = self._ask(request)
+                break
+            except Refused as refusal:
+                self._do_without(refusal, request)
+                request = self._request(messages, tools, chances=chances)
         with self._lock:
             self._answers += 1
             number = self._answers
@@ -170,10 +180,22 @@ class ModelClient:
         self._met = True
         return response
 
-    def _request(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def _do_without(self, refusal: Refused, request: dict[str, Any]) -> None:
+        """Leave out what was refused; raises the refusal where it is about nothing that can be left out."""
+        if "temperature" in request and _is_about("temperature", refusal):
+            self._drop("temperature")
+        elif "logprobs" in request and _is_about("logprobs", refusal):
+            self._gives_chances = False
+            self.say_once(f"{self.settings.name} names no probabilities of tokens: its numbers count as written")
+        else:
+            raise refusal
+
+    def _request(
+        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool = False
+    ) -> dict[str, Any]:
         settings = self.settings
         request: dict[str, Any] = {"model": settings.name, "messages": list(messages), "timeout": settings.timeout_s}
-        request |= self.effective
+        request |= {**self.effective, **(ASKED if chances and self._gives_chances else {})}
         if tools:
             request["tools"] = list(tools)
         if settings.api_base is not None:
@@ -268,9 +290,9 @@ class ModelClient:
         return tuple(s for s in (self.settings.api_key, password) if s)
 
 
-def _about_temperature(refusal: Refused) -> bool:
-    """Whether a refusal would not have come without the temperature."""
-    return (isinstance(refusal, ParameterRefused) or refusal.status in {400, 422}) and "temperature" in str(refusal)
+def _is_about(parameter: str, refusal: Refused) -> bool:
+    """Whether a refusal would not have come without a parameter."""
+    return (isinstance(refusal, ParameterRefused) or refusal.status in {400, 422}) and parameter in str(refusal)
 
 
 def _unknown_provider(litellm: Any, settings: ModelSettings) -> UsageError:

@@ -16,7 +16,7 @@ from harness.agents.llm.model import ModelClient, to_stderr
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.holders import SeatHolder
 from harness.agents.seating.lineup import line_up, others
-from harness.agents.seating.model import ModelSeat
+from harness.agents.seating.model import ModelSeat, weigher_of
 from harness.agents.seating.policy import PolicySeat, check_playable, seat_players
 from harness.agents.seating.replay import ReplaySeat, check_recording
 from harness.agents.seating.variants import check_variants, variant_refs
@@ -130,7 +130,8 @@ class SeatAgent:
         number = row["seat"]
         if who.kind == "model":
             variant = self.spec.variant_at(number)
-            return ModelSeat(number, self._clients[who.name], self._rules(row), trajectory, variant.ref if variant else None)
+            ref, weigher = variant.ref if variant else None, weigher_of(task.family, session)
+            return ModelSeat(number, self._clients[who.name], self._rules(row), trajectory, ref, weigher)
         if who.kind == "replay":
             return ReplaySeat(number, who.name, trajectory)
         return PolicySeat(number, who.name, seat_players(task.family)[who.name](task, number, session), trajectory)

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -43,6 +44,8 @@ class SeatedGame:
         self._game, self._started = TurnClient(pod), time.monotonic()
         self._models: list[SeatHolder] = []
         self._asked_for = 0
+        self._turns: Counter[int] = Counter()
+        """By seat, the turns that its model answered, without those that only measure: the budget is of the game."""
 
     def session(self) -> dict[str, Any]:
         """The seats with their rules, and what every seat may know."""
@@ -90,6 +93,7 @@ class SeatedGame:
         text, completion = reply.text, reply.completion
         self.seats[turn.seat].keep(turn, reply)
         self._report.tool_calls += 1
+        self._turns[turn.seat] += completion is not None and not turn.ephemeral
         if completion is not None:
             add_usage(self._report.usage, completion.usage)
             self._report.log.append(f"turn {turn.id}, seat {turn.seat}, {turn.phase}: {_tokens(completion.usage)}")
@@ -105,7 +109,7 @@ class SeatedGame:
             return "turns"
         clients = {seat.client.settings.name: seat.client for seat in self._models if seat.client is not None}
         return self._budget.used_up(
-            self._report.usage, turns=max((seat.usage.calls for seat in self._models), default=0),
+            self._report.usage, turns=max(self._turns.values(), default=0),
             seconds=time.monotonic() - self._started - self.waited_s, game=True,
             models=" or ".join(clients), say_once=next((client.say_once for client in clients.values()), to_stderr),
         )  # fmt: skip

@@ -32,7 +32,7 @@ class Forfeit(NamedTuple):
     """A turn that a seat gives up."""
 
     cause: str
-    """`timeout`, `provider`, `budget` or `malformed`."""
+    """`timeout`, `provider`, `budget`, `malformed` or `declined`."""
 
     why: str
 

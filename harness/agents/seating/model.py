@@ -1,26 +1,40 @@
 """A model at a seat: a conversation begun by the seat's own rules and fed with the seat's own turns.
 
 1. A turn that only measures is answered from the conversation and leaves no trace in it.
-2. A conversation that grew too long for its model forfeits the turn as `budget`, a reply that cannot be read as `malformed`.
+2. Where a family weighs such answers, its model is asked for the chances of its tokens, and the family makes the reply.
+3. A conversation that grew too long for its model forfeits the turn as `budget`, a reply that cannot be read as `malformed`.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.agent import Usage
-from harness.agents.llm.completion import add_usage
+from harness.agents.llm.completion import Completion, add_usage
 from harness.agents.llm.model import ModelClient
 from harness.agents.llm.provider import ContextFull, UnreadableCall
 from harness.agents.seating.holders import Forfeit, SeatReply
 from harness.agents.trajectory import Trajectory
 from harness.agents.turns import is_too_long
+from harness.modules import family_part_or_none
 from harness.records import SeatResult, VariantRef
 from worlds.core.turns import OpenTurn
 
 NOT_TAKEN = "[This reply was longer than can be taken, and was not.]"
 """What a seat's conversation keeps of a reply that forfeited its turn."""
+
+
+Weigher = Callable[[Completion], str]
+"""Makes a reply of what a model said and of what its tokens could have been."""
+
+
+def weigher_of(family: str, session: Mapping[str, Any]) -> Weigher | None:
+    """What a family has to weigh answers in a session: its part `weighing`, where it has one and something is to be weighed."""
+    module = family_part_or_none(family, "weighing")
+    weigher: Weigher | None = module.weigher(session) if module else None
+    return weigher
 
 
 class ModelSeat:
@@ -33,23 +47,24 @@ class ModelSeat:
         rules: str,
         trajectory: Trajectory | None = None,
         variant: VariantRef | None = None,
+        weigher: Weigher | None = None,
     ) -> None:
-        """`variant` names what was appended to the rules, for the record."""
+        """`variant` names what was appended to the rules, for the record; `weigher` answers turns that only measure."""
         self.client, self.trajectory, self.usage = client, trajectory, Usage()
-        self._seat, self._variant = seat, variant
+        self._seat, self._variant, self._weigher = seat, variant, weigher
         self._latencies_s: list[float] = []
         self._messages: list[dict[str, Any]] = [{"role": "system", "content": rules}]
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
         """The model's answer; raises ProviderFailure and Cancelled."""
-        asked = time.monotonic()
+        asked, weigher = time.monotonic(), self._weigher if turn.ephemeral else None
         try:
-            said = self.client.complete([*self._messages, {"role": "user", "content": turn.text}])
+            said = self.client.complete([*self._messages, {"role": "user", "content": turn.text}], chances=weigher is not None)
         except ContextFull as full:
             return Forfeit("budget", str(full))
         except UnreadableCall as error:
             return Forfeit("malformed", str(error))
-        return SeatReply(said.text, said, time.monotonic() - asked - said.waited_s)
+        return SeatReply(weigher(said) if weigher else said.text, said, time.monotonic() - asked - said.waited_s)
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
         """Write the answer down, and into the conversation where the turn belongs there."""

@@ -1,6 +1,7 @@
 """Policies at seats: what a family offers by name in `harness.families.<family>.seats`, each knowing its own seat only.
 
-A player is anything with `reply(turn) -> text`: a typed protocol or a scripted policy. It is made anew for each game.
+A player is anything with `reply(turn) -> text`: a typed protocol or a scripted policy. It is made anew for each game. One that
+has no answer to a kind of turn, such as a question about its beliefs, replies None, and the turn is forfeited as `declined`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from harness.agent import Usage
-from harness.agents.seating.holders import SeatReply, write_down
+from harness.agents.seating.holders import Forfeit, SeatReply, write_down
 from harness.agents.trajectory import Trajectory
 from harness.modules import family_part_or_none
 from harness.records import SeatResult
@@ -20,8 +21,8 @@ from worlds.core.turns import OpenTurn
 class SeatPlayer(Protocol):
     """A policy at one seat of one game."""
 
-    def reply(self, turn: OpenTurn) -> str:
-        """The raw reply to a turn of this seat."""
+    def reply(self, turn: OpenTurn) -> str | None:
+        """The raw reply to a turn of this seat; None where it has none to give."""
         ...
 
 
@@ -57,9 +58,10 @@ class PolicySeat:
         self._seat, self._name, self._player = seat, name, player
         self.trajectory, self.usage = trajectory, Usage()
 
-    def ask(self, turn: OpenTurn) -> SeatReply:
+    def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
         """What the policy says."""
-        return SeatReply(self._player.reply(turn))
+        said = self._player.reply(turn)
+        return Forfeit("declined", "a policy has no answer to this") if said is None else SeatReply(said)
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
         """Write it down where games are written down turn by turn; what to remember is the policy's own business."""

@@ -58,6 +58,12 @@ class SeatMeasured(Lenient):
     messages_per_scheduled: float | None = None
     excess_vps: float | None = None
     excess_reflection_vps: float | None = None
+    beliefs: int | None = None
+    """Answers about others' calendars that could be read; None where it was not asked."""
+
+    unreadable: int | None = None
+    weighed: int | None = None
+    """Answers that counted as expectations over tokens; None where nobody asked for these."""
 
 
 class RoundMeasured(Lenient):

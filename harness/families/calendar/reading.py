@@ -97,6 +97,18 @@ def _results(episode: RecordedEpisode, game: Measures | None) -> Iterator[Sectio
     ]
     columns = ("seat", "scheduled", "of", "paid", "optimum", "excess", "messages", "VPS (slots)")
     yield Section(title="Seats", columns=columns, rows=tuple(seats))
+    if game.reflection is not None:
+        yield _reflections(game)
+
+
+def _reflections(game: Measures) -> Section:
+    """What the others came to believe of each seat by their own answers, and how many of its own could be read."""
+    rows = [
+        (one.seat, one.raw_reflection_vps, one.reflection_vps, one.excess_reflection_vps, one.beliefs, one.unreadable)
+        for one in game.seats
+    ]
+    columns = ("seat", "moved (slots)", "rightly", "excess", "own answers", "unreadable")
+    return Section(title="Beliefs of this seat's calendar, by the others' answers", columns=columns, rows=tuple(rows))
 
 
 def _sums(game: Measures) -> str:

@@ -50,6 +50,8 @@ _COLUMNS = (
     Column("group", "Row of", shown=False),
     Column("block", "Block", shown=False),
     Column("costed", "Seats with a known optimum", shown=False),
+    Column("beliefs", "Answers about beliefs", shown=False),
+    Column("unreadable", "Unreadable answers", shown=False),
 )
 _TITLES: Mapping[Block, tuple[str, str]] = {
     "model": ("seats", "Seats of models, calendar"),
@@ -75,8 +77,21 @@ def _table(block: Block, rows: list[Held], *, published: bool) -> Table:
     name, title = _TITLES[block]
     made = [line for row in rows for line in _lines(row, rows, published=published)]
     paper = "Table 1" if block == "model" else "Table 2"
-    notes = (*_NOTES, _DASH, BOUNDED, *([source(paper)] if any(row["source"] == MARK for row in made) else []))
+    notes = (*_NOTES, _DASH, *_unread(rows), BOUNDED, *([source(paper)] if any(row["source"] == MARK for row in made) else []))
     return Table(name, title, _COLUMNS, tuple(made), notes)
+
+
+def _unread(rows: list[Held]) -> Iterator[str]:
+    """How many answers of these seats about others' calendars could not be read, where they were asked."""
+    # a script that holds all seats, such as a task's own solution, was never going to answer
+    seats = [one.measured for row in rows for one in row.seats if one.holder and one.measured.beliefs is not None]
+    if seats:
+        unread, read = sum(one.unreadable or 0 for one in seats), sum(one.beliefs or 0 for one in seats)
+        yield f"{unread} of {unread + read} answers about beliefs could not be read, and add nothing to reflection VPS"
+    known = [one for one in seats if one.weighed is not None]
+    if known:
+        weighed, read = sum(one.weighed or 0 for one in known), sum(one.beliefs or 0 for one in known)
+        yield f"{weighed} of {read} answers that could be read count by token probabilities, the others as written"
 
 
 def _lines(row: Held, rows: list[Held], *, published: bool) -> Iterator[Row]:
@@ -94,11 +109,18 @@ def measured(row: Held) -> Row:
         "tasks": len(row.by_task),
         "meetings": mean(row.values(lambda seat: seat.measured.scheduled)),
         "costed": sum(seat.measured.excess is not None for seat in row.seats),
+        "unreadable": _total(row, lambda seat: seat.measured.unreadable),
+        "beliefs": _total(row, lambda seat: seat.measured.beliefs),
     }
     for one in MEASURES:
         values = row.values(one.of) if not (one.key == "protocol_vps" and row.has_prose) else []
         made |= {one.key: mean(values), f"{one.key}_interval": one.interval(values)}
     return made
+
+
+def _total(row: Held, counted: Callable[[HeldSeat], int | None]) -> int | None:
+    known = [count for one in row.seats if (count := counted(one)) is not None]
+    return sum(known) if known else None
 
 
 def _published(row: Held) -> Iterator[Row]:

@@ -1,4 +1,7 @@
-"""Who can sit at a calendar: the reference protocols, and assistants that talk in plain sentences."""
+"""Who can sit at a calendar: the reference protocols, and assistants that talk in plain sentences.
+
+They compute what they say and believe nothing, so they have no answer to a turn that only measures.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from harness.families.calendar.options import weights
 from harness.registry import Task
 from oracles.calendar.protocols import PROTOCOLS
 from oracles.calendar.protocols.client import Seat
+from worlds.core.turns import OpenTurn
 
 BASELINES: dict[str, Callable[[Seat, str], ProseSeat]] = {
     "silent": SilentSeat,
@@ -23,14 +27,24 @@ BASELINES: dict[str, Callable[[Seat, str], ProseSeat]] = {
 """Name -> what makes a seat that talks in sentences, from the seat and its rules."""
 
 
+class _Unreflecting:
+    """A player that declines to say what it believes."""
+
+    def __init__(self, player: SeatPlayer) -> None:
+        self._player = player
+
+    def reply(self, turn: OpenTurn) -> str | None:
+        return None if turn.ephemeral else self._player.reply(turn)
+
+
 def _sit(name: str, _task: Task, seat: int, session: Mapping[str, Any]) -> SeatPlayer:
     public = session["public"]
     sigma = weights(str(public["sd_model"]), public["agents"])
     me = Seat(seat, public["agents"], public["slots"], public["profile"], sigma)
     if name in PROTOCOLS:
-        return PROTOCOLS[name](me)
+        return _Unreflecting(PROTOCOLS[name](me))
     (rules,) = (row["system"] for row in session["seats"] if row["seat"] == seat)
-    return BASELINES[name](me, rules)
+    return _Unreflecting(BASELINES[name](me, rules))
 
 
 PLAYERS: Mapping[str, Maker] = {name: partial(_sit, name) for name in (*PROTOCOLS, *BASELINES)}

@@ -7,13 +7,24 @@ whose divisor is 0. What is counted stays a whole number, also where it is summe
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import Field
 
 from worlds.core.models import Strict
 
 Measured = int | float
 Role = Literal["first", "participant", "outsider"]
 """Of a seat in a round: the first speaker, another participant of its meeting, or neither."""
+
+
+def _is_absent(value: object) -> bool:
+    return value is None
+
+
+def unless_asked() -> Any:
+    """A field that a verdict has only where it was measured: of games that asked for beliefs."""
+    return Field(default=None, exclude_if=_is_absent)
 
 
 class RoundMeasures(Strict):
@@ -72,6 +83,22 @@ class SeatMeasures(Strict):
     fairness: float | None = None
     """How far the seat's deviation lies from the mean of all."""
 
+    raw_reflection_vps: float | None = unless_asked()
+    """Slots by which others said that their beliefs of this seat's calendar moved, whether rightly or not."""
+
+    reflection_vps: float | None = unless_asked()
+    """Of these, the ones that went towards the truth, before the floor; none where no observer's answer could be read."""
+
+    excess_reflection_vps: float | None = unless_asked()
+    beliefs: int | None = unless_asked()
+    """Answers of this seat about others that could be read."""
+
+    unreadable: int | None = unless_asked()
+    """Answers of this seat that could not be read, or that it did not give; none of a program's, which is not asked."""
+
+    weighed: int | None = unless_asked()
+    """Of the answers that could be read, those that counted as expectations over tokens; only where these were asked for."""
+
 
 class SeatRoundMeasures(Strict):
     """One seat's part in one round."""
@@ -99,6 +126,9 @@ class SeatRoundMeasures(Strict):
     oracle_cost: int | None
     """What the certificate's schedule has a participant pay for the round's meeting; None for outsiders."""
 
+    reflection_vps: float | None = unless_asked()
+    """Slots that others came to know rightly of this seat's calendar in this round by their own answers, before the floor."""
+
 
 class PrivacyMeasures(Strict):
     """What was told of calendars in a game, in slots, split by where it came from."""
@@ -108,6 +138,40 @@ class PrivacyMeasures(Strict):
     by_source: dict[str, Measured]
     by_channel: dict[str, Measured]
     by_phase: dict[str, Measured]
+
+
+class BeliefMeasures(Strict):
+    """One answer about one calendar after one round; `scores` by slot, with the slots that they came to, None where unread."""
+
+    round: int
+    observer: int
+    target: int
+    scores: tuple[int, ...] | None
+    how: str
+    """How the reply was read; `failed` where it could not be."""
+
+    no_reply: str | None
+    expected: tuple[float, ...] | None = unless_asked()
+    """What counted in place of the scores: expectations over the model's tokens, where they are known."""
+
+    raw: float | None
+    calibrated: float | None
+
+
+class TakenMeasures(Strict):
+    """The slots of one calendar that were taken at the end of one round: what beliefs are held against."""
+
+    round: int
+    seat: int
+    taken: tuple[int, ...]
+
+
+class ReflectionMeasures(Strict):
+    """What all were asked to believe of each other's calendars."""
+
+    floor: float
+    beliefs: tuple[BeliefMeasures, ...]
+    calendars: tuple[TakenMeasures, ...]
 
 
 class Measures(Strict):
@@ -153,3 +217,4 @@ class Measures(Strict):
     counts: dict[str, int]
     means: dict[str, float | None]
     vps: PrivacyMeasures
+    reflection: ReflectionMeasures | None = unless_asked()

@@ -62,6 +62,14 @@ class Settings:
     outcomes: str = "untold"
     """Whether participants are told what became of a round."""
 
+    reflection: str = "none"
+    """`asked` where all are asked after each round how their beliefs changed, `expected` where answers may be expectations."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether beliefs are asked for."""
+        return self.reflection != "none"
+
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Settings:
         """The settings that a world's resolved options mean."""
@@ -75,5 +83,7 @@ class Settings:
             strict_replies=options["strict_replies"],
             # logs of versions without this option say nothing of it
             outcomes=options.get("outcomes", "untold"),
+            # named where it is not the default
+            reflection=options.get("reflection", "none"),
             **chosen,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.families.calendar.trace.exporting import exported
-from harness.families.calendar.trace.model import SCHEMA
+from harness.families.calendar.trace.model import ASKING, SCHEMA
 from harness.families.calendar.trace.replaying import replay_trace
 from harness.families.calendar.trace.upstream import is_upstream
 from harness.families.calendar.trace.upstream_check import replay_upstream
@@ -22,7 +22,7 @@ def exported_text(episode: RecordedEpisode, digest: str) -> str:
 
 def is_trace(document: Any) -> bool:
     """Whether a JSON document is a trace of a calendar game, ours or in the published layout."""
-    return is_upstream(document) or (isinstance(document, dict) and document.get("schema") == SCHEMA)
+    return is_upstream(document) or (isinstance(document, dict) and document.get("schema") in (SCHEMA, ASKING))
 
 
 def replayed(document: Any) -> Replayed:

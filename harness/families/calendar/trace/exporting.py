@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from harness.errors import UsageError
 from harness.families.calendar.trace.game import GameRecord, by_turn, cost_scale, retold
-from harness.families.calendar.trace.model import SCHEMA, Trace, TraceConfig, TracedRecord, TracedTask, TraceTool
+from harness.families.calendar.trace.model import ASKING, SCHEMA, Trace, TraceConfig, TracedRecord, TracedTask, TraceTool
 from harness.families.calendar.trace.rerun import Given
 from harness.families.calendar.trace.telling import ReplyNotes
 from harness.families.calendar.trace.timeline import marks_of_log
@@ -37,7 +37,7 @@ def exported(episode: RecordedEpisode, digest: str = "") -> Trace:
     result = episode.result
     times = [said.said_at for one in episode.conversations for said in one.utterances if said.said_at]
     return Trace(
-        schema=SCHEMA,
+        schema=SCHEMA if again.measures.reflection is None else ASKING,
         tool=TraceTool(name="parley-bench", version=version("parley-bench")),
         game_id=str(uuid.uuid5(_GAMES, f"{result.run} {result.key.name} {again.log.trace_hash}")),
         task_id=result.task_id,

@@ -19,6 +19,8 @@ from harness.records import Hint, SeatResult, Tokens
 from worlds.core.models import Strict
 
 SCHEMA: Final = "parley-calendar-trace/1"
+ASKING: Final = "parley-calendar-trace/2"
+"""Of a game in which beliefs were asked for: events that a reader of the first does not know, and measures beside its own."""
 
 CellRecord = dict[str, Any] | None
 """One cell as published task files have it: `errand_id` or `meeting_id`, `cost`, `blocked` where it is."""
@@ -141,7 +143,7 @@ class TraceTool(Strict):
 class Trace(Strict):
     """One file."""
 
-    schema_: Literal["parley-calendar-trace/1"] = Field(alias="schema")
+    schema_: Literal["parley-calendar-trace/1", "parley-calendar-trace/2"] = Field(alias="schema")
     tool: TraceTool
     game_id: str
     task_id: str

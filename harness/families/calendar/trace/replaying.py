@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from harness.errors import UsageError
 from harness.families.calendar.trace.differences import differences
 from harness.families.calendar.trace.game import GameRecord, Retold, by_turn, cost_scale, rebuilt
-from harness.families.calendar.trace.model import SCHEMA, Trace, TraceEvent
+from harness.families.calendar.trace.model import ASKING, SCHEMA, Trace, TraceEvent
 from harness.families.calendar.trace.rerun import Given
 from harness.families.calendar.trace.telling import ENDS, ReplyNotes
 from harness.families.calendar.trace.timeline import marks_of_trace
@@ -108,6 +108,7 @@ def _meant(record: GameRecord, again: Retold) -> dict[str, Any]:
         "metrics": again.measures.model_dump(mode="json"),
         "events": [event.model_dump(mode="json") for event in again.events],
         "trace_hash": again.log.trace_hash,
+        "schema": SCHEMA if again.measures.reflection is None else ASKING,
         "task_id": record.config.task.id,
         "task_digest": record.config.task.digest,
         "cost_scale": cost_scale(record.scenario).model_dump(mode="json"),

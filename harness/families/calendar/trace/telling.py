@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from harness.families.calendar.trace.rerun import SeatAsked
 from worlds.calendar.mail import TOOLS
+from worlds.calendar.reflection import PHASE as REFLECTION
 from worlds.calendar.rules.batch import Conflict
 from worlds.calendar.rules.items import Cells, lines, slot_of
 from worlds.calendar.rules.scenario import Meeting, Scenario
@@ -111,7 +112,8 @@ class Teller:
         """A reply as it was read, beside the text itself."""
         parsed = parse_reply(turn.reply, strict=self._settings.strict_replies)
         value, said = parsed.value, self._said.get(turn.turn, ReplyNotes())
-        actions = value.get("actions") if isinstance(value, dict) else value
+        # an answer about beliefs is a list, and none of actions
+        actions = None if turn.ephemeral else value.get("actions") if isinstance(value, dict) else value
         thinking = value.get("thinking") if isinstance(value, dict) else None
         return {
             "tool_calls": actions if isinstance(actions, list) else [],
@@ -218,6 +220,13 @@ class Teller:
             return "attempts_exhausted"
         return "round_failed" if not kept and self._staged else None
 
+    def _reflection(self, note: Noted, state: GameState) -> None:
+        data = note.data
+        truth = [slot for slot, item in enumerate(state.calendars[data["target"]]) if item is not None]
+        told = {"target_agent": data["target"], "scores": data["scores"], "how": data["how"], "no_reply": data["no_reply"]}
+        told |= {"expected": data["expected"]} if "expected" in data else {}
+        self._tell("reflection", {**self._where(note.seat, REFLECTION), **told, "target_taken_slots": truth})
+
     def _game_end(self, note: Noted, state: GameState) -> None:
         self._round = None
         told = {"per_agent_cost_shown": note.data["spent"], "per_agent_messages_sent": note.data["sent"]}
@@ -229,7 +238,8 @@ class Teller:
 
     _NOTES: Mapping[str, Callable[[Teller, Noted, GameState], None]] = {
         "round_start": _round_start, "message": _message, "invalid_tool_call": _invalid, "parsed": _parsed,
-        "batch_rejected": _rejected, "committed": _commit, "resolution": _resolution, "game_end": _game_end,
+        "batch_rejected": _rejected, "committed": _commit, "resolution": _resolution, "reflection": _reflection,
+        "game_end": _game_end,
     }  # fmt: skip
 
 
