@@ -4,7 +4,8 @@ figure-2    adjusted cost over VPS, a plane for each kind of VPS and cost settin
 figure-3    excess over messages, a point a seat, least-squares lines dashed          communication
 figure-4    fairness cost by player and cost setting                                  seats
 figure-5    failed meetings by reason, a bar a player                                 failures
-figure-6    first speakers against the others: excess and VPS a meeting               first-speaker
+figure-6    first speakers against the others: excess a meeting                       first-speaker
+figure-6-vps  first speakers against the others: slots told a meeting                 first-speaker
 figure-7    messages of a seat about each meeting                                     volume
 figure-8    messages of a seat by its role in the round                               volume
 figure-9    earlier meetings moved by a seat in a game                                moves
@@ -12,7 +13,8 @@ figure-9    earlier meetings moved by a seat in a game                          
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -29,11 +31,14 @@ _VPS = {"reflection_vps": "reflection-calibrated VPS", "protocol_vps": "protocol
 def figure2(tables: Mapping[str, Table]) -> str | None:
     """The privacy-cost plane; the two kinds of VPS never share one."""
     rows = _seats(tables)
+    name = _namer(rows)
     panels = []
     for key, kind in _VPS.items():
         for setting in _settings(rows):
             known = [row for row in rows if row["setting"] == setting and _has(row, key, "adjusted")]
-            marks = [Mark(_label(row), _n(row, key), _n(row, "adjusted"), _told(row, key, "adjusted")) for row in known]
+            marks = [
+                Mark(name(row), _n(row, key), _n(row, "adjusted"), _told(name(row), row, key, "adjusted")) for row in known
+            ]
             if marks:
                 panels.append(Panel(f"{setting} costs", kind, "adjusted cost", tuple(marks)))
     return panel_chart("Cost over what was told", panels) if panels else None
@@ -41,15 +46,15 @@ def figure2(tables: Mapping[str, Table]) -> str | None:
 
 def figure3(tables: Mapping[str, Table]) -> str | None:
     """A point a seat; a line through those of each row that has one."""
-    rows = tables["communication"].rows if "communication" in tables else ()
-    panels = []
+    rows = _rows(tables, "communication")
+    name, panels = _namer(rows), []
     for setting in _settings(rows):
         marks, lines = [], []
         for row in rows:
             if row["setting"] == setting:
                 points = [tuple(map(float, point.split(","))) for point in str(row["points"]).split()]
-                marks += [Mark(_label(row), x, y, f"{_label(row)}: {x:.4g} messages, {y:g}", hollow=True) for x, y in points]
-                lines += _fitted(row, [x for x, _ in points])
+                marks += [Mark(name(row), x, y, f"{name(row)}: {x:.4g} messages, {y:g}", hollow=True) for x, y in points]
+                lines += _fitted(name(row), row, [x for x, _ in points])
         panels.append(Panel(f"{setting} costs", "messages a scheduled meeting", "excess", tuple(marks), tuple(lines)))
     return panel_chart("Messages against excess", panels) if panels else None
 
@@ -77,28 +82,25 @@ def figure5(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure6(tables: Mapping[str, Table]) -> str | None:
-    """First speakers and the others, over all cost settings where there are several."""
-    rows = [row for row in _rows(tables, "first-speaker") if row["source"] != MARK]
-    over_all = [row for row in rows if row["setting"] == "all"]
-    groups = [
-        Bars(
-            f"{_label(row)}: {row['measure']}" + ("" if over_all else f", {row['setting']}"),
-            tuple(Bar(side, _n(row, side), _ends(row, side)) for side in ("first", "subsequent")),
-        )
-        for row in over_all or rows
-    ]
-    return bar_chart("First speakers and the others", groups, "of a seat's meeting: excess, or slots told") if groups else None
+    """Excess of first speakers and of the others, over all cost settings where there are several."""
+    return _first_speakers(tables, "excess", "excess", "of a seat's meeting")
+
+
+def figure6_vps(tables: Mapping[str, Table]) -> str | None:
+    """What first speakers and the others told, by either kind of VPS."""
+    return _first_speakers(tables, "VPS", "slots told", "in a round, before the floor")
 
 
 def figure7(tables: Mapping[str, Table]) -> str | None:
     """One line a row over the meetings in the order in which they arrive."""
     table = tables.get("volume")
     rows = table.rows if table else ()
+    name = _namer(rows)
     numbers = [int(column.key.removeprefix("round_")) for column in (table.columns if table else ()) if _is_round(column.key)]
     panels = []
     for setting in _settings(rows):
         marks = [
-            Mark(_label(row), number, _n(row, f"round_{number}"), _told(row, f"round_{number}"))
+            Mark(name(row), number, _n(row, f"round_{number}"), _told(name(row), row, f"round_{number}"))
             for row in rows
             if row["setting"] == setting
             for number in numbers
@@ -115,12 +117,14 @@ def figure7(tables: Mapping[str, Table]) -> str | None:
 
 def figure8(tables: Mapping[str, Table]) -> str | None:
     """First speakers, other participants and outsiders."""
+    rows = _rows(tables, "volume")
+    name = _namer(rows)
     groups = [
         Bars(
-            f"{_label(row)}, {row['setting']}",
+            f"{name(row)}, {row['setting']}",
             tuple(Bar(title, _n(row, role), _ends(row, role)) for role, title in ROLES.items() if _has(row, role)),
         )
-        for row in _rows(tables, "volume")
+        for row in rows
     ]
     return bar_chart("Messages by role", groups, "messages of a seat in a round") if groups else None
 
@@ -136,6 +140,7 @@ FIGURES: Mapping[str, Draw] = {
     "figure-4": figure4,
     "figure-5": figure5,
     "figure-6": figure6,
+    "figure-6-vps": figure6_vps,
     "figure-7": figure7,
     "figure-8": figure8,
     "figure-9": figure9,
@@ -145,18 +150,38 @@ FIGURES: Mapping[str, Draw] = {
 
 def _by_setting(title: str, rows: Sequence[Row], key: str, unit: str) -> str | None:
     """One group of bars a row's name, one bar a cost setting."""
-    groups: dict[str, list[Bar]] = {}
+    name, groups = _namer(rows), dict[str, list[Bar]]()
     for row in rows:
-        groups.setdefault(_label(row), []).append(Bar(str(row["setting"]), _n(row, key), _ends(row, key)))
+        groups.setdefault(name(row), []).append(Bar(str(row["setting"]), _n(row, key), _ends(row, key)))
     made = [Bars(label, tuple(bars)) for label, bars in groups.items()]
     return bar_chart(title, made, unit) if made else None
 
 
-def _fitted(row: Row, xs: Sequence[float]) -> list[Segment]:
+def _first_speakers(tables: Mapping[str, Table], measure: str, what: str, of: str) -> str | None:
+    rows = [row for row in _rows(tables, "first-speaker") if row["source"] != MARK and measure in str(row["measure"])]
+    over_all = [row for row in rows if row["setting"] == "all"]
+    name = _namer(over_all or rows)
+    groups = [
+        Bars(
+            ", ".join(
+                [
+                    name(row),
+                    *([] if measure == row["measure"] else [str(row["measure"])]),
+                    *([] if over_all else [str(row["setting"])]),
+                ]
+            ),
+            tuple(Bar(side, _n(row, side), _ends(row, side)) for side in ("first", "subsequent")),
+        )
+        for row in over_all or rows
+    ]
+    return bar_chart(f"First speakers and the others: {what}", groups, of) if groups else None
+
+
+def _fitted(name: str, row: Row, xs: Sequence[float]) -> list[Segment]:
     if row.get("slope") is None:
         return []
     ends = [(x, _n(row, "intercept") + _n(row, "slope") * x) for x in (min(xs), max(xs))]
-    return [Segment(_label(row), ends[0], ends[1], dash="5 4")]
+    return [Segment(name, ends[0], ends[1], dash="5 4")]
 
 
 def _seats(tables: Mapping[str, Table], *, published: bool = False) -> list[Row]:
@@ -172,15 +197,27 @@ def _settings(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(str(row["setting"]) for row in rows))
 
 
-def _label(row: Row) -> str:
-    """A row's name in every figure: the player, who sat with it, and the set-up."""
-    others = f"with {row['others']}" if row.get("others") else ""
-    told = [str(row["player"]), others, str(row.get("setup") or ""), MARK if row.get("source") == MARK else ""]
-    return ", ".join(part for part in told if part)
+def _namer(rows: Sequence[Row]) -> Callable[[Row], str]:
+    """How rows are named in a figure: by player, and by who sat with it and the set-up where that is not one for the player."""
+    under: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for row in rows:
+        under[str(row["player"])].add(_conditions(row))
+
+    def name(row: Row) -> str:
+        player = str(row["player"])
+        told = _conditions(row) if len(under[player]) > 1 else ()
+        return ", ".join([player, *told, *([MARK] if row.get("source") == MARK else [])])
+
+    return name
 
 
-def _told(row: Row, *keys: str) -> str:
-    return f"{_label(row)}, {row['setting']}: " + ", ".join(f"{_n(row, key):.4g}" for key in keys)
+def _conditions(row: Row) -> tuple[str, ...]:
+    told = (f"with {row['others']}" if row.get("others") else "", str(row.get("setup") or ""))
+    return tuple(part for part in told if part)
+
+
+def _told(name: str, row: Row, *keys: str) -> str:
+    return f"{name}, {row['setting']}: " + ", ".join(f"{_n(row, key):.4g}" for key in keys)
 
 
 def _has(row: Row, *keys: str) -> bool:

@@ -227,7 +227,8 @@ def _row(group: Group, setting: str, one: HeldSeat) -> Held:
     """The row that a seat belongs to, without any seat yet."""
     model = one.holder.model if one.holder else group.setup.model
     own, names = name_of(one.holder), tuple(map(name_of, one.result.seats))
-    setup = ", ".join(group.setup.how)
+    # a team's set-up names its members, and who holds the row and who sits with it says that already
+    setup = ", ".join(condition for condition in group.setup.how if condition not in names)
     return Held(setting, "model" if model else "protocol", own or group.title, model, _others(own, names), setup, group.name)
 
 
