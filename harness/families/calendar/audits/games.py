@@ -65,6 +65,12 @@ class AuditedGame:
     name: str
     """The episode's path."""
 
+    run: str
+    """The run that it belongs to."""
+
+    key: str
+    """Which episode of a run: `family/task/s<seed>-a<attempt>`."""
+
     task: str
     speakers: tuple[Speaker, ...]
     """By seat."""
@@ -140,7 +146,8 @@ def game_of(name: str, result: Result, events: Sequence[Event]) -> AuditedGame |
         played = None
     if played is None or played.lies:
         return None
-    return AuditedGame(name, result.task_id, tuple(speakers_of(result, len(played.scenario.agents))), played, _mended(events))
+    speakers = tuple(speakers_of(result, len(played.scenario.agents)))
+    return AuditedGame(name, result.run, result.key.name, result.task_id, speakers, played, _mended(events))
 
 
 def speakers_of(result: Result, seats: int) -> Iterator[Speaker]:
