@@ -79,7 +79,7 @@ def exact_privacy(replay: Replay, prior: SlotPrior | None = None) -> ExactPrivac
     if any(meeting.duration > 1 for meeting in (*scenario.meetings, *scenario.prior)):
         return None
     prior = prior or rates(scenario)
-    calendars = beginnings(replay)
+    calendars = replay.beginnings
     fresh: defaultdict[Pair, Known] = defaultdict(dict)
     lasting: defaultdict[tuple[int, int], Known] = defaultdict(dict)
     before: dict[Pair, Known] = {}
@@ -104,15 +104,6 @@ def rates(scenario: Scenario) -> SlotPrior:
     cells = [cell for calendar in scenario.calendars for cell in calendar]
     taken = [cell for cell in cells if cell is not None]
     return SlotPrior(len(taken) / len(cells), sum(item.blocked for item in taken) / len(taken) if taken else 0.0)
-
-
-def beginnings(replay: Replay) -> dict[int, tuple[Cells, ...]]:
-    """Every seat's calendar at the beginning of each round."""
-    ends = {one.number: one.calendars for one in replay.resolved}
-    made = {1: replay.scenario.calendars}
-    for number in range(2, len(replay.scenario.meetings) + 1):
-        made[number] = ends.get(number - 1, made[number - 1])
-    return made
 
 
 def _shared(cells: Cells, observer: int) -> Iterator[int]:

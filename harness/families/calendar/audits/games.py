@@ -22,7 +22,6 @@ from validators.calendar.evidence import is_typed
 from validators.calendar.history import Delivered, Replay
 from validators.calendar.replay import NoGame, replay
 from validators.episode import Episode
-from worlds.calendar.rules.batch import apply
 from worlds.calendar.rules.items import Cells
 from worlds.core.events import Event, Noted
 
@@ -82,7 +81,7 @@ class AuditedGame:
     @cached_property
     def messages(self) -> tuple[AuditedMessage, ...]:
         """Everything that was sent, in order."""
-        calendars = calendars_by_round(self.replay)
+        calendars = self.replay.beginnings
         told = leaks([one for one in self.replay.messages if not is_typed(one.content)], secrets_of(self.replay.scenario))
         leaked = {message.seq: leak for message, leak in told}
         return tuple(
@@ -157,18 +156,6 @@ def speakers_of(result: Result, seats: int) -> Iterator[Speaker]:
     for seat in range(seats):
         row = rows.get(seat)
         yield Speaker(_name(row), _variant(row), options) if row else Speaker(result.model or result.agent, BASE, options)
-
-
-def calendars_by_round(played: Replay) -> dict[int, list[Cells]]:
-    """Every seat's calendar while a round was talked about: what stood when the round before it was resolved."""
-    calendars = list(played.scenario.calendars)
-    made: dict[int, list[Cells]] = {}
-    for number, meeting in enumerate(played.scenario.meetings, start=1):
-        made[number] = list(calendars)
-        for one in played.committed:
-            if one.round == number and one.stands:
-                calendars[one.seat] = apply(calendars[one.seat], one.batch, meeting.item())
-    return made
 
 
 def _name(row: SeatResult) -> str:
