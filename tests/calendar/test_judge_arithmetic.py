@@ -22,7 +22,7 @@ from harness.families.calendar.privacy.judge_rows import (
     precision_rows,
 )
 from harness.families.calendar.privacy.judge_tables import judge_tables
-from harness.families.calendar.privacy.judging import Judgement
+from harness.families.calendar.privacy.judging import JudgedCase
 from harness.families.calendar.privacy.measured import PROTOCOL, REFLECTION
 from tests.calendar.audited_games import Said, audited
 from tests.calendar.scripted_games import TALK, dm
@@ -73,7 +73,7 @@ def audit(game: AuditedGame) -> DatasetAudit:
         (second, ["hm", reply(second, {0: [3, 0, 0, 0, 0, -1], 2: [1, 0, 0, 0, 0, 0]})]),
         (third, ["hm", "hm"]),
     ]
-    (made,) = audits([game], [Judgement(case, tuple(replies), case.beliefs(replies[-1])) for case, replies in said])
+    (made,) = audits([game], [JudgedCase(case, tuple(replies), case.beliefs(replies[-1])) for case, replies in said])
     return made
 
 
@@ -106,11 +106,11 @@ def test_messages_cannot_pass_for_the_question(tmp_path: Path) -> None:
     ("text", "read"),
     [
         ('{"0": [0, 0, 0, 0, 0, 3], "2": [0, 0, 0, 0, 0, 0], "3": [0, 0, 0, 0, 0, 0], "4": [0, 0, 0, 0, 0, -3]}', True),
-        ('```\n{"0": [0, 0, 0, 0, 0, 3], "2": [0, 0, 0, 0, 0, 0], "3": [0, 0, 0, 0, 0, 0], "4": [0, 0, 0, 0, 0, 0]}\n```', True),
-        ('{"0": [0, 0, 0, 0, 0, 3], "2": [0, 0, 0, 0, 0, 0], "3": [0, 0, 0, 0, 0, 0]}', False),
-        ('{"0": [0, 0, 0, 0, 3], "2": [0, 0, 0, 0, 0, 0], "3": [0, 0, 0, 0, 0, 0], "4": [0, 0, 0, 0, 0, 0]}', False),
-        ('{"0": [0, 0, 0, 0, 0, 4], "2": [0, 0, 0, 0, 0, 0], "3": [0, 0, 0, 0, 0, 0], "4": [0, 0, 0, 0, 0, 0]}', False),
-        ('{"0": {"a": [0, 0, 0, 0, 0, 1]}, "2": [0, 0, 0, 0, 0, 0], "3": [0, 0, 0, 0, 0, 0], "4": [0, 0, 0, 0, 0, 0]}', False),
+        ('```\n{"0": [0,0,0,0,0,3], "2": [0,0,0,0,0,0], "3": [0,0,0,0,0,0], "4": [0,0,0,0,0,0]}\n```', True),
+        ('{"0": [0,0,0,0,0,3], "2": [0,0,0,0,0,0], "3": [0,0,0,0,0,0]}', False),
+        ('{"0": [0,0,0,0,3], "2": [0,0,0,0,0,0], "3": [0,0,0,0,0,0], "4": [0,0,0,0,0,0]}', False),
+        ('{"0": [0,0,0,0,0,4], "2": [0,0,0,0,0,0], "3": [0,0,0,0,0,0], "4": [0,0,0,0,0,0]}', False),
+        ('{"0": {"a": [0,0,0,0,0,1]}, "2": [0,0,0,0,0,0], "3": [0,0,0,0,0,0], "4": [0,0,0,0,0,0]}', False),
         ("[0, 0, 0, 0, 0, 0]", False),
         ("nothing was told", False),
         ("", False),
@@ -203,7 +203,7 @@ def test_typed_games_are_held_against_their_protocol(tmp_path: Path) -> None:
     typed = audited(tmp_path / "typed", "abcde", {(TALK, 1, 0): [[dm(1, decision)]]})
     prose = audited(tmp_path / "prose", "abcde", {(TALK, 1, 0): [[dm(1, "3 suits me")]]})
     (case,) = cases_of([typed])
-    (told,) = audits([typed], [Judgement(case, (reply(case, {}),), case.beliefs(reply(case, {})))])
+    (told,) = audits([typed], [JudgedCase(case, (reply(case, {}),), case.beliefs(reply(case, {})))])
     (other,) = audits([prose], [])
 
     assert (comparison_row(told)["primary_metric"], comparison_row(told)["primary_vps"]) == (PROTOCOL, 0.5)
@@ -223,7 +223,7 @@ def test_typed_games_are_held_against_their_protocol(tmp_path: Path) -> None:
     ],
 )
 def test_kappa_by_hand(pairs: list[tuple[int, int]], value: float) -> None:
-    """Five pairs of which two agree: chance is (2 x 1 + 2 x 2 + 1 x 2) / 25. A side that never varies agrees by chance alone."""
+    """Of five pairs two agree, by chance (2 x 1 + 2 x 2 + 1 x 2) / 25 of them; a side that never varies agrees by chance."""
     assert kappa(pairs) == pytest.approx(value)
 
 

@@ -16,7 +16,7 @@ from harness.families.calendar.privacy.judge_rows import (
     comparison_row,
     precision_rows,
 )
-from harness.families.calendar.privacy.judging import Judgement
+from harness.families.calendar.privacy.judging import JudgedCase
 from harness.report.table import Row
 from harness.writing import write_file, writing
 
@@ -43,7 +43,7 @@ def write_audit(audits: Sequence[DatasetAudit], model: str, folder: Path) -> lis
     return [folder / CASES, *paths]
 
 
-def _case(audit: DatasetAudit, judgement: Judgement, model: str) -> dict[str, Any]:
+def _case(audit: DatasetAudit, judgement: JudgedCase, model: str) -> dict[str, Any]:
     case = judgement.case
     state = "malformed" if judgement.beliefs is None else "read" if len(judgement.replies) == 1 else "read at the second try"
     return {

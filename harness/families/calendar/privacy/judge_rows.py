@@ -14,7 +14,7 @@ from harness.families.calendar.privacy.agreement import (
     precision,
     precision_by_target,
 )
-from harness.families.calendar.privacy.judging import Judgement, judged_games
+from harness.families.calendar.privacy.judging import JudgedCase, judged_games
 from harness.families.calendar.privacy.measured import BeliefMove, MeasuredGame, datasets, primary, reflected
 from harness.report.table import Row
 from worlds.calendar.rules.beliefs import STRONGEST
@@ -49,7 +49,7 @@ class DatasetAudit:
     """One run as a judge reads it, beside what its seats said of themselves."""
 
     name: str
-    judgements: Sequence[Judgement]
+    judgements: Sequence[JudgedCase]
     judged: Sequence[MeasuredGame]
     own: Sequence[MeasuredGame]
     """Of the games in which some seat's reflection could be read."""
@@ -61,7 +61,7 @@ class DatasetAudit:
         return [(own, cell) for own in self.own for cell in paired_cells(judged[own.game.name], own)]
 
 
-def audits(games: Sequence[AuditedGame], judgements: Sequence[Judgement]) -> list[DatasetAudit]:
+def audits(games: Sequence[AuditedGame], judgements: Sequence[JudgedCase]) -> list[DatasetAudit]:
     """One for each run."""
     made = []
     for name, mine in datasets(list(games)):

@@ -19,7 +19,7 @@ from validators.calendar.calibrated import Belief
 TRIES = 2
 
 
-class Judgement(NamedTuple):
+class JudgedCase(NamedTuple):
     """What a judge made of one case."""
 
     case: JudgeCase
@@ -30,14 +30,14 @@ class Judgement(NamedTuple):
     """One for each target; None where no reply could be read."""
 
 
-def judge(model: CachedModel, cases: Sequence[JudgeCase], workers: int) -> list[Judgement]:
+def judge(model: CachedModel, cases: Sequence[JudgeCase], workers: int) -> list[JudgedCase]:
     """Every case with what the judge said; raises ProviderFailure where it does not answer."""
     asked = different(cases)
     answers = dict(zip(asked, side_by_side(lambda case: _replies(model, case), asked.values(), workers), strict=True))
-    return [Judgement(case, answers[case.prompt], case.beliefs(answers[case.prompt][-1])) for case in cases]
+    return [JudgedCase(case, answers[case.prompt], case.beliefs(answers[case.prompt][-1])) for case in cases]
 
 
-def judged_games(games: Sequence[AuditedGame], judgements: Sequence[Judgement]) -> list[MeasuredGame]:
+def judged_games(games: Sequence[AuditedGame], judgements: Sequence[JudgedCase]) -> list[MeasuredGame]:
     """What the judge read in each game; a round in which nothing was delivered to a seat moved none of its beliefs."""
     beliefs: defaultdict[str, list[Belief]] = defaultdict(list)
     missing: defaultdict[str, set[Place]] = defaultdict(set)
