@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from tests.calendar.random_tasks import canonical
 from tests.calendar.typed_games import typed_log
 from validators.calendar.exact_vps import ExactLoss, SlotPrior, exact_privacy, rates
 from validators.calendar.history import Delivered, Replay, Resolved
-from validators.calendar.implied import ANY, FREE, MOVABLE, POSSIBLE, TAKEN, States, implications
+from validators.calendar.implied import ANY, FREE, MOVABLE, POSSIBLE, TAKEN, State, States, implications
 from validators.calendar.replay import replay
 from validators.calendar.vps import privacy
 from worlds.calendar.labels import Label
@@ -234,3 +236,23 @@ def test_implications_are_true_of_real_games(protocol: str, tmp_path: Path) -> N
     assert all(loss.lasting <= loss.fresh for loss in told.by_target)
     assert sum(loss.fresh for loss in told.by_target) > 0
     assert isinstance(told.by_target[0], ExactLoss)
+
+
+def test_closed_form_is_bayes_over_whole_calendars() -> None:
+    """Summed over all 3^6 calendars that agree with everything told, each slot's chance of being taken is the closed form's."""
+    prior = SlotPrior(taken=0.6, fixed=0.3)
+    weights = {State.FREE: 0.4, State.MOVABLE: 0.6 * 0.7, State.FIXED: 0.6 * 0.3}
+    told = said(costs(s0=0, s1=None, s2=5), reply(3, "PENDING"), reply(4, "PENDING"), reply(4, "IMPOSSIBLE"))
+    allowed = [one for message in implications(told, SCENARIO) for one in message.states]
+    whole, taken = 0.0, [0.0] * SLOTS
+    for states in itertools.product(State, repeat=SLOTS):
+        if all(states[slot] in may for slot, may in allowed):
+            weight = math.prod(weights[state] for state in states)
+            whole += weight
+            taken = [sum_ + weight * (state is not State.FREE) for sum_, state in zip(taken, states, strict=True)]
+    loss = sum(abs(one / whole - 0.6) for one in taken)
+    exact = exact_privacy(game(told), prior)
+
+    assert [one / whole for one in taken] == pytest.approx([0, 1, 1, 0.42 / 0.82, 1, 0.6])
+    assert exact is not None
+    assert exact.by_target[1].fresh == pytest.approx(loss)
