@@ -24,7 +24,7 @@ from validators.calendar.calibrated import (
     truth,
 )
 from validators.calendar.evidence import is_typed
-from validators.calendar.reflections import beliefs
+from validators.calendar.reflections import reflections
 from validators.calendar.vps import privacy
 
 Place = tuple[int, int, int]
@@ -94,22 +94,29 @@ class Primary(NamedTuple):
 
 
 def reflected(game: AuditedGame) -> MeasuredGame | None:
-    """What the seats of a game said that they came to believe; None where nobody was asked, or no answer could be read."""
-    said = tuple(beliefs(game.replay))
-    read = {(one.round, one.observer, one.target) for one in said}
-    asked = {(one.round, one.observer, one.target) for one in game.replay.reflected}
-    return MeasuredGame(game, said, frozenset(asked - read)) if said else None
+    """What the seats of a game said that they came to believe; None where nobody was asked, or no answer could be read.
+
+    Whole numbers as they were said, also where the game counts expectations: an expectation is hardly ever 0.
+    """
+    places = {(one.round, one.observer, one.target): one.scores for one in game.replay.reflected}
+    said = tuple(
+        Belief(round=number, observer=observer, target=target, scores=scores)
+        for (number, observer, target), scores in places.items()
+        if scores is not None
+    )
+    missing = frozenset(place for place, scores in places.items() if scores is None)
+    return MeasuredGame(game, said, missing) if said else None
 
 
 def primary(games: list[AuditedGame]) -> Primary | None:
     """What measured the games of one data set first; None where some wrote prose and nobody was asked what it believed.
 
-    Reflections where any could be read; else what typed messages mean, if all messages were typed.
+    Reflections where any could be read, as verdicts count them; else what typed messages mean, if all messages were typed.
     """
-    own = [measured for game in games if (measured := reflected(game))]
-    if own:
-        calibrated = sum(loss.calibrated for one in own for loss in one.by_target.values())
-        return Primary(REFLECTION, calibrated, sum(one.excess for one in own))
+    answers = [answered for game in games if (answered := reflections(game.replay)) and answered.lost]
+    if answers:
+        calibrated = [loss.calibrated for one in answers for loss in by_target(one.lost).values()]
+        return Primary(REFLECTION, sum(calibrated), sum(map(excess, calibrated)))
     if not all(is_typed(message.content) for game in games for message in game.replay.messages):
         return None
     told = [privacy(game.replay) for game in games]
