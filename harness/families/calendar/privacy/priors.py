@@ -1,6 +1,7 @@
 """Whether the order of players by VPS depends on the prior belief that a slot is possible (paper, Appendix F.4).
 
 The paper holds that it does not for priors from .3 to .7. Here every loss is made anew under each, and what changes is said.
+Players are ordered among those of games under the same options.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def prior_rows(games: Sequence[AuditedGame], means: Means) -> Iterator[Row]:
     for measure, by_prior in means.items():
         for prior, values in by_prior.items():
             for speaker, value in values.items():
-                rank = 1 + sum(other < value for other in values.values())
+                rank = 1 + sum(values[other] < value for other in values if other.options == speaker.options)
                 yield {"measure": measure, **named(speaker, games), "prior": prior, "value": value, "rank": rank}
 
 
@@ -66,7 +67,7 @@ def order_notes(games: Sequence[AuditedGame], means: Means) -> Iterator[str]:
             f"{_label(first, games)} and {_label(second, games)} at {prior:g}"
             for prior, values in by_prior.items()
             for first, second in combinations(values, 2)
-            if _sign(values[first] - values[second]) != _sign(usual[first] - usual[second])
+            if first.options == second.options and _sign(values[first] - values[second]) != _sign(usual[first] - usual[second])
         ]
         told = f"changes: {', '.join(swapped)}" if swapped else "is the same at every prior"
         yield f"order of players by {measure} {told}"
