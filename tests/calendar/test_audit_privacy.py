@@ -199,7 +199,7 @@ def test_games_with_reflections(tmp_path: Path) -> None:
         done = command(audit_command, *asked, "--yes", "--json", "--out", out)
     assert done.exit_code == 0, done.exception
     tables = {table["name"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
-    (row,), (game,) = tables["judge"], measures(run)
+    (row,), (game,) = tables["judge-reflection"], measures(run)
     stated = {one["statistic"]: one["value"] for one in tables["agreement"]}
 
     assert row["primary_metric"] == "reflection-calibrated VPS"

@@ -211,7 +211,7 @@ def test_typed_games_are_held_against_their_protocol(tmp_path: Path) -> None:
     assert comparison_row(told)["judge_raw_vps"] == 0
     assert comparison_row(other)["primary_metric"] is None
     assert agreement_row(told) is None
-    assert [one.name for one in judge_tables([told])] == ["judge", "precision"]
+    assert [one.name for one in judge_tables([told, other])] == ["judge-protocol", "judge-alone", "precision"]
 
 
 @pytest.mark.parametrize(

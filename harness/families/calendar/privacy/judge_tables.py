@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from harness.families.calendar.privacy.judge_rows import DatasetAudit, agreement_row, comparison_row, precision_rows
+from harness.families.calendar.privacy.measured import PROTOCOL, REFLECTION
 from harness.report.table import Column, Row, Table
 
-_COMPARISON = (
+_JUDGED = (
     Column("dataset", "Run"),
     Column("games", "Games"),
     Column("cases", "Cases"),
@@ -19,12 +20,12 @@ _COMPARISON = (
     Column("judge_raw_vps", "Judge, raw", "rate"),
     Column("judge_calibrated_vps", "Judge, calibrated", "rate"),
     Column("judge_excess_calibrated_vps", "Judge, excess", "rate"),
-    Column("primary_metric", "Primary measure", kept=True),
-    Column("primary_vps", "Primary", "rate", kept=True),
-    Column("primary_excess_vps", "Primary, excess", "rate", kept=True),
     Column("raw_vps_per_case", "Raw per case", "rate"),
     Column("mean_absolute_delta", "Mean |delta|", "rate"),
 )
+_PRIMARY = {REFLECTION: ("reflection", "Reflection VPS"), PROTOCOL: ("protocol", "Protocol VPS"), None: ("alone", "")}
+"""Primary measure -> name of its block and title of its column: the two are never in one."""
+
 _PRECISION = (
     Column("dataset", "Run"),
     Column("judge_truth_directed", "Judge, to the truth"),
@@ -61,22 +62,30 @@ _BELIEFS = (
     "beliefs: scores other than 0; VPS in slots, over all targets and games; excess: above five of each target in each game"
 )
 _MALFORMED = "malformed: replies that could not be read twice; they are no beliefs, and never 0"
-_FIRST = (
-    "primary: reflection-calibrated VPS where seats were asked, protocol-semantic VPS where all messages were typed; else none"
-)
+_NO_OTHER = "some wrote prose and no reflection could be read, so nothing stands beside the judge"
 
 
 def judge_tables(audits: Sequence[DatasetAudit]) -> list[Table]:
     """Every table that has something to say."""
     compared = tuple(comparison_row(one) for one in audits)
     made = [
-        Table("judge", "Judge beside the primary measure (Table 16)", _COMPARISON, compared, (_BELIEFS, _FIRST, _MALFORMED)),
+        *(_block(metric, [row for row in compared if row["primary_metric"] == metric]) for metric in _PRIMARY),
         Table(
             "precision", "Scores that go towards the truth (Appendix I.4)", _PRECISION, tuple(map(_precise, audits, compared))
         ),
         Table("agreement", "Judge against reflections, by cell (Table 17)", _AGREEMENT, tuple(_stated(audits))),
     ]
     return [table for table in made if table.rows]
+
+
+def _block(metric: str | None, rows: Sequence[Row]) -> Table:
+    """Table 16 of the runs that one measure was the first of."""
+    name, title = _PRIMARY[metric]
+    primary = (Column("primary_vps", title, "rate"), Column("primary_excess_vps", f"{title}, excess", "rate")) if title else ()
+    beside = f"beside {metric}" if metric else "alone"
+    columns = (*_JUDGED, Column("primary_metric", "Primary measure", shown=False), *primary)
+    notes = (_BELIEFS, _MALFORMED) if metric else (_BELIEFS, _MALFORMED, _NO_OTHER)
+    return Table(f"judge-{name}", f"Judge {beside} (Table 16)", columns, tuple(rows), notes)
 
 
 def _precise(audit: DatasetAudit, compared: Row) -> Row:
