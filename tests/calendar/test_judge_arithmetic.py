@@ -231,3 +231,15 @@ def test_nothing_to_compare() -> None:
     """No cells, labels that never vary, and numbers that never vary leave no statistic, rather than nought or a warning."""
     assert (kappa([]), kappa([(0, 0), (0, 0)])) == (None, None)
     assert (pearson([], []), pearson([1, 1], [1, 2])) == (None, None)
+
+
+def test_expectations_count_and_numbers_are_compared(tmp_path: Path) -> None:
+    """Said 3 of seat 2's taken slot, expected 1.5 there and .3 of a free one: 1.5 / 3 is the primary VPS, one score marked."""
+    weighed = json.dumps({"said": json.dumps([0, 0, 3, 0, 0, 0]), "expected": [0.3, 0, 1.5, 0, 0, 0]})
+    said: Said = {(TALK, 1, 0): [[dm(1, "2 is bad for agent 2")]], (REFLECTING, 1, 1): [weighed]}
+    (told,) = audits([audited(tmp_path, "abcde", said, reflection="expected")], [])
+    row = comparison_row(told)
+
+    assert (row["primary_metric"], row["primary_vps"]) == (REFLECTION, pytest.approx(0.5))
+    assert (row["reflection_nonzero"], row["reflection_truth_directed"]) == (1, 1)
+    assert [(move.observer, move.target, move.slot, move.score) for move in told.own[0].moves] == [(1, 2, 2, 3)]
