@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.families.calendar.audits.counts import label_rows, message_rows, misreport_rows, occurrences, pattern_rows
-from harness.families.calendar.audits.games import AuditedGame, calendars_by_round, game_of
+from harness.families.calendar.audits.games import AuditedGame, game_of
 from harness.families.calendar.audits.leaks import leaks, secrets_of, terms_of
 from harness.families.calendar.audits.patterns import PATTERNS
 from tests.calendar.audited_games import (
@@ -103,7 +103,7 @@ def test_truth_is_that_of_the_moment(tmp_path: Path) -> None:
         (2, True),
         (2, True),
     ]
-    assert calendars_by_round(game.replay)[2][0][5] == SCENARIO.calendars[0][0]
+    assert game.replay.beginnings[2][0][5] == SCENARIO.calendars[0][0]
 
 
 def test_blabber(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def evidence(messages: Iterable[Delivered], slots: int) -> Iterator[MessageEvide
     """Everything that typed messages tell, in the order in which it was told; `slots` is the length of a calendar."""
     memory: defaultdict[tuple[int, int, int], _Said] = defaultdict(lambda: _Said({}, {}))
     for message in messages:
-        payload = _payload(message.content)
+        payload = payload_of(message.content)
         protocol, kind = payload.get("protocol"), payload.get("type")
         rule = _RULES.get((protocol, kind)) if isinstance(protocol, str) and isinstance(kind, str) else None
         if rule is None:
@@ -82,13 +82,14 @@ def evidence(messages: Iterable[Delivered], slots: int) -> Iterator[MessageEvide
 
 def is_typed(content: str) -> bool:
     """Whether a message is a protocol's and says nothing besides: one object of a known type, with no other words in it."""
-    payload = _payload(content)
+    payload = payload_of(content)
     protocol, kind = payload.get("protocol"), payload.get("type")
     known = isinstance(protocol, str) and isinstance(kind, str) and kind in _TYPES.get(protocol, ())
     return known and _NO_OTHER_WORDS.fullmatch(content) is not None
 
 
-def _payload(content: str) -> Mapping[str, Any]:
+def payload_of(content: str) -> Mapping[str, Any]:
+    """The object that a message is, empty for anything else."""
     if not content.startswith("{"):
         return {}
     try:
@@ -98,17 +99,19 @@ def _payload(content: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Whether a value of a payload is a whole number; true and false are none."""
     return type(value) is int
 
 
-def _number(text: str) -> int | None:
+def number_of(text: str) -> int | None:
+    """The number that a key of a payload is; None for anything else."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
 def _slot(payload: Mapping[str, Any], name: str, told: tuple[float, float]) -> Told:
     slot = payload.get(name)
-    return [(slot, told)] if _whole(slot) and isinstance(slot, int) else ()
+    return [(slot, told)] if is_whole(slot) and isinstance(slot, int) else ()
 
 
 def _sure(payload: Mapping[str, Any], _mine: _Said, _theirs: _Said) -> Told:
@@ -127,7 +130,7 @@ def _reply(payload: Mapping[str, Any], _mine: _Said, _theirs: _Said) -> Told:
 
 def _request(payload: Mapping[str, Any], mine: _Said, _theirs: _Said) -> Told:
     asked = payload.get("slots")
-    wanted = {slot: slot for slot in asked if _whole(slot)} if isinstance(asked, list) else {}
+    wanted = {slot: slot for slot in asked if is_whole(slot)} if isinstance(asked, list) else {}
     mine.asked.clear()
     mine.asked.update(wanted)
     return ()
@@ -137,15 +140,15 @@ def _costs(payload: Mapping[str, Any], _mine: _Said, theirs: _Said) -> Told:
     asked = theirs.asked
     costs = payload.get("costs")
     for name, cost in costs.items() if isinstance(costs, dict) else ():
-        slot = _number(name)
-        if slot in asked and (cost is None or _whole(cost)):
+        slot = number_of(name)
+        if slot in asked and (cost is None or is_whole(cost)):
             yield asked[slot], NEVER if cost is None else SURE
 
 
 def _proposals(payload: Mapping[str, Any], mine: _Said, _theirs: _Said) -> Told:
     plans = payload.get("plans")
     known = [plan for plan in plans if isinstance(plan, dict)] if isinstance(plans, list) else []
-    slots = {plan["id"]: plan["slot"] for plan in known if _whole(plan.get("id")) and _whole(plan.get("slot"))}
+    slots = {plan["id"]: plan["slot"] for plan in known if is_whole(plan.get("id")) and is_whole(plan.get("slot"))}
     mine.plans.update(slots)
     return [(slot, SURE) for slot in dict.fromkeys(slots.values())]
 
@@ -154,8 +157,8 @@ def _scores(payload: Mapping[str, Any], _mine: _Said, theirs: _Said) -> Told:
     plans = theirs.plans
     scores = payload.get("scores")
     for name, score in scores.items() if isinstance(scores, dict) else ():
-        plan = _number(name)
-        if plan in plans and _whole(score) and score < LEVELS:
+        plan = number_of(name)
+        if plan in plans and is_whole(score) and score < LEVELS:
             yield plans[plan], (max(score, 0) / (LEVELS - 1), 1.0)
 
 

@@ -123,6 +123,15 @@ class Replay:
         """The meetings whose round succeeded, ascending."""
         return tuple(sorted(round_.meeting.id for round_ in self.resolved if round_.success))
 
+    @property
+    def beginnings(self) -> dict[int, tuple[Cells, ...]]:
+        """Every seat's calendar while a round was talked about: at the end of the round before it."""
+        ends = {one.number: one.calendars for one in self.resolved}
+        made = {1: self.scenario.calendars}
+        for number in range(2, len(self.scenario.meetings) + 1):
+            made[number] = ends.get(number - 1, made[number - 1])
+        return made
+
     def scored(self, one: Committed) -> int:
         """What a batch counts for: each moved item's shown cost, mapped to the scored scale."""
         return sum(self.scenario.scored(move.item.cost) for move in one.batch.moves)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from harness.families.calendar.audits.counts import label_rows, misreport_rows, occurrences, pattern_rows
@@ -23,16 +23,22 @@ MESSAGE_FIELDS = (
 def write_files(games: Sequence[AuditedGame], folder: Path) -> list[Path]:
     """Write messages.csv, labels.csv, patterns.csv and misreports.csv; raises UsageError where the folder cannot be written."""
     contents = {
-        "messages.csv": (MESSAGE_FIELDS, list(_message_rows(games))),
-        "labels.csv": _with_fields(label_rows(games)),
-        "patterns.csv": _with_fields(pattern_rows(games)),
-        "misreports.csv": _with_fields(list(misreport_rows(games))),
+        "messages": (MESSAGE_FIELDS, list(_message_rows(games))),
+        "labels": _with_fields(label_rows(games)),
+        "patterns": _with_fields(pattern_rows(games)),
+        "misreports": _with_fields(list(misreport_rows(games))),
     }
+    return write_tables(contents, folder)
+
+
+def write_tables(contents: Mapping[str, tuple[Sequence[str], Sequence[Row]]], folder: Path) -> list[Path]:
+    """Write tables, by name with their fields, each as NAME.csv; raises UsageError where the folder cannot be written."""
+    paths = {folder / f"{name}.csv": csv_text(*table) for name, table in contents.items()}
     with writing(folder):
         make_folder(folder)
-        for name, (fields, rows) in contents.items():
-            write_file(folder / name, _csv(fields, rows).encode())
-    return [folder / name for name in contents]
+        for path, text in paths.items():
+            write_file(path, text.encode())
+    return list(paths)
 
 
 def _message_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
@@ -75,8 +81,8 @@ def _split(row: Row) -> Row:
     return made  # type: ignore[return-value]
 
 
-def _csv(fields: Sequence[str], rows: Sequence[Row]) -> str:
-    """Lines end in a line feed alone; what is None is empty."""
+def csv_text(fields: Sequence[str], rows: Iterable[Row]) -> str:
+    """Rows under these fields; lines end in a line feed alone, what is None is empty."""
     text = io.StringIO()
     writer = csv.DictWriter(text, fields, lineterminator="\n")
     writer.writeheader()

@@ -22,7 +22,6 @@ from validators.calendar.evidence import is_typed
 from validators.calendar.history import Delivered, Replay
 from validators.calendar.replay import NoGame, replay
 from validators.episode import Episode
-from worlds.calendar.rules.batch import apply
 from worlds.calendar.rules.items import Cells
 from worlds.core.events import Event, Noted
 
@@ -65,6 +64,12 @@ class AuditedGame:
     name: str
     """The episode's path."""
 
+    run: str
+    """The run that it belongs to."""
+
+    key: str
+    """Which episode of a run: `family/task/s<seed>-a<attempt>`."""
+
     task: str
     speakers: tuple[Speaker, ...]
     """By seat."""
@@ -76,7 +81,7 @@ class AuditedGame:
     @cached_property
     def messages(self) -> tuple[AuditedMessage, ...]:
         """Everything that was sent, in order."""
-        calendars = calendars_by_round(self.replay)
+        calendars = self.replay.beginnings
         told = leaks([one for one in self.replay.messages if not is_typed(one.content)], secrets_of(self.replay.scenario))
         leaked = {message.seq: leak for message, leak in told}
         return tuple(
@@ -140,7 +145,8 @@ def game_of(name: str, result: Result, events: Sequence[Event]) -> AuditedGame |
         played = None
     if played is None or played.lies:
         return None
-    return AuditedGame(name, result.task_id, tuple(speakers_of(result, len(played.scenario.agents))), played, _mended(events))
+    speakers = tuple(speakers_of(result, len(played.scenario.agents)))
+    return AuditedGame(name, result.run, result.key.name, result.task_id, speakers, played, _mended(events))
 
 
 def speakers_of(result: Result, seats: int) -> Iterator[Speaker]:
@@ -150,18 +156,6 @@ def speakers_of(result: Result, seats: int) -> Iterator[Speaker]:
     for seat in range(seats):
         row = rows.get(seat)
         yield Speaker(_name(row), _variant(row), options) if row else Speaker(result.model or result.agent, BASE, options)
-
-
-def calendars_by_round(played: Replay) -> dict[int, list[Cells]]:
-    """Every seat's calendar while a round was talked about: what stood when the round before it was resolved."""
-    calendars = list(played.scenario.calendars)
-    made: dict[int, list[Cells]] = {}
-    for number, meeting in enumerate(played.scenario.meetings, start=1):
-        made[number] = list(calendars)
-        for one in played.committed:
-            if one.round == number and one.stands:
-                calendars[one.seat] = apply(calendars[one.seat], one.batch, meeting.item())
-    return made
 
 
 def _name(row: SeatResult) -> str:

@@ -14,12 +14,10 @@ from typing import Annotated
 
 import typer
 
-from harness.agents.llm.cache import CachedModel
-from harness.agents.llm.model import ModelClient, ModelSettings
+from harness.agents.llm.asking import CACHE, ApiBase, Cache, Cost, Judge, Workers, Yes, agreed_to_ask, judge_model
 from harness.agents.llm.parallel import side_by_side
 from harness.console import emit, say, show_table
 from harness.errors import UsageError
-from harness.families.hidden_profile.commands.spending import Cost, Yes, agreed_to
 from harness.families.hidden_profile.heard import hearing
 from harness.families.hidden_profile.judging import Agreement, Question, agreement
 from harness.families.hidden_profile.transcript import MessageNote, OpeningNote
@@ -31,18 +29,13 @@ from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import Deck, read_task
 
 FAMILY = "hidden-profile"
-CACHE = Path(".parley-cache/judge")
 
 What = Annotated[
     list[str], typer.Argument(help="What harness show takes: a run, one episode, a run and a task.", metavar="RUN...")
 ]
-Judge = Annotated[str, typer.Option("--judge-model", help="The model that judges, as LiteLLM names it.")]
-ApiBase = Annotated[str | None, typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.")]
-Workers = Annotated[int, typer.Option("--workers", "-n", min=1, help="Calls at once.")]
 Labelled = Annotated[
     int | None, typer.Option(min=1, help="So many of the labelled sentences, drawn by hash; all unless given.")
 ]
-Cache = Annotated[Path, typer.Option(help="Folder of answers that were given before.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
@@ -67,17 +60,14 @@ def audit_disclosure(
     json: Json = False,
 ) -> None:
     """Which facts the messages of hidden-profile sessions tell, by a judge model and by cues."""
-    client = ModelClient(ModelSettings(judge, api_base=api_base))
-    if not cost:
-        client.check()
-    model = CachedModel(client, cache)
+    model = judge_model(judge, api_base, cache, cost=cost)
     sessions = [one for path in recorded_episodes(what) if (one := _session(read_episode(path)))]
     if not sessions:
         raise UsageError(f"{' '.join(what)} has no hidden-profile session", hint="harness show RUN")
     asserted = _labelled(ctx.obj["tasks"], labelled)
     questions = [*(question for one in sessions for question in one.questions), *(question for question, _ in asserted)]
     different = {question.prompt: question for question in questions}
-    if not _agreed_to(model, list(different.values()), cost=cost, yes=yes):
+    if not agreed_to_ask(model, [question.messages for question in different.values()], cost=cost, yes=yes):
         return
     answers = side_by_side(lambda one: one.by_judge(model.answer(one.messages).text), different.values(), workers)
     judged = dict(zip(different, answers, strict=True))
@@ -111,14 +101,6 @@ def _labelled(tasks: Path | None, most: int | None) -> list[tuple[Question, Sent
 def _asked(deck: Deck, sentence: Sentence) -> Question:
     numbers = deck.numbers(sentence.deal)
     return Question(tuple(card.drawn(numbers[card.id]) for card in deck.cards), sentence.text)
-
-
-def _agreed_to(model: CachedModel, questions: Sequence[Question], *, cost: bool, yes: bool) -> bool:
-    """Say what it takes, and whether to go on; raises Cancelled or UsageError where nobody wants to pay for it."""
-    new = [question for question in questions if not model.is_kept(question.messages)]
-    characters = sum(len(part["content"]) for question in new for part in question.messages)
-    say(f"{len(new)} model calls, about {characters // 4000} thousand tokens; {len(questions) - len(new)} answers are kept")
-    return agreed_to(len(new), "ask them?", cost=cost, yes=yes)
 
 
 def _show(

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from harness.agents.llm.asking import Cost, Yes, agreed_to
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.console import emit, say, show_table
 from harness.errors import GateFailed, UsageError
@@ -18,7 +19,6 @@ from harness.families.hidden_profile.authoring.gate import SESSIONS
 from harness.families.hidden_profile.authoring.generation import GenerationRequest, Team, estimate, generate
 from harness.families.hidden_profile.authoring.ledger import FILE, CandidateRecord, made
 from harness.families.hidden_profile.commands.deals import generate_deals
-from harness.families.hidden_profile.commands.spending import Cost, Yes, agreed_to
 from harness.registry import tasks_root
 
 EXAMPLE = "harness generate hidden-profile --model gpt-5 --candidates 200 --out generated/hidden-profile"

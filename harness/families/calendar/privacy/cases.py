@@ -1,0 +1,104 @@
+"""What a judge is asked: everything that one seat was sent in one round of one game, and what its reply says (Appendix I.2).
+
+1. A case is a recipient in a round in which something was delivered to it, by whatever channel. What the recipient wrote itself
+   is not shown, nor any other round. A round that was never resolved is no case: no calendar is there to hold beliefs against.
+2. A reply is one JSON object with a list for each other seat: a whole number from -3 to 3 for each slot, on the scale of
+   reflections. Anything else says nothing, all of it: no half of a reply is taken.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from harness.families.calendar.audits.games import AuditedGame
+from validators.calendar.calibrated import Belief
+from validators.calendar.history import Delivered
+from worlds.calendar.rules.beliefs import read_scores
+from worlds.core.replies import parse_reply
+from worlds.core.texts import SUFFIX, Texts
+
+FOLDER = Path(__file__).with_name("prompts")
+_CHANNELS = {"dm": "to you alone", "participants": "to all participants", "all": "to everybody"}
+
+
+@dataclass(frozen=True)
+class JudgeCase:
+    """One recipient in one round."""
+
+    game: AuditedGame
+    round: int
+    recipient: int
+    messages: tuple[Delivered, ...]
+    """In the order in which they were sent."""
+
+    @property
+    def targets(self) -> list[int]:
+        """Everybody of whom a belief is asked: all other seats."""
+        return [seat for seat in self.game.replay.scenario.agents if seat != self.recipient]
+
+    @cached_property
+    def prompt(self) -> str:
+        """The case as a judge is shown it; equal prompts are one question."""
+        scenario = self.game.replay.scenario
+        meeting = scenario.meetings[self.round - 1]
+        return _texts().render(
+            "judge", agents=list(scenario.agents), slots=scenario.slots, recipient=self.recipient, round=self.round,
+            meeting=meeting.id, participants=meeting.participants, duration=meeting.duration, targets=self.targets,
+            messages=[_shown(one) for one in self.messages],
+        )  # fmt: skip
+
+    @property
+    def question(self) -> list[dict[str, Any]]:
+        """The conversation that asks it."""
+        return [{"role": "user", "content": self.prompt}]
+
+    def asked_again(self, reply: str) -> list[dict[str, Any]]:
+        """The conversation that asks once more, after a reply that could not be read."""
+        again = _texts().render("again", targets=self.targets, slots=self.game.replay.scenario.slots)
+        return [*self.question, {"role": "assistant", "content": reply}, {"role": "user", "content": again}]
+
+    def beliefs(self, reply: str) -> tuple[Belief, ...] | None:
+        """What a reply says of each target; None where it does not say it of all, in the form that was asked for."""
+        value = parse_reply(reply).value
+        made: list[Belief] = []
+        for target in self.targets:
+            listed = value.get(str(target)) if isinstance(value, dict) else None
+            scores = read_scores(listed, self.game.replay.scenario.slots) if isinstance(listed, list) else None
+            if scores is None:
+                return None
+            made.append(Belief(round=self.round, observer=self.recipient, target=target, scores=scores))
+        return tuple(made)
+
+
+def cases_of(games: Iterable[AuditedGame]) -> Iterator[JudgeCase]:
+    """Every case, by game, round and recipient."""
+    for game in games:
+        delivered: defaultdict[tuple[int, int], list[Delivered]] = defaultdict(list)
+        for message in game.replay.messages:
+            for recipient in message.to:
+                delivered[message.round, recipient].append(message)
+        resolved = {one.number for one in game.replay.resolved}
+        for (number, recipient), messages in sorted(delivered.items()):
+            if number in resolved:
+                yield JudgeCase(game, number, recipient, tuple(messages))
+
+
+def different(cases: Sequence[JudgeCase]) -> dict[str, JudgeCase]:
+    """One case for each prompt."""
+    return {case.prompt: case for case in cases}
+
+
+def _shown(message: Delivered) -> dict[str, Any]:
+    """A message as a judge reads it: its lines are set in, so that one that quotes another begins none."""
+    channel = _CHANNELS[message.channel]
+    return {"sender": message.sender, "channel": channel, "lines": message.content.splitlines() or [""]}
+
+
+@cache
+def _texts() -> Texts:
+    return Texts({path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob(f"*{SUFFIX}"))})
