@@ -14,9 +14,11 @@ from tests.calendar.scripted_games import DECISION, SCENARIO, TALK, VOLUNTARY, S
 from validators.calendar.metrics import meeting_rows
 from validators.calendar.replay import lies_of, replay
 from validators.calendar.rounds import misplaced
+from worlds.calendar.rules.batch import UNREADABLE
 from worlds.calendar.rules.items import Cells, Item
 
 Rows = list[dict[str, Any]]
+EMPTY = "Expected exactly 1 schedule action, got 0"
 
 UNSENDABLE: Script = {
     (TALK, 1, 1): [
@@ -70,6 +72,8 @@ UNREASONED: Script = {
     (DECISION, 1, 1): [[put(1, 0), move(3, 0, 3)]],
     **agreed(2, 2),
 }
+WORDS: Script = {**agreed(1, 2), **agreed(2, 3), (DECISION, 1, 0): ["slot 2, then", "", [], [put(1, 2)]]}
+"""Two tries of seat 0 cannot be read, and a third has no schedule."""
 
 
 def labels(log: bytes) -> list[str]:
@@ -93,6 +97,8 @@ def labels(log: bytes) -> list[str]:
         (STUCK, {}, ["SLOT_OCCUPIED", "SUCCESS"]),
         (STUCK, {"exhausted": "rollback"}, ["SLOT_OCCUPIED", "SUCCESS"]),
         (STUCK, {"decision_retries": -1}, ["SLOT_OCCUPIED", "SUCCESS"]),
+        (WORDS, {}, ["SUCCESS", "SUCCESS"]),
+        (WORDS, {"decision_retries": 1}, ["NO_SCHEDULE", "SUCCESS"]),
         (UNREASONED, {}, ["SUCCESS", "SUCCESS"]),
         (UNREASONED, {"justification": "free"}, ["SUCCESS", "SUCCESS"]),
     ],
@@ -140,6 +146,16 @@ def hide_a_reason(rows: Rows) -> None:
     turn["text"] = turn["text"].replace("blocked", "busy")
 
 
+def reasoned(attempt: int, why: str) -> Callable[[Rows], None]:
+    """Seat 0 is told this before a try, and neither that it could not be read nor what a batch lacks."""
+
+    def change(rows: Rows) -> None:
+        turn = turned(rows, DECISION, 0, attempt)
+        turn["text"] = turn["text"].replace(EMPTY, "").replace(UNREADABLE, "") + why
+
+    return change
+
+
 def told(what: str, seat: int, place: int = 0, **data: Any) -> Callable[[Rows], None]:
     """Other data in a note."""
     return lambda rows: noted(rows, what, seat, place)["data"].update(data)
@@ -157,6 +173,9 @@ def cut(phase: str, seat: int) -> Callable[[Rows], None]:
         (STUCK, ask_once_more, "asked again after a batch that stands"),
         (BLOCKED, lambda rows: rows[0]["options"].update(decision_retries=0), "seat 0 had 3 tries"),
         (BLOCKED, hide_a_reason, "was not told why"),
+        (WORDS, reasoned(2, EMPTY), "was not told why"),
+        (WORDS, reasoned(3, ""), "was not told why"),
+        (WORDS, reasoned(4, UNREADABLE), "was not told why"),
         (MENDED, lambda rows: rows.remove(noted(rows, "committed", 0)), "'committed' of seat 0 must stand here"),
         (MENDED, told("batch_rejected", 0, conflicts=[]), "batch_rejected.conflicts"),
         (MENDED, told("batch_rejected", 0, actions=7), "batch_rejected.actions"),

@@ -15,7 +15,7 @@ from validators.calendar.board import Board, Now
 from validators.calendar.reading import split
 from validators.calendar.talking import read_reply
 from validators.tape import Unanswered
-from worlds.calendar.rules.batch import Batch, Conflict, Refusal, check
+from worlds.calendar.rules.batch import UNREADABLE, Batch, Conflict, Refusal, check
 from worlds.calendar.rules.items import lines
 from worlds.calendar.rules.scenario import Meeting
 from worlds.core.events import Turned
@@ -113,6 +113,9 @@ def _attempt(board: Board, now: Now, turn: Turned, phase: str) -> _Outcome:
     outcome = _judged(board, now, seat, phase, actions)
     if isinstance(outcome, list):
         tape.exactly("batch_rejected", seat, {**where, "conflicts": _told_conflicts(outcome), "actions": actions})
+        if said.how == "failed":
+            # its seat is told that, and not what an empty batch lacks
+            return [refusal._replace(text=UNREADABLE) for refusal in outcome]
     return outcome
 
 

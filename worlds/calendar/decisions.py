@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
-from worlds.calendar.rules.batch import Batch, Conflict, Refusal, check
+from worlds.calendar.rules.batch import UNREADABLE, Batch, Conflict, Refusal, check
 from worlds.calendar.rules.scenario import Meeting
 from worlds.calendar.state import GameState, split
 from worlds.calendar.view import RoundOpening
@@ -17,9 +17,6 @@ from worlds.core.turns import Answer, Answers, Ask
 
 TOOLS = {True: ("schedule", "reschedule"), False: ("reschedule",)}
 """Whether there is a meeting to schedule -> the actions of the phase."""
-
-
-_UNREADABLE = 'Your reply could not be read as one JSON object with a list of "actions"'
 
 
 class Decided(NamedTuple):
@@ -98,7 +95,7 @@ class _Desk:
         last = self.attempts(seat, answers)[-1]
         if isinstance(last.outcome, Batch) or len(answers) > self._state.settings.decision_retries:
             return None
-        why = [_UNREADABLE] if last.how == "failed" else [refusal.text for refusal in last.outcome]
+        why = [UNREADABLE] if last.how == "failed" else [refusal.text for refusal in last.outcome]
         return self._state.view.retry(len(answers), why, schedule=self._schedule)
 
 

@@ -14,6 +14,9 @@ from typing import Any, NamedTuple
 
 from worlds.calendar.rules.items import Cells, Item, filled, slot_of
 
+UNREADABLE = 'Your reply could not be read as one JSON object with a list of "actions"'
+"""What an agent is told of a decision that nobody could read, in place of what is wrong with an empty batch."""
+
 
 class Conflict(StrEnum):
     """Why a batch is refused."""
