@@ -150,7 +150,7 @@ def test_records_are_equal_at_1_and_16_workers(tmp_path: Path, tasks: list[Task]
 def test_a_sandbox_changes_nothing(
     tmp_path: Path, tasks: list[Task], server: OpenAIServer, table: str, sandbox: Runtime
 ) -> None:
-    """The same line-ups in containers or in bubblewrap leave the records that they leave in process."""
+    """In containers or in bubblewrap line-ups leave the records that they leave in process."""
     here = played(tmp_path / "here", tasks, server, table, workers=4)
     there = played(tmp_path / "there", tasks, server, table, workers=2, runtime=sandbox)
 

@@ -14,7 +14,7 @@ from harness.authoring.mutants.rounds import FEW, Trying, first_asked
 from harness.authoring.mutants.sources import mutants_of
 from harness.authoring.mutants.targets import ROOT, MutatedFile
 from harness.authoring.mutants.trial import broken_by_verdict
-from harness.authoring.mutants.units import UnitTests
+from harness.authoring.mutants.units import UnitTests, _Mapping, _run
 from harness.authoring.plays import NOP, SOLVE, Play
 from tests.shipped import SHIPPED
 from validators.verdict import Verdict
@@ -78,3 +78,12 @@ def _judged(player: str, label: str, reward: float) -> Play:
         steps=0, virtual_time_elapsed=0.0, trace_hash="0" * 64, failure_detail={}, checks=(),
     )  # fmt: skip
     return Play(player, 0, verdict=verdict)
+
+
+def test_unit_tests_that_cannot_be_imported_are_no_empty_answer(tmp_path: Path) -> None:
+    """Without this a broken import left no unit test at all, and every mutant that only they notice lived."""
+    (tmp_path / "test_broken.py").write_text("import no_such_module_anywhere\n")
+    mapping = _Mapping(set())
+    _run([str(tmp_path / "test_broken.py")], mapping)
+
+    assert len(mapping.units.failing) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -93,13 +94,15 @@ def test_reasons_of_failure(tables: dict[str, Table]) -> None:
     assert (FIGURES["figure-5"](tables) or "").count("4 of 12") == len(expected)
 
 
-def test_first_speakers(tables: dict[str, Table]) -> None:
-    """Figure 6: both bars of every row of ours over all settings."""
+@pytest.mark.parametrize(("name", "is_shown"), [("figure-6", "excess".__eq__), ("figure-6-vps", "excess".__ne__)])
+def test_first_speakers(tables: dict[str, Table], name: str, is_shown: Callable[[object], bool]) -> None:
+    """Figure 6: both bars of every row of ours over all settings; excess and slots told in figures of their own."""
     rows = [row for row in _any(tables["first-speaker"]) if row["source"] == "ours" and row["setting"] == "all"]
+    shown = [(row, "" if name == "figure-6" else f", {row['measure']}") for row in rows if is_shown(row["measure"])]
     sides = ("first", "subsequent")
-    expected = {f"{label(row)}: {row['measure']}, {side}": f"{row[side]:.4g}" for row in rows for side in sides}
+    expected = {f"{label(row)}{measure}, {side}": f"{row[side]:.4g}" for row, measure in shown for side in sides}
 
-    assert told(tables, "figure-6") == expected
+    assert told(tables, name) == expected
 
 
 def test_messages_by_meeting_and_by_role(tables: dict[str, Table]) -> None:

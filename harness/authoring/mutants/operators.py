@@ -45,6 +45,9 @@ _CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 _WINDOWS = frozenset({"knob_ms", "drawn_ms"})
 _SEVERAL = (ast.Lambda, ast.Constant)
 
+UNSEEDED = "draw-unseeded"
+"""The operator whose mutants show on two seeds at once."""
+
 SEEDLESS = "__seedless__"
 """The name under which a mutated file finds chance that ignores the seed."""
 
@@ -146,7 +149,7 @@ def _looked_up(node: ast.Attribute) -> Iterator[Change]:
     if not isinstance(node.ctx, ast.Load):
         return
     if node.attr == "chance":
-        yield Change("draw-unseeded", node, f"{SEEDLESS}({ast.unparse(node)})")
+        yield Change(UNSEEDED, node, f"{SEEDLESS}({ast.unparse(node)})")
     elif isinstance(node.value, ast.Name) and node.value.id == "Label":
         yield Change("label-changed", node, "Label.OTHER" if node.attr != "OTHER" else "Label.WRONG_VALUE")
 

@@ -1,6 +1,7 @@
 """What a mutant goes through until something notices it, each time in a copy of its own.
 
-1. The proof: of a task's own file all of it, of a shared room that of the quickest tasks (`FEW`) on their first seed.
+1. The proof: of a task's own file all of it, of a shared room that of the quickest tasks (`FEW`) on their first seed; in games,
+   whose validators measure more than a verdict says, the right client alone.
 2. For a shared room, the unit tests that run the changed line (`units`).
 3. For a shared room, the proof of every task on all seeds: the dearest comes last.
 """
@@ -122,7 +123,9 @@ def _folder(scratch: Path, one: Trying) -> Path:
 
 
 def _by_proof(one: Trying, folder: Path) -> str:
-    return tried(one.mutant, one.target, first_asked(one), folder, STAGES if one.target.task else STAGES[:1])
+    asked = first_asked(one)
+    games = all(ground.task.is_seated for ground in asked)
+    return tried(one.mutant, one.target, asked, folder, STAGES if one.target.task else () if games else STAGES[:1])
 
 
 def _by_more(one: Trying, folder: Path) -> str:
@@ -136,7 +139,8 @@ def first_asked(one: Trying) -> Sequence[Ground]:
 
 def _has_more(one: Trying) -> bool:
     """Whether the last round has a task or a seed that the first had not."""
-    return len(first_asked(one)) < len(one.grounds) or any(len(ground.seeds()) > 1 for ground in one.grounds)
+    several = len(first_asked(one)) < len(one.grounds) or any(len(ground.seeds()) > 1 for ground in one.grounds)
+    return several or any(ground.task.is_seated for ground in one.grounds)
 
 
 def _by_units(units: UnitTests, one: Trying, folder: Path) -> str:

@@ -2,7 +2,8 @@
 
 1. Only the episodes that run a changed line are played again, and of these only what came out otherwise is judged again. Where
    the change is in what judges, nothing is played and everything is judged.
-2. First the right client of every task that it reaches, then every task on its first seed, then on two more, then on the rest.
+2. First the right client of every task that it reaches, for a draw that ignores the seed on every seed; then every task on its
+   first seed, then on two more, then on the rest.
    The first verdict that breaks a claim by itself ends it, or else the first failed check. What is made of the oracle's
    episode is made where the clients themselves show nothing.
 3. A world that raises, hidden tests that leave no verdict and an instruction that is not the one in the folder have failed too.
@@ -14,10 +15,12 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from pathlib import Path
 
+from harness.authoring import instances
 from harness.authoring.evidence import TaskEvidence
 from harness.authoring.mutants.copies import allow
 from harness.authoring.mutants.ground import Client, Ground
 from harness.authoring.mutants.mutation import SourceMutant
+from harness.authoring.mutants.operators import UNSEEDED
 from harness.authoring.mutants.planting import plant
 from harness.authoring.mutants.targets import JUDGES, MutatedFile
 from harness.authoring.plays import NOP, SOLVE, Play, judge, play
@@ -29,6 +32,9 @@ Stages = Sequence[slice]
 
 STAGES: Stages = (slice(0, 1), slice(1, 3), slice(3, None))
 
+_OF_SEEDS = (instances.draw_checks, instances.secret_checks, instances.result_checks, instances.seed_checks)
+"""The claims that a draw without a seed breaks; they read episodes, and need no verdict."""
+
 AT_ONCE = 8
 """Episodes that are played and judged before anybody looks: one by one, starting the judge would cost more than judging."""
 
@@ -39,7 +45,7 @@ def tried(mutant: SourceMutant, target: MutatedFile, grounds: Sequence[Ground], 
     trials = [Trial(changed or ground.task, ground, mutant, target) for ground in grounds]
     for trial in trials:
         allow(10 + 10 * trial.ground.cpu_s)
-        if noticed := trial.oracle_fails():
+        if noticed := trial.oracle_fails() or (trial.seeds_alike() if mutant.operator == UNSEEDED else ""):
             return f"{trial.ground.task.task_id} {noticed}"
     for stage in stages:
         for trial in trials:
@@ -99,6 +105,16 @@ class Trial:
             return f"{type(error).__name__}: {error}".splitlines()[0]
         self._known[client] = now
         return "" if now.outcome.reward else "oracle"
+
+    def seeds_alike(self) -> str:
+        """The check that says that two seeds show the right client the same; nothing where none does."""
+        clients = [client for client in self.ground.plays if client[0] == SOLVE and not client[2]]
+        try:
+            plays = [self._played(client, self.ground.plays[client]) for client in clients]
+            evidence = TaskEvidence(self._task, plays)
+            return next((check.name for claim in _OF_SEEDS for check in claim(evidence) if not check.ok), "")
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - as below
+            return f"{type(error).__name__}: {error}".splitlines()[0]
 
     def noticed(self, seeds: Sequence[int]) -> str:
         """The first check that fails on these seeds and those before them; nothing where all hold."""

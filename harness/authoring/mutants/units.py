@@ -137,6 +137,11 @@ class _Mapping:
         if report.failed:
             self.units.failing.append(report.nodeid)
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember a file that cannot be imported: without it there may be no test at all, and no mutant would be noticed."""
+        if report.failed:
+            self.units.failing.append(report.nodeid)
+
 
 def _run(names: Sequence[str], plugin: object, *options: str) -> None:
     # tests import one another by name; the same cases are drawn each time

@@ -198,22 +198,24 @@ def _settings(rows: Sequence[Row]) -> list[str]:
 
 
 def _namer(rows: Sequence[Row]) -> Callable[[Row], str]:
-    """How rows are named in a figure: by player, and by who sat with it and the set-up where that is not one for the player."""
-    under: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+    """How rows are named in a figure: player, who sat with it, set-up; three others or more are counted where that will do."""
+    meant: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
-        under[str(row["player"])].add(_conditions(row))
-
-    def name(row: Row) -> str:
-        player = str(row["player"])
-        told = _conditions(row) if len(under[player]) > 1 else ()
-        return ", ".join([player, *told, *([MARK] if row.get("source") == MARK else [])])
-
-    return name
+        meant[_named(row, brief=True)].add(_named(row, brief=False))
+    return lambda row: _named(row, brief=len(meant[_named(row, brief=True)]) == 1)
 
 
-def _conditions(row: Row) -> tuple[str, ...]:
-    told = (f"with {row['others']}" if row.get("others") else "", str(row.get("setup") or ""))
-    return tuple(part for part in told if part)
+def _named(row: Row, *, brief: bool) -> str:
+    others = str(row.get("others") or "")
+    if brief and others.count(", ") > 1:
+        others = f"{others.count(', ') + 1} other players"
+    told = [
+        str(row["player"]),
+        others and f"with {others}",
+        str(row.get("setup") or ""),
+        MARK if row.get("source") == MARK else "",
+    ]
+    return ", ".join(part for part in told if part)
 
 
 def _told(name: str, row: Row, *keys: str) -> str:
