@@ -55,6 +55,25 @@ def test_who_quotes_a_fact_mentions_it() -> None:
     assert not mentions(silent, message)
 
 
+@pytest.mark.parametrize(
+    ("text", "heard"),
+    [
+        ("My nephew found the lid. The cool box is in his van.", True),
+        ("My nephew found the lid, and the cool box is in his van.", True),
+        ("The cool box is in his van; the lid turned up.", True),
+        ("The cool box and the lid are in his van.", False),
+        ("The cool box, lid, straps are in his van.", False),
+        ("It has a lid. That cool box. In his van.", True),
+        ("It's the cool box that has a lid. It's in his van.", False),
+    ],
+)
+def test_a_barred_word_bars_only_where_the_fact_is_told(text: str, heard: bool) -> None:
+    """Who tells two facts in two clauses tells both; a fact whose parts stand apart is barred by all that lies around them."""
+    barred = changed("u1", cues=[["cool box", "van", "!lid"]]).by_id["u1"]
+
+    assert mentions(barred, text) is heard
+
+
 def test_only_known_facts_surface() -> None:
     """A speaker cannot surface what it neither holds nor has heard."""
     assert surfaced(SCENARIO, "The nephew had the lid", ["u3", "n1"]) == ("u3",)

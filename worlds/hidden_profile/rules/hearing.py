@@ -1,8 +1,8 @@
 """Which facts a text mentions, decided by their own words, by hand-written cues, and by nothing else (specification, 2.7).
 
-A fact is mentioned where all parts of one of its cues occur in one sentence or in two neighbours, each at the beginning of a
-word, so that `tern` is not heard in an afternoon and `wash` is in washing. A part may have alternatives, `van|lorry`; one that
-begins with `!` must not occur. Whoever quotes a fact mentions it, whatever else is said.
+A fact is mentioned where all parts of one of its cues occur in one clause, in one sentence or in two neighbours, each at the
+beginning of a word, so that `tern` is not heard in an afternoon and `wash` is in washing. A part may have alternatives,
+`van|lorry`; one that begins with `!` must not occur there. Whoever quotes a fact mentions it, whatever else is said.
 Texts and cues are folded first: case, compatibility forms, typographic quotes and dashes, runs of blanks; so a curly apostrophe
 hides nothing. A sentence that asks, doubts, or says that nobody knows, tells nothing, and the words right after a `not` are no
 part of a cue, unless the cue has such a word as well. Whether the speaker can have known the fact is for the caller to ask, by
@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
 
 from worlds.hidden_profile.rules.scenario import Scenario, Words
 
@@ -95,6 +96,9 @@ _DENIED = re.compile(
 )
 """Up to four words of a clause after its `not`: `it isn't oak` has no oak. `They won't weld till April` denies no welding."""
 
+_CLAUSE = re.compile(r"[;:] |, (?=\0(?:and|but)\b)| (?=\0but\b)")
+"""Where a clause of a marked sentence ends; an `and` without a comma joins words as often."""
+
 
 def fold(text: str) -> str:
     """A text as comparisons see it."""
@@ -108,7 +112,7 @@ def mentions(fact: Words, text: str) -> bool:
 
 
 def fires(fact: Words, text: str) -> bool:
-    """Whether one of the fact's cues fires on a sentence of a text, or on two that follow each other."""
+    """Whether one of the fact's cues fires on a clause of a text, on a sentence, or on two that follow each other."""
     heard = _heard_at_once(text)
     for cue in fact.cues:
         wanted, barred, denies = _parts(cue)
@@ -121,13 +125,15 @@ def fires(fact: Words, text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _heard_at_once(text: str) -> tuple[tuple[str, str], ...]:
-    """Each two sentences that follow each other, as said, and with denied words unmarked.
+    """Clauses, sentences, and each two sentences that follow each other; as said, and with denied words unmarked.
 
-    Farther apart one names a thing, and another what is so of something else.
+    Farther apart one names a thing, and another what is so of something else. Clauses come first, so that what bars a cue is
+    not looked for beyond the words that tell the fact: whoever tells two facts at once tells both.
     """
     asserted = _asserted(text)
-    both = (" ".join(asserted[place : place + 2]) for place in range(max(1, len(asserted) - 1)))
-    return tuple((said, _DENIED.sub(lambda denied: denied[1] + denied[2].replace("\0", ""), said)) for said in both)
+    clauses = (clause for sentence in asserted for clause in _CLAUSE.split(sentence))
+    windows = dict.fromkeys((*clauses, *asserted, *map(" ".join, pairwise(asserted))))
+    return tuple((said, _DENIED.sub(lambda denied: denied[1] + denied[2].replace("\0", ""), said)) for said in windows)
 
 
 @lru_cache(maxsize=1024)
