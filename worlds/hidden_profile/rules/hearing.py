@@ -46,7 +46,7 @@ _NOT_KNOWN = (
     r"(haven't|not|never) (heard(?! of)|(seen|read) (it|that|any|anything|such))\b|heard (different|otherwise|both)",
     rf"{_CANNOT}( [\w']+){{0,6}} (remember|recall)\b|(i|we|you) {_CANNOT} (say|tell( you| us)) (that|{_WHAT})\b",
     rf"^(if|which|what|where|when|how)\b.* i {_CANNOT} (say|tell)\b|(forget|forgot|forgotten) {_WHAT}\b",
-    r"(not|isn't|wasn't|aren't|far from)( [\w']+){0,2} (sure|certain|convinced|persuaded)\b|unsure\b",
+    r"((not|can't|couldn't|wouldn't|shouldn't)( be)?|isn't|wasn't|aren't|far from)( [\w']+){0,2} (sure|certain|convinced|persuaded)\b|unsure\b",
     r"(isn't|not) (yet |really |at all )?(known|clear|confirmed) (if|whether|which|what|who|that)\b",
     r"(only|just|mere|idle) (a )?(rumou?r|hearsay|gossip|talk|guess|guessing|guesswork)\b|only have your word\b",
     r"(allegedly|supposedly|hopefully)\b|(i|we)( \w+)? hope\b|^(maybe|perhaps|suppose|supposing|assuming|as if)\b",
@@ -56,7 +56,7 @@ _NOT_BELIEVED = (
     r"doubt(s|ed|ful|ing)?\b|sceptical\b|unlikely\b|surely not\b|^((but|and|oh|no|well),? )*surely\b|(pinch|grain) of salt\b",
     rf"{_NEGATED}( \w+| for a (minute|moment))? (know|believe|think|buy|suppose|reckon|imagine|see (how|why|what|that))\b",
     rf"(i|we)( {_NEGATED}|'d not)( \w+){{0,2}} (swear|vouch|bet|bank|build|count|rely|promise)\b",
-    r"(i|we) (wouldn't|shouldn't) say (that|it|he|she|they|we|the)\b|(can't|don't) tell me\b|i('d)? (question|dispute)\b",
+    r"(i|we) ((wouldn't|shouldn't) say(?! no\b)|won't have it that)\b|(can't|don't) tell me\b|i('d)? (question|dispute)\b",
     r"(hard|difficult|impossible) to (believe|credit|imagine|see (how|why))\b|find (it|that|this)( \w+)? hard\b",
     r"(surprised|amazed|astonished) (if|to hear|to see)\b|before i('d)? believed?\b",
     r"(i|we)('d| would)? (\w+ )?(want|like|need|have) (to see (that|it|the|proof)|proof|(it|that) (confirmed|looked))\b",
@@ -143,8 +143,11 @@ def _asserted(text: str) -> tuple[str, ...]:
     for sentence in _SENTENCE.split(fold(text)):
         if _TAKES_BACK.match(sentence):
             told[-1:] = [""]
-        else:
-            told.append("" if _open(sentence) else _marked(sentence))
+            continue
+        is_open = _open(sentence)
+        if is_open and told and told[-1].endswith("?"):
+            told[-1] = ""
+        told.append("" if is_open else _marked(sentence))
     return tuple(sentence for sentence in told if sentence)
 
 
