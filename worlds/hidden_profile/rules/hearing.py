@@ -4,9 +4,10 @@ A fact is mentioned where all parts of one of its cues occur in one clause, in o
 beginning of a word, so that `tern` is not heard in an afternoon and `wash` is in washing. A part may have alternatives,
 `van|lorry`; one that begins with `!` must not occur there. Whoever quotes a fact mentions it, whatever else is said.
 Texts and cues are folded first: case, compatibility forms, typographic quotes and dashes, runs of blanks; so a curly apostrophe
-hides nothing. A sentence that asks, doubts, or says that nobody knows, tells nothing, and the words right after a `not` are no
-part of a cue, unless the cue has such a word as well. Whether the speaker can have known the fact is for the caller to ask, by
-giving only the facts it holds or has heard. How often all this is right is known: `oracles.hidden_profile.detection`.
+hides nothing. A sentence that asks, doubts, or says that nobody knows, tells nothing, nor does a short question before it
+(`Oars? I doubt it.`), and the words right after a `not` are no part of a cue, unless the cue has such a word as well. Whether
+the speaker can have known the fact is for the caller to ask, by giving only the facts it holds or has heard. How often all
+this is right is known: `oracles.hidden_profile.detection`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ _NOT_KNOWN = (
     r"(haven't|not|never) (heard(?! of)|(seen|read) (it|that|any|anything|such))\b|heard (different|otherwise|both)",
     rf"{_CANNOT}( [\w']+){{0,6}} (remember|recall)\b|(i|we|you) {_CANNOT} (say|tell( you| us)) (that|{_WHAT})\b",
     rf"^(if|which|what|where|when|how)\b.* i {_CANNOT} (say|tell)\b|(forget|forgot|forgotten) {_WHAT}\b",
-    r"((not|can't|couldn't|wouldn't|shouldn't)( be)?|isn't|wasn't|aren't|far from)( [\w']+){0,2} (sure|certain|convinced|persuaded)\b|unsure\b",
+    r"(not|((can't|couldn't|wouldn't|shouldn't) be)|isn't|wasn't|aren't|far from)( [\w']+){0,2} (sure|certain|convinced)\b",
+    r"(not|isn't|wasn't|aren't|far from)( [\w']+){0,2} persuaded\b|unsure\b",
     r"(isn't|not) (yet |really |at all )?(known|clear|confirmed) (if|whether|which|what|who|that)\b",
     r"(only|just|mere|idle) (a )?(rumou?r|hearsay|gossip|talk|guess|guessing|guesswork)\b|only have your word\b",
     r"(allegedly|supposedly|hopefully)\b|(i|we)( \w+)? hope\b|^(maybe|perhaps|suppose|supposing|assuming|as if)\b",
@@ -143,11 +145,12 @@ def _asserted(text: str) -> tuple[str, ...]:
     for sentence in _SENTENCE.split(fold(text)):
         if _TAKES_BACK.match(sentence):
             told[-1:] = [""]
-            continue
-        is_open = _open(sentence)
-        if is_open and told and told[-1].endswith("?"):
-            told[-1] = ""
-        told.append("" if is_open else _marked(sentence))
+        elif _open(sentence):
+            while told and told[-1].endswith("?"):
+                told.pop()
+            told.append("")
+        else:
+            told.append(_marked(sentence))
     return tuple(sentence for sentence in told if sentence)
 
 
