@@ -55,6 +55,25 @@ def test_who_quotes_a_fact_mentions_it() -> None:
     assert not mentions(silent, message)
 
 
+@pytest.mark.parametrize(
+    ("text", "heard"),
+    [
+        ("My nephew found the lid. The cool box is in his van.", True),
+        ("My nephew found the lid, and the cool box is in his van.", True),
+        ("The cool box is in his van; the lid turned up.", True),
+        ("The cool box and the lid are in his van.", False),
+        ("The cool box, lid, straps are in his van.", False),
+        ("It has a lid. That cool box. In his van.", True),
+        ("It's the cool box that has a lid. It's in his van.", False),
+    ],
+)
+def test_a_barred_word_bars_only_where_the_fact_is_told(text: str, heard: bool) -> None:
+    """Who tells two facts in two clauses tells both; a fact whose parts stand apart is barred by all that lies around them."""
+    barred = changed("u1", cues=[["cool box", "van", "!lid"]]).by_id["u1"]
+
+    assert mentions(barred, text) is heard
+
+
 def test_only_known_facts_surface() -> None:
     """A speaker cannot surface what it neither holds nor has heard."""
     assert surfaced(SCENARIO, "The nephew had the lid", ["u3", "n1"]) == ("u3",)
@@ -113,6 +132,10 @@ def test_what_is_left_open_or_taken_back_tells_nothing(text: str) -> None:
         "There was never a cool box in the car.",
         "The car didn't have the cool box.",
         "You must be thinking of some other cool box.",
+        "I wouldn't be so sure that the cool box was in the car.",
+        "I won't have it that the cool box was in the car.",
+        "I wouldn't say the cool box was in the car.",
+        "The cool box? In the car? I don't believe that anybody said so.",
         "The cool box was in the car, whatever your sister says.",
     ],
 )
@@ -132,6 +155,8 @@ def test_doubts_and_denials_tell_nothing(text: str) -> None:
         "No wonder, with the cool box in the car.",
         "If I remember rightly the cool box was in the car.",
         "I think the cool box was in the car.",
+        "I wouldn't say no to the cool box that was in the car.",
+        "What about lunch? The cool box was in the car.",
         "I believe the cool box was in the car, and not in the house.",
         "Not the house: the cool box was in the car.",
         "I didn't go there, but the cool box was in the car.",

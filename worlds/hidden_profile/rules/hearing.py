@@ -1,12 +1,13 @@
 """Which facts a text mentions, decided by their own words, by hand-written cues, and by nothing else (specification, 2.7).
 
-A fact is mentioned where all parts of one of its cues occur in one sentence or in two neighbours, each at the beginning of a
-word, so that `tern` is not heard in an afternoon and `wash` is in washing. A part may have alternatives, `van|lorry`; one that
-begins with `!` must not occur. Whoever quotes a fact mentions it, whatever else is said.
+A fact is mentioned where all parts of one of its cues occur in one clause, in one sentence or in two neighbours, each at the
+beginning of a word, so that `tern` is not heard in an afternoon and `wash` is in washing. A part may have alternatives,
+`van|lorry`; one that begins with `!` must not occur there. Whoever quotes a fact mentions it, whatever else is said.
 Texts and cues are folded first: case, compatibility forms, typographic quotes and dashes, runs of blanks; so a curly apostrophe
-hides nothing. A sentence that asks, doubts, or says that nobody knows, tells nothing, and the words right after a `not` are no
-part of a cue, unless the cue has such a word as well. Whether the speaker can have known the fact is for the caller to ask, by
-giving only the facts it holds or has heard. How often all this is right is known: `oracles.hidden_profile.detection`.
+hides nothing. A sentence that asks, doubts, or says that nobody knows, tells nothing, nor does a short question before it
+(`Oars? I doubt it.`), and the words right after a `not` are no part of a cue, unless the cue has such a word as well. Whether
+the speaker can have known the fact is for the caller to ask, by giving only the facts it holds or has heard. How often all
+this is right is known: `oracles.hidden_profile.detection`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
 
 from worlds.hidden_profile.rules.scenario import Scenario, Words
 
@@ -45,7 +47,8 @@ _NOT_KNOWN = (
     r"(haven't|not|never) (heard(?! of)|(seen|read) (it|that|any|anything|such))\b|heard (different|otherwise|both)",
     rf"{_CANNOT}( [\w']+){{0,6}} (remember|recall)\b|(i|we|you) {_CANNOT} (say|tell( you| us)) (that|{_WHAT})\b",
     rf"^(if|which|what|where|when|how)\b.* i {_CANNOT} (say|tell)\b|(forget|forgot|forgotten) {_WHAT}\b",
-    r"(not|isn't|wasn't|aren't|far from)( [\w']+){0,2} (sure|certain|convinced|persuaded)\b|unsure\b",
+    r"(not|((can't|couldn't|wouldn't|shouldn't) be)|isn't|wasn't|aren't|far from)( [\w']+){0,2} (sure|certain|convinced)\b",
+    r"(not|isn't|wasn't|aren't|far from)( [\w']+){0,2} persuaded\b|unsure\b",
     r"(isn't|not) (yet |really |at all )?(known|clear|confirmed) (if|whether|which|what|who|that)\b",
     r"(only|just|mere|idle) (a )?(rumou?r|hearsay|gossip|talk|guess|guessing|guesswork)\b|only have your word\b",
     r"(allegedly|supposedly|hopefully)\b|(i|we)( \w+)? hope\b|^(maybe|perhaps|suppose|supposing|assuming|as if)\b",
@@ -55,7 +58,7 @@ _NOT_BELIEVED = (
     r"doubt(s|ed|ful|ing)?\b|sceptical\b|unlikely\b|surely not\b|^((but|and|oh|no|well),? )*surely\b|(pinch|grain) of salt\b",
     rf"{_NEGATED}( \w+| for a (minute|moment))? (know|believe|think|buy|suppose|reckon|imagine|see (how|why|what|that))\b",
     rf"(i|we)( {_NEGATED}|'d not)( \w+){{0,2}} (swear|vouch|bet|bank|build|count|rely|promise)\b",
-    r"(i|we) (wouldn't|shouldn't) say (that|it|he|she|they|we|the)\b|(can't|don't) tell me\b|i('d)? (question|dispute)\b",
+    r"(i|we) ((wouldn't|shouldn't) say(?! no\b)|won't have it that)\b|(can't|don't) tell me\b|i('d)? (question|dispute)\b",
     r"(hard|difficult|impossible) to (believe|credit|imagine|see (how|why))\b|find (it|that|this)( \w+)? hard\b",
     r"(surprised|amazed|astonished) (if|to hear|to see)\b|before i('d)? believed?\b",
     r"(i|we)('d| would)? (\w+ )?(want|like|need|have) (to see (that|it|the|proof)|proof|(it|that) (confirmed|looked))\b",
@@ -95,6 +98,9 @@ _DENIED = re.compile(
 )
 """Up to four words of a clause after its `not`: `it isn't oak` has no oak. `They won't weld till April` denies no welding."""
 
+_CLAUSE = re.compile(r"[;:] |, (?=\0(?:and|but)\b)| (?=\0but\b)")
+"""Where a clause of a marked sentence ends; an `and` without a comma joins words as often."""
+
 
 def fold(text: str) -> str:
     """A text as comparisons see it."""
@@ -108,7 +114,7 @@ def mentions(fact: Words, text: str) -> bool:
 
 
 def fires(fact: Words, text: str) -> bool:
-    """Whether one of the fact's cues fires on a sentence of a text, or on two that follow each other."""
+    """Whether one of the fact's cues fires on a clause of a text, on a sentence, or on two that follow each other."""
     heard = _heard_at_once(text)
     for cue in fact.cues:
         wanted, barred, denies = _parts(cue)
@@ -121,13 +127,15 @@ def fires(fact: Words, text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _heard_at_once(text: str) -> tuple[tuple[str, str], ...]:
-    """Each two sentences that follow each other, as said, and with denied words unmarked.
+    """Clauses, sentences, and each two sentences that follow each other; as said, and with denied words unmarked.
 
-    Farther apart one names a thing, and another what is so of something else.
+    Farther apart one names a thing, and another what is so of something else. Clauses come first, so that what bars a cue is
+    not looked for beyond the words that tell the fact: whoever tells two facts at once tells both.
     """
     asserted = _asserted(text)
-    both = (" ".join(asserted[place : place + 2]) for place in range(max(1, len(asserted) - 1)))
-    return tuple((said, _DENIED.sub(lambda denied: denied[1] + denied[2].replace("\0", ""), said)) for said in both)
+    clauses = (clause for sentence in asserted for clause in _CLAUSE.split(sentence))
+    windows = dict.fromkeys((*clauses, *asserted, *map(" ".join, pairwise(asserted))))
+    return tuple((said, _DENIED.sub(lambda denied: denied[1] + denied[2].replace("\0", ""), said)) for said in windows)
 
 
 @lru_cache(maxsize=1024)
@@ -137,8 +145,12 @@ def _asserted(text: str) -> tuple[str, ...]:
     for sentence in _SENTENCE.split(fold(text)):
         if _TAKES_BACK.match(sentence):
             told[-1:] = [""]
+        elif _open(sentence):
+            while told and told[-1].endswith("?"):
+                told.pop()
+            told.append("")
         else:
-            told.append("" if _open(sentence) else _marked(sentence))
+            told.append(_marked(sentence))
     return tuple(sentence for sentence in told if sentence)
 
 
