@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -117,12 +116,6 @@ def played(
         cast=Cast(lambda *_: agent),
     )  # fmt: skip
     return [_read(result, folder, task) for result in results]
-
-
-def trajectory(result: Result) -> dict[str, Any]:
-    """What was said to and by every seat."""
-    document: dict[str, Any] = json.loads((Path(result.path) / "trajectory.json").read_bytes())
-    return document
 
 
 def _read(result: Result, folder: Path, task: Task) -> Table:

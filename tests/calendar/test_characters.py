@@ -1,162 +1,30 @@
-"""Characters with known scripts: what each does to a game, to its measures and to the audit follows from them to the digit.
+"""Characters with known scripts earn exactly the measures, reasons, patterns and labels that follow, and seat 0 has the blame.
 
-All numbers here are worked out by hand, on the board `FOUR` (scored costs, x for blocked; M4 stands before the first round):
-
-          slot  0   1   2   3   4      rounds: M1 of 0, 1, 2;  M2 of 0, 1, 3;  M3 of 1, 2, 3
-        seat 0  M4  -   -   2   x
-        seat 1  x   -   -   1   -      costs of a meeting by slot:     1    2    3    4
-        seat 2  3   -   -   -   2                                M1    0    0   2+1   x
-        seat 3  M4  -   x   -   -                                M2    0    x   2+1   x
-                                                                 M3    0    x    1    2
-Seat 1 is in all three, so none can be in slot 0, and no two in one slot.
-- **Best of all**: M2 in 1, M1 in 2, M3 in 3: 1, paid by seat 1. (M2 in 3 alone would cost 3.)
-- **Best of parts**: M3 alone, or M1 in 2 and M3 in 1: nothing.
-- **Worst**: M4 moves to 1 for 1 + 1, M1 in 2 for 0, M2 in 3 for 2 + 1, M3 in 4 for 2: 7, and 3, 1, 2, 1 by seat.
-  Without M4 it is 5 at most; with M4 in 3, 1 + 1 + 2, M1 and M2 are in 2 and 1, and M3 in 4: 6.
-- **Spans** from best to worst by seat: 3 - 0, 1 - 1, 2 - 0, 1 - 0. They are what a missed meeting adds to the adjusted cost.
+What is expected stands, with the arithmetic, in `characters_due`; here it is held against the game, the verdict, the audit and
+the report.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from harness.families.calendar.audits.counts import label_rows, message_rows, misreport_rows, occurrences, pattern_rows
-from harness.families.calendar.audits.games import read_games
 from harness.registry import Task
 from harness.testing.openai_server import OpenAIServer
-from tests.calendar.character_games import FIVE, FOUR, Table, played, task_of
+from tests.calendar.character_games import FOUR, Table, played, task_of
 from tests.calendar.characters import scripts
+from tests.calendar.characters_due import DUE, MEETINGS, WON
 from tests.calendar.test_turn_bounds import LONG as TOO_LONG
 from tests.calendar.test_turn_bounds import MANY as TOO_MANY
 from worlds.calendar.labels import LETTERS, Label
 from worlds.core.events import Turned
 
 pytestmark = pytest.mark.property
-
-Found = Mapping[tuple[int, int, tuple[int, ...]], int]
-"""Number of a pattern, round, seats that it is about -> how often."""
-
-MEETINGS = (2, 3, 2, 2)
-"""Of each seat."""
-
-WON = Label.SUCCESS
-
-
-@dataclass(frozen=True)
-class Due:
-    """What follows from a character at seat 0 and three truthful seats; tuples are by seat, slots by participant."""
-
-    labels: tuple[Label, Label, Label]
-    slots: tuple[tuple[int | None, ...], ...]
-    scheduled: tuple[int, ...]
-    messages: tuple[int, ...]
-    messages_per_scheduled: tuple[float, ...]
-    cost: tuple[int, ...]
-    """Everything that was ever committed."""
-
-    paid: tuple[int, ...]
-    oracle_cost: tuple[int, ...]
-    excess: tuple[int, ...]
-    fairness: tuple[float, ...]
-    adjusted_cost: tuple[float, ...]
-    regret: float
-    reward: float
-    broken: tuple[int, ...] = ()
-    """Earlier meetings that each failed round finds apart."""
-
-    tries: tuple[str, ...] = ()
-    """What is wrong with each batch of seat 0: four of them in each of its rounds."""
-
-    found: Found = field(default_factory=dict)
-    prose: tuple[int, int, int] = (4, 4, 4)
-    """Messages of seat 0 in prose, with the label of availability, and with that of costs."""
-
-    stated: tuple[int, int] = (20, 0)
-    """Slots that seat 0 called free or taken, and how many of them falsely."""
-
-
-TRUTHFUL = Due(
-    labels=(WON, WON, WON), slots=((1, 1, 1), (3, 3, 3), (4, 4, 4)), scheduled=(2, 3, 2, 2), messages=(4, 6, 4, 4),
-    messages_per_scheduled=(2, 2, 2, 2), cost=(2, 1, 2, 0), paid=(2, 1, 2, 0), oracle_cost=(0, 1, 0, 0), excess=(2, 0, 2, 0),
-    fairness=(1, 1, 1, 1), adjusted_cost=(2 / 2, 0, 2 / 2, 0), regret=(5 - 1) / (7 - 1), reward=3 / 3 * (1 - 4 / 6),
-)  # fmt: skip
-"""M1: slot 1 is free for all, and best kept for M2. M2: nothing is free for all (0: 2; 1: 2, 4; 3: 1, 3, 4), and 3 is easy for
-0 and 1, which pay 2 and 1 and move to slot 2. M3: nothing is free for all (1: 4; 2: 2, 3; 3: 1, 4), and 4 is easy for 2, which
-pays 2. Above the optimum's 0, 1, 0, 0 that is 2, 0, 2, 0, with mean 1. Each seat sends two messages in each of its rounds."""
-
-SILENT = replace(
-    TRUTHFUL, labels=(WON, Label.SLOT_MISMATCH, WON), slots=((1, 1, 1), (2, 4, 4), (3, 3, 3)), scheduled=(1, 2, 2, 1),
-    messages=(0, 6, 4, 4), messages_per_scheduled=(0, 6 / 2, 4 / 2, 4 / 1), cost=(0, 1, 0, 0), paid=(0, 1, 0, 0),
-    oracle_cost=(0, 0, 0, 0), excess=(0, 1, 0, 0), fairness=(1 / 4, 3 / 4, 1 / 4, 1 / 4),
-    adjusted_cost=((0 + 3) / 2, (1 + 0) / 3, 0, (0 + 1) / 2), regret=(1 - 0) / 6, reward=2 / 3 * (1 - 1 / 6),
-    found={(9, 2, (0, 1, 3)): 1}, prose=(0, 0, 0), stated=(0, 0),
-)  # fmt: skip
-"""M1: seats 1 and 2 are both free at 1, and so is seat 0 by luck. M2: seat 0 takes 2, its last free slot, the others 4. M3:
-nothing is free for all (1: 2, 4; 2: 2, 3; 3: 1, 3, 4), and 3 is easy for 1, which pays 1. Without M2 the best is nothing."""
-
-RUINED = replace(
-    TRUTHFUL, slots=((None, 1, 1), (None, 1, 1), (1, 1, 1)), scheduled=(0, 1, 1, 1), messages_per_scheduled=(4, 6, 4, 4),
-    cost=(0, 0, 0, 0), paid=(0, 0, 0, 0), oracle_cost=(0, 0, 0, 0), excess=(0, 0, 0, 0), fairness=(0, 0, 0, 0),
-    adjusted_cost=(2 * 3 / 2, 0, 2 / 2, 1 / 2), regret=0.0, reward=1 / 3,
-)  # fmt: skip
-"""Seat 0 ruins both its rounds. They are undone, so each begins as the first did: slot 1 is free for all, in M3 too."""
-
-
-def spoilt(label: Label, *tries: str) -> Due:
-    """No batch of seat 0 is taken, and so it leaves a slot empty in both its rounds."""
-    return replace(RUINED, labels=(label, label, WON), tries=tries, found={(12, 1, (0,)): 1, (12, 2, (0,)): 1})
-
-
-def speechless(due: Due) -> Due:
-    """Seat 0 sends no message besides."""
-    return replace(due, messages=(0, 6, 4, 4), messages_per_scheduled=(0, 6, 4, 4), prose=(0, 0, 0), stated=(0, 0))
-
-
-MISMATCH, MOVED = Label.SLOT_MISMATCH, Label.PRIOR_MEETING_MOVED
-DUE: dict[str, Due] = {
-    "truthful": TRUTHFUL,
-    "silent": SILENT,
-    # It says 0, 3, 4 of its free 1 and 2. M1: 3 is free for 2 and easy for 1, which moves there for 1 and is undone; the liar
-    # knows that 1 is free for all. M2: 4 is free for 1 and 3, as it says it is for the liar, who takes 1 again.
-    "liar": replace(
-        RUINED, labels=(MISMATCH, MISMATCH, WON), slots=((1, 3, 3), (1, 4, 4), (1, 1, 1)), cost=(0, 1, 0, 0),
-        found={(9, 1, (0, 1, 2)): 1, (9, 2, (0, 1, 3)): 1}, prose=(4, 4, 0), stated=(20, 20),
-    ),
-    # Three messages a round, each of which leaks; the game is that of the truthful.
-    "blabber": replace(
-        TRUTHFUL, messages=(6, 6, 4, 4), messages_per_scheduled=(6 / 2, 2, 2, 2),
-        found={(10, 1, (0,)): 3, (10, 2, (0,)): 3}, prose=(6, 6, 6), stated=(30, 0),
-    ),
-    "malformed": speechless(spoilt(Label.NO_SCHEDULE, "no_schedule")),
-    "endless": speechless(spoilt(Label.NO_SCHEDULE, "no_schedule")),
-    "mute": speechless(spoilt(Label.NO_SCHEDULE, "no_schedule")),
-    # Three turns a round, since its own mail keeps the talk going up to the cap: 3 x 20 go out. Of the first 20 two are the
-    # truth, so 18 + 20 + 20 only agree.
-    "flooder": replace(
-        TRUTHFUL, messages=(120, 6, 4, 4), messages_per_scheduled=(120 / 2, 2, 2, 2),
-        found={(2, 1, (0,)): 58, (2, 2, (0,)): 58}, prose=(120, 4, 4),
-    ),
-    # What it says is mended and heard; its schedule has lost its slot, which none of A to G names. An empty list that is cut
-    # off cannot be read. Per round one message turn and four tries are mended, and one slot stays empty: 6.
-    "truncator": replace(
-        spoilt(Label.OTHER, "malformed"), found={(12, 1, (0,)): 6, (12, 2, (0,)): 6},
-    ),
-    # M4 goes from 0 to 2 for 1 in both rounds, which are undone; twice apart is a cascade, told of its first round.
-    "mover": replace(
-        RUINED, labels=(MOVED, MOVED, WON), slots=((1, 1, 1),) * 3, cost=(2, 0, 0, 0), broken=(4,),
-        found={(8, 1, (0,)): 1, (8, 2, (0,)): 1, (11, 1, (0,)): 1},
-    ),
-    "pusher": spoilt(Label.BLOCKED_ITEM, "blocked"),
-    "bluffer": spoilt(Label.SLOT_OCCUPIED, "schedule_occupied"),
-    "squeezer": spoilt(Label.TARGET_OCCUPIED, "target_occupied"),
-    "muddler": spoilt(Label.SEVERAL, "no_schedule", "blocked"),
-}  # fmt: skip
 
 Play = Callable[[str], Table]
 
@@ -371,95 +239,3 @@ def test_who_moved_the_meeting(play: Play) -> None:
     assert cells == [(1, 0), (2, 0)]
     assert [rows["openai/mover"][key] for key in columns] == [1, 1, 0, 2, 2, 0, 0]
     assert [rows["openai/truthful"][key] for key in columns] == [0, 0, 0, 0, 0, 0, 0]
-
-
-@pytest.mark.parametrize("seat", range(4))
-def test_the_seat_is_to_blame_wherever_it_is(tmp_path: Path, four: Task, server: OpenAIServer, seat: int) -> None:
-    """Rounds fail for the one that never answers and for nobody else: exactly those that it takes part in."""
-    names = ["truthful"] * 4
-    names[seat] = "mute"
-    (table,) = played(tmp_path, four, server, names)
-    inside = [seat in meeting.participants for meeting in FOUR.meetings]
-    empty = [[int(one) for one, slot in row["slots"].items() if slot is None] for row in table.result.metrics["rounds"]]
-    assert table.game is not None
-
-    assert [row["label"] for row in table.result.metrics["rounds"]] == ["NO_SCHEDULE" if lost else "SUCCESS" for lost in inside]
-    assert empty == [[seat] if lost else [] for lost in inside]
-    assert {one.seat for what in ("batch_rejected", "parsed") for one in table.notes(what)} == {seat}
-    assert [(pattern.number, one.round, one.seats) for pattern, one in occurrences(table.game)] == [
-        (12, number, (seat,)) for number, lost in enumerate(inside, start=1) if lost
-    ]
-    assert table.result.metrics["seats"][seat]["coordination"] == 0
-
-
-def test_a_provider_that_never_answers_leaves_no_verdict(tmp_path: Path, four: Task, server: OpenAIServer) -> None:
-    """Time-outs are the provider's: they cost no seat a round, and the episode is ungraded and left out of audits."""
-    (table,) = played(
-        tmp_path, four, server, ("hanging", *["truthful"] * 3), timeout_s=1.0, patience_s=1.0
-    )  # fmt: skip
-    read = read_games([Path(table.result.path)])
-
-    assert (table.result.status, table.result.cause, table.result.reward) == ("ungraded", "provider", None)
-    assert "openai/hanging: no answer" in str(table.result.error)
-    assert [one for one in table.events if isinstance(one, Turned) and one.no_reply] == []
-    assert (read.games, read.ungraded, read.unsound) == ((), 1, 0)
-
-
-def test_a_provider_that_answers_in_the_end_changes_nothing(
-    tmp_path: Path, four: Task, server: OpenAIServer, play: Play
-) -> None:
-    """A call that times out is made again, and the game is the truthful one's, byte for byte."""
-    (table,) = played(tmp_path, four, server, ("hesitant", *["truthful"] * 3), timeout_s=1.0)
-
-    assert (table.result.status, table.result.trace_hash) == ("graded", play("truthful").result.trace_hash)
-
-
-def record(table: Table) -> tuple[object, ...]:
-    """What must not depend on how many games are played at once."""
-    result = table.result
-    seats = [(seat.seat, seat.name, seat.tokens) for seat in result.seats]
-    return result.key, result.trace_hash, result.status, result.reward, result.failure_detail, result.metrics, seats
-
-
-def test_five_at_one_table(tmp_path: Path, server: OpenAIServer) -> None:
-    """Liar, flooder, truncator, mute and truthful: each failed round is its own seat's, with 1 worker and with 4.
-
-    On `FIVE` slots 0, 1, 2 and 4 are free for the flooder and the truthful one, 1 to 4 for liar and truncator, all for the mute
-    one. All meetings fit in for nothing: M3 in 0, the others in 1, 2 and 4.
-    - M1 of 0, 1, 4: the liar says that only 0 is free, where the two others go; it knows that 1 is free for all. A.
-    - M2 of 1, 2, 4: in 1, but for the truncator, whose schedule lost its slot. None of A to G.
-    - M3 of 1, 3, 4: in 0, but for the mute one, who schedules nothing. C.
-    - M4 of 1, 4: in 0, for nothing; so 1 of 4 meetings is scheduled, at no regret.
-    The flooder has three turns of 20 messages in all four rounds, 4 x 60. Of these are true 2, 2, 2 and 1, and agree 58, 58, 58
-    and 59. The truthful one sends 2, 2, 2 and 1. The liar calls five slots what they are not, to two readers.
-    """
-    names = ("liar", "flooder", "truncator", "mute", "truthful")
-    task = task_of(tmp_path / "tasks", "characters-five", FIVE)
-    alone = played(tmp_path / "alone", task, server, names, k=4, workers=1)
-    together = played(tmp_path / "together", task, server, names, k=4, workers=4)
-    table = alone[0]
-    measured, game = table.result.metrics, table.game
-    assert game is not None
-
-    assert [record(one) for one in alone] == [record(one) for one in together]
-    assert len({one.result.trace_hash for one in alone}) == 1
-    assert [(row["letter"], row["label"]) for row in measured["rounds"]] == [
-        ("A", "SLOT_MISMATCH"), (None, "OTHER"), ("C", "NO_SCHEDULE"), (None, "SUCCESS"),
-    ]  # fmt: skip
-    assert [row["slots"] for row in measured["rounds"]] == [
-        {"0": 1, "1": 0, "4": 0}, {"1": 1, "2": None, "4": 1}, {"1": 0, "3": None, "4": 0}, {"1": 0, "4": 0},
-    ]  # fmt: skip
-    assert table.result.failure_detail["meeting"] == 1
-    assert (measured["lies"], measured["optimum_all"], measured["regret"], table.result.reward) == (0, 0, 0, 1 / 4)
-    assert [row["coordination"] for row in measured["seats"]] == [0, 1 / 4, 0, 0, 1 / 4]
-    assert [row["messages"] for row in measured["seats"]] == [2, 240, 2, 0, 7]
-    assert Counter((pattern.number, one.round, one.seats) for pattern, one in occurrences(game)) == {
-        **{(2, number, (1,)): 58 for number in (1, 2, 3)}, (2, 4, (1,)): 59,
-        (9, 1, (0, 1, 4)): 1, (12, 2, (2,)): 1 + 4 + 1, (12, 3, (3,)): 1,
-    }  # fmt: skip
-    assert Counter((one.seat, one.data["why"]) for one in table.notes("invalid_tool_call")) == {
-        (1, TOO_LONG): 4 * 3, (1, TOO_MANY): 4 * 3 * 5,
-    }  # fmt: skip
-    assert {row["player"]: (row["statements"], row["false"]) for row in misreport_rows([game])} == {
-        "openai/liar": (10, 10), "openai/flooder": (7 * 5, 0), "openai/truncator": (10, 0), "openai/truthful": (7 * 5, 0),
-    }  # fmt: skip
