@@ -193,8 +193,9 @@ def mover(messages: Messages) -> str:
 
     def displace(scene: Scene) -> list[Action]:
         made = batch(scene)
-        source, item = next((slot, item) for slot, item in enumerate(scene.cells) if item and item.kind == "meeting")
-        return [*made, move(item.name, source, min(rooms(scene.cells).free - {one["slot"] for one in made}))]
+        held = [(slot, item) for slot, item in enumerate(scene.cells) if item and item.kind == "meeting"]
+        left = rooms(scene.cells).free - {one.get("slot", one.get("to_slot")) for one in made}
+        return [*made, *(move(item.name, slot, min(left)) for slot, item in held[:1] if left)]
 
     return plays(messages, decide=displace)
 
