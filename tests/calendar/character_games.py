@@ -103,14 +103,21 @@ def task_of(folder: Path, name: str, scenario: Scenario) -> Task:
 
 
 def played(
-    folder: Path, task: Task, server: OpenAIServer, names: Sequence[str], k: int = 1, workers: int = 1, **how: Any
+    folder: Path,
+    task: Task,
+    server: OpenAIServer,
+    names: Sequence[str],
+    k: int = 1,
+    workers: int = 1,
+    profile: str = "text",
+    **how: Any,
 ) -> list[Table]:
     """Games in which these models sit, each called by its character; `how` is how patiently they are asked."""
     seats = tuple(SeatSpec(seat=seat, kind="model", name=f"openai/{name}") for seat, name in enumerate(names))
     spec = AgentSpec(kind="llm", model="openai/truthful", api_base=server.url, seats=seats)
     config = replace(LlmConfig.of(spec), api_key="k", **{"patience_s": 60.0, "first_pause_s": 0.01, **how})
     agent = SeatAgent(spec, config=config, say=lambda line: None)
-    plan = Plan(folder.name, [task], [0], k, spec, overrides={"turn_cap": str(TURN_CAP)})
+    plan = Plan(folder.name, [task], [0], k, spec, overrides={"turn_cap": str(TURN_CAP), "profile": profile})
     results = run_plan(
         plan, InProcessRuntime(), RunFolder(folder), workers=workers, images={}, progress=lambda event: None,
         cast=Cast(lambda *_: agent),

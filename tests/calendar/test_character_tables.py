@@ -53,6 +53,34 @@ def test_the_seat_is_to_blame_wherever_it_is(tmp_path: Path, four: Task, server:
     assert table.result.metrics["seats"][seat]["coordination"] == 0
 
 
+def test_the_mover_is_blamed_for_as_long_as_the_meeting_is_apart(tmp_path: Path, four: Task, server: OpenAIServer) -> None:
+    """Where failed rounds are kept, three of them are the mover's, one of which it takes no part in.
+
+    - M1 in 1, and M4 of seat 0 goes to 2 for 1.
+    - M2: nothing is free for all (0: 0; 1: 2, 4; 3: 1, 3, 4), and 3 is easy for 0 and 1, which pay 2 and 1 and move to 0 and 2.
+      Seat 0 has no free slot left to move a meeting to.
+    - M3 of 1, 2 and 3: nothing is free for all (1: 4; 2: 2, 3; 3: 1, 4), and 4 is easy for 2, which pays 2. M4 is still apart.
+    Paid are 3, 1, 2, 0, with mean 1.5, for no meeting at all, whose best is nothing. Six above that is the whole span of 7 - 1.
+    """
+    (table,) = played(tmp_path, four, server, ("mover", *["truthful"] * 3), profile="paper")
+    measured, seats = table.result.metrics, table.result.metrics["seats"]
+    (moves,) = [row for row in table.rows("moves") if row["player"] == "openai/mover"]
+    assert table.game is not None
+
+    assert [(row["letter"], row["broken"], set(row["slots"].values())) for row in measured["rounds"]] == [
+        ("D", [4], {1}), ("D", [4], {3}), ("D", [4], {4}),
+    ]  # fmt: skip
+    assert [(pattern.number, one.round, one.seats) for pattern, one in occurrences(table.game)] == [
+        (8, 1, (0,)), (8, 2, (0,)), (8, 3, (0,)), (11, 1, (0,)),
+    ]  # fmt: skip
+    assert [row["excess"] for row in seats] == [row["paid"] for row in seats] == [3, 1, 2, 0]
+    assert [row["fairness"] for row in seats] == [1.5, 0.5, 0.5, 1.5]
+    adjusted = [(3 + 2 * 3) / 2, (1 + 3 * 0) / 3, (2 + 2 * 2) / 2, (0 + 2 * 1) / 2]
+    assert [row["adjusted_cost"] for row in seats] == pytest.approx(adjusted)
+    assert (measured["scheduled"], measured["standing"], measured["regret"], table.result.reward) == (0, 3, 6 / 6, 0)
+    assert (moves["joint"], moves["alone"], moves["moved"]) == (0, 1, 1)
+
+
 def test_a_provider_that_never_answers_leaves_no_verdict(tmp_path: Path, four: Task, server: OpenAIServer) -> None:
     """Time-outs are the provider's: they cost no seat a round, and the episode is ungraded and left out of audits."""
     (table,) = played(tmp_path, four, server, ("hanging", *["truthful"] * 3), timeout_s=1.0, patience_s=1.0)
