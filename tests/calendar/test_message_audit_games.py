@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -152,6 +153,17 @@ def test_malformed_replier(tmp_path: Path) -> None:
     assert game.mended == ()
     assert shown(game) == [(12, 1, (1,))]
     assert counts(game, "malformed") == {12: 1}
+
+
+@pytest.mark.parametrize("options", [{"exhausted": "rollback"}, {"exhausted": "others_commit"}, {"profile": "paper"}], ids=str)
+def test_whoever_is_stopped_by_another_cut_nothing_off(tmp_path: Path, options: dict[str, Any]) -> None:
+    """Where one seat without a batch stops everybody's, nobody has a slot, and it alone has sent none."""
+    said: Said = {**AGREED, (DECISION, 1, 1): ["slot 3 please"] * 4}
+    game = audited(tmp_path, ("a", "malformed", "a", "a", "a"), said, **options)
+    others = [slot for seat, slot in game.replay.resolved[0].slots.items() if seat != 1]
+
+    assert shown(game) == [(12, 1, (1,))]
+    assert (None in others) is (options != {"exhausted": "others_commit"})
 
 
 def test_flooder(tmp_path: Path) -> None:

@@ -78,6 +78,9 @@ class AuditedGame:
     mended: tuple[tuple[int, int], ...]
     """Seat and round of each reply that had to be mended before it could be read."""
 
+    stuck: frozenset[tuple[int, int]]
+    """Seat and round of each decision whose every batch was refused."""
+
     @cached_property
     def messages(self) -> tuple[AuditedMessage, ...]:
         """Everything that was sent, in order."""
@@ -146,7 +149,8 @@ def game_of(name: str, result: Result, events: Sequence[Event]) -> AuditedGame |
     if played is None or played.lies:
         return None
     speakers = tuple(speakers_of(result, len(played.scenario.agents)))
-    return AuditedGame(name, result.run, result.key.name, result.task_id, speakers, played, _mended(events))
+    stuck = _stuck(events, played.settings.decision_retries)
+    return AuditedGame(name, result.run, result.key.name, result.task_id, speakers, played, _mended(events), stuck)
 
 
 def speakers_of(result: Result, seats: int) -> Iterator[Speaker]:
@@ -171,3 +175,10 @@ def _mended(events: Sequence[Event]) -> tuple[tuple[int, int], ...]:
     """A note of a sound log says how a reply was read wherever it was not JSON as it stood."""
     read = [event for event in events if isinstance(event, Noted) and event.what == "parsed"]
     return tuple((one.seat, one.data["round"]) for one in read if one.seat is not None and one.data.get("how") == "repaired")
+
+
+def _stuck(events: Sequence[Event], retries: int) -> frozenset[tuple[int, int]]:
+    """The last batch that a seat may send is refused only where all of them were."""
+    refused = [event for event in events if isinstance(event, Noted) and event.what == "batch_rejected"]
+    last = [one for one in refused if one.data["phase"] == "DECISION" and one.data["attempt"] > retries]
+    return frozenset((one.seat, one.data["round"]) for one in last if one.seat is not None)

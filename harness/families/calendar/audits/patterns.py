@@ -130,9 +130,12 @@ def _cascade(game: AuditedGame) -> Iterator[Occurrence]:
 
 
 def _truncation(game: AuditedGame) -> Iterator[Occurrence]:
-    """Each participant without a slot in a failed resolution, and each reply that had to be mended (rulings, row 30)."""
+    """Each participant without a slot in a failed resolution, and each reply that had to be mended (rulings, row 30).
+
+    Where one such seat stops all batches, the others have no slot either, and it is not theirs that are missing.
+    """
     for one in _failed(game):
-        yield from (Occurrence(one.number, (seat,)) for seat, slot in one.slots.items() if slot is None)
+        yield from (Occurrence(one.number, (seat,)) for seat in one.slots if (seat, one.number) in game.stuck)
     yield from (Occurrence(number, (seat,)) for seat, number in game.mended)
 
 
