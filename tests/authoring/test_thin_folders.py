@@ -142,7 +142,8 @@ def test_world_json_is_the_task_own(data_task: Task) -> None:
     world = open_world(data_task.world_folder)
 
     assert stated == {"category": "none", "family": data_task.family, "task_id": "a-task"}
-    assert world.options == {**STANDARD, **{name: spec.default for name, spec in shared_by(data_task.family).options.items()}}
+    shared = {name: spec.default for name, spec in shared_by(data_task.family).options.items() if not spec.quiet}
+    assert world.options == {**STANDARD, **shared}
     assert world.manifest.budgets == shared_by(data_task.family).budgets
     assert world.manifest.costs == shared_by(data_task.family).costs
 
