@@ -2,10 +2,11 @@
 
     python benchmarks/calendar_games.py [TASKS]
 
-Each figure is the median over the first TASKS tasks (default 20) of the calendar family, in milliseconds of processor time, in
+Each figure is the median over the first TASKS tasks (default 20) of the canonical 90, in milliseconds of processor time, in
 one run; only ratios within a run are to be compared, machines differ and are noisy. `rules` replays the replies of a finished
 game, so no policy thinks; `policies` is what the protocol adds; `http` is what the log and raw requests in process add;
-`verdict` is the validator. The last line is the whole table, 4 protocols on all tasks, by the real command. The first line says
+`verdict` is the validator. The last lines are the whole table, 4 protocols in both profiles on all 90, by the real command with its
+report, and the benchmark of certificates, to compare it with. The first line says
 how fast the machine is just now: the processor time of ten million additions in a loop.
 """
 
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ from worlds.core.turns import Answer, TurnTable
 from worlds.core.wire import request
 
 ROOT = Path(__file__).parents[1]
+CANONICAL = ("uniform-[0-9][0-9]", "varied-[0-9][0-9]")
 NAMES = ("imap", "dsm-private", "dsm-welfare", "sd-map")
 Reply = Callable[[Mapping[str, Any]], str]
 
@@ -42,7 +45,7 @@ def main() -> None:
     """Time each protocol, then the whole table."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     print(f"ten million additions: {_clocked(_add) / 1000:.2f} s\n")
-    tasks = [task for task in discover(ROOT / "tasks") if task.family == "calendar"]
+    tasks = [task for task in discover(ROOT / "tasks") if any(fnmatch(task.task_id, name) for name in CANONICAL)]
     print(
         f"{'protocol':12} {'turns':>6} {'rules':>7} {'policies':>9} {'http':>7} {'verdict':>8}   ms of processor time, median"
     )
@@ -57,11 +60,23 @@ def main() -> None:
         )
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "harness", "run", "calendar", "--agent", ",".join(NAMES), "--set", "profile=paper"]
+        command = [
+            sys.executable,
+            "-m",
+            "harness",
+            "run",
+            *CANONICAL,
+            "--agent",
+            ",".join(NAMES),
+            "--set",
+            "profile=paper,text",
+        ]
         subprocess.run(
-            [*command, "--runtime", "inprocess", "--yes", "--out", f"{folder}/run"], cwd=ROOT, check=True, capture_output=True
-        )
-    print(f"\nthe table, {4 * len(tasks)} games by the command: {time.perf_counter() - started:.1f} s")
+            [*command, "--runtime", "inprocess", "--yes", "--report", "--out", f"{folder}/run"], cwd=ROOT, check=True,
+            capture_output=True,
+        )  # fmt: skip
+    print(f"\nthe table, {8 * len(tasks)} games by the command: {time.perf_counter() - started:.1f} s")
+    subprocess.run([sys.executable, ROOT / "benchmarks" / "certificates.py"], cwd=ROOT, check=True)
 
 
 def _timed(task: Task, name: str) -> tuple[float, ...]:
