@@ -5,9 +5,9 @@
 Each figure is the median over the first TASKS tasks (default 20) of the canonical 90, in milliseconds of processor time, in
 one run; only ratios within a run are to be compared, machines differ and are noisy. `rules` replays the replies of a finished
 game, so no policy thinks; `policies` is what the protocol adds; `http` is what the log and raw requests in process add;
-`verdict` is the validator. The last lines are the whole table, 4 protocols in both profiles on all 90, by the real command with its
-report, and the benchmark of certificates, to compare it with. The first line says
-how fast the machine is just now: the processor time of ten million additions in a loop.
+`verdict` is the validator. The last lines are the whole table, 4 protocols in both profiles on all 90, by the real command with
+its report, and the benchmark of certificates, to compare it with. The first line says how fast the machine is just now: the
+processor time of ten million additions in a loop.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def main() -> None:
             "profile=paper,text",
         ]
         subprocess.run(
-            [*command, "--runtime", "inprocess", "--yes", "--report", "--out", f"{folder}/run"], cwd=ROOT, check=True,
+            [*command, "profile=paper,text", "--runtime", "inprocess", "--yes", "--report", "--out", f"{folder}/run"], cwd=ROOT, check=True,
             capture_output=True,
         )  # fmt: skip
     print(f"\nthe table, {8 * len(tasks)} games by the command: {time.perf_counter() - started:.1f} s")
