@@ -60,21 +60,9 @@ def main() -> None:
         )
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable,
-            "-m",
-            "harness",
-            "run",
-            *CANONICAL,
-            "--agent",
-            ",".join(NAMES),
-            "--set",
-            "profile=paper,text",
-        ]
-        subprocess.run(
-            [*command, "profile=paper,text", "--runtime", "inprocess", "--yes", "--report", "--out", f"{folder}/run"], cwd=ROOT, check=True,
-            capture_output=True,
-        )  # fmt: skip
+        options = ["--agent", ",".join(NAMES), "--set", "profile=paper,text", "--runtime", "inprocess", "--yes", "--report"]
+        command = [sys.executable, "-m", "harness", "run", *CANONICAL, *options, "--out", f"{folder}/run"]
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     print(f"\nthe table, {8 * len(tasks)} games by the command: {time.perf_counter() - started:.1f} s")
     subprocess.run([sys.executable, ROOT / "benchmarks" / "certificates.py"], cwd=ROOT, check=True)
 
