@@ -89,6 +89,8 @@ def library() -> ModuleType:
         for name in [name for name in list(os.environ) if name.endswith("_API_KEY") and not os.environ.get(name, name).strip()]:
             os.environ.pop(name, None)
         if litellm.client_session is None:
+            # Its types are finished when they are first used, with warnings that only its own filters of this moment hold back.
+            litellm.ModelResponse()
             # One pool for all threads: left alone, LiteLLM builds one per thread and forgets to close it.
             litellm.client_session = httpx.Client(follow_redirects=True, limits=httpx.Limits(max_connections=None))
             atexit.register(litellm.client_session.close)
