@@ -20,7 +20,7 @@ litellm.ModelResponse()
 
 @pytest.mark.property
 def test_types_are_finished_at_once() -> None:
-    """An answer can be read where every warning is an error, whoever has reset the filters since; it once failed as a provider."""
+    """An answer can be read where warnings are errors, whoever has reset the filters; it once failed as a provider."""
     done = subprocess.run([sys.executable, "-W", "error", "-c", CODE], capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
