@@ -194,7 +194,7 @@ def _asserted(text: str) -> tuple[str, ...]:
 
 def _open(sentence: str) -> bool:
     """Whether a folded sentence asks, doubts or denies; a question of three words or fewer only names what comes next."""
-    asks = sentence.endswith("?") and len(sentence.split()) > 3
+    asks = sentence.endswith("?") and len(sentence.split()) > 3 and not sentence.startswith("you know ")
     return asks or bool(_OPEN.search(_SETTLED.sub("", _ASIDE.sub("", sentence))))
 
 
