@@ -40,8 +40,9 @@ _ASKS = (
     r"(i|we|you|one|me)( \w+)? wonder(s|ed)?\b|wondering\b|^whether\b",
     r"(should|ought to|must|need to|have to|(had|\w'd) better|let's)( \w+){0,3} (ask|check|find out|look again|confirm)\b",
     rf"(want|like) to (know|see|hear) {_WHAT}\b|(tell|remind) (me|us) {_WHAT}\b",
-    r"(it|that)( would|'d) (be|have been) (nice|lovely|good|grand|great|fun|handy|a shame|a pity)\b|(i|we|if only) wish\b|if only\b",
-    r"(i|you) bet\b(?! on)|^(((and|but|so|well),? )*if\b(?! (you|i) (ask|look|remember|want|stand|count|go|read|like|must)\b)[^,]*\bagain\b)",
+    r"(it|that)( would|'d) (be|have been) (nice|lovely|good|grand|great|fun|handy|a shame|a pity)\b",
+    r"(i|we) wish\b|if only\b",
+    r"(i|you) bet\b(?! on)|^((and|but|so|well),? )*if\b(?! (you|i) (ask|look|remember|want|count|read|like)\b)[^,]*\bagain\b",
 )
 _NOT_KNOWN = (
     r"(nobody|no one|none of (us|you))('s( \w+)?|( \w+){0,6}) (knows?|tell|told|said|asked|looked|checked)\b(?!( \w+)? why\b)",
@@ -66,7 +67,7 @@ _NOT_BELIEVED = (
     r"(i|we)('d| would)? (\w+ )?(want|like|need|have) (to see (that|it|the|proof)|proof|(it|that) (confirmed|looked))\b",
     r"(?<!than )i('d| had| always| rather|'d rather) (thought|heard|understood|have (said|thought|guessed|bet|sworn))\b",
     r"(nobody|no one|nothing)( has|'s| have)?( \w+)? (shown?|showed|proved|proven|convinced|persuaded) (to )?(me|us)\b",
-    r"(i|we)( really| still)? (don't|do not|can't|cannot|wouldn't|never|hardly)( really| quite)? (trust|credit|accept|follow)\b",
+    rf"(i|we)( really| still)? {_NEGATED}( really| quite)? (trust|credit|accept|follow)\b",
     r"i thought (it|that|he|she|they|we|you|there)\b|could have sworn\b|last i heard\b|in my head that\b",
 )
 _NOT_SO = (
@@ -84,7 +85,8 @@ _OPEN = re.compile(r"\b(?:" + "|".join((*_ASKS, *_NOT_KNOWN, *_NOT_BELIEVED, *_N
 
 _ASIDE = re.compile(
     rf",? (and|but|so|though) (nobody|no one|i|we|he|she|they)('s| has| have|'ve)? "
-    rf"(knows|(don't|doesn't|can't|couldn't) (know|say|tell)|(got )?no idea) (?!if|whether){_WHAT}\b(?!.*\b(it|that|this)\b)[^,;?]*$"
+    rf"(knows|(don't|doesn't|can't|couldn't) (know|say|tell)|(got )?no idea) "
+    rf"(?!if|whether){_WHAT}\b(?!.*\b(it|that|this)\b)[^,;?]*$"
     rf"|,? (and|but|so|though) {_WHAT}\b[^,;?]*, (nobody|no one) knows\W*$"
 )
 """A last clause that leaves something else open than what stands before it."""
@@ -93,9 +95,10 @@ _SHORTLY = (
     r"(that|this|it)('s| is| was) (just |all |only )*(not (true|so|right)|wrong|nonsense|rubbish)\b",
     r"(that|this|it)('s| is| was) (just |all |only )*(a )?(rumou?r|hearsay|gossip|talk|guess)\b",
     r"(that|this|it) (isn't|wasn't|can't be|cannot be) (true|so|right)\b|(that|it) doesn't (sound|seem) (right|true|like)",
-    r"(no, )?not (true|so)( at all)?(?= ?[.,;!?]|$)|nonsense\b|rubbish\b|surely not\b|says who\b|hard to believe\b|i have (my|some|grave) doubts\b",
+    r"(no, )?not (true|so)( at all)?(?= ?[.,;!?]|$)|nonsense\b|rubbish\b",
+    r"surely not\b|says who\b|hard to believe\b|i have (my|some|grave) doubts\b",
     r"really\?|(does|did|do|is|was|are|were|has|have)(n't)? (it|he|she|they|that)(,? \w+)?\?|are you( \w+)? (sure|certain)\b",
-    r"(could|can|might) (you|he|she|they|it)( \w+)? (be|have been) (thinking|mixing|confusing|muddling|misreading|wrong|mistaken)\b",
+    r"(could|can|might) (you|he|she|they|it)( \w+)? (be|have been) (thinking|mixing|confusing|misreading|wrong|mistaken)\b",
     r"(are|were|aren't|weren't) you( \w+)? (thinking|mixing|confusing|muddling|confused)\b|sounds? (wrong|unlikely|odd) to me\b",
     r"((or|no|but),? )*(isn't|wasn't|aren't|weren't) (it|that|they|he|she) (the|on|in|at|from|to|rather)\b[^.]*\?",
     r"i ((rather|very much|really|do) )?(doubt|wonder)( it| that)?\b(?! \w)|i'm not (so )?(sure|certain|convinced)\b(?! \w)",
@@ -139,21 +142,22 @@ def fires(fact: Words, text: str) -> bool:
     for cue in fact.cues:
         wanted, barred, denies = _parts(cue)
         for said, granted in heard:
-            told = said if denies else granted
-            if all(any(one in told for one in part) for part in wanted) and not any(one in said for one in barred):
+            if _all_in(wanted, said if denies else granted) and not any(one in said for one in barred):
                 return True
         for topic, said in named:
-            if any(one in topic for part in wanted for one in part) and not any(one in said for one in barred):
-                if all(any(one in said for one in part) for part in wanted) and not all(
-                    any(one in topic for one in part) for part in wanted
-                ):
-                    return True
+            if _all_in(wanted, said) and not _all_in(wanted, topic) and not any(one in said for one in barred):
+                return True
     return False
+
+
+def _all_in(wanted: tuple[tuple[str, ...], ...], told: str) -> bool:
+    """Whether an alternative of each wanted part occurs in marked words."""
+    return all(any(one in told for one in part) for part in wanted)
 
 
 @lru_cache(maxsize=1024)
 def _named(text: str) -> tuple[tuple[str, str], ...]:
-    """Questions that only name what the next sentence tells (`The steps to the cellar? Etla stone.`), alone and with it."""
+    """Questions that only name what the next sentence tells (`The steps to the cellar? Old oak.`), alone and with it."""
     told = pairwise(_SENTENCE.split(fold(text)))
     return tuple(
         (_marked(topic), _marked(f"{topic} {said}"))
