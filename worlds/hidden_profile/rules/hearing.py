@@ -99,7 +99,7 @@ _SHORTLY = (
     r"surely not\b|says who\b|hard to believe\b|i have (my|some|grave) doubts\b",
     r"really\?|(does|did|do|is|was|are|were|has|have)(n't)? (it|he|she|they|that)(,? \w+)?\?|are you( \w+)? (sure|certain)\b",
     r"(could|can|might) (you|he|she|they|it)( \w+)? (be|have been) (thinking|mixing|confusing|misreading|wrong|mistaken)\b",
-    r"(are|were|aren't|weren't) you( \w+)? (thinking|mixing|confusing|muddling|confused)\b|sounds? (wrong|unlikely|odd) to me\b",
+    r"(are|were|aren't|weren't) you( \w+)? (thinking|mixing|confusing|confused)\b|sounds? (wrong|unlikely|odd) to me\b",
     r"((or|no|but),? )*(isn't|wasn't|aren't|weren't) (it|that|they|he|she) (the|on|in|at|from|to|rather)\b[^.]*\?",
     r"i ((rather|very much|really|do) )?(doubt|wonder)( it| that)?\b(?! \w)|i'm not (so )?(sure|certain|convinced)\b(?! \w)",
     r"i (don't|can't|didn't)( really| quite)? (think|believe) (so|it|that)\b(?! \w)",
