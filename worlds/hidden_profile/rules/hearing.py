@@ -67,7 +67,7 @@ _NOT_BELIEVED = (
     r"(i|we)('d| would)? (\w+ )?(want|like|need|have) (to see (that|it|the|proof)|proof|(it|that) (confirmed|looked))\b",
     r"(?<!than )i('d| had| always| rather|'d rather) (thought|heard|understood|have (said|thought|guessed|bet|sworn))\b",
     r"(nobody|no one|nothing)( has|'s| have)?( \w+)? (shown?|showed|proved|proven|convinced|persuaded) (to )?(me|us)\b",
-    rf"(i|we)( really| still)? {_NEGATED}( really| quite)? (trust|credit|accept|follow)\b",
+    r"(i|we)( really| still)? (don't|do not|can't|cannot)( really| quite)? (trust|credit|accept)\b",
     r"i thought (it|that|he|she|they|we|you|there)\b|could have sworn\b|last i heard\b|in my head that\b",
 )
 _NOT_SO = (
