@@ -190,3 +190,48 @@ def test_denied_words_are_heard_by_cues_that_deny() -> None:
 def test_who_agrees_takes_nothing_back() -> None:
     """`That's right` after a fact is no denial of it."""
     assert surfaced(SCENARIO, "The cool box was in the car. That's right, I saw it. It was a nice day.", ["u1"]) == ("u1",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Nobody has shown me that the cool box was in the car.",
+        "I don't trust the story that the cool box was in the car.",
+        "The cool box was in the car, you say. Could you be thinking of the other one?",
+        "The cool box was in the car. Wasn't it the basket?",
+        "I bet the cool box was in the car.",
+        "It'd be nice to have the cool box in the car.",
+        "I wish the cool box was in the car.",
+        "If the cool box has to go in the car again, we'll need a rope.",
+    ],
+)
+def test_wishes_and_distrust_tell_nothing(text: str) -> None:
+    """A wager, a wish, a case that may come again, and a doubt put as a question."""
+    assert surfaced(SCENARIO, text, ["u1"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "heard"),
+    [
+        ("The old cool box? In the car, Mina says.", True),
+        ("You know the cool box was in the car?", True),
+        ("The old cool box? I doubt it was in the car.", False),
+        ("The cool box in the car? My aunt laughs at that.", False),
+        ("Was it the cool box then? In the car, Mina says.", False),
+    ],
+)
+def test_a_question_may_name_what_the_next_sentence_tells(text: str, heard: bool) -> None:
+    """Alone it tells nothing, and one that asks with a verb names nothing."""
+    assert mentions(changed("u1", cues=[["cool box", "car"]]).by_id["u1"], text) is heard
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The cool box was in the car, and nobody knows where the lid went.",
+        "The cool box was in the car, so whether the lid was there too, nobody knows.",
+    ],
+)
+def test_a_last_clause_may_leave_something_else_open(text: str) -> None:
+    """What stands before it is told."""
+    assert surfaced(SCENARIO, text, ["u1"]) == ("u1",)

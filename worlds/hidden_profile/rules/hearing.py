@@ -40,6 +40,9 @@ _ASKS = (
     r"(i|we|you|one|me)( \w+)? wonder(s|ed)?\b|wondering\b|^whether\b",
     r"(should|ought to|must|need to|have to|(had|\w'd) better|let's)( \w+){0,3} (ask|check|find out|look again|confirm)\b",
     rf"(want|like) to (know|see|hear) {_WHAT}\b|(tell|remind) (me|us) {_WHAT}\b",
+    r"(it|that)( would|'d) (be|have been) (nice|lovely|good|grand|great|fun|handy|a shame|a pity)\b",
+    r"(i|we) wish\b|if only\b",
+    r"(i|you) bet\b(?! on)|^((and|but|so|well),? )*if\b(?! (you|i) (ask|look|remember|want|count|read|like)\b)[^,]*\bagain\b",
 )
 _NOT_KNOWN = (
     r"(nobody|no one|none of (us|you))('s( \w+)?|( \w+){0,6}) (knows?|tell|told|said|asked|looked|checked)\b(?!( \w+)? why\b)",
@@ -63,6 +66,8 @@ _NOT_BELIEVED = (
     r"(surprised|amazed|astonished) (if|to hear|to see)\b|before i('d)? believed?\b",
     r"(i|we)('d| would)? (\w+ )?(want|like|need|have) (to see (that|it|the|proof)|proof|(it|that) (confirmed|looked))\b",
     r"(?<!than )i('d| had| always| rather|'d rather) (thought|heard|understood|have (said|thought|guessed|bet|sworn))\b",
+    r"(nobody|no one|nothing)( has|'s| have)?( \w+)? (shown?|showed|proved|proven|convinced|persuaded) (to )?(me|us)\b",
+    r"(i|we)( really| still)? (don't|do not|can't|cannot)( really| quite)? (trust|credit|accept)\b",
     r"i thought (it|that|he|she|they|we|you|there)\b|could have sworn\b|last i heard\b|in my head that\b",
 )
 _NOT_SO = (
@@ -78,18 +83,36 @@ _NOT_SO = (
 _OPEN = re.compile(r"\b(?:" + "|".join((*_ASKS, *_NOT_KNOWN, *_NOT_BELIEVED, *_NOT_SO)) + ")")
 """A sentence that leaves the point open, or denies it. Each pattern begins where a word does."""
 
+_ASIDE = re.compile(
+    rf",? (and|but|so|though) (nobody|no one|i|we|he|she|they)('s| has| have|'ve)? "
+    rf"(knows|(don't|doesn't|can't|couldn't) (know|say|tell)|(got )?no idea) "
+    rf"(?!if|whether){_WHAT}\b(?!.*\b(it|that|this)\b)[^,;?]*$"
+    rf"|,? (and|but|so|though) {_WHAT}\b[^,;?]*, (nobody|no one) knows\W*$"
+)
+"""A last clause that leaves something else open than what stands before it."""
+
 _SHORTLY = (
     r"(that|this|it)('s| is| was) (just |all |only )*(not (true|so|right)|wrong|nonsense|rubbish)\b",
     r"(that|this|it)('s| is| was) (just |all |only )*(a )?(rumou?r|hearsay|gossip|talk|guess)\b",
     r"(that|this|it) (isn't|wasn't|can't be|cannot be) (true|so|right)\b|(that|it) doesn't (sound|seem) (right|true|like)",
-    r"not (true|so)\b|nonsense\b|rubbish\b|surely not\b|says who\b|hard to believe\b|i have (my|some|grave) doubts\b",
+    r"(no, )?not (true|so)( at all)?(?= ?[.,;!?]|$)|nonsense\b|rubbish\b",
+    r"surely not\b|says who\b|hard to believe\b|i have (my|some|grave) doubts\b",
     r"really\?|(does|did|do|is|was|are|were|has|have)(n't)? (it|he|she|they|that)(,? \w+)?\?|are you( \w+)? (sure|certain)\b",
+    r"(could|can|might) (you|he|she|they|it)( \w+)? (be|have been) (thinking|mixing|confusing|misreading|wrong|mistaken)\b",
+    r"(are|were|aren't|weren't) you( \w+)? (thinking|mixing|confusing|confused)\b|sounds? (wrong|unlikely|odd) to me\b",
+    r"((or|no|but),? )*(isn't|wasn't|aren't|weren't) (it|that|they|he|she) (the|on|in|at|from|to|rather)\b[^.]*\?",
     r"i ((rather|very much|really|do) )?(doubt|wonder)( it| that)?\b(?! \w)|i'm not (so )?(sure|certain|convinced)\b(?! \w)",
     r"i (don't|can't|didn't)( really| quite)? (think|believe) (so|it|that)\b(?! \w)",
     r"i (wouldn't|shouldn't|couldn't) (swear|bet|bank|build|count|rely) (to|on) (it|that)\b(?! \w)",
 )
 _TAKES_BACK = re.compile("|".join(_SHORTLY))
 """A sentence that denies the one before it, by how it begins."""
+
+_TOPIC = re.compile(
+    r"((and|but|oh|so|now|well|ah|right),? )*"
+    r"(th(at|is|ese|ose|e)|my|our|his|her|their|(what|how) about|as for|you (know|remember)|remember|(in|on|at|for|with) the)\b"
+)
+"""How a question begins that may only name a thing."""
 
 _DENIAL = re.compile(r"\0(not|never|cannot|no|without|t)\b")
 _JOINT = "but|and|so|because|as|until|till|before|only|just|forget|mention|except|if|than|that|which|who|when|where|while"
@@ -115,14 +138,33 @@ def mentions(fact: Words, text: str) -> bool:
 
 def fires(fact: Words, text: str) -> bool:
     """Whether one of the fact's cues fires on a clause of a text, on a sentence, or on two that follow each other."""
-    heard = _heard_at_once(text)
+    heard, named = _heard_at_once(text), _named(text)
     for cue in fact.cues:
         wanted, barred, denies = _parts(cue)
         for said, granted in heard:
-            told = said if denies else granted
-            if all(any(one in told for one in part) for part in wanted) and not any(one in said for one in barred):
+            if _all_in(wanted, said if denies else granted) and not any(one in said for one in barred):
+                return True
+        for topic, said in named:
+            if _all_in(wanted, said) and not _all_in(wanted, topic) and not any(one in said for one in barred):
                 return True
     return False
+
+
+def _all_in(wanted: tuple[tuple[str, ...], ...], told: str) -> bool:
+    """Whether an alternative of each wanted part occurs in marked words."""
+    return all(any(one in told for one in part) for part in wanted)
+
+
+@lru_cache(maxsize=1024)
+def _named(text: str) -> tuple[tuple[str, str], ...]:
+    """Questions that only name what the next sentence tells (`The steps to the cellar? Old oak.`), alone and with it."""
+    told = pairwise(_SENTENCE.split(fold(text)))
+    return tuple(
+        (_marked(topic), _marked(f"{topic} {said}"))
+        for topic, said in told
+        if topic.endswith("?") and _TOPIC.match(topic) and not _OPEN.search(topic)
+        if not (_open(said) or _TAKES_BACK.match(said))
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -156,8 +198,8 @@ def _asserted(text: str) -> tuple[str, ...]:
 
 def _open(sentence: str) -> bool:
     """Whether a folded sentence asks, doubts or denies; a question of three words or fewer only names what comes next."""
-    asks = sentence.endswith("?") and len(sentence.split()) > 3
-    return asks or bool(_OPEN.search(_SETTLED.sub("", sentence)))
+    asks = sentence.endswith("?") and len(sentence.split()) > 3 and not sentence.startswith("you know ")
+    return asks or bool(_OPEN.search(_SETTLED.sub("", _ASIDE.sub("", sentence))))
 
 
 @lru_cache(maxsize=65536)
