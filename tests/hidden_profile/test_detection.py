@@ -43,10 +43,10 @@ def test_rates_on_sentences_that_nobody_mended_cues_on() -> None:
     late = by_cues(SHIPPED, late=True)
 
     assert late is not None
-    assert (late.total.precision, late.total.recall) == (pytest.approx(0.987, abs=0.001), pytest.approx(0.915, abs=0.001))
+    assert (late.total.precision, late.total.recall) == (pytest.approx(0.957, abs=0.001), pytest.approx(0.923, abs=0.001))
 
 
-@pytest.mark.parametrize(("kind", "most"), [("partial", 1), ("denial", 3), ("near miss", 0)])
+@pytest.mark.parametrize(("kind", "most"), [("partial", 2), ("denial", 2), ("near miss", 5)])
 def test_false_alarms_of_each_kind_are_no_more_than_were_found(kind: str, most: int) -> None:
     """On the sentences that were scored once, so that no change of the hearing makes it worse unseen."""
     assert sum(bool(heard(DECKS[one.task], one)) for one in LATE if one.kind == kind) <= most
