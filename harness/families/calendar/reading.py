@@ -1,7 +1,7 @@
 """A calendar game as tables: what became of each meeting and calendar, what each seat paid, and who wrote what to whom.
 
-Seats are agents, and have one number everywhere: that of the prompts and of the scenario. Calendars are those of the validator's
-replay, so they are what the rules make of the log.
+Seats are agents, and have one number everywhere: that of the prompts and of the scenario. Calendars are those of the
+validator's replay, so they are what the rules make of the log.
 """
 
 from __future__ import annotations
@@ -149,7 +149,9 @@ def _calendars(episode: RecordedEpisode) -> Iterator[Section]:
         title="Calendars",
         columns=("slot", *(f"seat {seat}" for seat in game.scenario.agents)),
         rows=tuple((slot, *(_change(*both) for both in row)) for slot, row in enumerate(zip(*pairs, strict=True))),
-        notes=("an item and its cost as shown, x if blocked; > what stands there in the end, where that is another; - is free",),
+        notes=(
+            "an item and its cost as shown, x if blocked; > what stands there in the end, where that is another; - is free",
+        ),
     )
 
 
