@@ -206,6 +206,7 @@ def test_what_is_not_the_papers_protocol(other: dict[str, Any], agent: dict[str,
 @pytest.mark.parametrize("preset", ["hidden-paper", "hidden-study1", "hidden-study2", "hidden-variants"])
 def test_presets_of_the_paper_follow_its_protocol(preset: str) -> None:
     """So that its numbers stand beside theirs; those of its released code differ, and so do they."""
+
     def chosen(name: str) -> dict[str, Any]:
         lines = tomli.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8"))["set"]
         told = {name: value.split(",")[0] for name, _, value in (line.partition("=") for line in lines)}
