@@ -16,7 +16,7 @@ PAPER = {name: option.default for name, option in OPTIONS.items()} | {"horizon":
 _COLUMNS = {"condition", "deal", "variant"}
 """Options that tables keep apart by themselves."""
 
-WITHOUT = "published numbers are left out: none of these sessions was held as the paper held its own; harness run --preset hidden-paper"
+WITHOUT = "published numbers are left out: no session here follows the paper's protocol; harness run --preset hidden-paper"
 """Stands under tables that have published rows elsewhere."""
 
 

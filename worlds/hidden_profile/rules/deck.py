@@ -197,7 +197,7 @@ def read_task(path: Path) -> Deck | Scenario:
 
 
 def with_cues(deck: Deck, path: Path) -> Deck:
-    """A deck with the cues that stand beside its file, its own where there are none; raises ValueError naming file and field."""
+    """A deck with the cues that stand beside its file, else with its own; raises ValueError naming file and field."""
     beside = path.with_name(CUES)
     if not beside.exists():
         return deck

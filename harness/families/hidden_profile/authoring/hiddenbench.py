@@ -31,7 +31,7 @@ SEALED = "rationales.json"
 """The side record, in the folder of the task folders."""
 
 PRESETS = {"as the paper says": "hidden-paper", "as its released code does": "hidden-published-code"}
-"""Two ways to hold sessions of imported tasks, by the presets of `harness run`; the wording is ours unless --templates brings theirs."""
+"""Two ways to hold sessions of imported tasks, by the presets of `harness run`; the wording is ours, or that of --templates."""
 
 
 class _Row(Fields):

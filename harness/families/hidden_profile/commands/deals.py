@@ -69,7 +69,7 @@ def _show(deck: Deck, proof: DeckProof, *, json: bool) -> None:
 
 
 def read_draft(path: Path) -> Deck:
-    """A deck whose file may lack its deals, with the cues beside it; raises UsageError for a file that is missing or no deck."""
+    """A deck, with the cues beside it, whose file may lack its deals; raises UsageError for a missing file, or no deck."""
     try:
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if document.get("schema") != DECK:
