@@ -88,7 +88,7 @@ def planned(options: dict[str, Any], agent: dict[str, Any]) -> Group:
 
 
 def beside_the_paper(evidence: Evidence) -> Evidence:
-    """The same sessions, and one that was held as the paper held its own."""
+    """These sessions, and one that was held as the paper held its own."""
     return replace(evidence, groups=(*evidence.groups, planned({"horizon": "untold"}, {})))
 
 
