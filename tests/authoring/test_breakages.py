@@ -62,6 +62,18 @@ BREAKAGES = (
     ),
     Breakage("emptied test", OUTCOME, "assert list(", "list(", "hidden-tests", f"{OUTCOME}:def test_value", "assert something"),
     Breakage(
+        "wrong hidden test", OUTCOME, '"/api/value"))', '"/api/values"))', "oracle", f"{OUTCOME}:def test_value", "the goal was reached"
+    ),
+    Breakage(
+        "a refusal that raises something else",
+        SERVER,
+        "Label.MISSING_TOKEN",
+        "Label.MISSING_TOKN",
+        "violation:value_first",
+        f"{SERVER}:MISSING_TOKN",
+        "must earn MISSING_TOKEN",
+    ),
+    Breakage(
         "unimported test",
         OUTCOME,
         "test_contracts_kept, ",
