@@ -62,7 +62,13 @@ BREAKAGES = (
     ),
     Breakage("emptied test", OUTCOME, "assert list(", "list(", "hidden-tests", f"{OUTCOME}:def test_value", "assert something"),
     Breakage(
-        "wrong hidden test", OUTCOME, '"/api/value"))', '"/api/values"))', "oracle", f"{OUTCOME}:def test_value", "the goal was reached"
+        "wrong hidden test",
+        OUTCOME,
+        '"/api/value"))',
+        '"/api/values"))',
+        "oracle",
+        f"{OUTCOME}:def test_value",
+        "the goal was reached",
     ),
     Breakage(
         "a refusal that raises something else",

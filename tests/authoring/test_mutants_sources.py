@@ -78,7 +78,7 @@ RANGES = [
 
 @pytest.mark.parametrize("source", RANGES)
 def test_numbers_that_are_a_choice_are_left_alone(source: str) -> None:
-    """The numbers of a draw, what is added to a drawn number, and a table of numbers at the top are no mistakes with one more."""
+    """Numbers of a draw, what is added to a drawn number, and a table of numbers at the top are no mistakes with one more."""
     elsewhere = {mutant.operator for mutant in mutants_of("a.py", source.encode(), draws=False)}
 
     assert not {"number-plus", "argument-dropped-1", "call-swapped", "arithmetic-swapped"} & changed(source).keys()
@@ -106,7 +106,7 @@ def test_a_draw_may_be_divided_away() -> None:
     ],
 )
 def test_what_may_be_drawn_is_no_choice(source: str, operator: str) -> None:
-    """Signs, conditions on what may be drawn, where a text or a list ends, units, and budgets are changed like anything else."""
+    """Signs, conditions on what may be drawn, where a text or a list ends, units and budgets are changed as all else is."""
     assert operator in changed(source)
 
 

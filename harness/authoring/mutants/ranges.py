@@ -2,11 +2,11 @@
 
 Each rule is about small changes of numbers only (`NUMBERS`). A condition, a label, a check or a window is changed wherever it
 stands, and so is a number that a handler or a rule computes with.
-1. What a draw is made from (`draw.between(3, 5)`, `draw.sample(range(1, MOST + 1), 2)`): its ranges and lengths, which are its
-   arguments themselves. Not what those are computed from (`len(text) - 4` is where the text ends), nor the things to choose from:
-   `choice((1, -1))` chooses a sign, and a list with a condition says what may be chosen.
-2. What is added to a drawn number (`3 + draw.below(8)`), and the sign of a sum of draw, numbers, constants and knobs. What scales
-   it is a unit: the 1000 of `1000 * draw.below(8)` makes whole seconds, which others are told.
+1. What a draw is made from (`draw.between(3, 5)`, `draw.sample(range(1, MOST + 1), 2)`): ranges and lengths out of numbers,
+   constants and knobs. Not where something else ends (`len(text) - 4`), nor what there is to choose from: `choice((1, -1))`
+   chooses a sign, and a list with a condition says what may be chosen.
+2. What is added to a drawn number (`3 + draw.below(8)`), and the sign of a sum of draw, numbers, constants and knobs. What
+   scales it is a unit: the 1000 of `1000 * draw.below(8)` makes whole seconds, which a client may be told.
 3. A whole number from 2 on that has a name at the top of a module, alone or in a table of numbers (`LIVES_S = ((20, 32),
    (45, 120))`, `RECEIPT_CHARS = 48`): the module reads it wherever it means it, so nothing falls apart when it is another. 0, 1
    and -1 are signs and places and are changed. What this gives up: a number that a standard fixes and that stands there.
