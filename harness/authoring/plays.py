@@ -15,6 +15,7 @@ from typing import NamedTuple
 from harness.agent import Budget, Report
 from harness.agents.scripted import NopAgent
 from harness.agents.solutions import SolutionAgent
+from harness.authoring.endless import ending
 from harness.pod import EpisodeSpec
 from harness.registry import Task
 from harness.runtimes.inprocess import InProcessPod
@@ -86,7 +87,7 @@ def play(
 ) -> Play:
     """Play one episode; what the client raises is noted, what the world raises is raised.
 
-    What a client sends goes through `altered` before it is noted.
+    What a client sends goes through `altered` before it is noted. Raises Endless for what never ends.
     """
     played = Play(player, seed, overrides or {})
     recorded = _recorder(played.exchanges)
@@ -94,7 +95,7 @@ def play(
     agent = NopAgent() if player == NOP else SolutionAgent(player, transport=transport)
     report = Report(agent=agent.name)
     spec = EpisodeSpec("verify", f"{player}-{seed}", task, seed, overrides=played.overrides)
-    with noted() as played.chance:
+    with ending(task.path), noted() as played.chance:
         pod = InProcessPod(spec)
         played.instruction = pod.instruction
         agent.play(task, seed, pod, Budget(), report)
@@ -105,8 +106,10 @@ def play(
 
 
 def judge(task: Task, plays: Sequence[Play]) -> None:
-    """Give every play its verdict, in one session; raises VerifierFailure where one gets none."""
-    for played, judgement in zip(plays, judge_in_process(task, [played.log for played in plays]), strict=True):
+    """Give every play its verdict, in one session; raises VerifierFailure where one gets none, and Endless."""
+    with ending(task.path, len(plays)):
+        judgements = judge_in_process(task, [played.log for played in plays])
+    for played, judgement in zip(plays, judgements, strict=True):
         played.verdict = Verdict.model_validate_json(judgement.verdict)
 
 

@@ -13,6 +13,7 @@ from functools import partial
 
 from harness.agents.solutions import players
 from harness.authoring import checks, families, instances, levels, refusals, templates
+from harness.authoring.endless import Endless, ending
 from harness.authoring.evidence import TaskEvidence
 from harness.authoring.findings import Place, placed
 from harness.authoring.lint import lint_task
@@ -65,8 +66,8 @@ def prove(scope: Scope) -> Claimed:
         judge(task, plays)
         evidence = TaskEvidence(task, plays, made_of(task, plays) if solvable else ())
         told += all_claims(evidence) if solvable else checks.nop_checks(evidence)
-    except VerifierFailure as error:
-        told.append(failed("judge", None, Place(task.path / "tests" / "test_outcome.py", 1), str(error)))
+    except (VerifierFailure, Endless) as error:
+        told.append(failed("judge", None, *placed(str(error), Place(task.path / "tests" / "test_outcome.py", 1))))
     traces = {(played.player, played.seed): played.trace_hash for played in plays if not played.overrides}
     return Claimed(told, traces, time.perf_counter() - started)
 
@@ -157,7 +158,8 @@ def _unknown_family(task: Task) -> ProofCheck:
 
 def _drift(task: Task) -> ProofCheck:
     try:
-        return listed("drift", drift(task.path, partial(instructed, admitted=task.admitted)))
+        with ending(task.path):
+            return listed("drift", drift(task.path, partial(instructed, admitted=task.admitted)))
     except ParleyError as error:
         at, what = placed(str(error), Place(task.path / "task.toml", 1))
         return failed("drift", None, at, what)

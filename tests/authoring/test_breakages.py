@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -200,6 +201,32 @@ def test_a_breakage_is_named(folder: Path, prove: Callable[[Path], ProofReport],
 
     assert told
     assert not file or (str(folder / file), line) in where
+
+
+@pytest.mark.property
+@pytest.mark.parametrize(
+    ("file", "old", "rule"),
+    [
+        (SERVER, "return Reply(", "load"),
+        (SERVER, "self.draw_slice()", "drift"),
+        (SOLVE, "play(api, instruction, wait)", "load"),
+        pytest.param(OUTCOME, "assert list(", "judge", marks=pytest.mark.proof),
+    ],
+    ids=["a handler", "the draws", "the solution", "a hidden test"],
+)
+def test_a_loop_without_end_is_named(
+    folder: Path, prove: Callable[[Path], ProofReport], monkeypatch: pytest.MonkeyPatch, file: str, old: str, rule: str
+) -> None:
+    """Who never comes back is interrupted, and told at the line that loops."""
+    monkeypatch.setattr("harness.authoring.endless.LIMIT_S", 0.3)
+    path = folder / file
+    text = path.read_text(encoding="utf-8")
+    indent = re.search(rf"^( *){re.escape(old)}", text, re.MULTILINE)[1]
+    path.write_text(text.replace(old, f"while True: pass\n{indent}{old}", 1), encoding="utf-8")
+    line = next(number for number, row in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1) if "while" in row)
+    told = [one for one in prove(folder).findings() if "did not end in" in one.message]
+
+    assert (rule, str(path), line) in {(one.rule, str(one.path), one.line) for one in told}
 
 
 def test_a_budget_misspelt_is_named(folder: Path, prove: Callable[[Path], ProofReport]) -> None:
