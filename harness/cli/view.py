@@ -34,9 +34,10 @@ def view_command(
     if bundle is not None:
         _write(library, bundle)
         return
-    # the list is read while the browser starts
-    threading.Thread(target=library.runs, daemon=True).start()
-    with open_server(Site(library), host, port) as server:
+    site = Site(library)
+    with open_server(site, host, port) as server:
+        # every result is read while the browser starts
+        threading.Thread(target=site.answer, args=("index.html",), daemon=True).start()
         url = server.url + first_page(library, episode)
         print(url, flush=True)
         say("  only this machine can open it, and nothing can be written there; Ctrl-C ends it")

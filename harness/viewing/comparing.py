@@ -13,10 +13,10 @@ from harness.reading import Act, RecordedEpisode, Utterance
 from harness.viewing.texts import CutText, cut_text
 from worlds.core.models import Strict
 
-_MOST_ROWS = 100
+_MOST_ROWS = 40
 """Rows that are shown from the first difference on."""
 
-_BEFORE, _LONGEST = 200, 2_000
+_BEFORE, _LONGEST = 200, 1_200
 """Characters that are shown before the first difference inside a text, and of a text at most."""
 
 

@@ -145,21 +145,33 @@ def _inside(folder: Path) -> list[Path]:
 
 def _results_in(folder: Path) -> tuple[list[Recorded], list[Damage]]:
     """The finished episodes of a task's folder, by seed and attempt, and those that cannot be read."""
-    run, family, task = folder.parents[2], folder.parent.name, folder.name
-    episodes, damaged = [], []
-    for place in _inside(folder):
-        match = _ATTEMPT.fullmatch(place.name)
-        if match is None or not os.path.lexists(place / "result.json"):
-            continue
-        try:
-            key = Key(task_id=task, family=family, seed=int(match[1]), attempt=int(match[2]))
-        except ValidationError:
-            continue
-        try:
-            data = read_file(run, f"episodes/{key.name}/result.json", LONGEST_RECORD).data
-            episodes.append(Recorded(key, Result.model_validate_json(data)))
-        except ValidationError as error:
-            damaged.append(Damage(key, f"result.json cannot be read: {first_problem(error)}"))
-        except OSError as error:
-            damaged.append(Damage(key, f"result.json cannot be read: {error.strerror}"))
-    return sorted(episodes, key=lambda one: (one.key.seed, one.key.attempt)), damaged
+    episodes: list[Recorded] = []
+    damaged: list[Damage] = []
+    if os.path.realpath(folder) != str(folder):
+        # a link was put in its way since the run was looked through
+        return episodes, damaged
+    for name in os.listdir(folder):
+        if key := _key(folder, name):
+            try:
+                data = read_file(folder, f"{name}/result.json", LONGEST_RECORD).data
+                episodes.append(Recorded(key, Result.model_validate_json(data)))
+            except FileNotFoundError:
+                continue
+            except ValidationError as error:
+                damaged.append(Damage(key, f"result.json cannot be read: {first_problem(error)}"))
+            except OSError as error:
+                damaged.append(Damage(key, f"result.json cannot be read: {error.strerror}"))
+    return sorted(episodes, key=_order), sorted(damaged, key=_order)
+
+
+def _key(folder: Path, name: str) -> Key | None:
+    """Which episode lies in a folder of a task, by the names on its path; None where they are none of an episode's."""
+    match = _ATTEMPT.fullmatch(name)
+    try:
+        return match and Key(task_id=folder.name, family=folder.parent.name, seed=int(match[1]), attempt=int(match[2]))
+    except ValidationError:
+        return None
+
+
+def _order(one: Recorded | Damage) -> tuple[int, int]:
+    return one.key.seed, one.key.attempt
