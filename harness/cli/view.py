@@ -71,4 +71,6 @@ def _write(library: Library, bundle: Path) -> None:
     print(bundle / "index.html")
     if damaged:
         number = f"{damaged} pages say" if damaged > 1 else "a page says"
-        raise UsageError(f"the bundle is written, but {number} of an episode that it cannot be read", hint=f"harness view --bundle {bundle}")
+        raise UsageError(
+            f"the bundle is written, but {number} of an episode that it cannot be read", hint=f"harness view --bundle {bundle}"
+        )

@@ -1,4 +1,4 @@
-"""Where the pages of runs and episodes lie, in a bundle of `harness view` and on its server alike, so that others can link there.
+"""Where the pages of runs and episodes lie, in a bundle of `harness view` and on its server, so that others can link there.
 
 1. Every address is relative to the folder of the bundle, and made of letters that need no quoting in a link.
 2. A run is called by the name of its folder. Where several runs share one, the folder above is named too. Who links to a bundle

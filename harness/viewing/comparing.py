@@ -6,7 +6,7 @@ are folded into their number. After the first difference entries stand beside ea
 
 from __future__ import annotations
 
-import os
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 from harness.reading import Act, RecordedEpisode, Utterance
@@ -56,7 +56,7 @@ class Track(Strict):
     left_out: int = 0
 
 
-class Fact(Strict):
+class ShownFact(Strict):
     """A figure of both episodes."""
 
     name: str
@@ -74,7 +74,7 @@ def tracks(left: RecordedEpisode, right: RecordedEpisode) -> tuple[Track, ...]:
     return tuple(track for title, steps in pairs if (track := _track(title, steps, left, right)))
 
 
-def facts(left: RecordedEpisode, right: RecordedEpisode) -> tuple[Fact, ...]:
+def facts(left: RecordedEpisode, right: RecordedEpisode) -> tuple[ShownFact, ...]:
     """The figures of both, those that differ and those that say what was played."""
     shown: tuple[tuple[str, Callable[[RecordedEpisode], str]], ...] = (
         ("outcome", lambda one: one.result.failure_label or f"ungraded: {one.result.cause}"),
@@ -89,7 +89,7 @@ def facts(left: RecordedEpisode, right: RecordedEpisode) -> tuple[Fact, ...]:
         ("stopped by", lambda one: one.result.stopped_by or ""),
         ("model calls", lambda one: str(one.result.tokens.calls)),
     )
-    made = (Fact(name=name, left=of(left), right=of(right)) for name, of in shown)
+    made = (ShownFact(name=name, left=of(left), right=of(right)) for name, of in shown)
     return tuple(fact for fact in made if fact.left or fact.right)
 
 
@@ -111,10 +111,14 @@ def _track(
 
 def _row(number: int, mine: Sequence[_Step], theirs: Sequence[_Step]) -> ComparedRow:
     left, right = (steps[number] if number < len(steps) else None for steps in (mine, theirs))
-    shared = len(os.path.commonprefix([left[1], right[1]])) if left and right else 0
-    return ComparedRow(
-        number=number + 1, left=_side(left, shared), right=_side(right, shared), is_different=left != right
-    )
+    shared = _shared(left[1], right[1]) if left and right else 0
+    return ComparedRow(number=number + 1, left=_side(left, shared), right=_side(right, shared), is_different=left != right)
+
+
+def _shared(left: str, right: str) -> int:
+    """How many characters two texts begin with alike."""
+    most = min(len(left), len(right))
+    return bisect_left(range(1, most + 1), True, key=lambda size: left[:size] != right[:size])
 
 
 def _side(step: _Step | None, shared: int) -> Side | None:

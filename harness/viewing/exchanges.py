@@ -25,7 +25,7 @@ class _Arguments(Lenient):
     seconds: float | None = None
 
 
-class Exchange(Act):
+class ShownAct(Act):
     """An act with what its tool call sent and got; None where no tool call is known of it."""
 
     sent: CutText | None = None
@@ -34,7 +34,7 @@ class Exchange(Act):
     """Whether this is the act that the verdict's label is about."""
 
 
-def exchanges(episode: RecordedEpisode) -> Iterator[Exchange]:
+def exchanges(episode: RecordedEpisode) -> Iterator[ShownAct]:
     """Every act of an episode, in order."""
     uses = [use for one in episode.conversations if one.seat is None for said in one.utterances for use in said.tools]
     targets = [_target(use) for use in uses]
@@ -44,7 +44,7 @@ def exchanges(episode: RecordedEpisode) -> Iterator[Exchange]:
         at = _next(targets, place, act) if act.what == "request" else None
         use = uses[at] if at is not None else None
         place = place if at is None else at + 1
-        yield Exchange(
+        yield ShownAct(
             **act.model_dump(),
             sent=cut_text(use.arguments) if use else None,
             got=cut_text(use.answer) if use and use.answer is not None else None,

@@ -6,7 +6,7 @@ A choice that no row has lists nothing and is said so; a name that is no filter 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from urllib.parse import urlencode
 
 from harness.viewing.rows import EpisodeRow
@@ -23,7 +23,7 @@ FILTERS: dict[str, Callable[[EpisodeRow], str]] = {
 """What each filter asks of a row; its name is that of the field of the form."""
 
 
-class Choice(Strict):
+class FilterChoice(Strict):
     """One value of a filter, and how many rows of the whole run have it."""
 
     value: str
@@ -35,7 +35,7 @@ class Facet(Strict):
     """One filter with what there is to choose from."""
 
     name: str
-    choices: tuple[Choice, ...]
+    choices: tuple[FilterChoice, ...]
 
 
 def chosen(query: Mapping[str, str]) -> dict[str, str]:
@@ -57,10 +57,14 @@ def facets(rows: Sequence[EpisodeRow], filters: Mapping[str, str]) -> tuple[Face
         if name in filters:
             counted.setdefault(filters[name], 0)
         if len(counted) > 1 or name in filters:
-            values = sorted(counted, key=(str if name == "task" else lambda value: (-counted[value], value)))
-            choices = (Choice(value=v, rows=counted[v], is_chosen=filters.get(name) == v) for v in values)
-            made.append(Facet(name=name, choices=tuple(choices)))
+            made.append(Facet(name=name, choices=tuple(_choices(counted, filters.get(name), by_rows=name != "task"))))
     return tuple(made)
+
+
+def _choices(counted: Counter[str], chosen_value: str | None, *, by_rows: bool) -> Iterator[FilterChoice]:
+    """The values of a filter, by rows or by name."""
+    for value, rows in sorted(counted.items(), key=lambda one: (-one[1] if by_rows else 0, one[0])):
+        yield FilterChoice(value=value, rows=rows, is_chosen=value == chosen_value)
 
 
 def address(filters: Mapping[str, str], page: int) -> str:

@@ -27,7 +27,7 @@ from harness.runs.request import RunRecord, read_record
 _DEPTHS = ("*/run.json", "*/*/run.json")
 """A run in a folder, and one of a sweep in a folder."""
 
-_ATTEMPT = re.compile(r"s(\d{1,15})-a(\d{1,15})")
+_ATTEMPT = re.compile(r"s(0|[1-9]\d{0,14})-a(0|[1-9]\d{0,14})", re.ASCII)
 
 
 class Recorded(NamedTuple):
@@ -80,7 +80,9 @@ class Library:
         self._turn = threading.Lock()
         for folder in folders:
             if not any(_runs_in(folder)):
-                raise UsageError(f"{folder} holds no run.json", hint="harness view runs, or the folder that harness run printed")
+                raise UsageError(
+                    f"{folder} holds no run.json", hint="harness view runs, or the folder that harness run printed"
+                )
 
     @property
     def names(self) -> dict[str, Path]:
@@ -150,17 +152,18 @@ def _results_in(folder: Path) -> tuple[list[Recorded], list[Damage]]:
     if os.path.realpath(folder) != str(folder):
         # a link was put in its way since the run was looked through
         return episodes, damaged
-    for name in os.listdir(folder):
-        if key := _key(folder, name):
-            try:
-                data = read_file(folder, f"{name}/result.json", LONGEST_RECORD).data
-                episodes.append(Recorded(key, Result.model_validate_json(data)))
-            except FileNotFoundError:
-                continue
-            except ValidationError as error:
-                damaged.append(Damage(key, f"result.json cannot be read: {first_problem(error)}"))
-            except OSError as error:
-                damaged.append(Damage(key, f"result.json cannot be read: {error.strerror}"))
+    with os.scandir(folder) as entries:
+        keys = [key for entry in entries if (key := _key(folder, entry.name))]
+    for key in keys:
+        try:
+            data = read_file(folder, f"s{key.seed}-a{key.attempt}/result.json", LONGEST_RECORD).data
+            episodes.append(Recorded(key, Result.model_validate_json(data)))
+        except FileNotFoundError:
+            continue
+        except ValidationError as error:
+            damaged.append(Damage(key, f"result.json cannot be read: {first_problem(error)}"))
+        except OSError as error:
+            damaged.append(Damage(key, f"result.json cannot be read: {error.strerror}"))
     return sorted(episodes, key=_order), sorted(damaged, key=_order)
 
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from harness.reading import Breach, RecordedEpisode, Section
 from harness.reading.addresses import INDEX, episode_page, run_page
 from harness.records import Key
-from harness.viewing.comparing import Fact, Track
-from harness.viewing.exchanges import Exchange, exchanges
+from harness.viewing.comparing import ShownFact, Track
+from harness.viewing.exchanges import ShownAct, exchanges
 from harness.viewing.filters import Facet, address, chosen, facets, listed
 from harness.viewing.library import ShownRun
-from harness.viewing.rounds import Grid, Heard, grid, heard
+from harness.viewing.rounds import Grid, HeardTable, grid, heard
 from harness.viewing.rows import EpisodeRow, RunRow, episode_row, is_being_played, run_rows
 from harness.viewing.talks import Talk, last_turn, seated, talk
 from harness.viewing.texts import CutText, cut_text
@@ -28,7 +28,7 @@ MOST_ACTS = 500
 """Requests that one page shows, from the first on, and those around the breach."""
 
 
-class Link(Strict):
+class PageLink(Strict):
     """A link within the site."""
 
     page: str
@@ -68,11 +68,11 @@ class RunPage(Strict):
     total: int
     listed: int
     number: int
-    pages: tuple[Link, ...]
+    pages: tuple[PageLink, ...]
     damaged: tuple[DamageRow, ...]
 
 
-class Verdict(Strict):
+class Headline(Strict):
     """The headline of an episode."""
 
     icon: str
@@ -90,27 +90,27 @@ class EpisodePage(Strict):
 
     run: str
     key: Key
-    verdict: Verdict
-    facts: tuple[Fact, ...]
+    headline: Headline
+    facts: tuple[ShownFact, ...]
     doubts: tuple[str, ...]
     absent: tuple[str, ...]
     timeline: Timeline | None
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[ShownAct, ...]
     acts_left_out: int
     sections: tuple[Section, ...]
     grid: Grid | None
-    heard: Heard | None
+    heard: HeardTable | None
     seats: tuple[Talk, ...]
     talks: tuple[Talk, ...]
     checks: tuple[Check, ...]
     agent_log: CutText | None
     instruction: CutText | None
-    files: tuple[Link, ...]
-    seat_pages: tuple[Link, ...]
-    partners: tuple[Link, ...]
-    before: Link | None
-    after: Link | None
-    next_failed: Link | None
+    files: tuple[PageLink, ...]
+    seat_pages: tuple[PageLink, ...]
+    partners: tuple[PageLink, ...]
+    before: PageLink | None
+    after: PageLink | None
+    next_failed: PageLink | None
 
 
 class SeatPage(Strict):
@@ -119,17 +119,17 @@ class SeatPage(Strict):
     run: str
     key: Key
     talk: Talk
-    others: tuple[Link, ...]
-    episode: Link
+    others: tuple[PageLink, ...]
+    episode: PageLink
 
 
 class ComparePage(Strict):
     """Two episodes of one task."""
 
-    left: Link
-    right: Link
+    left: PageLink
+    right: PageLink
     task: str
-    facts: tuple[Fact, ...]
+    facts: tuple[ShownFact, ...]
     tracks: tuple[Track, ...]
 
 
@@ -152,7 +152,7 @@ def run_page_of(run: ShownRun, query: Mapping[str, str], *, number: int, size: i
     last = max(1, math.ceil(len(rows) / size))
     number = min(max(number, 1), last)
     pages = (
-        Link(page=(run_page(run.name) + address(filters, n)) if filters else run_page(run.name, n), told=str(n))
+        PageLink(page=(run_page(run.name) + address(filters, n)) if filters else run_page(run.name, n), told=str(n))
         for n in range(1, last + 1)
     )
     return RunPage(
@@ -171,21 +171,21 @@ def run_page_of(run: ShownRun, query: Mapping[str, str], *, number: int, size: i
 
 
 def episode_page_of(
-    run: ShownRun, key: Key, episode: RecordedEpisode, *, files: Sequence[Link], partners: Sequence[Link]
+    run: ShownRun, key: Key, episode: RecordedEpisode, *, files: Sequence[PageLink], partners: Sequence[PageLink]
 ) -> EpisodePage:
     """One episode; `files` and `partners` are what the site has beside it."""
     keys = [one.key for one in run.episodes]
     place = keys.index(key)
     failed = next((one.key for one in run.episodes[place + 1 :] if not one.result.success), None)
-    verdict = _verdict(episode)
-    broken = int(verdict.anchor.rpartition("-")[2]) if verdict.anchor else None
+    headline = _headline(episode)
+    broken = int(headline.anchor.rpartition("-")[2]) if headline.anchor else None
     acts = list(exchanges(episode))
     shown = [act for number, act in enumerate(acts) if number < MOST_ACTS or act.is_breach]
     seats = seated(episode)
     return EpisodePage(
         run=run.name,
         key=key,
-        verdict=verdict,
+        headline=headline,
         facts=_facts(episode),
         doubts=episode.doubts,
         absent=episode.absent,
@@ -219,18 +219,18 @@ def seat_page_of(run: str, key: Key, episode: RecordedEpisode, seat: int) -> Sea
         key=key,
         talk=talk(one, episode, None),
         others=tuple(seat_links(run, key, episode)),
-        episode=Link(page=episode_page(run, key), told=key.name),
+        episode=PageLink(page=episode_page(run, key), told=key.name),
     )
 
 
-def seat_links(run: str, key: Key, episode: RecordedEpisode) -> list[Link]:
+def seat_links(run: str, key: Key, episode: RecordedEpisode) -> list[PageLink]:
     """The page of each seat."""
     folder = episode_page(run, key).removesuffix(".html")
-    return [Link(page=f"{folder}/seat-{one.seat}.html", told=one.name) for one in seated(episode)]
+    return [PageLink(page=f"{folder}/seat-{one.seat}.html", told=one.name) for one in seated(episode)]
 
 
-def _neighbour(run: str, key: Key) -> Link:
-    return Link(page=episode_page(run, key), told=key.name)
+def _neighbour(run: str, key: Key) -> PageLink:
+    return PageLink(page=episode_page(run, key), told=key.name)
 
 
 def _standing(row: RunRow) -> tuple[bool, float, str]:
@@ -238,21 +238,21 @@ def _standing(row: RunRow) -> tuple[bool, float, str]:
     return row.score.rate is None, -(row.score.rate or 0.0), row.run
 
 
-def _verdict(episode: RecordedEpisode) -> Verdict:
+def _headline(episode: RecordedEpisode) -> Headline:
     result, breach = episode.result, episode.breach
     icon = "?" if result.status == "ungraded" else "✓" if result.success else "✗"
     label = result.failure_label or ("ungraded" if result.status == "ungraded" else "no label")
     seq = breach.seq if breach else None
     if seq is None:
-        return Verdict(icon=icon, label=label, breach=breach, anchor="", is_exact=False)
+        return Headline(icon=icon, label=label, breach=breach, anchor="", is_exact=False)
     if any(act.seq == seq for act in episode.acts):
-        return Verdict(icon=icon, label=label, breach=breach, anchor=f"act-{seq}", is_exact=True)
+        return Headline(icon=icon, label=label, breach=breach, anchor=f"act-{seq}", is_exact=True)
     turn = last_turn(episode, seq)
     anchor = "" if turn is None else f"turn-{turn}"
-    return Verdict(icon=icon, label=label, breach=breach, anchor=anchor, is_exact=turn == seq)
+    return Headline(icon=icon, label=label, breach=breach, anchor=anchor, is_exact=turn == seq)
 
 
-def _facts(episode: RecordedEpisode) -> tuple[Fact, ...]:
+def _facts(episode: RecordedEpisode) -> tuple[ShownFact, ...]:
     """What the page says of the episode under its headline: a name, the value, and where there is one the unit or a note."""
     result = episode.result
     cost = "" if not result.tokens.calls else "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}"
@@ -273,7 +273,7 @@ def _facts(episode: RecordedEpisode) -> tuple[Fact, ...]:
         ("trace hash", result.trace_hash or "", ""),
         ("folder", episode.path, ""),
     )
-    return tuple(Fact(name=name, left=value, right=note) for name, value, note in told if value)
+    return tuple(ShownFact(name=name, left=value, right=note) for name, value, note in told if value)
 
 
-HOME = Link(page=INDEX, told="Runs")
+HOME = PageLink(page=INDEX, told="Runs")

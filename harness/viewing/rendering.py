@@ -55,7 +55,7 @@ def _shown(value: Any) -> Any:
 def _number(value: Any) -> str:
     """A cell of a table, as `harness show` prints it."""
     if value is None:
-        return "–"
+        return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -64,11 +64,11 @@ def _number(value: Any) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.0f} %"
+    return "-" if share is None else f"{100 * share:.0f} %"
 
 
 def _dollars(cost: float | None) -> str:
-    return "–" if cost is None else f"${cost:,.2f}" if cost >= 0.1 else f"${cost:.4f}"
+    return "-" if cost is None else f"${cost:,.2f}" if cost >= 0.1 else f"${cost:.4f}"
 
 
 def _seconds(value: float) -> str:

@@ -22,7 +22,7 @@ _SPOKEN = frozenset({"text", "content", "message"})
 _LONGEST_REPLY = 100_000
 
 
-class Turn(Strict):
+class GridTurn(Strict):
     """One reply in a cell."""
 
     seq: int
@@ -37,7 +37,7 @@ class GridRow(Strict):
     round: int
     phase: str
     at: float
-    cells: tuple[tuple[Turn, ...], ...]
+    cells: tuple[tuple[GridTurn, ...], ...]
 
 
 class Grid(Strict):
@@ -56,7 +56,7 @@ class HeardRow(Strict):
     seats: tuple[str | None, ...]
 
 
-class Heard(Strict):
+class HeardTable(Strict):
     """Who saw what."""
 
     seats: tuple[str, ...]
@@ -68,7 +68,7 @@ class Heard(Strict):
 def grid(seats: Sequence[Conversation], broken: int | None) -> Grid:
     """What every seat said, by round and phase; `broken` is the log's number of the turn that failed the episode."""
     places: dict[tuple[int, str], float] = {}
-    said: dict[tuple[int, str, int], list[Turn]] = {}
+    said: dict[tuple[int, str, int], list[GridTurn]] = {}
     for column, one in enumerate(seats):
         for entry in one.utterances:
             if entry.moment is not None and entry.speaker == "agent":
@@ -86,7 +86,7 @@ def grid(seats: Sequence[Conversation], broken: int | None) -> Grid:
     return Grid(seats=_names(seats), numbers=_numbers(seats), rows=tuple(rows), left_out=len(ordered) - len(rows))
 
 
-def heard(seats: Sequence[Conversation]) -> Heard:
+def heard(seats: Sequence[Conversation]) -> HeardTable:
     """Every text that was addressed to others, with who was told it and when."""
     first: dict[str, int] = {}
     speakers: dict[str, set[int]] = {}
@@ -102,11 +102,11 @@ def heard(seats: Sequence[Conversation]) -> Heard:
         )
         for text in list(first)[:_MOST_HEARD]
     ]
-    return Heard(seats=_names(seats), numbers=_numbers(seats), rows=tuple(rows), left_out=len(first) - len(rows))
+    return HeardTable(seats=_names(seats), numbers=_numbers(seats), rows=tuple(rows), left_out=len(first) - len(rows))
 
 
-def _turn(entry: Utterance, seq: int, broken: int | None) -> Turn:
-    return Turn(seq=seq, told=gist(entry.text), forfeit=entry.forfeit, is_breach=seq == broken)
+def _turn(entry: Utterance, seq: int, broken: int | None) -> GridTurn:
+    return GridTurn(seq=seq, told=gist(entry.text), forfeit=entry.forfeit, is_breach=seq == broken)
 
 
 def _spoken(seats: Sequence[Conversation]) -> Iterator[tuple[int, int, str]]:

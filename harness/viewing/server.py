@@ -73,7 +73,9 @@ def open_server(site: Site, host: str = "127.0.0.1", port: int | None = None) ->
     except OSError as error:
         if port is None and error.errno == errno.EADDRINUSE:
             return PageServer(site, address, 0)
-        raise UsageError(f"port {port or PORT} cannot be served on: {error.strerror}", hint="harness view RUNS --port 0") from None
+        raise UsageError(
+            f"port {port or PORT} cannot be served on: {error.strerror}", hint="harness view RUNS --port 0"
+        ) from None
     except OverflowError:
         raise UsageError(f"{port} is no port", hint="harness view RUNS --port 0") from None
 
@@ -99,14 +101,14 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(200 if answer.is_whole else 422, answer.media, answer.body)
 
-    do_HEAD = do_GET
+    do_HEAD = do_GET  # noqa: N815 - the base class finds methods by these names
 
     def do_POST(self) -> None:
         # what came with it is not read, so the connection is of no more use
         self.close_connection = True
         self._send(405, _PLAIN, b"Nothing can be written here.\n", Allow="GET, HEAD")
 
-    do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_POST
+    do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_POST  # noqa: N815 - likewise
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """What is no request at all, as the base class tells it."""

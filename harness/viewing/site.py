@@ -18,13 +18,12 @@ from pydantic import BaseModel
 
 from harness.contents import read_file
 from harness.errors import UsageError
-from harness.reading import RecordedEpisode, read_episode
+from harness.reading import FILES, RecordedEpisode, read_episode
 from harness.reading.addresses import INDEX, episode_page, run_page
-from harness.reading.episode import FILES
 from harness.records import Key
 from harness.viewing.comparing import facts, tracks
 from harness.viewing.library import Library, Recorded, ShownRun
-from harness.viewing.pages import ComparePage, Link, episode_page_of, run_page_of, runs_page, seat_links, seat_page_of
+from harness.viewing.pages import ComparePage, PageLink, episode_page_of, run_page_of, runs_page, seat_links, seat_page_of
 from harness.viewing.rendering import HERE, render
 
 PAGE_ROWS = 200
@@ -38,27 +37,25 @@ LONGEST_OFFERED = 256 << 20
 
 _STATIC = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
-_RUN, _NAME = r"(?P<run>[\w.=,+-]+)", r"[\w.+-]+"
-_EPISODE = rf"episodes/{_RUN}/(?P<family>{_NAME})/(?P<task>{_NAME})/s(?P<seed>\d{{1,15}})-a(?P<attempt>\d{{1,15}})"
+_RUN, _NAME, _NUMBER = r"[\w.=,+-]+", r"[\w.+-]+", r"(?:0|[1-9]\d{0,14})"
+_EPISODE = rf"(?P<run>{_RUN})/(?P<family>{_NAME})/(?P<task>{_NAME})/s(?P<seed>{_NUMBER})-a(?P<attempt>{_NUMBER})"
+_BESIDE = rf"(?P<other>{_RUN})/s(?P<seed2>{_NUMBER})-a(?P<attempt2>{_NUMBER})"
+_FORM = r"\.(?P<form>html|json)"
 _ADDRESSES = tuple(
     (kind, re.compile(pattern, re.ASCII))
     for kind, pattern in (
-        ("runs", r"(?:index\.(?P<form>html|json))?"),
+        ("runs", rf"(?:index{_FORM})?"),
         ("static", rf"static/(?P<file>{'|'.join(map(re.escape, _STATIC))})"),
-        ("run", rf"runs/{_RUN}/(?:index|page-(?P<number>\d{{1,6}}))\.(?P<form>html|json)"),
-        ("episode", rf"{_EPISODE}\.(?P<form>html|json)"),
-        ("seat", rf"{_EPISODE}/seat-(?P<seat>\d{{1,6}})\.(?P<form>html|json)"),
-        ("file", rf"{_EPISODE}/(?P<file>{'|'.join(map(re.escape, OFFERED))})\.txt"),
-        (
-            "compare",
-            rf"{_EPISODE.replace('episodes/', 'compare/', 1)}/(?P<other>[\w.=,+-]+)/s(?P<seed2>\d{{1,15}})-a(?P<attempt2>\d{{1,15}})"
-            r"\.(?P<form>html|json)",
-        ),
+        ("run", rf"runs/(?P<run>{_RUN})/(?:index|page-(?P<number>\d{{1,6}})){_FORM}"),
+        ("episode", rf"episodes/{_EPISODE}{_FORM}"),
+        ("seat", rf"episodes/{_EPISODE}/seat-(?P<seat>\d{{1,6}}){_FORM}"),
+        ("file", rf"episodes/{_EPISODE}/(?P<file>{'|'.join(map(re.escape, OFFERED))})\.txt"),
+        ("compare", rf"compare/{_EPISODE}/{_BESIDE}{_FORM}"),
     )
 )
 
 
-class Answer(NamedTuple):
+class Served(NamedTuple):
     """What stands at an address."""
 
     media: str
@@ -67,7 +64,7 @@ class Answer(NamedTuple):
     """False where a file of the run cannot be read and the page says which."""
 
 
-class Refusal(BaseModel):
+class UnreadablePage(BaseModel):
     """The page of what cannot be read."""
 
     title: str
@@ -83,7 +80,7 @@ class Site:
         self._page_rows = 5 * PAGE_ROWS if is_bundle else PAGE_ROWS
         self._most_partners = 2 if is_bundle else 12
 
-    def answer(self, path: str, query: Mapping[str, str] | None = None) -> Answer | None:
+    def answer(self, path: str, query: Mapping[str, str] | None = None) -> Served | None:
         """The page or file at a path below the root; None where there is none."""
         for kind, pattern in _ADDRESSES:
             match = pattern.fullmatch(path)
@@ -91,10 +88,10 @@ class Site:
                 try:
                     return self._made(kind, path, match.groupdict(), query or {})
                 except UsageError as error:
-                    page = Refusal(title="This cannot be read", why=str(error))
-                    return self._page("refusal", path, match["form"] if "form" in match.groupdict() else "html", page, page)._replace(
-                        is_whole=False
-                    )
+                    page = UnreadablePage(title="This cannot be read", why=str(error))
+                    return self._page(
+                        "refusal", path, match["form"] if "form" in match.groupdict() else "html", page, page
+                    )._replace(is_whole=False)
         return None
 
     def addresses(self) -> Iterator[str]:
@@ -120,11 +117,11 @@ class Site:
         for link in seat_links(run.name, key, episode):
             yield from _both(link.page)
 
-    def _made(self, kind: str, path: str, named: Mapping[str, str | None], query: Mapping[str, str]) -> Answer | None:
+    def _made(self, kind: str, path: str, named: Mapping[str, str | None], query: Mapping[str, str]) -> Served | None:
         form = named.get("form") or "html"
         if kind == "static":
             name = named["file"] or ""
-            return Answer(_STATIC[name], (HERE / "static" / name).read_bytes())
+            return Served(_STATIC[name], (HERE / "static" / name).read_bytes())
         if kind == "runs":
             runs = runs_page(self._library.runs())
             return self._page("runs", path, form, runs, runs)
@@ -137,7 +134,10 @@ class Site:
             listed = run_page_of(run, query, number=number, size=self._page_rows)
             return self._page("run", path, form, listed, listed)
         key = Key(
-            family=named["family"] or "", task_id=named["task"] or "", seed=int(named["seed"] or 0), attempt=int(named["attempt"] or 0)
+            family=named["family"] or "",
+            task_id=named["task"] or "",
+            seed=int(named["seed"] or 0),
+            attempt=int(named["attempt"] or 0),
         )
         if not any(one.key == key for one in run.episodes):
             return None
@@ -145,9 +145,7 @@ class Site:
             return self._file(run, key, named["file"] or "")
         return self._of(kind, path, form, run, key, named)
 
-    def _of(
-        self, kind: str, path: str, form: str, run: ShownRun, key: Key, named: Mapping[str, str | None]
-    ) -> Answer | None:
+    def _of(self, kind: str, path: str, form: str, run: ShownRun, key: Key, named: Mapping[str, str | None]) -> Served | None:
         """A page that is made from a whole episode."""
         episode = read_episode(run.folder(key))
         if kind == "seat":
@@ -159,25 +157,34 @@ class Site:
         page = episode_page_of(run, key, episode, files=self._files(run, key), partners=self._partners(run, key))
         return self._page("episode", path, form, page, episode)
 
-    def _compared(self, run: ShownRun, key: Key, episode: RecordedEpisode, named: Mapping[str, str | None]) -> ComparePage | None:
+    def _compared(
+        self, run: ShownRun, key: Key, episode: RecordedEpisode, named: Mapping[str, str | None]
+    ) -> ComparePage | None:
         other = self._library.run(named["other"] or "")
         beside = key.model_copy(update={"seed": int(named["seed2"] or 0), "attempt": int(named["attempt2"] or 0)})
         if other is None or not any(one.key == beside for one in other.episodes):
             return None
         second = read_episode(other.folder(beside))
         return ComparePage(
-            left=Link(page=episode_page(run.name, key), told=f"{run.name} {_attempt(key)}"),
-            right=Link(page=episode_page(other.name, beside), told=f"{other.name} {_attempt(beside)}"),
+            left=PageLink(page=episode_page(run.name, key), told=f"{run.name} {_attempt(key)}"),
+            right=PageLink(page=episode_page(other.name, beside), told=f"{other.name} {_attempt(beside)}"),
             task=f"{key.family}/{key.task_id}",
             facts=facts(episode, second),
             tracks=tracks(episode, second),
         )
 
-    def _partners(self, run: ShownRun, key: Key) -> list[Link]:
+    def _partners(self, run: ShownRun, key: Key) -> list[PageLink]:
         """Other episodes of the task to compare with: of the same seed first, then of the same run, then of another outcome."""
         mine = next(one.result for one in run.episodes if one.key == key)
         others = [
-            (one.key.seed != key.seed, other.name != run.name, one.result.success == mine.success, other.name, one.key.name, one)
+            (
+                one.key.seed != key.seed,
+                other.name != run.name,
+                one.result.success == mine.success,
+                other.name,
+                one.key.name,
+                one,
+            )
             for other in self._library.runs()
             for one in other.episodes
             if (one.key.family, one.key.task_id) == (key.family, key.task_id) and (other.name, one.key) != (run.name, key)
@@ -185,31 +192,31 @@ class Site:
         near = sorted(others, key=lambda other: other[:5])[: self._most_partners]
         return [_partner(run.name, key, name, one) for *_, name, _, one in near]
 
-    def _files(self, run: ShownRun, key: Key) -> list[Link]:
+    def _files(self, run: ShownRun, key: Key) -> list[PageLink]:
         """The files of an episode that are there."""
         folder = episode_page(run.name, key).removesuffix(".html")
         there = [name for name in OFFERED if (run.folder(key) / name).is_file()]
-        return [Link(page=f"{folder}/{name}.txt", told=name) for name in there]
+        return [PageLink(page=f"{folder}/{name}.txt", told=name) for name in there]
 
-    def _file(self, run: ShownRun, key: Key, name: str) -> Answer | None:
+    def _file(self, run: ShownRun, key: Key, name: str) -> Served | None:
         try:
-            return Answer("text/plain", read_file(run.path, f"episodes/{key.name}/{name}", LONGEST_OFFERED).data)
+            return Served("text/plain", read_file(run.path, f"episodes/{key.name}/{name}", LONGEST_OFFERED).data)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise UsageError(f"{run.folder(key) / name} cannot be read: {error.strerror}") from None
 
-    def _page(self, template: str, path: str, form: str, page: BaseModel, document: BaseModel) -> Answer:
+    def _page(self, template: str, path: str, form: str, page: BaseModel, document: BaseModel) -> Served:
         """A page, or the JSON beside it, in ASCII: what others wrote may hold letters that a reader's terminal obeys."""
         if form == "json":
-            return Answer("application/json", json.dumps(document.model_dump(mode="json"), indent=1).encode() + b"\n")
-        return Answer("text/html", render(template, page, depth=path.count("/"), is_bundle=self._is_bundle))
+            return Served("application/json", json.dumps(document.model_dump(mode="json"), indent=1).encode() + b"\n")
+        return Served("text/html", render(template, page, depth=path.count("/"), is_bundle=self._is_bundle))
 
 
-def _partner(run: str, key: Key, other: str, one: Recorded) -> Link:
+def _partner(run: str, key: Key, other: str, one: Recorded) -> PageLink:
     page = f"compare/{run}/{key.name}/{other}/{_attempt(one.key)}.html"
     outcome = one.result.failure_label or "ungraded"
-    return Link(page=page, told=f"{other} {_attempt(one.key)}: {outcome}")
+    return PageLink(page=page, told=f"{other} {_attempt(one.key)}: {outcome}")
 
 
 def _attempt(key: Key) -> str:

@@ -30,7 +30,7 @@ class ShownUse(Strict):
     answer: CutText | None = None
 
 
-class Entry(Strict):
+class TalkEntry(Strict):
     """One entry of a conversation."""
 
     speaker: Literal["system", "user", "agent"]
@@ -54,7 +54,7 @@ class Talk(Strict):
     name: str
     seat: int | None = None
     model: str | None = None
-    entries: tuple[Entry, ...]
+    entries: tuple[TalkEntry, ...]
     total: int
 
 
@@ -82,8 +82,8 @@ def _kept(total: int, at: int | None) -> Iterator[int]:
             yield number
 
 
-def _entry(said: Utterance, episode: RecordedEpisode, broken: int | None, gap: int) -> Entry:
-    return Entry(
+def _entry(said: Utterance, episode: RecordedEpisode, broken: int | None, gap: int) -> TalkEntry:
+    return TalkEntry(
         speaker=said.speaker,
         text=cut_text(said.text),
         reasoning=cut_text(said.reasoning) if said.reasoning else None,

@@ -20,7 +20,7 @@ _MOST_MARKS, _MOST_LANES = 400, 24
 _STEPS = (1, 2, 5, 10)
 
 
-class Mark(Strict):
+class TimeMark(Strict):
     """Something that happened at one time, or lasted; `x` and `width` in units of the drawing."""
 
     x: float
@@ -41,7 +41,7 @@ class Lane(Strict):
     name: str
     y: float
     seat: int | None = None
-    marks: tuple[Mark, ...]
+    marks: tuple[TimeMark, ...]
     left_out: int = 0
 
 
@@ -107,7 +107,7 @@ class _Scale:
             yield Tick(x=self.x(number * step), told=f"{number * step:g} s")
 
 
-def _lanes(episode: RecordedEpisode, scale: _Scale) -> Iterator[tuple[str, int | None, list[Mark]]]:
+def _lanes(episode: RecordedEpisode, scale: _Scale) -> Iterator[tuple[str, int | None, list[TimeMark]]]:
     broken = episode.breach.seq if episode.breach else None
     asked = [_act_mark(act, scale, broken) for act in episode.acts]
     if any(act.what in {"request", "wait"} for act in episode.acts):
@@ -120,37 +120,37 @@ def _lanes(episode: RecordedEpisode, scale: _Scale) -> Iterator[tuple[str, int |
         yield "world", None, asked
 
 
-def _act_mark(act: Act, scale: _Scale, broken: int | None) -> Mark:
+def _act_mark(act: Act, scale: _Scale, broken: int | None) -> TimeMark:
     kind = "wait" if act.what == "wait" else "end" if act.what in {"closed", "stop"} else act.kind or "ok"
     begun = act.at - float(act.told.split()[1]) if act.what == "wait" else act.at
     told = f"{act.at:g} s: {act.told}" + (f", {act.label}: {act.rule}" if act.label else "")
     x = scale.x(max(begun, 0.0))
-    return Mark(x=x, width=round(scale.x(act.at) - x, 1), kind=kind, told=told, seq=act.seq, is_breach=act.seq == broken)
+    return TimeMark(x=x, width=round(scale.x(act.at) - x, 1), kind=kind, told=told, seq=act.seq, is_breach=act.seq == broken)
 
 
-def _windows(acts: Sequence[Act], scale: _Scale) -> Iterator[tuple[str, None, list[Mark]]]:
+def _windows(acts: Sequence[Act], scale: _Scale) -> Iterator[tuple[str, None, list[TimeMark]]]:
     """A lane for each artifact: when it could be used, one bar for each time that it was handed out."""
-    bars: dict[str, list[Mark]] = {}
+    bars: dict[str, list[TimeMark]] = {}
     for act in acts:
         for made in act.issued:
             begin, end = made.issued_at / 1000, made.expires_at / 1000
             x = scale.x(begin)
             told = f"{made.artifact}: from {begin:g} s until {end:g} s"
             bars.setdefault(made.artifact, []).append(
-                Mark(x=x, width=max(2.0, round(scale.x(end) - x, 1)), kind="window", told=told, seq=act.seq)
+                TimeMark(x=x, width=max(2.0, round(scale.x(end) - x, 1)), kind="window", told=told, seq=act.seq)
             )
     for artifact, marks in bars.items():
         yield artifact, None, marks
 
 
-def _turns(one: Conversation, scale: _Scale, broken: int | None) -> Iterator[Mark]:
+def _turns(one: Conversation, scale: _Scale, broken: int | None) -> Iterator[TimeMark]:
     for said in one.utterances:
         if said.moment is not None and said.speaker == "agent":
             place = said.moment
             kind = "forfeit" if said.forfeit else "measure" if place.is_ephemeral else "turn"
             told = f"{place.at:g} s: {one.name}, round {place.round}, {place.phase}"
             told += f", forfeited as {said.forfeit}" if said.forfeit else ""
-            yield Mark(x=scale.x(place.at), kind=kind, told=told, seq=place.seq, is_breach=place.seq == broken)
+            yield TimeMark(x=scale.x(place.at), kind=kind, told=told, seq=place.seq, is_breach=place.seq == broken)
 
 
 def _rounds(episode: RecordedEpisode, scale: _Scale) -> Iterator[Tick]:
@@ -165,7 +165,7 @@ def _rounds(episode: RecordedEpisode, scale: _Scale) -> Iterator[Tick]:
         yield Tick(x=scale.x(at), told=f"round {number}")
 
 
-def _thinned(marks: Sequence[Mark]) -> tuple[Mark, ...]:
+def _thinned(marks: Sequence[TimeMark]) -> tuple[TimeMark, ...]:
     """All marks of a lane, or as many as can be told apart, the breach always among them."""
     step = len(marks) // _MOST_MARKS + 1
     return tuple(mark for number, mark in enumerate(marks) if number % step == 0 or mark.is_breach)

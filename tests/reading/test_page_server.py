@@ -107,7 +107,8 @@ def test_its_own_names_are_answered(port: int) -> None:
     "target",
     [
         "/../../../../etc/passwd", "/static/%2e%2e/site.py", "/static/..%2fsite.py", "//etc/passwd", "/runs/late/run.json",
-        f"/episodes/late/contract/{CONTRACT}/s0-a1/..%2f..%2f..%2f..%2frun.json.txt", "/index.html%00", "/runs/%2e%2e/index.html",
+        f"/episodes/late/contract/{CONTRACT}/s0-a1/..%2f..%2f..%2f..%2frun.json.txt",
+        "/index.html%00", "/runs/%2e%2e/index.html",
     ],
 )  # fmt: skip
 def test_nothing_outside_is_served(port: int, target: str) -> None:
@@ -143,7 +144,9 @@ def test_a_port_that_is_taken(port: int, recorded: Recorded) -> None:
 def test_an_interrupt_ends_it_at_once(recorded: Recorded, number: int) -> None:
     """The command prints its address, answers there, and ends when interrupted though a browser holds a connection."""
     command = [sys.executable, "-m", "harness", "view", str(recorded.folder), "--port", "0", "--no-browser"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}) as viewer:
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
+    ) as viewer:
         assert viewer.stdout
         url = viewer.stdout.readline().strip()
         number_of_port = int(url.split(":")[2].partition("/")[0])

@@ -29,7 +29,7 @@ def test_who_saw_what() -> None:
     seats = [
         Conversation(name="seat 0", seat=0, utterances=tuple(asked(1, "begin", json.dumps({"actions": [secret, loud]})))),
         Conversation(name="seat 1", seat=1, utterances=tuple(asked(2, "0: meet at slot 3\n0: hello all of you", "I see."))),
-        Conversation(name="seat 2", seat=2, utterances=tuple([*asked(3, "0: hello all of you", ""), *asked(4, "1: I see.", "")])),
+        Conversation(name="seat 2", seat=2, utterances=(*asked(3, "0: hello all of you", ""), *asked(4, "1: I see.", ""))),
     ]
 
     assert {row.text: row.seats for row in heard(seats).rows} == {
@@ -101,7 +101,10 @@ def test_a_call_that_never_reached_the_world_is_no_request(recorded: Recorded) -
 
 def many_acts(episode: RecordedEpisode, total: int, broken: int) -> RecordedEpisode:
     """An episode of many requests, one of which broke a rule."""
-    acts = [Act(seq=n, at=n, what="request", told="GET /", status=200, kind="violation" if n == broken else "ok") for n in range(total)]
+    acts = [
+        Act(seq=n, at=n, what="request", told="GET /", status=200, kind="violation" if n == broken else "ok")
+        for n in range(total)
+    ]
     return episode.model_copy(update={"acts": tuple(acts), "breach": Breach(label="X", rule="x", seq=broken)})
 
 
