@@ -13,6 +13,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,6 +62,19 @@ class ShownRun:
         """The folder of one episode."""
         return self.path / "episodes" / key.name
 
+    @cached_property
+    def places(self) -> dict[Key, int]:
+        """Where each episode stands among them all."""
+        return {one.key: place for place, one in enumerate(self.episodes)}
+
+    @cached_property
+    def by_task(self) -> dict[tuple[str, str], list[Recorded]]:
+        """The episodes of each task, by family and task."""
+        tasks: dict[tuple[str, str], list[Recorded]] = {}
+        for one in self.episodes:
+            tasks.setdefault((one.key.family, one.key.task_id), []).append(one)
+        return tasks
+
 
 class _Shelf(NamedTuple):
     """What the folder of one task held at one time."""
@@ -77,6 +91,9 @@ class Library:
         """Look for runs; raises UsageError for a folder that holds none."""
         self._folders = tuple(folders)
         self._shelves: dict[Path, _Shelf] = {}
+        self._known: dict[str, tuple[tuple[object, ...], ShownRun]] = {}
+        """Each run by its name, after what it was made of."""
+
         self._turn = threading.Lock()
         for folder in folders:
             if not any(_runs_in(folder)):
@@ -99,24 +116,19 @@ class Library:
         return self._read(name, path) if path else None
 
     def _read(self, name: str, path: Path) -> ShownRun:
-        try:
-            record, trouble = read_record(RunFolder(path)), ""
-        except HarnessError as error:
-            record, trouble = None, str(error)
+        """A run; the one of before where nothing of it has changed."""
         with self._turn:
             shelves = [self._shelf(folder) for folder in _task_folders(path)]
-        return ShownRun(
-            name=name,
-            path=path,
-            record=record,
-            trouble=trouble,
-            episodes=tuple(one for shelf in shelves for one in shelf.episodes),
-            damaged=tuple(one for shelf in shelves for one in shelf.damaged),
-        )
+            # a shelf that was not read anew is the one that was there
+            made_of = (path, _changed(path / "run.json"), *map(id, shelves))
+            known = self._known.get(name)
+            if known is None or known[0] != made_of:
+                known = self._known[name] = made_of, _shown(name, path, shelves)
+            return known[1]
 
     def _shelf(self, folder: Path) -> _Shelf:
         """What the folder of a task holds, read anew only where something came or went."""
-        changed = folder.stat(follow_symlinks=False).st_mtime_ns
+        changed = _changed(folder)
         known = self._shelves.get(folder)
         if known is None or known.changed != changed:
             episodes, damaged = _results_in(folder)
@@ -124,11 +136,34 @@ class Library:
         return known
 
 
+def _shown(name: str, path: Path, shelves: Sequence[_Shelf]) -> ShownRun:
+    try:
+        record, trouble = read_record(RunFolder(path)), ""
+    except HarnessError as error:
+        record, trouble = None, str(error)
+    return ShownRun(
+        name=name,
+        path=path,
+        record=record,
+        trouble=trouble,
+        episodes=tuple(one for shelf in shelves for one in shelf.episodes),
+        damaged=tuple(one for shelf in shelves for one in shelf.damaged),
+    )
+
+
 def _runs_in(folder: Path) -> Iterator[Path]:
     if (folder / "run.json").exists():
         yield folder
     else:
         yield from sorted(plan.parent for deep in _DEPTHS for plan in folder.glob(deep))
+
+
+def _changed(path: Path) -> int:
+    """When something was last changed, 0 where it is not there."""
+    try:
+        return path.stat(follow_symlinks=False).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _task_folders(run: Path) -> Iterator[Path]:
@@ -152,9 +187,10 @@ def _results_in(folder: Path) -> tuple[list[Recorded], list[Damage]]:
     if os.path.realpath(folder) != str(folder):
         # a link was put in its way since the run was looked through
         return episodes, damaged
-    with os.scandir(folder) as entries:
-        keys = [key for entry in entries if (key := _key(folder, entry.name))]
-    for key in keys:
+    for place in _inside(folder):
+        key = _key(folder, place.name)
+        if key is None:
+            continue
         try:
             data = read_file(folder, f"s{key.seed}-a{key.attempt}/result.json", LONGEST_RECORD).data
             episodes.append(Recorded(key, Result.model_validate_json(data)))

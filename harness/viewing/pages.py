@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from harness.reading import Breach, RecordedEpisode, Section
 from harness.reading.addresses import INDEX, episode_page, run_page
@@ -174,9 +175,8 @@ def episode_page_of(
     run: ShownRun, key: Key, episode: RecordedEpisode, *, files: Sequence[PageLink], partners: Sequence[PageLink]
 ) -> EpisodePage:
     """One episode; `files` and `partners` are what the site has beside it."""
-    keys = [one.key for one in run.episodes]
-    place = keys.index(key)
-    failed = next((one.key for one in run.episodes[place + 1 :] if not one.result.success), None)
+    place, last = run.places[key], len(run.episodes) - 1
+    failed = next((one.key for one in islice(run.episodes, place + 1, None) if not one.result.success), None)
     headline = _headline(episode)
     broken = int(headline.anchor.rpartition("-")[2]) if headline.anchor else None
     acts = list(exchanges(episode))
@@ -189,7 +189,7 @@ def episode_page_of(
         facts=_facts(episode),
         doubts=episode.doubts,
         absent=episode.absent,
-        timeline=timeline(episode),
+        timeline=timeline(episode, broken),
         exchanges=tuple(shown),
         acts_left_out=len(acts) - len(shown),
         sections=episode.sections,
@@ -203,8 +203,8 @@ def episode_page_of(
         files=tuple(files),
         seat_pages=tuple(seat_links(run.name, key, episode)),
         partners=tuple(partners),
-        before=_neighbour(run.name, keys[place - 1]) if place else None,
-        after=_neighbour(run.name, keys[place + 1]) if place + 1 < len(keys) else None,
+        before=_neighbour(run.name, run.episodes[place - 1].key) if place else None,
+        after=_neighbour(run.name, run.episodes[place + 1].key) if place < last else None,
         next_failed=_neighbour(run.name, failed) if failed else None,
     )
 

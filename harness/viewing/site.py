@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,7 +112,7 @@ class Site:
         for link in self._partners(run, key):
             yield from _both(link.page)
         try:
-            episode = read_episode(run.folder(key))
+            episode = _read(run.folder(key))
         except UsageError:
             return
         for link in seat_links(run.name, key, episode):
@@ -139,7 +140,7 @@ class Site:
             seed=int(named["seed"] or 0),
             attempt=int(named["attempt"] or 0),
         )
-        if not any(one.key == key for one in run.episodes):
+        if key not in run.places:
             return None
         if kind == "file":
             return self._file(run, key, named["file"] or "")
@@ -147,7 +148,7 @@ class Site:
 
     def _of(self, kind: str, path: str, form: str, run: ShownRun, key: Key, named: Mapping[str, str | None]) -> Served | None:
         """A page that is made from a whole episode."""
-        episode = read_episode(run.folder(key))
+        episode = _read(run.folder(key))
         if kind == "seat":
             seat = seat_page_of(run.name, key, episode, int(named["seat"] or 0))
             return self._page("seat", path, form, seat, seat) if seat else None
@@ -162,9 +163,9 @@ class Site:
     ) -> ComparePage | None:
         other = self._library.run(named["other"] or "")
         beside = key.model_copy(update={"seed": int(named["seed2"] or 0), "attempt": int(named["attempt2"] or 0)})
-        if other is None or not any(one.key == beside for one in other.episodes):
+        if other is None or beside not in other.places:
             return None
-        second = read_episode(other.folder(beside))
+        second = _read(other.folder(beside))
         return ComparePage(
             left=PageLink(page=episode_page(run.name, key), told=f"{run.name} {_attempt(key)}"),
             right=PageLink(page=episode_page(other.name, beside), told=f"{other.name} {_attempt(beside)}"),
@@ -175,7 +176,7 @@ class Site:
 
     def _partners(self, run: ShownRun, key: Key) -> list[PageLink]:
         """Other episodes of the task to compare with: of the same seed first, then of the same run, then of another outcome."""
-        mine = next(one.result for one in run.episodes if one.key == key)
+        mine = run.episodes[run.places[key]].result
         others = [
             (
                 one.key.seed != key.seed,
@@ -186,8 +187,8 @@ class Site:
                 one,
             )
             for other in self._library.runs()
-            for one in other.episodes
-            if (one.key.family, one.key.task_id) == (key.family, key.task_id) and (other.name, one.key) != (run.name, key)
+            for one in other.by_task.get((key.family, key.task_id), ())
+            if (other.name, one.key) != (run.name, key)
         ]
         near = sorted(others, key=lambda other: other[:5])[: self._most_partners]
         return [_partner(run.name, key, name, one) for *_, name, _, one in near]
@@ -211,6 +212,25 @@ class Site:
         if form == "json":
             return Served("application/json", json.dumps(document.model_dump(mode="json"), indent=1).encode() + b"\n")
         return Served("text/html", render(template, page, depth=path.count("/"), is_bundle=self._is_bundle))
+
+
+def _read(folder: Path) -> RecordedEpisode:
+    """An episode; the page, its JSON and its seats are asked for one after the other, and need not be read each time."""
+    return _read_once(folder, tuple(_stamp(folder / name) for name in FILES))
+
+
+@lru_cache(maxsize=2)
+def _read_once(folder: Path, stamps: tuple[tuple[int, int, int], ...]) -> RecordedEpisode:  # noqa: ARG001 - part of what is remembered
+    return read_episode(folder)
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    """What changes when a file does."""
+    try:
+        known = path.stat(follow_symlinks=False)
+    except OSError:
+        return 0, 0, 0
+    return known.st_ino, known.st_size, known.st_mtime_ns
 
 
 def _partner(run: str, key: Key, other: str, one: Recorded) -> PageLink:

@@ -67,8 +67,8 @@ class Timeline(Strict):
     """The kinds of marks that are drawn, for the legend."""
 
 
-def timeline(episode: RecordedEpisode) -> Timeline | None:
-    """The drawing; None for an episode in which nothing happened."""
+def timeline(episode: RecordedEpisode, broken: int | None) -> Timeline | None:
+    """The drawing, with a ring around `broken`, a number of the log; None for an episode in which nothing happened."""
     moments = [said.moment.at for one in episode.conversations for said in one.utterances if said.moment]
     windows = [made.expires_at / 1000 for act in episode.acts for made in act.issued]
     end = max([*moments, *(act.at for act in episode.acts), episode.result.virtual_time_elapsed], default=0.0)
@@ -76,7 +76,7 @@ def timeline(episode: RecordedEpisode) -> Timeline | None:
         return None
     # a window may last a hundred times longer than the episode, and then its end says nothing
     scale = _Scale(max(end, min(max(windows, default=0.0), 1.5 * end), 1e-3))
-    named = list(_lanes(episode, scale))
+    named = list(_lanes(episode, scale, broken))
     lanes = []
     for row, (name, seat, marks) in enumerate(named[:_MOST_LANES]):
         drawn = _thinned(marks)
@@ -107,8 +107,7 @@ class _Scale:
             yield Tick(x=self.x(number * step), told=f"{number * step:g} s")
 
 
-def _lanes(episode: RecordedEpisode, scale: _Scale) -> Iterator[tuple[str, int | None, list[TimeMark]]]:
-    broken = episode.breach.seq if episode.breach else None
+def _lanes(episode: RecordedEpisode, scale: _Scale, broken: int | None) -> Iterator[tuple[str, int | None, list[TimeMark]]]:
     asked = [_act_mark(act, scale, broken) for act in episode.acts]
     if any(act.what in {"request", "wait"} for act in episode.acts):
         yield "requests", None, asked

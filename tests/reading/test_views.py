@@ -110,7 +110,7 @@ def many_acts(episode: RecordedEpisode, total: int, broken: int) -> RecordedEpis
 
 def test_a_thinned_lane_keeps_the_breach(recorded: Recorded) -> None:
     """Of thousands of marks some are drawn and the rest counted, and the one that broke the rule is among the drawn."""
-    drawn = timeline(many_acts(read_episode(recorded.episode("late", CONTRACT)), 5_003, 4_999))
+    drawn = timeline(many_acts(read_episode(recorded.episode("late", CONTRACT)), 5_003, 4_999), 4_999)
 
     assert drawn is not None
     lane = drawn.lanes[0]
