@@ -29,6 +29,8 @@ def view_command(
     browser: Annotated[bool, typer.Option(help="Open the page in a browser, where there is a screen.")] = True,
 ) -> None:
     """Read recorded runs in a browser."""
+    if bundle is not None and port is not None:
+        raise UsageError("--bundle writes files, and --port is a server's", hint=f"harness view RUNS --bundle {bundle}")
     folders, episode = _named(runs or [Path("runs")])
     library = Library(folders)
     if bundle is not None:
@@ -72,5 +74,6 @@ def _write(library: Library, bundle: Path) -> None:
     if damaged:
         number = f"{damaged} pages say" if damaged > 1 else "a page says"
         raise UsageError(
-            f"the bundle is written, but {number} of an episode that it cannot be read", hint=f"harness view --bundle {bundle}"
+            f"the bundle is written, but {number} of an episode that it cannot be read",
+            hint=f"harness view RUNS --bundle {bundle}",
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -39,6 +40,11 @@ class PageServer(ThreadingHTTPServer):
         """Listen; raises OSError where the port is taken."""
         self.site = site
         super().__init__((host, port), _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that went away in the middle of an answer is no error; a mistake of ours is told in full."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     @property
     def hosts(self) -> tuple[str, ...]:

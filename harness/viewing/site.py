@@ -133,6 +133,9 @@ class Site:
             asked = named["number"] or query.get("page", "1")
             number = int(asked) if asked.isdecimal() and len(asked) < 7 else 1
             listed = run_page_of(run, query, number=number, size=self._page_rows)
+            if self._is_bundle:
+                # where it lay on somebody's disk is nobody's business
+                listed = listed.model_copy(update={"folder": run.name})
             return self._page("run", path, form, listed, listed)
         key = Key(
             family=named["family"] or "",
@@ -149,6 +152,8 @@ class Site:
     def _of(self, kind: str, path: str, form: str, run: ShownRun, key: Key, named: Mapping[str, str | None]) -> Served | None:
         """A page that is made from a whole episode."""
         episode = _read(run.folder(key))
+        if self._is_bundle:
+            episode = _moved(episode, f"{run.name}/episodes/{key.name}")
         if kind == "seat":
             seat = seat_page_of(run.name, key, episode, int(named["seat"] or 0))
             return self._page("seat", path, form, seat, seat) if seat else None
@@ -212,6 +217,11 @@ class Site:
         if form == "json":
             return Served("application/json", json.dumps(document.model_dump(mode="json"), indent=1).encode() + b"\n")
         return Served("text/html", render(template, page, depth=path.count("/"), is_bundle=self._is_bundle))
+
+
+def _moved(episode: RecordedEpisode, path: str) -> RecordedEpisode:
+    """An episode that says nothing of the folder in which it was recorded."""
+    return episode.model_copy(update={"path": path, "result": episode.result.model_copy(update={"path": path})})
 
 
 def _read(folder: Path) -> RecordedEpisode:

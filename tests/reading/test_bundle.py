@@ -55,6 +55,13 @@ def test_a_page_lies_where_others_link_it(bundle: Path, recorded: Recorded) -> N
     assert {path.suffix for path in bundle.rglob("*") if path.is_file()} == {".html", ".json", ".txt", ".css", ".js", ".svg"}
 
 
+def test_no_page_says_where_the_runs_lay(bundle: Path, recorded: Recorded) -> None:
+    """A published page has the run's name, and no path of the machine that it was made on."""
+    made = [path for path in bundle.rglob("*") if path.suffix in {".html", ".json"}]
+
+    assert [path for path in made if str(recorded.folder) in path.read_text(encoding="utf-8")] == []
+
+
 def test_each_page_carries_its_policy(bundle: Path) -> None:
     """A file has no headers, so the page itself forbids whatever is not of the bundle."""
     for path in bundle.rglob("*.html"):
