@@ -99,6 +99,7 @@ def test_what_is_interrupted_leaves_what_was_there(recorded: Recorded, tmp_path:
     assert (tmp_path / "out" / "runs" / "late" / "index.html").is_file()
 
 
+@pytest.mark.property
 def test_the_command(commands: Commands, recorded: Recorded, tmp_path: Path) -> None:
     """The path of the first page on stdout; a folder without runs, and one that is not there, in one line with a hint."""
     done, empty, nowhere, other = commands(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.reading import read_episode
 from harness.reading.addresses import episode_page, run_names
 from harness.records import Key, RunFolder
 from harness.viewing import Library, Site
@@ -153,12 +154,18 @@ def test_three_clicks_to_the_broken_rule(site: Site, run: str, family: str, task
 
 
 @pytest.mark.parametrize(("run", "task"), [("model-calendar", CALENDAR), ("model-seats", HIDDEN)])
-def test_a_lost_game_leads_to_its_turn(site: Site, run: str, task: str) -> None:
+def test_a_lost_game_leads_to_its_turn(site: Site, recorded: Recorded, run: str, task: str) -> None:
     """Where no request broke a rule, the headline links the last turn before the game was lost, or that turn."""
+    breach = read_episode(recorded.episode(run, task)).breach
+    seq = breach.seq if breach else None
     episode = page_at(site, PAGES["calendar" if task == CALENDAR else "hidden"])
     (jump,) = [one for one in episode.all("a") if one.attributes.get("class") == "jump"]
 
     assert "breach" in episode.by_id(jump.attributes["href"][1:]).attributes["class"].split()
+    assert ("the link leads to the last turn before it" in episode.by_id("main").text) == (
+        jump.attributes["href"] != f"#turn-{seq}"
+    )
+    assert jump.attributes["href"].startswith("#turn-")
 
 
 @pytest.mark.parametrize(
@@ -236,6 +243,8 @@ def test_no_link_out_of_a_run_is_followed(recorded: Recorded, tmp_path: Path, pa
     ]
 
     assert [answer for answer in answers if answer is not None and answer.is_whole] == []
+    if part != "trajectory.json":
+        assert "0 of 0 episodes" in page_at(site, "runs/run/index.html").by_id("count").text
 
 
 @pytest.mark.parametrize(
