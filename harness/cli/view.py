@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -38,11 +37,11 @@ def view_command(
         return
     site = Site(library)
     with open_server(site, host, port) as server:
-        # every result is read while the browser starts
-        threading.Thread(target=site.answer, args=("index.html",), daemon=True).start()
+        # every result is read, and what draws the pages loaded, before the first of them is asked for
+        site.answer("index.html")
         url = server.url + first_page(library, episode)
         print(url, flush=True)
-        say("  only this machine can open it, and nothing can be written there; Ctrl-C ends it")
+        say(f"  {_counted(library)}; only this machine can open it, and nothing can be written there; Ctrl-C ends it")
         if browser and people.is_terminal and (sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ)):
             webbrowser.open(url)
         try:
@@ -62,6 +61,14 @@ def _named(words: list[Path]) -> tuple[list[Path], Path | None]:
     if missing:
         raise UsageError(f"there is no folder {missing[0]}", hint="harness view RUN, or a folder of runs")
     return words, None
+
+
+def _counted(library: Library) -> str:
+    """How many runs and episodes there are to read."""
+    runs = library.runs()
+    episodes = sum(len(run.episodes) for run in runs)
+    numbers = ((len(runs), "run"), (episodes, "episode"))
+    return ", ".join(f"{number:,} {word}{'s' if number != 1 else ''}" for number, word in numbers)
 
 
 def _write(library: Library, bundle: Path) -> None:
