@@ -13,26 +13,37 @@ SETUP := $(VENV)/.set-up
 # Compiled once, whatever the environment says: reading litellm anew takes seconds in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: task test property docker-test docker-suite bubblewrap-suite proof attacks reference lint types verify mutants curve golden learned images bench setup lock clean
+PLAYWRIGHT_VERSION := 1.65.1
+AXE_VERSION := 4.14.1
+
+.PHONY: task test property browser docker-test docker-suite bubblewrap-suite proof attacks reference lint types verify mutants curve golden learned images bench setup lock clean
 .DEFAULT_GOAL := task
 
 task: $(SETUP)
 	@$(BIN)/harness run $(TASK) $(ARGS)
 
 test: $(SETUP)
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not docker and not bubblewrap and not proof and not property and not reference"
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not docker and not bubblewrap and not proof and not property and not reference and not browser"
 
 # Docker is one to all its tests, as a host's folders are to bubblewrap: one process each, side by side under make -j2.
 docker-test: docker-suite bubblewrap-suite
 
 docker-suite: $(SETUP)
-	@$(BIN)/python -m pytest -q -m "docker and not proof and not property and not reference"
+	@$(BIN)/python -m pytest -q -m "docker and not proof and not property and not reference and not browser"
 
 bubblewrap-suite: $(SETUP)
-	@$(BIN)/python -m pytest -q -m "bubblewrap and not docker and not proof and not property and not reference"
+	@$(BIN)/python -m pytest -q -m "bubblewrap and not docker and not proof and not property and not reference and not browser"
 
 property: $(SETUP)
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "property and not proof"
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "property and not proof and not browser"
+
+# The pages of harness view in a real Chromium: needs chromium and npm; NODE_MODULES may be a folder that has both packages
+NODE_MODULES ?= $(VENV)/node/node_modules
+browser: $(SETUP) $(NODE_MODULES)
+	@PARLEY_NODE_MODULES=$(abspath $(NODE_MODULES)) $(BIN)/python -m pytest -q -m browser
+
+$(VENV)/node/node_modules: $(SETUP)
+	@npm install --silent --no-audit --no-fund --prefix $(VENV)/node playwright-core@$(PLAYWRIGHT_VERSION) axe-core@$(AXE_VERSION)
 
 reference: $(SETUP)
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m reference

@@ -5,7 +5,7 @@ named in one clear line, and nothing reaches a terminal before its control chara
 """
 
 from harness.reading.choosing import is_episode, is_recorded, recorded_episodes
-from harness.reading.episode import read_episode, read_result
+from harness.reading.episode import FILES, read_episode, read_result
 from harness.reading.model import (
     Act,
     Breach,
@@ -20,6 +20,7 @@ from harness.reading.model import (
 from harness.reading.text import episode_lines
 
 __all__ = [
+    "FILES",
     "Act",
     "Breach",
     "Cell",
@@ -29,6 +30,7 @@ __all__ = [
     "Section",
     "ToolUse",
     "Utterance",
+    "addresses",
     "episode_lines",
     "is_episode",
     "is_recorded",

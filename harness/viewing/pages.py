@@ -1,0 +1,279 @@
+"""What each page says, as typed models: the list of runs, a run, an episode, a seat of one, two attempts beside each other.
+
+A page's JSON is its model; of an episode it is the whole `RecordedEpisode`, so that a program gets what `harness show --json`
+gives. Links are addresses from the root of the site.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from harness.reading import Breach, RecordedEpisode, Section
+from harness.reading.addresses import INDEX, episode_page, run_page
+from harness.records import Key
+from harness.viewing.comparing import ShownFact, Track
+from harness.viewing.exchanges import ShownAct, exchanges
+from harness.viewing.filters import Facet, address, chosen, facets, listed
+from harness.viewing.library import ShownRun
+from harness.viewing.rounds import Grid, HeardTable, grid, heard
+from harness.viewing.rows import EpisodeRow, RunRow, episode_row, is_being_played, run_rows
+from harness.viewing.talks import Talk, last_turn, seated, talk
+from harness.viewing.texts import CutText, cut_text
+from harness.viewing.timeline import Timeline, timeline
+from validators.verdict import Check
+from worlds.core.models import Strict
+
+MOST_ACTS = 500
+"""Requests that one page shows, from the first on, and those around the breach."""
+
+
+class PageLink(Strict):
+    """A link within the site."""
+
+    page: str
+    told: str
+
+
+class FamilyStanding(Strict):
+    """The runs that played one family, the best rate first; no ranking, since they may have played other tasks."""
+
+    family: str
+    rows: tuple[RunRow, ...]
+
+
+class RunsPage(Strict):
+    """The first page."""
+
+    runs: tuple[RunRow, ...]
+    standings: tuple[FamilyStanding, ...]
+
+
+class DamageRow(Strict):
+    """An episode that cannot be listed."""
+
+    name: str
+    why: str
+
+
+class RunPage(Strict):
+    """The episodes of one run, a page of them."""
+
+    run: str
+    folder: str
+    rows: tuple[RunRow, ...]
+    facets: tuple[Facet, ...]
+    filters: dict[str, str]
+    episodes: tuple[EpisodeRow, ...]
+    total: int
+    listed: int
+    number: int
+    pages: tuple[PageLink, ...]
+    damaged: tuple[DamageRow, ...]
+
+
+class Headline(Strict):
+    """The headline of an episode."""
+
+    icon: str
+    label: str
+    breach: Breach | None
+    anchor: str
+    """Where on the page the breach stands; empty where nothing on it is the breach."""
+
+    is_exact: bool
+    """Whether the anchor is the breach itself, and not the last turn before it."""
+
+
+class EpisodePage(Strict):
+    """One episode."""
+
+    run: str
+    key: Key
+    headline: Headline
+    facts: tuple[ShownFact, ...]
+    doubts: tuple[str, ...]
+    absent: tuple[str, ...]
+    timeline: Timeline | None
+    exchanges: tuple[ShownAct, ...]
+    acts_left_out: int
+    sections: tuple[Section, ...]
+    grid: Grid | None
+    heard: HeardTable | None
+    seats: tuple[Talk, ...]
+    talks: tuple[Talk, ...]
+    checks: tuple[Check, ...]
+    agent_log: CutText | None
+    instruction: CutText | None
+    files: tuple[PageLink, ...]
+    seat_pages: tuple[PageLink, ...]
+    partners: tuple[PageLink, ...]
+    before: PageLink | None
+    after: PageLink | None
+    next_failed: PageLink | None
+
+
+class SeatPage(Strict):
+    """One seat of a game: what it was told and said, and nothing else."""
+
+    run: str
+    key: Key
+    talk: Talk
+    others: tuple[PageLink, ...]
+    episode: PageLink
+
+
+class ComparePage(Strict):
+    """Two episodes of one task."""
+
+    left: PageLink
+    right: PageLink
+    task: str
+    facts: tuple[ShownFact, ...]
+    tracks: tuple[Track, ...]
+
+
+def runs_page(runs: Sequence[ShownRun]) -> RunsPage:
+    """The list of runs, and who succeeded how often at each family."""
+    rows = [row for run in runs for row in run_rows(run, is_playing=is_being_played(run.path))]
+    families = dict.fromkeys(row.family for row in rows if row.score.graded)
+    standings = (
+        FamilyStanding(family=family, rows=tuple(sorted((row for row in rows if row.family == family), key=_standing)))
+        for family in sorted(families)
+    )
+    return RunsPage(runs=tuple(rows), standings=tuple(standings))
+
+
+def run_page_of(run: ShownRun, query: Mapping[str, str], *, number: int, size: int) -> RunPage:
+    """One page of a run's episodes; `size` rows a page, `number` from 1."""
+    filters = chosen(query)
+    every = [episode_row(run.name, one) for one in run.episodes]
+    rows = listed(every, filters)
+    last = max(1, math.ceil(len(rows) / size))
+    number = min(max(number, 1), last)
+    pages = (
+        PageLink(page=(run_page(run.name) + address(filters, n)) if filters else run_page(run.name, n), told=str(n))
+        for n in range(1, last + 1)
+    )
+    return RunPage(
+        run=run.name,
+        folder=str(run.path),
+        rows=tuple(run_rows(run, is_playing=is_being_played(run.path))),
+        facets=facets(every, filters),
+        filters=filters,
+        episodes=tuple(rows[(number - 1) * size : number * size]),
+        total=len(every),
+        listed=len(rows),
+        number=number,
+        pages=tuple(pages),
+        damaged=tuple(DamageRow(name=one.key.name, why=one.why) for one in run.damaged),
+    )
+
+
+def episode_page_of(
+    run: ShownRun, key: Key, episode: RecordedEpisode, *, files: Sequence[PageLink], partners: Sequence[PageLink]
+) -> EpisodePage:
+    """One episode; `files` and `partners` are what the site has beside it."""
+    place, last = run.places[key], len(run.episodes) - 1
+    failed = next((one.key for one in islice(run.episodes, place + 1, None) if not one.result.success), None)
+    headline = _headline(episode)
+    broken = int(headline.anchor.rpartition("-")[2]) if headline.anchor else None
+    acts = list(exchanges(episode))
+    shown = [act for number, act in enumerate(acts) if number < MOST_ACTS or act.is_breach]
+    seats = seated(episode)
+    return EpisodePage(
+        run=run.name,
+        key=key,
+        headline=headline,
+        facts=_facts(episode),
+        doubts=episode.doubts,
+        absent=episode.absent,
+        timeline=timeline(episode, broken),
+        exchanges=tuple(shown),
+        acts_left_out=len(acts) - len(shown),
+        sections=episode.sections,
+        grid=grid(seats, broken) if seats else None,
+        heard=heard(seats) if seats else None,
+        seats=tuple(talk(one, episode, broken) for one in seats),
+        talks=tuple(talk(one, episode, broken) for one in episode.conversations if one.seat is None),
+        checks=episode.verdict.checks if episode.verdict else (),
+        agent_log=cut_text(episode.agent_log) if episode.agent_log.strip() else None,
+        instruction=cut_text(episode.instruction) if episode.instruction and not seats else None,
+        files=tuple(files),
+        seat_pages=tuple(seat_links(run.name, key, episode)),
+        partners=tuple(partners),
+        before=_neighbour(run.name, run.episodes[place - 1].key) if place else None,
+        after=_neighbour(run.name, run.episodes[place + 1].key) if place < last else None,
+        next_failed=_neighbour(run.name, failed) if failed else None,
+    )
+
+
+def seat_page_of(run: str, key: Key, episode: RecordedEpisode, seat: int) -> SeatPage | None:
+    """What one seat was told and said; None for a seat that the episode has not."""
+    one = next((one for one in seated(episode) if one.seat == seat), None)
+    if one is None:
+        return None
+    return SeatPage(
+        run=run,
+        key=key,
+        talk=talk(one, episode, None),
+        others=tuple(seat_links(run, key, episode)),
+        episode=PageLink(page=episode_page(run, key), told=key.name),
+    )
+
+
+def seat_links(run: str, key: Key, episode: RecordedEpisode) -> list[PageLink]:
+    """The page of each seat."""
+    folder = episode_page(run, key).removesuffix(".html")
+    return [PageLink(page=f"{folder}/seat-{one.seat}.html", told=one.name) for one in seated(episode)]
+
+
+def _neighbour(run: str, key: Key) -> PageLink:
+    return PageLink(page=episode_page(run, key), told=key.name)
+
+
+def _standing(row: RunRow) -> tuple[bool, float, str]:
+    """The best rate first, and last what has none."""
+    return row.score.rate is None, -(row.score.rate or 0.0), row.run
+
+
+def _headline(episode: RecordedEpisode) -> Headline:
+    result, breach = episode.result, episode.breach
+    icon = "?" if result.status == "ungraded" else "✓" if result.success else "✗"
+    label = result.failure_label or ("ungraded" if result.status == "ungraded" else "no label")
+    seq = breach.seq if breach else None
+    if seq is None:
+        return Headline(icon=icon, label=label, breach=breach, anchor="", is_exact=False)
+    if any(act.seq == seq for act in episode.acts):
+        return Headline(icon=icon, label=label, breach=breach, anchor=f"act-{seq}", is_exact=True)
+    turn = last_turn(episode, seq)
+    anchor = "" if turn is None else f"turn-{turn}"
+    return Headline(icon=icon, label=label, breach=breach, anchor=anchor, is_exact=turn == seq)
+
+
+def _facts(episode: RecordedEpisode) -> tuple[ShownFact, ...]:
+    """What the page says of the episode under its headline: a name, the value, and where there is one the unit or a note."""
+    result = episode.result
+    cost = "" if not result.tokens.calls else "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}"
+    told = (
+        ("reward", "" if result.reward is None else f"{result.reward:g}", "recovered" if result.recovered else ""),
+        ("error", result.error or "", ""),
+        ("agent", result.agent, ""),
+        ("model", result.model or "", ""),
+        ("interface", result.interface or "", ""),
+        ("runtime", result.runtime, ""),
+        ("options", ", ".join(f"{name}={value}" for name, value in result.options.items()), ""),
+        ("virtual time", f"{result.virtual_time_elapsed:g} s", f"{result.steps} steps" if result.steps else ""),
+        ("real time", f"{result.timings.total:.1f} s", ""),
+        ("stopped by", f"the budget of {result.stopped_by}" if result.stopped_by else "", ""),
+        ("model calls", str(result.tokens.calls) if result.tokens.calls else "", cost),
+        ("tokens", f"{result.tokens.prompt:,} in, {result.tokens.completion:,} out" if result.tokens.calls else "", ""),
+        ("retry", f"hint {result.hint.mode}, first label {result.hint.first_label}" if result.hint else "", ""),
+        ("trace hash", result.trace_hash or "", ""),
+        ("folder", episode.path, ""),
+    )
+    return tuple(ShownFact(name=name, left=value, right=note) for name, value, note in told if value)
+
+
+HOME = PageLink(page=INDEX, told="Runs")

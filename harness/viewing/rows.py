@@ -1,0 +1,194 @@
+"""Runs and episodes as rows of lists: who played what, what came of it, and how sure that is.
+
+1. A rate has its interval and its n. What was not graded is counted apart and is in no rate.
+2. Rows of different runs are never pooled: they may have played other tasks, under other options. That is a report's to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.errors import UsageError
+from harness.reading.addresses import episode_page, run_page
+from harness.report.statistics import rate_interval
+from harness.runs.request import Planned
+from harness.viewing.library import Recorded, ShownRun
+from worlds.core.models import Strict
+
+
+class EpisodeRow(Strict):
+    """One episode in a list."""
+
+    run: str
+    family: str
+    task: str
+    attempt: str
+    """`s0-a1`."""
+
+    page: str
+    player: str
+    """The model, or the agent where none was asked."""
+
+    status: str
+    label: str
+    """Why it failed, SUCCESS, or `ungraded` with what failed."""
+
+    success: bool
+    reward: float | None
+    recovered: bool
+    stopped_by: str | None
+    steps: int
+    virtual_s: float
+    cost_usd: float | None
+
+
+class Score(Strict):
+    """What some episodes came to."""
+
+    graded: int
+    succeeded: int
+    ungraded: int
+    rate: float | None = None
+    """None where nothing was graded."""
+
+    low: float | None = None
+    high: float | None = None
+    """The 95 % interval, clustered by task; None where there is none, or no scipy to compute it."""
+
+    tasks: int
+    cost_usd: float | None = None
+    """US dollars of all of them; None where no model was asked, or none that has a price."""
+
+    unpriced: int = 0
+    """Episodes of models without a price."""
+
+
+class RunRow(Strict):
+    """One run in a list, on one family."""
+
+    run: str
+    page: str
+    family: str
+    players: tuple[str, ...]
+    interface: str
+    what: str
+    """Tasks, seeds, attempts and options, as planned."""
+
+    state: str
+    score: Score
+    damaged: int = 0
+    trouble: str = ""
+
+
+def episode_row(run: str, one: Recorded) -> EpisodeRow:
+    """An episode as a row."""
+    key, result = one
+    is_graded = result.status == "graded"
+    return EpisodeRow(
+        run=run,
+        family=key.family,
+        task=key.task_id,
+        attempt=key.name.rpartition("/")[2],
+        page=episode_page(run, key),
+        player=result.model or result.agent,
+        status=result.status,
+        label=(result.failure_label or "no label") if is_graded else f"ungraded: {result.cause}",
+        success=result.success and is_graded,
+        reward=result.reward,
+        recovered=result.recovered,
+        stopped_by=result.stopped_by,
+        steps=result.steps,
+        virtual_s=result.virtual_time_elapsed,
+        cost_usd=result.cost_usd,
+    )
+
+
+def score(episodes: Sequence[Recorded]) -> Score:
+    """What episodes came to, with the interval of their success rate."""
+    by_task: dict[str, list[bool]] = {}
+    for key, result in episodes:
+        if result.status == "graded":
+            by_task.setdefault(key.task_id, []).append(result.success)
+    graded = [success for cluster in by_task.values() for success in cluster]
+    low, high = _interval(list(by_task.values()))
+    costs = [result.cost_usd for _, result in episodes if result.cost_usd is not None]
+    return Score(
+        graded=len(graded),
+        succeeded=sum(graded),
+        ungraded=len(episodes) - len(graded),
+        rate=sum(graded) / len(graded) if graded else None,
+        low=low,
+        high=high,
+        tasks=len(by_task),
+        cost_usd=sum(costs) if costs else None,
+        unpriced=sum(result.price == "no price" for _, result in episodes),
+    )
+
+
+def run_rows(run: ShownRun, *, is_playing: bool) -> list[RunRow]:
+    """A run as one row for each family that it has played; one row where it has played nothing."""
+    families: dict[str, list[Recorded]] = {}
+    for one in run.episodes:
+        families.setdefault(one.key.family, []).append(one)
+    return [_run_row(run, family, played, is_playing=is_playing) for family, played in (families or {"": []}).items()]
+
+
+def _run_row(run: ShownRun, family: str, played: Sequence[Recorded], *, is_playing: bool) -> RunRow:
+    planned = run.record.identity if run.record else None
+    return RunRow(
+        run=run.name,
+        page=run_page(run.name) + (f"?family={family}" if family and len({one.key.family for one in run.episodes}) > 1 else ""),
+        family=family,
+        players=tuple(dict.fromkeys(one.result.model or one.result.agent for one in played)) or _planned_player(planned),
+        interface=", ".join(dict.fromkeys(one.result.interface for one in played if one.result.interface)),
+        what=planned_words(planned),
+        state=_state(run, planned, is_playing=is_playing),
+        score=score(played),
+        damaged=sum(one.key.family == family for one in run.damaged) if family else len(run.damaged),
+        trouble=run.trouble,
+    )
+
+
+def planned_words(planned: Planned | None) -> str:
+    """What a plan says in a few words: tasks, seeds, attempts and options."""
+    if planned is None:
+        return "no plan that can be read"
+    numbers = ((len(planned.tasks), "task"), (len(planned.seeds), "seed"), (planned.attempts, "attempt"))
+    told = [" x ".join(f"{number} {word}{'s' if number != 1 else ''}" for number, word in numbers)]
+    told += [f"{name}={value}" for name, value in planned.options.items()]
+    told += [f"retries of {planned.retry.of}, hint {planned.retry.hint}"] if planned.retry else []
+    return ", ".join(told)
+
+
+def is_being_played(run: Path) -> bool:
+    """Whether a process of this machine holds the run's folder, told by the system's list of locks: asking takes no lock."""
+    try:
+        place, held = run.stat().st_ino, Path("/proc/locks").read_text(encoding="ascii")
+    except OSError:
+        return False
+    return any(line.split()[1:2] == ["FLOCK"] and line.split()[5].endswith(f":{place}") for line in held.splitlines())
+
+
+def _planned_player(planned: Planned | None) -> tuple[str, ...]:
+    return (planned.agent.model or planned.agent.name,) if planned else ()
+
+
+def _state(run: ShownRun, planned: Planned | None, *, is_playing: bool) -> str:
+    if run.trouble or planned is None:
+        return "unreadable"
+    done = len(run.episodes) + len(run.damaged)
+    whole = len(planned.tasks) * len(planned.seeds) * planned.attempts
+    if run.record and run.record.request and run.record.request.retry:
+        whole = len(run.record.request.retry.episodes)
+    if is_playing:
+        return f"playing, {done:,} of {whole:,}"
+    return "complete" if done >= whole else f"stopped at {done:,} of {whole:,}"
+
+
+def _interval(clusters: Sequence[Sequence[bool]]) -> tuple[float | None, float | None]:
+    try:
+        return rate_interval(clusters) or (None, None)
+    except UsageError:
+        # without scipy a list is shown all the same
+        return None, None

@@ -1,0 +1,266 @@
+"""Addresses to pages: what a server answers and what a bundle holds, from one table of patterns.
+
+1. An address names runs, tasks and attempts by the letters that those may have. Whatever else it holds is no page, so it leads
+   nowhere but into the folders of the runs.
+2. A file of an episode is one of a fixed list of names, read through no link, and given out as plain text.
+3. Each page has a `.json` beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from harness.contents import read_file
+from harness.errors import UsageError
+from harness.reading import FILES, RecordedEpisode, read_episode
+from harness.reading.addresses import INDEX, episode_page, run_page
+from harness.records import Key
+from harness.viewing.comparing import facts, tracks
+from harness.viewing.library import Library, Recorded, ShownRun
+from harness.viewing.pages import ComparePage, PageLink, episode_page_of, run_page_of, runs_page, seat_links, seat_page_of
+from harness.viewing.rendering import HERE, render
+
+PAGE_ROWS = 200
+"""Episodes on one page of a run."""
+
+OFFERED = (*FILES, "reward.json", "verifier.log")
+"""The files of an episode that are offered."""
+
+LONGEST_OFFERED = 256 << 20
+"""Bytes of a file that is offered."""
+
+_STATIC = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+
+_RUN, _NAME, _NUMBER = r"[\w.=,+-]+", r"[\w.+-]+", r"(?:0|[1-9]\d{0,14})"
+_EPISODE = rf"(?P<run>{_RUN})/(?P<family>{_NAME})/(?P<task>{_NAME})/s(?P<seed>{_NUMBER})-a(?P<attempt>{_NUMBER})"
+_BESIDE = rf"(?P<other>{_RUN})/s(?P<seed2>{_NUMBER})-a(?P<attempt2>{_NUMBER})"
+_FORM = r"\.(?P<form>html|json)"
+_ADDRESSES = tuple(
+    (kind, re.compile(pattern, re.ASCII))
+    for kind, pattern in (
+        ("runs", rf"(?:index{_FORM})?"),
+        ("static", rf"static/(?P<file>{'|'.join(map(re.escape, _STATIC))})"),
+        ("run", rf"runs/(?P<run>{_RUN})/(?:index|page-(?P<number>\d{{1,6}})){_FORM}"),
+        ("episode", rf"episodes/{_EPISODE}{_FORM}"),
+        ("seat", rf"episodes/{_EPISODE}/seat-(?P<seat>\d{{1,6}}){_FORM}"),
+        ("file", rf"episodes/{_EPISODE}/(?P<file>{'|'.join(map(re.escape, OFFERED))})\.txt"),
+        ("compare", rf"compare/{_EPISODE}/{_BESIDE}{_FORM}"),
+    )
+)
+
+
+class Served(NamedTuple):
+    """What stands at an address."""
+
+    media: str
+    body: bytes
+    is_whole: bool = True
+    """False where a file of the run cannot be read and the page says which."""
+
+
+class UnreadablePage(BaseModel):
+    """The page of what cannot be read."""
+
+    title: str
+    why: str
+
+
+class Site:
+    """The pages of some runs."""
+
+    def __init__(self, library: Library, *, is_bundle: bool = False) -> None:
+        self._library = library
+        self._is_bundle = is_bundle
+        self._page_rows = 5 * PAGE_ROWS if is_bundle else PAGE_ROWS
+        self._most_partners = 2 if is_bundle else 12
+
+    def answer(self, path: str, query: Mapping[str, str] | None = None) -> Served | None:
+        """The page or file at a path below the root; None where there is none."""
+        for kind, pattern in _ADDRESSES:
+            match = pattern.fullmatch(path)
+            if match is not None:
+                try:
+                    return self._made(kind, path, match.groupdict(), query or {})
+                except UsageError as error:
+                    page = UnreadablePage(title="This cannot be read", why=str(error))
+                    return self._page(
+                        "refusal", path, match["form"] if "form" in match.groupdict() else "html", page, page
+                    )._replace(is_whole=False)
+        return None
+
+    def addresses(self) -> Iterator[str]:
+        """Every address of a bundle, a page before its JSON."""
+        yield from (f"static/{name}" for name in _STATIC)
+        yield from _both(INDEX)
+        for run in self._library.runs():
+            pages = run_page_of(run, {}, number=1, size=self._page_rows).pages
+            for link in pages:
+                yield from _both(link.page)
+            for key, _ in run.episodes:
+                yield from self._of_episode(run, key)
+
+    def _of_episode(self, run: ShownRun, key: Key) -> Iterator[str]:
+        yield from _both(episode_page(run.name, key))
+        yield from (link.page for link in self._files(run, key))
+        for link in self._partners(run, key):
+            yield from _both(link.page)
+        try:
+            episode = _read(run.folder(key))
+        except UsageError:
+            return
+        for link in seat_links(run.name, key, episode):
+            yield from _both(link.page)
+
+    def _made(self, kind: str, path: str, named: Mapping[str, str | None], query: Mapping[str, str]) -> Served | None:
+        form = named.get("form") or "html"
+        if kind == "static":
+            name = named["file"] or ""
+            return Served(_STATIC[name], (HERE / "static" / name).read_bytes())
+        if kind == "runs":
+            runs = runs_page(self._library.runs())
+            return self._page("runs", path, form, runs, runs)
+        run = self._library.run(named["run"] or "")
+        if run is None:
+            return None
+        if kind == "run":
+            asked = named["number"] or query.get("page", "1")
+            number = int(asked) if asked.isdecimal() and len(asked) < 7 else 1
+            listed = run_page_of(run, query, number=number, size=self._page_rows)
+            if self._is_bundle:
+                # where it lay on somebody's disk is nobody's business
+                listed = listed.model_copy(update={"folder": run.name})
+            return self._page("run", path, form, listed, listed)
+        key = Key(
+            family=named["family"] or "",
+            task_id=named["task"] or "",
+            seed=int(named["seed"] or 0),
+            attempt=int(named["attempt"] or 0),
+        )
+        if key not in run.places:
+            return None
+        if kind == "file":
+            return self._file(run, key, named["file"] or "")
+        return self._of(kind, path, form, run, key, named)
+
+    def _of(self, kind: str, path: str, form: str, run: ShownRun, key: Key, named: Mapping[str, str | None]) -> Served | None:
+        """A page that is made from a whole episode."""
+        episode = _read(run.folder(key))
+        if self._is_bundle:
+            episode = _moved(episode, f"{run.name}/episodes/{key.name}")
+        if kind == "seat":
+            seat = seat_page_of(run.name, key, episode, int(named["seat"] or 0))
+            return self._page("seat", path, form, seat, seat) if seat else None
+        if kind == "compare":
+            compared = self._compared(run, key, episode, named)
+            return self._page("compare", path, form, compared, compared) if compared else None
+        page = episode_page_of(run, key, episode, files=self._files(run, key), partners=self._partners(run, key))
+        return self._page("episode", path, form, page, episode)
+
+    def _compared(
+        self, run: ShownRun, key: Key, episode: RecordedEpisode, named: Mapping[str, str | None]
+    ) -> ComparePage | None:
+        other = self._library.run(named["other"] or "")
+        beside = key.model_copy(update={"seed": int(named["seed2"] or 0), "attempt": int(named["attempt2"] or 0)})
+        if other is None or beside not in other.places:
+            return None
+        second = _read(other.folder(beside))
+        return ComparePage(
+            left=PageLink(page=episode_page(run.name, key), told=f"{run.name} {_attempt(key)}"),
+            right=PageLink(page=episode_page(other.name, beside), told=f"{other.name} {_attempt(beside)}"),
+            task=f"{key.family}/{key.task_id}",
+            facts=facts(episode, second),
+            tracks=tracks(episode, second),
+        )
+
+    def _partners(self, run: ShownRun, key: Key) -> list[PageLink]:
+        """Other episodes of the task to compare with: of the same seed first, then of the same run, then of another outcome."""
+        mine = run.episodes[run.places[key]].result
+        others = [
+            (
+                one.key.seed != key.seed,
+                other.name != run.name,
+                one.result.success == mine.success,
+                other.name,
+                one.key.name,
+                one,
+            )
+            for other in self._library.runs()
+            for one in other.by_task.get((key.family, key.task_id), ())
+            if (other.name, one.key) != (run.name, key)
+        ]
+        near = sorted(others, key=lambda other: other[:5])[: self._most_partners]
+        return [_partner(run.name, key, name, one) for *_, name, _, one in near]
+
+    def _files(self, run: ShownRun, key: Key) -> list[PageLink]:
+        """The files of an episode that are there."""
+        folder = episode_page(run.name, key).removesuffix(".html")
+        there = [name for name in OFFERED if (run.folder(key) / name).is_file()]
+        return [PageLink(page=f"{folder}/{name}.txt", told=name) for name in there]
+
+    def _file(self, run: ShownRun, key: Key, name: str) -> Served | None:
+        try:
+            return Served("text/plain", read_file(run.path, f"episodes/{key.name}/{name}", LONGEST_OFFERED).data)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UsageError(f"{run.folder(key) / name} cannot be read: {error.strerror}") from None
+
+    def _page(self, template: str, path: str, form: str, page: BaseModel, document: BaseModel) -> Served:
+        """A page, or the JSON beside it, in ASCII: what others wrote may hold letters that a reader's terminal obeys."""
+        if form == "json":
+            return Served("application/json", json.dumps(document.model_dump(mode="json"), indent=1).encode() + b"\n")
+        return Served("text/html", render(template, page, depth=path.count("/"), is_bundle=self._is_bundle))
+
+
+def _moved(episode: RecordedEpisode, path: str) -> RecordedEpisode:
+    """An episode that says nothing of the folder in which it was recorded."""
+    return episode.model_copy(update={"path": path, "result": episode.result.model_copy(update={"path": path})})
+
+
+def _read(folder: Path) -> RecordedEpisode:
+    """An episode; the page, its JSON and its seats are asked for one after the other, and need not be read each time."""
+    return _read_once(folder, tuple(_stamp(folder / name) for name in FILES))
+
+
+@lru_cache(maxsize=2)
+def _read_once(folder: Path, stamps: tuple[tuple[int, int, int], ...]) -> RecordedEpisode:  # noqa: ARG001 - part of what is remembered
+    return read_episode(folder)
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    """What changes when a file does."""
+    try:
+        known = path.stat(follow_symlinks=False)
+    except OSError:
+        return 0, 0, 0
+    return known.st_ino, known.st_size, known.st_mtime_ns
+
+
+def _partner(run: str, key: Key, other: str, one: Recorded) -> PageLink:
+    page = f"compare/{run}/{key.name}/{other}/{_attempt(one.key)}.html"
+    outcome = one.result.failure_label or "ungraded"
+    return PageLink(page=page, told=f"{other} {_attempt(one.key)}: {outcome}")
+
+
+def _attempt(key: Key) -> str:
+    return key.name.rpartition("/")[2]
+
+
+def _both(page: str) -> tuple[str, str]:
+    return page, page.removesuffix(".html") + ".json"
+
+
+def first_page(library: Library, episode: Path | None) -> str:
+    """Where a reader begins: at the list of runs, at the run where there is only one, or at the episode that was named."""
+    names = library.names
+    if episode is not None:
+        family, task, attempt = episode.parts[-3:]
+        return f"episodes/{next(iter(names))}/{family}/{task}/{attempt}.html"
+    return run_page(next(iter(names))) if len(names) == 1 else INDEX

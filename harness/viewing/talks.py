@@ -1,0 +1,117 @@
+"""Conversations as a page shows them: entries with cut texts, one conversation a seat, each with what that seat was told alone.
+
+Of a conversation with more entries than a page can hold, the beginning, the end and what lies around the breach are shown, and
+each gap says how many entries it stands for. The whole of it is in trajectory.json, which the page links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from harness.reading import Conversation, Moment, RecordedEpisode, Utterance
+from harness.viewing.texts import CutText, cut_text
+from worlds.core.models import Strict
+
+_FIRST, _LAST, _AROUND = 150, 50, 20
+"""Entries of a conversation that are shown: at its beginning, at its end, and on each side of the breach."""
+
+_MOST_USES = 40
+"""Tool calls of one entry."""
+
+_COUNTS = (("prompt_tokens", "in"), ("completion_tokens", "out"))
+
+
+class ShownUse(Strict):
+    """A tool call, and what came back."""
+
+    tool: str
+    arguments: CutText
+    answer: CutText | None = None
+
+
+class TalkEntry(Strict):
+    """One entry of a conversation."""
+
+    speaker: Literal["system", "user", "agent"]
+    text: CutText
+    reasoning: CutText | None = None
+    uses: tuple[ShownUse, ...] = ()
+    uses_left_out: int = 0
+    feedback: tuple[CutText, ...] = ()
+    moment: Moment | None = None
+    forfeit: str | None = None
+    usage: str = ""
+    is_instruction: bool = False
+    is_breach: bool = False
+    gap: int = 0
+    """How many entries before this one are not shown."""
+
+
+class Talk(Strict):
+    """One conversation."""
+
+    name: str
+    seat: int | None = None
+    model: str | None = None
+    entries: tuple[TalkEntry, ...]
+    total: int
+
+
+def talk(one: Conversation, episode: RecordedEpisode, broken: int | None) -> Talk:
+    """A conversation for a page; `broken` is the log's number of the turn that failed the episode."""
+    said = one.utterances
+    at = next((n for n, entry in enumerate(said) if entry.moment is not None and entry.moment.seq == broken), None)
+    entries, before = [], -1
+    for number in _kept(len(said), at):
+        entries.append(_entry(said[number], episode, broken, number - before - 1))
+        before = number
+    return Talk(name=one.name, seat=one.seat, model=one.model, entries=tuple(entries), total=len(said))
+
+
+def last_turn(episode: RecordedEpisode, seq: int) -> int | None:
+    """The log's number of the last turn of a seat up to an event of the log; None where there is none."""
+    turns = (said.moment.seq for one in episode.conversations for said in one.utterances if said.moment is not None)
+    return max((turn for turn in turns if turn <= seq), default=None)
+
+
+def _kept(total: int, at: int | None) -> Iterator[int]:
+    for number in range(total):
+        is_near = at is not None and abs(number - at) <= _AROUND
+        if number < _FIRST or number >= total - _LAST or is_near:
+            yield number
+
+
+def _entry(said: Utterance, episode: RecordedEpisode, broken: int | None, gap: int) -> TalkEntry:
+    return TalkEntry(
+        speaker=said.speaker,
+        text=cut_text(said.text),
+        reasoning=cut_text(said.reasoning) if said.reasoning else None,
+        uses=tuple(
+            ShownUse(
+                tool=use.tool,
+                arguments=cut_text(use.arguments),
+                answer=cut_text(use.answer) if use.answer is not None else None,
+            )
+            for use in said.tools[:_MOST_USES]
+        ),
+        uses_left_out=max(0, len(said.tools) - _MOST_USES),
+        feedback=tuple(map(cut_text, said.feedback[:_MOST_USES])),
+        moment=said.moment,
+        forfeit=said.forfeit,
+        usage=_usage(said.usage),
+        is_instruction=said.speaker == "user" and said.text == episode.instruction,
+        is_breach=said.moment is not None and said.moment.seq == broken and said.speaker == "agent",
+        gap=gap,
+    )
+
+
+def _usage(usage: dict[str, Any] | None) -> str:
+    """Tokens of the call in a few words, as far as the trajectory has them."""
+    told = [f"{usage[name]} {way}" for name, way in _COUNTS if isinstance(usage.get(name), int)] if usage else []
+    return ", ".join(told) + " tokens" if told else ""
+
+
+def seated(episode: RecordedEpisode) -> Sequence[Conversation]:
+    """The conversations of a game's seats."""
+    return [one for one in episode.conversations if one.seat is not None]

@@ -1,0 +1,170 @@
+"""An episode drawn in virtual time: a lane for the world's requests, for each artifact's window, and for each seat of a game.
+
+Only numbers are made here; a template draws them. Marks that would lie on one another are thinned, never the breach, and the
+lane says how many marks it stands for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from harness.reading import Act, Conversation, RecordedEpisode
+from worlds.core.models import Strict
+
+WIDTH, LEFT, RIGHT = 960, 150, 24
+"""Units of the drawing, and of it the room for the names of lanes, and for the end of the last mark."""
+
+LANE, TOP, BOTTOM = 30, 12, 34
+_MOST_MARKS, _MOST_LANES = 400, 24
+_STEPS = (1, 2, 5, 10)
+
+
+class TimeMark(Strict):
+    """Something that happened at one time, or lasted; `x` and `width` in units of the drawing."""
+
+    x: float
+    width: float = 0.0
+    kind: str
+    """ok, protocol, violation, goal, stray, fault, wait, end, window, turn, measure or forfeit."""
+
+    told: str
+    """What it was, for a reader who points at it."""
+
+    seq: int | None = None
+    is_breach: bool = False
+
+
+class Lane(Strict):
+    """One row of the drawing."""
+
+    name: str
+    y: float
+    seat: int | None = None
+    marks: tuple[TimeMark, ...]
+    left_out: int = 0
+
+
+class Tick(Strict):
+    """A time on the axis."""
+
+    x: float
+    told: str
+
+
+class Timeline(Strict):
+    """The whole drawing."""
+
+    width: int = WIDTH
+    height: float
+    left: int = LEFT
+    lanes: tuple[Lane, ...]
+    ticks: tuple[Tick, ...]
+    rounds: tuple[Tick, ...] = ()
+    """Where the rounds of a game begin."""
+
+    kinds: tuple[str, ...]
+    """The kinds of marks that are drawn, for the legend."""
+
+
+def timeline(episode: RecordedEpisode, broken: int | None) -> Timeline | None:
+    """The drawing, with a ring around `broken`, a number of the log; None for an episode in which nothing happened."""
+    moments = [said.moment.at for one in episode.conversations for said in one.utterances if said.moment]
+    windows = [made.expires_at / 1000 for act in episode.acts for made in act.issued]
+    end = max([*moments, *(act.at for act in episode.acts), episode.result.virtual_time_elapsed], default=0.0)
+    if not episode.acts and not moments:
+        return None
+    # a window may last a hundred times longer than the episode, and then its end says nothing
+    scale = _Scale(max(end, min(max(windows, default=0.0), 1.5 * end), 1e-3))
+    named = list(_lanes(episode, scale, broken))
+    lanes = []
+    for row, (name, seat, marks) in enumerate(named[:_MOST_LANES]):
+        drawn = _thinned(marks)
+        lanes.append(Lane(name=name, seat=seat, y=TOP + LANE * row, marks=drawn, left_out=len(marks) - len(drawn)))
+    return Timeline(
+        height=TOP + LANE * len(lanes) + BOTTOM,
+        lanes=tuple(lanes),
+        ticks=tuple(scale.ticks()),
+        rounds=tuple(_rounds(episode, scale)),
+        kinds=tuple(dict.fromkeys(mark.kind for lane in lanes for mark in lane.marks)),
+    )
+
+
+class _Scale:
+    """Virtual seconds as units of the drawing."""
+
+    def __init__(self, end: float) -> None:
+        self.end = end
+
+    def x(self, at: float) -> float:
+        return round(LEFT + min(at / self.end, 1.0) * (WIDTH - LEFT - RIGHT), 1)
+
+    def ticks(self) -> Iterator[Tick]:
+        """About eight round numbers."""
+        power = 10.0 ** math.floor(math.log10(self.end / 8))
+        step = next(factor * power for factor in _STEPS if factor * power >= self.end / 8)
+        for number in range(int(self.end / step) + 1):
+            yield Tick(x=self.x(number * step), told=f"{number * step:g} s")
+
+
+def _lanes(episode: RecordedEpisode, scale: _Scale, broken: int | None) -> Iterator[tuple[str, int | None, list[TimeMark]]]:
+    asked = [_act_mark(act, scale, broken) for act in episode.acts]
+    if any(act.what in {"request", "wait"} for act in episode.acts):
+        yield "requests", None, asked
+    yield from _windows(episode.acts, scale)
+    for one in episode.conversations:
+        if one.seat is not None:
+            yield one.name, one.seat, list(_turns(one, scale, broken))
+    if asked and not any(act.what in {"request", "wait"} for act in episode.acts):
+        yield "world", None, asked
+
+
+def _act_mark(act: Act, scale: _Scale, broken: int | None) -> TimeMark:
+    kind = "wait" if act.what == "wait" else "end" if act.what in {"closed", "stop"} else act.kind or "ok"
+    begun = act.at - float(act.told.split()[1]) if act.what == "wait" else act.at
+    told = f"{act.at:g} s: {act.told}" + (f", {act.label}: {act.rule}" if act.label else "")
+    x = scale.x(max(begun, 0.0))
+    return TimeMark(x=x, width=round(scale.x(act.at) - x, 1), kind=kind, told=told, seq=act.seq, is_breach=act.seq == broken)
+
+
+def _windows(acts: Sequence[Act], scale: _Scale) -> Iterator[tuple[str, None, list[TimeMark]]]:
+    """A lane for each artifact: when it could be used, one bar for each time that it was handed out."""
+    bars: dict[str, list[TimeMark]] = {}
+    for act in acts:
+        for made in act.issued:
+            begin, end = made.issued_at / 1000, made.expires_at / 1000
+            x = scale.x(begin)
+            told = f"{made.artifact}: from {begin:g} s until {end:g} s"
+            bars.setdefault(made.artifact, []).append(
+                TimeMark(x=x, width=max(2.0, round(scale.x(end) - x, 1)), kind="window", told=told, seq=act.seq)
+            )
+    for artifact, marks in bars.items():
+        yield artifact, None, marks
+
+
+def _turns(one: Conversation, scale: _Scale, broken: int | None) -> Iterator[TimeMark]:
+    for said in one.utterances:
+        if said.moment is not None and said.speaker == "agent":
+            place = said.moment
+            kind = "forfeit" if said.forfeit else "measure" if place.is_ephemeral else "turn"
+            told = f"{place.at:g} s: {one.name}, round {place.round}, {place.phase}"
+            told += f", forfeited as {said.forfeit}" if said.forfeit else ""
+            yield TimeMark(x=scale.x(place.at), kind=kind, told=told, seq=place.seq, is_breach=place.seq == broken)
+
+
+def _rounds(episode: RecordedEpisode, scale: _Scale) -> Iterator[Tick]:
+    begun: dict[int, float] = {}
+    for one in episode.conversations:
+        for said in one.utterances:
+            if said.moment is not None and said.moment.round:
+                begun[said.moment.round] = min(said.moment.at, begun.get(said.moment.round, said.moment.at))
+    places = sorted(begun.items())
+    every = max(1, len(places) // 20 + 1)
+    for number, at in places[::every]:
+        yield Tick(x=scale.x(at), told=f"round {number}")
+
+
+def _thinned(marks: Sequence[TimeMark]) -> tuple[TimeMark, ...]:
+    """All marks of a lane, or as many as can be told apart, the breach always among them."""
+    step = len(marks) // _MOST_MARKS + 1
+    return tuple(mark for number, mark in enumerate(marks) if number % step == 0 or mark.is_breach)
