@@ -32,13 +32,13 @@ from worlds.calendar.rules.settings import PROFILES, Settings
 from worlds.core.events import read_log
 from worlds.core.testing import InProcess, world_in_process
 from worlds.core.texts import texts_of
-from worlds.core.turns import Answer, TurnTable
+from worlds.core.turns import Answer, OpenTurn, TurnTable
 from worlds.core.wire import request
 
 ROOT = Path(__file__).parents[1]
 CANONICAL = ("uniform-[0-9][0-9]", "varied-[0-9][0-9]")
 NAMES = ("imap", "dsm-private", "dsm-welfare", "sd-map")
-Reply = Callable[[Mapping[str, Any]], str]
+Reply = Callable[[OpenTurn], str]
 
 
 def main() -> None:
@@ -73,7 +73,7 @@ def _timed(task: Task, name: str) -> tuple[float, ...]:
     public = {"agents": len(scenario.agents), "slots": scenario.slots, "profile": "paper", "sd_model": ""}
     replies: dict[str, str] = {}
     whole = _clocked(lambda: _game(scenario, settings, _policies(make, public), replies))
-    rules = _clocked(lambda: _game(scenario, settings, lambda turn: replies[turn["id"]], {}))
+    rules = _clocked(lambda: _game(scenario, settings, lambda turn: replies[turn.id], {}))
     world = world_in_process(task.world_folder, overrides={"profile": "paper"})
     served = _clocked(lambda: _over_http(world, replies))
     episode = Episode(tuple(read_log(world.log.dump())))
@@ -83,7 +83,7 @@ def _timed(task: Task, name: str) -> tuple[float, ...]:
 
 def _policies(make: Any, public: Mapping[str, Any]) -> Reply:
     players = {seat: make(None, seat, {"public": public}) for seat in range(public["agents"])}
-    return lambda turn: players[turn["seat"]].reply(turn)
+    return lambda turn: players[turn.seat].reply(turn)
 
 
 def _game(scenario: Any, settings: Settings, reply: Reply, kept: dict[str, str]) -> None:
@@ -91,7 +91,7 @@ def _game(scenario: Any, settings: Settings, reply: Reply, kept: dict[str, str])
     table = TurnTable(game.play(), lambda event: None)
     while not table.over:
         turn = table.open[0]
-        kept[turn.id] = reply(turn.shown())
+        kept[turn.id] = reply(turn)
         table.answer(turn.id, Answer(kept[turn.id]))
 
 

@@ -68,7 +68,7 @@ def log_of(folder: Path, task: Scenario, protocol: str) -> bytes:
     seats = [PROTOCOLS[protocol](Seat(agent, 5, 16)) for agent in task.agents]
     while not world.turns.over:
         turn = world.turns.open[0]
-        world.turns.answer(turn.id, Answer(seats[turn.seat].reply(turn.shown())))
+        world.turns.answer(turn.id, Answer(seats[turn.seat].reply(turn)))
     return world.log.dump()
 
 

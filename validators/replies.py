@@ -24,12 +24,17 @@ def plainly(reply: str) -> tuple[dict[str, Any] | list[Any] | None, str]:
 
     What stands in think tags before it is no part of a reply.
     """
-    reply = _THOUGHT.sub("", reply)
+    reply = without_thoughts(reply)
     if (value := _loaded(reply)) is not None:
         return value, "strict"
     if (fence := _FENCE.search(reply)) and (value := _loaded(fence[1])) is not None:
         return value, "fenced"
     return None, ""
+
+
+def without_thoughts(reply: str) -> str:
+    """A reply less what stands in think tags before it."""
+    return _THOUGHT.sub("", reply)
 
 
 def _loaded(reply: str) -> dict[str, Any] | list[Any] | None:

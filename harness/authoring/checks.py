@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from harness.agents.solutions import players
 from harness.authoring.evidence import TaskEvidence
-from harness.authoring.findings import Place, raised_in
+from harness.authoring.findings import Place, definition, raised_in
 from harness.authoring.leaks import derived, early, leaks, secrets
 from harness.authoring.plays import NOP, SOLVE, Play
 from harness.authoring.report import ProofCheck, failed, passed
@@ -21,7 +21,7 @@ from worlds.core.levels import LEVEL
 def oracle_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """`solve` succeeds on every seed."""
     for played in evidence.of(SOLVE):
-        yield _success("oracle", played, _fault(evidence.task, played) or evidence.place(SOLVE))
+        yield _success("oracle", played, evidence, evidence.place(SOLVE))
 
 
 def nop_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
@@ -93,15 +93,22 @@ def knob_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
             if name == LEVEL:
                 continue
             kind = "knob" if ours and name in ours.knobs else "option"
-            at = _fault(evidence.task, played) or evidence.setting(f"{kind}s", name)
-            yield _success(f"{kind}:{name}={f'{value:g}' if isinstance(value, float) else value}", played, at)
+            shown = f"{value:g}" if isinstance(value, float) else value
+            yield _success(f"{kind}:{name}={shown}", played, evidence, evidence.setting(f"{kind}s", name))
 
 
-def _success(name: str, played: Play, at: Place) -> ProofCheck:
+def _success(name: str, played: Play, evidence: TaskEvidence, at: Place) -> ProofCheck:
+    """Whether an episode succeeded; where it did not, at the line that failed, or else at `at`."""
     verdict = played.outcome
     if verdict.success and verdict.reward == 1.0:
         return passed(name, played.seed, f"{verdict.steps} steps, {verdict.virtual_time_elapsed:g} s")
-    why = next((check.message for check in verdict.checks if not check.ok), "") or str(verdict.failure_detail)
+    broken = next((check for check in verdict.checks if not check.ok), None)
+    if broken is not None and verdict.failure_detail == {"reason": broken.message}:
+        # every rule was kept and the goal reached, so it is the test that fails
+        there = definition(evidence.tests.path, broken.name)
+        return failed(name, played.seed, there, f"the goal was reached, but {broken.name} fails: {broken.message}")
+    at = _fault(evidence.task, played) or at
+    why = (broken.message if broken else "") or str(verdict.failure_detail)
     return failed(
         name, played.seed, at, f"must succeed, ended as {verdict.failure_label} ({why.splitlines()[0]}){_told(played)}"
     )

@@ -67,9 +67,10 @@ def test_words_are_left_alone() -> None:
 
 
 RANGES = [
-    "x = draw.between(low + 3, min(9, most))",
+    "x = draw.between(LOW + 3, min(9, round(self.knob('most'))))",
     "x = draw.sample(range(1, 10), 2)",
-    "x = self.knob_ms('w') - 1000 * draw.below(8)",
+    "x = draw.hex(draw.between(-3, 8))",
+    "x = 3 + draw.below(SHORT)",
     "LIVES_S = ((20, 32), (45, 2 * 60))",
     "SIZES, NAME = {'1k': 640}, 'a'",
 ]
@@ -77,10 +78,10 @@ RANGES = [
 
 @pytest.mark.parametrize("source", RANGES)
 def test_numbers_that_are_a_choice_are_left_alone(source: str) -> None:
-    """The numbers of a draw, what moves a drawn number, and a table of numbers at the top are no mistakes with one more."""
+    """Numbers of a draw, what is added to a drawn number, and a table of numbers at the top are no mistakes with one more."""
     elsewhere = {mutant.operator for mutant in mutants_of("a.py", source.encode(), draws=False)}
 
-    assert not {"number-plus", "argument-dropped-1", "call-swapped"} & changed(source).keys()
+    assert not {"number-plus", "argument-dropped-1", "call-swapped", "arithmetic-swapped"} & changed(source).keys()
     assert "number-plus" in elsewhere
 
 
@@ -89,6 +90,24 @@ def test_a_draw_may_be_divided_away() -> None:
     by = changed("x = self.knob_ms('w') - 1000 * draw.below(8)")
 
     assert by["arithmetic-swapped"] == "x = self.knob_ms('w') - ((1000) // (draw.below(8)))"
+
+
+@pytest.mark.parametrize(
+    ("source", "operator"),
+    [
+        ("x = draw.choice((1, -1))", "number-plus"),
+        ("x = draw.choice([n for n in rows if n != max(rows)])", "call-swapped"),
+        ("x = draw.sample([f'{n}' for n in range(256)], count)", "number-plus"),
+        ("x = draw.between(0, len(text) - 4)", "arithmetic-swapped"),
+        ("x = draw.between(0, len(text) - 4)", "number-plus"),
+        ("x = draw.choice(rows[1:])", "number-plus"),
+        ("x = 1000 * draw.below(8)", "number-plus"),
+        ("x = round(self.manifest.budgets.virtual_seconds) + draw.below(8)", "arithmetic-swapped"),
+    ],
+)
+def test_what_may_be_drawn_is_no_choice(source: str, operator: str) -> None:
+    """Signs, conditions on what may be drawn, where a text or a list ends, units and budgets are changed as all else is."""
+    assert operator in changed(source)
 
 
 @pytest.mark.parametrize(

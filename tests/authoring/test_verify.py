@@ -232,7 +232,7 @@ def test_a_runtime_plays_the_same_clients(folder: Path) -> None:
     names = [check.name for check in report.tasks[0].checks if check.name.startswith("inprocess:")]
 
     assert report.ok
-    assert len(names) == 10
+    assert len(names) == 13
     assert {"inprocess:oracle", "inprocess:nop", "inprocess:violation:no_slice"} <= set(names)
 
 

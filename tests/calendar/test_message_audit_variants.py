@@ -86,7 +86,9 @@ def test_a_seat_says_its_variant() -> None:
     seats = tuple(SeatResult(seat=seat, kind="model", name="m", variant=one) for seat, one in enumerate(variants))
     result = result_of(()).model_copy(update={"seats": seats})
 
-    assert list(speakers_of(result, 2)) == [Speaker("m", "redteam 01234567"), Speaker("m", "base")]
+    assert list(speakers_of(result, 2)) == [
+        Speaker("m", "redteam 01234567", others="m"), Speaker("m", "base", others="m [redteam 01234567]"),
+    ]  # fmt: skip
 
 
 def test_options_tell_speakers_apart() -> None:
@@ -94,5 +96,21 @@ def test_options_tell_speakers_apart() -> None:
     result = result_of(("m",), options={"turn_cap": 6, "message_cap": 100})
 
     assert list(speakers_of(result, 2)) == [
-        Speaker("m", "base", "message_cap=100, turn_cap=6"), Speaker("seats", "base", "message_cap=100, turn_cap=6"),
+        Speaker("m", "base", "message_cap=100, turn_cap=6", "seats"),
+        Speaker("seats", "base", "message_cap=100, turn_cap=6", "m"),
     ]  # fmt: skip
+
+
+def test_a_model_among_others_is_not_counted_with_the_same_model_alone(tmp_path: Path) -> None:
+    """Each table has its own rows and names who else sat there; with one table there is nothing to tell apart."""
+    said = {(TALK, 1, 0): [[dm(2, "I am free at 3.")]]}
+    alone = audited(tmp_path / "alone", ("m",) * 5, said)
+    mixed = audited(tmp_path / "mixed", ("m", "m", "n", "n", "n"), said)
+
+    rows = [*message_rows([alone, mixed])]
+
+    assert [(row["player"], row["others"], row["seats"], row["messages"]) for row in rows] == [
+        ("m", "-", 5, 1), ("m", "m, n x3", 2, 1), ("n", "m x2, n x2", 3, 0),
+    ]  # fmt: skip
+    assert [(row["player"], row["others"]) for row in label_rows([alone, mixed])[:2]] == [("m", "-"), ("m", "m, n x3")]
+    assert {row["others"] for row in message_rows([mixed])} == {None}

@@ -79,7 +79,18 @@ def test_who_writes_prose_has_no_protocol_vps(tables: dict[str, Table]) -> None:
     assert vps["openai/gpt-5.4-mini", "2"] is vps["openai/one", "0-4"] is vps["openai/one", "1-2"] is None
     assert vps["openai/one", "1"] is not None
     assert [row["protocol_vps"] for row in rows(tables["seats-protocols"], setting="uniform", others=None)] == [12.4]
-    assert [row["vps"] is None for row in rows(tables["outcomes"], setting="uniform")] == [True, True, False, True]
+    told = {row["setup"]: row["vps"] for row in rows(tables["outcomes"], setting="uniform", source="ours", block="protocol")}
+    assert told == {"": 12.4}
+    assert {row["vps"] for row in rows(tables["outcomes"], setting="uniform", block="model")} == {None}
+
+
+def test_games_of_protocols_stand_below_those_with_models(tables: dict[str, Table]) -> None:
+    """Two blocks, each with its cost settings: nothing of one stands between rows of the other, in either table of games."""
+    outcomes = [(row["block"], row["setting"]) for row in tables["outcomes"].rows if row["source"] == "ours"]
+
+    assert list(dict.fromkeys(block for block, _ in outcomes)) == ["model", "protocol"]
+    assert outcomes == sorted(outcomes)
+    assert [row["player"] for row in tables["failures"].rows].index("imap") == len(tables["failures"].rows) - 1
 
 
 def test_prose_stands_in_the_messages_of_its_role(found: Evidence, tables: dict[str, Table]) -> None:

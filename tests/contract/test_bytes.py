@@ -200,6 +200,16 @@ def test_drawn_range_is_a_slice(seed: int) -> None:
     assert len(anchor.chars(*draw_range(stream, anchor))) == 24
 
 
+def test_every_range_and_marker_that_fits_is_drawn() -> None:
+    """From the first character to the last place where a whole slice fits, and none beyond."""
+    stream = Stream("k", "t", 0, "anchor")
+    ranges = {draw_range(stream, draw_anchor(stream, length=27)) for _ in range(60)}
+    marked = [draw_marked(stream, length=32) for _ in range(60)]
+
+    assert ranges == {(1, 24), (2, 25), (3, 26), (4, 27)}
+    assert {anchor.text.index(marker) for anchor, marker in marked} == {0, 1, 2}
+
+
 @pytest.mark.parametrize(
     ("value", "label", "rule"),
     [

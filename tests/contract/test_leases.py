@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.contract.leases import LONGEST_S, SHORTEST_S, STEPS, LeasePlan, draw_plan, fewest_renewals
+from worlds.contract.leases import LONGEST_S, SHORTEST_S, SLACK_S, STEPS, LeasePlan, draw_plan, fewest_renewals
 from worlds.core.chance import Stream
 
 Renews = Callable[[int, int, int], bool]
@@ -76,6 +76,7 @@ def test_plans_stay_in_range(seed: int) -> None:
 
     assert STEPS == len(plan.seconds)
     assert all(SHORTEST_S <= step <= LONGEST_S for step in plan.seconds)
+    assert all(plan.lease_s - step > SLACK_S for step in plan.seconds)
     assert 19 <= plan.lease_s <= 21
     assert 1 < plan.losing < STEPS
 

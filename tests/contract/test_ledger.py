@@ -115,6 +115,14 @@ def test_challenges_ask_for_what_changed(seed: int) -> None:
     assert sum(said[seq] != fold(events).amounts[seq] for seq in asked) >= 2
 
 
+def test_corrections_go_both_ways_and_stay_small() -> None:
+    """None changes an entry by more than 999, the smallest entry being 1000."""
+    deltas = [event["delta"] for seed in range(40) for event in drawn(seed, count=40) if "delta" in event]
+
+    assert max(abs(delta) for delta in deltas) <= 999
+    assert {delta > 0 for delta in deltas} == {True, False}
+
+
 def test_shorter_streams_are_refused() -> None:
     """There would be nothing to refer to."""
     with pytest.raises(ValueError, match=r"^a stream begins with at least 12 events, not 11$"):

@@ -196,6 +196,7 @@ def hostile(draw: random.Random, scenario: Scenario = SCENARIO) -> Seat:
         if "cites" in body and draw.random() < 0.7:
             body["cites"] = [draw.choice(["F1", "F2", "F99", "G1", "G2", None, "?" * 60]) for _ in range(draw.randint(0, 4))]
         text = json.dumps(body)
-        return draw.choice([text, text, text, f"Well:\n```json\n{text}\n```", text[:-1] + ",}", f"{text} or so", str(value())])
+        fenced, thought = f"Well:\n```json\n{text}\n```", f"<think>{text[:9]}</think>{text}"
+        return draw.choice([text, text, text, fenced, text[:-1] + ",}", f"{text} or so", str(value()), thought])
 
     return reply

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import tomli
 
 from harness.cli.config import PRESETS
 from tests.hidden_profile.golden_prompts import FOLDER, PROTOCOLS, sent
@@ -16,11 +19,17 @@ def test_seats_are_sent_what_they_were(protocol: str) -> None:
     assert sent(protocol).splitlines() == written.splitlines(), "if this is meant, run: make golden"
 
 
-def test_every_preset_that_is_a_protocol_has_a_golden_file() -> None:
-    """A protocol is a preset with a first vote of its own; each has a file, and no file is left over."""
-    presets = {path.stem for path in PRESETS.glob("hidden-*.toml") if "first_vote" in path.read_text(encoding="utf-8")}
+def protocol_of(path: Path) -> frozenset[str]:
+    """The options of a preset that say how its sessions are held; what is compared within a study is none of them."""
+    lines = tomli.loads(path.read_text(encoding="utf-8"))["set"]
+    return frozenset(line for line in lines if not line.startswith(("condition=", "variant=")))
 
-    assert presets == {preset for preset in PROTOCOLS.values() if preset}
+
+def test_every_preset_that_is_a_protocol_has_a_golden_file() -> None:
+    """The presets hold sessions in as many ways as there are protocols with one; each has a file, and no file is left over."""
+    ways = {path.stem: protocol_of(path) for path in PRESETS.glob("hidden-*.toml")}
+
+    assert set(ways.values()) == {ways[preset] for preset in PROTOCOLS.values() if preset}
     assert {path.stem for path in FOLDER.glob("*.md")} == set(PROTOCOLS)
 
 

@@ -14,10 +14,12 @@ from harness.authoring.new import checked_name
 from harness.authoring.sync import drift, vouched
 from harness.cli.importing import import_command
 from harness.errors import UsageError
-from harness.families.hidden_profile.authoring.hiddenbench import MODES, SEALED, flags, folder_name, read_tasks
+from harness.families.hidden_profile.authoring.hiddenbench import PRESETS, SEALED, folder_name, read_tasks
 from harness.registry import Task, discover
 from harness.trust import admitted
+from tests.conftest import ROOT
 from tests.hidden_profile.delivered import delivered
+from worlds.core.manifest import OptionValue
 from worlds.hidden_profile.rules.ballot import option_of
 
 SECRET = "It is the son, see the zither."
@@ -174,30 +176,28 @@ def test_rationale_is_sealed_beside_the_folders(tmp_path: Path, tasks: Sequence[
 
 
 @pytest.mark.parametrize("condition", ["hidden", "full", "shared_only"])
-@pytest.mark.parametrize("mode", MODES)
-def test_rationale_is_in_nothing_delivered(tasks: Sequence[Task], condition: str, mode: str) -> None:
+@pytest.mark.parametrize("kept", [{}, {"first_vote": "kept", "remind_pre_vote": True, "vote_view": "last_round"}])
+def test_rationale_is_in_nothing_delivered(tasks: Sequence[Task], condition: str, kept: dict[str, OptionValue]) -> None:
     """Rules, turns and logs of whole sessions hold the task's texts, and never the rationale."""
     for task in tasks:
-        texts = delivered(task, {**MODES[mode], "condition": condition, "rounds": 2})
+        texts = delivered(task, {**kept, "condition": condition, "rounds": 2})
 
         assert any("One of four took it." in text for text in texts)
         assert [text for text in texts if "zither." in text or "rationale is" in text] == []
 
 
-def test_import_tells_guessers_and_modes(tmp_path: Path) -> None:
-    """Beside each task stands what the text alone is worth; the modes are options that a run takes."""
+def test_import_tells_guessers_and_presets(tmp_path: Path) -> None:
+    """Beside each task stands what the text alone is worth; how to hold the sessions is told by presets that there are."""
     told, error = run(written(tmp_path, entry()), "--out", tmp_path / "out", "--json")
     document = json.loads(told)
 
     assert error is None
-    assert document["modes"] == MODES
+    assert document["presets"] == PRESETS
+    assert all((ROOT / "harness" / "presets" / f"{preset}.toml").is_file() for preset in PRESETS.values())
     assert document["tasks"][0] | {"path": ""} == {
         "task_id": "hb-04-who-took-the-zither", "published_id": 4, "options": 4, "certified": False, "path": "",
         "always-last": 0.0, "longest": 0.0, **read_tasks(written(tmp_path, entry()))[0].guesses,
     }  # fmt: skip
-    assert flags("replication") == (
-        "--set condition=hidden --set rounds=15 --set remind_pre_vote=true --set vote_view=last_round"
-    )
 
 
 def test_some_of_the_tasks(tmp_path: Path) -> None:

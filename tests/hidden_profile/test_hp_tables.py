@@ -6,32 +6,38 @@ import json
 import math
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import pytest
+import tomli
 
-from harness.agent import AgentSpec
+from harness.agent import AgentIdentity, AgentSpec, Budget
 from harness.errors import UsageError
 from harness.families.hidden_profile import figures
 from harness.families.hidden_profile.arms import arms
 from harness.families.hidden_profile.authoring.folders import write_task
 from harness.families.hidden_profile.figure import figure4
 from harness.families.hidden_profile.guessers import guessed
+from harness.families.hidden_profile.protocol import WITHOUT, any_as_the_paper
 from harness.families.hidden_profile.report import TABLES, report
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import Evidence, gather
+from harness.report.evidence import Evidence, Group, gather
 from harness.report.runs import read_runs
 from harness.report.setups import Setup
 from harness.runs.plan import Plan
+from harness.runs.request import Planned
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
+from tests.conftest import ROOT
 from tests.hidden_profile.film import SCENARIO, WEDDING, called_proved, changed
 from tests.hidden_profile.tabled import of, rows, seen, session, table
 
+PRESETS = ROOT / "harness" / "presets"
 PLAYED: tuple[tuple[str, dict[str, str]], ...] = (
     ("pool", {"condition": "hidden", "track": "structured"}),
     ("pool", {"condition": "full", "track": "structured"}),
@@ -70,6 +76,20 @@ def evidence(runs: list[list[Result]], tasks: list[Task]) -> Evidence:
     """What a report would gather from them."""
     folders = {Path(result.path).parents[3] for results in runs for result in results}
     return gather(read_runs(sorted(folders)), "hidden-profile", tasks)
+
+
+def planned(options: dict[str, Any], agent: dict[str, Any]) -> Group:
+    """One session under these options, played by this agent."""
+    group = of(session("a", "000", "111").model_copy(update={"options": options}))
+    group.plans = [
+        Planned(tasks={"a": ""}, seeds=(0,), attempts=1, agent=AgentIdentity.model_validate(agent), budget=Budget(turns=1000))
+    ]
+    return group
+
+
+def beside_the_paper(evidence: Evidence) -> Evidence:
+    """These sessions, and one that was held as the paper held its own."""
+    return replace(evidence, groups=(*evidence.groups, planned({"horizon": "untold"}, {})))
 
 
 @pytest.mark.property
@@ -130,7 +150,7 @@ def test_consensus_is_counted_where_stances_are(evidence: Evidence) -> None:
 
 def test_variants_stand_beside_the_plain_one(evidence: Evidence) -> None:
     """The paper's variants come first, differences are to the plain runs, and only players with variants are there."""
-    made = table(evidence, "variants", published=True)
+    made = table(beside_the_paper(evidence), "variants", published=True)
     ours = rows(made, source="ours")
 
     assert [row["variant"] for row in ours] == ["none", "asymmetry", "secretary"]
@@ -144,10 +164,56 @@ def test_published_rows_can_be_left_out(evidence: Evidence) -> None:
     for name in TABLES:
         for made in report(evidence, [name], published=False):
             assert "published" not in json.dumps(made.document())
-    marked = [row for row in table(evidence, "accuracy", published=True).rows if str(row["source"]).startswith("published")]
+    made = table(beside_the_paper(evidence), "accuracy", published=True)
+    marked = [row for row in made.rows if str(row["source"]).startswith("published")]
 
     assert [row["player"] for row in marked[:3]] == ["GPT-4.1", "people", "Gemini-2.5-Pro"]
-    assert any("24 groups" in note for note in table(evidence, "accuracy", published=True).notes)
+    assert any("24 groups" in note for note in made.notes)
+
+
+def test_published_rows_stand_beside_the_papers_protocol_alone(evidence: Evidence) -> None:
+    """Beside sessions of any other protocol no table has a row of the paper's, and a note says how to get them."""
+    for name in ("accuracy", "variants", "process"):
+        made = table(evidence, name, published=True)
+        assert not any(str(row.get("source")).startswith("published") for row in made.rows)
+        assert made.notes[-1] == WITHOUT
+    assert WITHOUT not in table(evidence, "accuracy", published=False).notes
+    assert WITHOUT not in table(evidence, "guessers", published=True).notes
+
+
+@pytest.mark.parametrize(
+    ("other", "agent"),
+    [
+        ({"horizon": "told"}, {}),
+        ({"rounds": 5}, {}),
+        ({"first_vote": "kept"}, {}),
+        ({"heard": "all"}, {}),
+        ({"track": "structured"}, {}),
+        ({"stakes": True}, {}),
+        ({}, {"requested": {"temperature": 0.0}}),
+        ({}, {"seats": [{"seat": 0, "kind": "model", "name": "other"}]}),
+        ({}, {"variant": {"name": "mine", "digest": "0" * 64}}),
+    ],
+)
+def test_what_is_not_the_papers_protocol(other: dict[str, Any], agent: dict[str, Any]) -> None:
+    """One option, a temperature, a guest or a word more in the rules makes it another one; condition and variant do not."""
+    as_published = {"condition": "full", "variant": "asymmetry", "horizon": "untold", "vote_view": "all"}
+
+    assert any_as_the_paper(seen(planned(as_published, {"requested": {"max_tokens": 900}})))
+    assert not any_as_the_paper(seen(planned(as_published | other, agent)))
+
+
+@pytest.mark.parametrize("preset", ["hidden-paper", "hidden-study1", "hidden-study2", "hidden-variants"])
+def test_presets_of_the_paper_follow_its_protocol(preset: str) -> None:
+    """So that its numbers stand beside theirs; those of its released code differ, and so do they."""
+
+    def chosen(name: str) -> dict[str, Any]:
+        lines = tomli.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8"))["set"]
+        told = {name: value.split(",")[0] for name, _, value in (line.partition("=") for line in lines)}
+        return {name: int(value) if value.isdigit() else value for name, value in told.items()}
+
+    assert any_as_the_paper(seen(planned(chosen(preset), {})))
+    assert not any_as_the_paper(seen(planned(chosen("hidden-published-code"), {})))
 
 
 def test_unknown_and_empty_tables(evidence: Evidence) -> None:
@@ -258,7 +324,7 @@ def test_rows_that_read_alike_show_their_fine_print() -> None:
 
 def test_picture_draws_the_figures(evidence: Evidence) -> None:
     """Bars are as long as their values, inside the picture; strong groups are bold; people are dashed lines."""
-    made = table(evidence, "accuracy", published=True)
+    made = table(beside_the_paper(evidence), "accuracy", published=True)
     root = ET.fromstring(figure4(made.rows))
     bars = [float(part.get("width", 0)) for part in root if part.tag.endswith("rect") and part.get("height") == "9"]
     drawn = [row for row in made.rows if (row["rule"], row["scope"]) == ("average", "all") and row["player"] != "people"]

@@ -69,8 +69,10 @@ def test_the_tasks_are_named_where_it_is_not_all(decks: list[Task], tmp_path: Pa
     alone = [read_task(write_task(tmp_path, name, bare, "easy")) for name in ("one-roll", "two-roll")]
 
     assert told([*decks, *alone], deal="manifest") == [
-        "deal=manifest has no effect in one-roll and 1 more: the task has one deal only"
+        "deal=manifest has no effect in one-roll and 1 more: the task has one deal only, a hidden one"
     ]
+    assert told([*decks, *alone], deal="hidden") == []
+    assert told(decks, size="5") == ["size=5 has no effect in ferry-street-plate: the task is for 5 people anyway"]
     assert told(alone[:1], variant="expert_roles") == [
         "variant=expert_roles has no effect: nobody's own points are marked as touching an option, so there are no experts"
     ]

@@ -172,6 +172,18 @@ def test_free_track_takes_a_message_as_it_is(tmp_path: Path) -> None:
     assert {(len(note.data["cites"]), note.data["stance"]) for note in notes(world, "message")} == {(0, None)}
 
 
+@pytest.mark.parametrize("track", ["free", "structured"])
+def test_thoughts_are_not_said(track: str, tmp_path: Path) -> None:
+    """What a model thinks in tags before its message nobody hears, and a validator that rebuilds the log agrees."""
+    seat = scripted(VOTES, lambda turn: "<think>The {beach}, between us.</think>\nNothing new.")
+    told = episode(folder_of(tmp_path), seat, track=track, rounds=2)
+    shown = texts(held(folder_of(tmp_path / "b"), seat, track=track, rounds=2), "DISCUSSION")
+
+    assert "between us" not in "".join(shown)
+    assert "Person 1: Nothing new." in shown[1]
+    assert lies_of(told) == []
+
+
 @pytest.mark.parametrize(
     "reply", ["So.", '["So."]', '{"text": 7, "cites": "F1", "stance": ["beach"]}', '{"text": null}', "[", "{" * 99]
 )

@@ -12,6 +12,7 @@ import pytest
 
 from harness.errors import UsageError
 from harness.families.hidden_profile.authoring.folders import write_task
+from harness.families.hidden_profile.matrix import matrix
 from harness.families.hidden_profile.options import check
 from harness.pod import EpisodeSpec
 from harness.registry import Task, read_task
@@ -24,6 +25,7 @@ from oracles.hidden_profile.second import FrameSolver
 from oracles.hidden_profile.sizes import FEWEST, MOST, Sized, partitions, sizes
 from oracles.hidden_profile.tells import INFORMED_MEAN, tells
 from tests.calendar.hostile_games import episode_of, retold
+from tests.conftest import ROOT
 from tests.hidden_profile.film import SCENARIO
 from tests.hidden_profile.sessions import ballot, notes, run
 from tests.hidden_profile.test_decks import deck_of
@@ -223,6 +225,19 @@ def test_a_run_of_another_size_is_refused_by_name(harness: Command, tmp_path: Pa
 
     assert (done.returncode, (tmp_path / "run").exists()) == (2, False)
     assert "evacuation_noon is for 3, 4, 5 people, not for 7" in done.stderr
+
+
+def test_a_matrix_says_for_how_many_people() -> None:
+    """A table of the other numbers where there are any; else a line, and no table without rows."""
+    shown = {
+        name: {made.name: made for made in matrix(read_task(ROOT / "tasks" / "hidden-profile" / name))}
+        for name in (MERGED, NONE)
+    }
+
+    assert [row["people"] for row in shown[MERGED]["sizes"].rows] == KNOWN[MERGED]
+    assert "sizes" not in shown[NONE]
+    assert shown[NONE]["tells"].notes[-1] == "for 4 people alone: on other numbers of hands a check fails"
+    assert not any("alone" in note for note in shown[MERGED]["tells"].notes)
 
 
 def test_a_damaged_file_of_sizes_is_named(tmp_path: Path) -> None:

@@ -146,6 +146,28 @@ def test_tables_of_a_calendar(recorded: Recorded) -> None:
     assert {row[2] for row in section(talked, "Decisions")} == {"refused"}
 
 
+def test_calendars_of_a_game(recorded: Recorded) -> None:
+    """Slots by seats: what stood there with its cost, x where it is blocked, and what stands there in the end."""
+    game = read_episode(recorded.episode("apart", CALENDAR))
+    rows = section(game, "Calendars")
+    moved = [row for row in section(game, "Decisions") if row[2] == "taken" and "#41" in str(row[4])]
+
+    assert [row[0] for row in rows] == list(range(16))
+    assert [row[4] for row in moved] == ["meeting at 9, #41 from 9 to 1"]
+    assert (rows[9][3], rows[1][3]) == ("#41 1 > M3", "- > #41")
+    assert {str(cell)[-2:] for row in rows for cell in row[1:]} >= {" x", " 1", "M4"}
+    assert not any("M5" in str(cell) for row in rows for cell in row)  # its round failed, and nothing of it stays
+
+
+def test_prose_has_no_vps_of_typed_messages(recorded: Recorded) -> None:
+    """A seat that wrote prose has none, whatever its other messages say; silence and a protocol's messages have one."""
+    told = {row[0]: row[-1] for row in section(read_episode(recorded.episode("model-calendar", CALENDAR)), "Seats")}
+    kept = {row[0]: row[-1] for row in section(read_episode(recorded.episode("apart", CALENDAR)), "Seats")}
+
+    assert told[4] is None
+    assert None not in kept.values()
+
+
 def test_tables_of_a_hidden_profile(recorded: Recorded) -> None:
     """People with their seats and hands, votes against the key, facts with who first told them, and the talk."""
     model, oracle = (read_episode(recorded.episode(run, HIDDEN)) for run in ("model-seats", "oracle"))

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from validators.episode import Episode
-from validators.replies import plainly
+from validators.replies import plainly, without_thoughts
 from worlds.core.events import Noted
 from worlds.hidden_profile.rules.scenario import Scenario
 
@@ -148,7 +148,8 @@ def dealt_to(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]
 
 
 def plain(reply: str) -> Said:
-    """What a reply means as it stands."""
+    """What a reply means as it stands, less what its seat thought before it."""
+    reply = without_thoughts(reply)
     value, _ = plainly(reply)
     return Said(value, sure=value is not None or ("{" not in reply and "[" not in reply))
 

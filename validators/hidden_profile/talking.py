@@ -11,6 +11,7 @@ from validators.hidden_profile.reading import plain
 from validators.hidden_profile.sight import look_at_turn
 from validators.hidden_profile.state import SessionState
 from validators.hidden_profile.voting import poll
+from validators.replies import without_thoughts
 from worlds.core.events import Turned
 from worlds.hidden_profile.rules.ballot import option_of
 
@@ -79,7 +80,7 @@ def _say(state: SessionState, turn: Turned, number: int) -> None:
 
 def _read(state: SessionState, turn: Turned) -> _Message | None:
     """A message whose reply means the same to everybody; None for a reply that the world had to mend."""
-    prose = _Message(turn.reply.strip(), [], None, [])
+    prose = _Message(without_thoughts(turn.reply).strip(), [], None, [])
     if state.opening.settings.track == "free":
         return prose
     said = plain(turn.reply)

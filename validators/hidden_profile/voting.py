@@ -9,6 +9,7 @@ from validators.hidden_profile.history import Stance, Vote
 from validators.hidden_profile.reading import plain
 from validators.hidden_profile.sight import look_at_vote
 from validators.hidden_profile.state import SessionState
+from validators.replies import without_thoughts
 from validators.tape import Unanswered
 from worlds.core.events import Turned
 from worlds.hidden_profile.rules.ballot import contradicts_itself, field, option_of
@@ -84,16 +85,17 @@ def _refused(scenario: Scenario, turn: Turned) -> bool | None:
 
 def _read(scenario: Scenario, turn: Turned) -> Ballot | None:
     """A ballot whose reply means the same to everybody; None for a reply that the world had to mend."""
-    if contradicts_itself(scenario, turn.reply):
+    reply = without_thoughts(turn.reply)
+    if contradicts_itself(scenario, reply):
         return None, "", ""
-    said = plain(turn.reply)
+    said = plain(reply)
     if not said.sure:
         return None
     if isinstance(said.value, dict):
         given, rationale = field(said.value, "vote"), field(said.value, "rationale")
         words = given if isinstance(given, str) else ""
         return option_of(scenario, words), rationale if isinstance(rationale, str) else "", words[:GIVEN]
-    words = turn.reply if len(turn.reply) <= GIVEN else ""
+    words = reply if len(reply) <= GIVEN else ""
     return option_of(scenario, words), "", words
 
 

@@ -36,7 +36,7 @@ class Parsed(NamedTuple):
 
 def parse_reply(text: str, *, strict: bool = False) -> Parsed:
     """Read a reply; with `strict` nothing is repaired. What stands in think tags before it is no part of it."""
-    text = _THOUGHT.sub("", text)
+    text = without_thoughts(text)
     if (value := _loaded(text)) is not None:
         return Parsed(value, "strict")
     if (fence := _FENCE.search(text)) and (value := _loaded(fence[1])) is not None:
@@ -44,6 +44,11 @@ def parse_reply(text: str, *, strict: bool = False) -> Parsed:
     if not strict and len(text) <= _REPAIRABLE and 0 < _openings(text) <= _OPENINGS and (value := _mended(text)) is not None:
         return Parsed(value, "repaired")
     return Parsed(None, "failed")
+
+
+def without_thoughts(text: str) -> str:
+    """A reply less what stands in think tags before it."""
+    return _THOUGHT.sub("", text)
 
 
 def _openings(text: str) -> int:

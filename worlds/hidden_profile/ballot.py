@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worlds.core.replies import parse_reply
+from worlds.core.replies import parse_reply, without_thoughts
 from worlds.hidden_profile.rules.ballot import contradicts_itself, field, option_of
 from worlds.hidden_profile.rules.scenario import Scenario
 
@@ -23,7 +23,8 @@ class Ballot:
 
 
 def read_ballot(scenario: Scenario, reply: str) -> Ballot:
-    """The ballot in a reply: a JSON object with `vote` and `rationale`, or the option alone."""
+    """The ballot in a reply: a JSON object with `vote` and `rationale`, or the option alone; thoughts before it are none."""
+    reply = without_thoughts(reply)
     if contradicts_itself(scenario, reply):
         return Ballot(None, "", "")
     value = parse_reply(reply).value

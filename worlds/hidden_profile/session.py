@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from worlds.core.replies import parse_reply
+from worlds.core.replies import parse_reply, without_thoughts
 from worlds.core.texts import Texts
 from worlds.core.turns import Answer, Answers, Ask, Game
 from worlds.hidden_profile.ballot import Ballot, read_ballot
@@ -163,7 +163,8 @@ class GroupSession:
 
 
 def _prose(reply: str) -> str:
-    return reply.strip()
+    """What the others hear: a model that thinks in its reply has not said it."""
+    return without_thoughts(reply).strip()
 
 
 def outline(session: GroupSession) -> dict[str, Any]:

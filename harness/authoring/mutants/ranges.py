@@ -2,9 +2,11 @@
 
 Each rule is about small changes of numbers only (`NUMBERS`). A condition, a label, a check or a window is changed wherever it
 stands, and so is a number that a handler or a rule computes with.
-1. What a draw is made from (`draw.between(3, 5)`, `draw.sample(range(1, most + 1), 2)`): its ranges, choices and lengths.
-2. What scales or moves a drawn number (`knob - 1000 * draw.below(8)`): that too is from where to where a value may lie. A sign
-   is left alone only where nothing but numbers, constants and knobs stands beside the draw; a draw that is divided away is not.
+1. What a draw is made from (`draw.between(3, 5)`, `draw.sample(range(1, MOST + 1), 2)`): ranges and lengths out of numbers,
+   constants and knobs. Not where something else ends (`len(text) - 4`), nor what there is to choose from: `choice((1, -1))`
+   chooses a sign, and a list with a condition says what may be chosen.
+2. What is added to a drawn number (`3 + draw.below(8)`), and the sign of a sum of draw, numbers, constants and knobs. What
+   scales it is a unit: the 1000 of `1000 * draw.below(8)` makes whole seconds, which a client may be told.
 3. A whole number from 2 on that has a name at the top of a module, alone or in a table of numbers (`LIVES_S = ((20, 32),
    (45, 120))`, `RECEIPT_CHARS = 48`): the module reads it wherever it means it, so nothing falls apart when it is another. 0, 1
    and -1 are signs and places and are changed. What this gives up: a number that a standard fixes and that stands there.
@@ -22,7 +24,10 @@ DRAWS = frozenset({"hex", "base64", "base64url", "bytes", "between", "below", "s
 NUMBERS = frozenset({"number-plus", "arithmetic-swapped", "argument-dropped", "call-swapped"})
 """Operators that make another number of one, or another range."""
 
-_KNOBS = frozenset({"knob", "knob_ms", "cost_ms", "round"})
+_KNOBS = frozenset({"knob", "knob_ms", "cost_ms"})
+_BOUNDS = frozenset({"range", "min", "max", "round"})
+"""Calls that make a bound of a draw out of numbers."""
+
 _TABLE = ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.UnaryOp
 
 
@@ -31,12 +36,35 @@ def is_range(operator: str, stack: Sequence[ast.AST]) -> bool:
     kind = next((name for name in NUMBERS if operator.startswith(name)), "")
     if not kind:
         return False
-    if any(_is_draw(outer) and not isinstance(inner, ast.Attribute) for outer, inner in pairwise(stack)):
+    if _is_bound(stack):
         return True
     chain = _chain(stack)
     if kind == "number-plus":
-        return (chain is not None and isinstance(stack[-2], ast.BinOp) and _draws(chain)) or _is_named(stack)
+        return (chain is not None and _is_term(stack) and _draws(chain)) or _is_named(stack)
     return kind == "arithmetic-swapped" and (_is_moved(stack[-1], chain) or _is_named(stack))
+
+
+def _is_bound(stack: Sequence[ast.AST]) -> bool:
+    """Whether the last node makes an argument of a draw out of numbers, constants and knobs alone."""
+    places = [place for place, (outer, inner) in enumerate(pairwise(stack), 1) if _is_draw(outer) and _is_given(inner)]
+    if not places:
+        return False
+    argument = stack[places[-1]]
+    return all(_is_bounding(one) for one in stack[places[-1] : -1]) and all(_is_fixed(one) for one in _operands(argument))
+
+
+def _is_given(node: ast.AST) -> bool:
+    """Whether a part of a call is one of its arguments, and not what is called."""
+    return not isinstance(node, ast.Attribute)
+
+
+def _is_bounding(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp | ast.UnaryOp) or (isinstance(node, ast.Call) and _called(node) in _BOUNDS)
+
+
+def _is_term(stack: Sequence[ast.AST]) -> bool:
+    """Whether the last node is added or taken away, as it stands."""
+    return isinstance(stack[-2], ast.BinOp) and isinstance(stack[-2].op, ast.Add | ast.Sub)
 
 
 def _is_moved(node: ast.AST, chain: ast.AST | None) -> bool:
@@ -83,6 +111,8 @@ def _chain(stack: Sequence[ast.AST]) -> ast.AST | None:
 
 
 def _operands(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.UnaryOp):
+        return _operands(node.operand)
     if isinstance(node, ast.BinOp):
         return [*_operands(node.left), *_operands(node.right)]
     return [node]
@@ -97,10 +127,15 @@ def _is_draw(node: ast.AST) -> bool:
 
 
 def _is_fixed(node: ast.AST) -> bool:
-    """A number, a constant of the module, or what a knob or the manifest says."""
+    """A number, a constant of the module, what a knob or the manifest says, or a bound made of these."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BOUNDS:
+        return all(_is_fixed(one) for argument in node.args for one in _operands(argument))
     if isinstance(node, ast.Call):
-        name = (
-            node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
-        )
-        return name in _KNOBS
+        return _called(node) in _KNOBS
     return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())
+
+
+def _called(node: ast.Call) -> str:
+    """The last part of what is called."""
+    function = node.func
+    return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 
+from harness.families.calendar.held import block_of
 from harness.report.evidence import Evidence, Group
 from harness.report.table import Column, Row, Table
 from worlds.calendar.labels import LETTERS, Label
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figure prints no numbers
-    """One row a player; none without graded games."""
-    rows = [_row(group) for group in evidence.played if group.graded]
+    """One row a player, those with models first; none without graded games."""
+    rows = [_row(group) for group in sorted(evidence.played, key=block_of) if group.graded]
     reasons = [Column(label, f"{LETTERS.get(label, '')} {label}".strip(), "tally") for label in Label]
     columns = (Column("player", "Player"), Column("meetings", "Meetings"), *reasons)
     return [Table("failures", "Meetings by outcome, calendar", columns, tuple(rows))] if rows else []

@@ -167,6 +167,12 @@ def setting_of(evidence: Evidence, result: Result) -> str:
     return str(result.metrics.get("setting") or pattern)
 
 
+def block_of(group: Group) -> Block:
+    """The block of whole games: the models' where any of them had a model at a seat."""
+    models = (seat.model for result in (*group.graded, *group.ungraded) for seat in result.seats)
+    return "model" if group.setup.model or any(models) else "protocol"
+
+
 def held(evidence: Evidence) -> list[Held]:
     """One for each row and cost setting: models before protocols, settings in order, then in the order of the groups."""
     rows: dict[tuple[str, str, str, str, str, str], Held] = {}
@@ -229,12 +235,12 @@ def _row(group: Group, setting: str, one: HeldSeat) -> Held:
     own, names = name_of(one.holder), tuple(map(name_of, one.result.seats))
     # a team's set-up names its members, and who holds the row and who sits with it says that already
     setup = ", ".join(condition for condition in group.setup.how if condition not in names)
-    return Held(setting, "model" if model else "protocol", own or group.title, model, _others(own, names), setup, group.name)
+    return Held(setting, "model" if model else "protocol", own or group.title, model, company(own, names), setup, group.name)
 
 
 @cache
-def _others(own: str, names: tuple[str, ...]) -> str:
-    """Who else sat at a table: nobody where all its seats were the holder's own."""
+def company(own: str, names: tuple[str, ...]) -> str:
+    """Who else sat at a table of these: nobody where all its seats were the holder's own."""
     if set(names) <= {own}:
         return ""
     counted = {name: number - (name == own) for name, number in Counter(names).items()}

@@ -4,6 +4,7 @@
 2. Excess, fairness and regret are on the scored scale (1, 2, 3). VPS is the protocol-semantic one: it is of typed messages, so
    games in which anybody wrote prose leave the whole row without it.
 3. Intervals are over tasks, since attempts at one task are alike, and keep to the range of their measure.
+4. Games with a model at any seat are a block, and those of protocols alone another below it, each with its cost settings.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from statistics import fmean
 
-from harness.families.calendar.held import prose_writers, setting_of
+from harness.families.calendar.held import Block, block_of, prose_writers, setting_of
 from harness.families.calendar.published import MARK, protocol_rows, source
 from harness.records import Result
 from harness.report.evidence import Evidence, Group
@@ -42,7 +43,9 @@ _COLUMNS = (
     Column("excess_kept", "Excess without failed rounds", "rate", shown=False),
     Column("vps_raw", "VPS before the floor", "rate", shown=False),
     Column("ungraded", "Ungraded", shown=False),
+    Column("block", "Block", shown=False),
 )
+_BLOCKS: tuple[Block, ...] = ("model", "protocol")
 _MEASURES = {
     "coordination": "coordination",
     "excess": "excess",
@@ -64,23 +67,25 @@ _NOTE = (
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """One table; none without graded games."""
     settings = sorted({setting_of(evidence, result) for group in evidence.played for result in group.graded})
-    rows = [row for setting in settings for row in _rows(evidence, setting, published=published)]
+    rows = [row for block in _BLOCKS for setting in settings for row in _rows(evidence, block, setting, published=published)]
     notes = (_NOTE, BOUNDED, *([source("Table 2")] if published else []))
     return [Table("outcomes", "Outcomes, calendar", _COLUMNS, tuple(rows), notes)] if rows else []
 
 
-def _rows(evidence: Evidence, setting: str, *, published: bool) -> Iterator[Row]:
+def _rows(evidence: Evidence, block: Block, setting: str, *, published: bool) -> Iterator[Row]:
     shown: set[str] = set()
     for group in evidence.played:
+        if block_of(group) != block:
+            continue
         tasks = {task: mine for task, mine in group.tasks.items() if setting_of(evidence, mine[0]) == setting}
         if not tasks:
             continue
         lost = sum(setting_of(evidence, result) == setting for result in group.ungraded)
-        yield {**_ours(group, setting, tasks), "ungraded": lost or None}
+        yield {**_ours(group, setting, tasks), "ungraded": lost or None, "block": block}
         if published and group.title not in shown:
             shown.add(group.title)
             yield from (
-                {**row, "coordination": row["coordination"] / 100, "source": MARK}
+                {**row, "coordination": row["coordination"] / 100, "source": MARK, "block": block}
                 for row in protocol_rows(setting, group.title)
             )
 

@@ -1,15 +1,20 @@
-"""A calendar game as tables: what became of each meeting, what each seat paid, and who wrote what to whom.
+"""A calendar game as tables: what became of each meeting and calendar, what each seat paid, and who wrote what to whom.
 
-Seats are agents, and have one number everywhere: that of the prompts and of the scenario.
+Seats are agents, and have one number everywhere: that of the prompts and of the scenario. Calendars are those of the
+validator's replay, so they are what the rules make of the log.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.families.calendar.held import prose_writers
 from harness.reading import Breach, Cell, RecordedEpisode, Section
 from harness.reading.parts import measured, notes
+from validators.calendar.replay import NoGame, replay
+from validators.episode import Episode
 from worlds.calendar.labels import Label
+from worlds.calendar.rules.items import Item
 from worlds.calendar.rules.measures import Measures, RoundMeasures
 from worlds.core.models import Lenient
 
@@ -54,9 +59,9 @@ class _Committed(Lenient):
 
 
 def sections(episode: RecordedEpisode) -> list[Section]:
-    """Meetings, seats, messages and decisions; those that the folder says something of."""
+    """Meetings, seats, calendars, messages and decisions; those that the folder says something of."""
     game = measured(episode, Measures)
-    made = [*_results(episode, game), _messages(episode), _decisions(episode)]
+    made = [*_results(episode, game), *_calendars(episode), _messages(episode), _decisions(episode)]
     return [section for section in made if section.rows]
 
 
@@ -91,12 +96,15 @@ def _results(episode: RecordedEpisode, game: Measures | None) -> Iterator[Sectio
         rows=tuple(_meeting(row, participants.get(row.round, ())) for row in game.rounds),
         notes=(_sums(game),),
     )
+    writers = prose_writers(episode.result)
     seats = [
-        (one.seat, one.scheduled, one.meetings, one.paid, one.oracle_cost, one.excess, one.messages, one.vps)
+        (one.seat, one.scheduled, one.meetings, one.paid, one.oracle_cost, one.excess, one.messages,
+         None if one.seat in writers else one.vps)
         for one in game.seats
-    ]
+    ]  # fmt: skip
     columns = ("seat", "scheduled", "of", "paid", "optimum", "excess", "messages", "VPS (slots)")
-    yield Section(title="Seats", columns=columns, rows=tuple(seats))
+    said = ("VPS is of typed messages: a seat that wrote prose has none",) if writers else ()
+    yield Section(title="Seats", columns=columns, rows=tuple(seats), notes=said)
     if game.reflection is not None:
         yield _reflections(game)
 
@@ -126,6 +134,30 @@ def _meeting(row: RoundMeasures, participants: tuple[int, ...]) -> tuple[Cell, .
     chosen = ", ".join(f"{seat}: {'-' if slot is None else slot}" for seat, slot in row.slots.items())
     told = chosen if row.reached else "never played"
     return row.round, f"M{row.meeting}", ", ".join(map(str, participants)), f"{letter}{row.label}", told
+
+
+def _calendars(episode: RecordedEpisode) -> Iterator[Section]:
+    """Slots by seats, each cell as the game began and, where it is another, as it ended; none where the log holds no game."""
+    try:
+        game = replay(Episode(episode.events)) if episode.events else None
+    except NoGame:
+        game = None
+    if game is None:
+        return
+    pairs = [zip(*both, strict=True) for both in zip(game.scenario.calendars, game.calendars, strict=True)]
+    yield Section(
+        title="Calendars",
+        columns=("slot", *(f"seat {seat}" for seat in game.scenario.agents)),
+        rows=tuple((slot, *(_change(*both) for both in row)) for slot, row in enumerate(zip(*pairs, strict=True))),
+        notes=(
+            "an item and its cost as shown, x if blocked; > what stands there in the end, where that is another; - is free",
+        ),
+    )
+
+
+def _change(before: Item | None, after: Item | None) -> str:
+    begun = f"{before.name} {'x' if before.blocked else before.cost}" if before else "-"
+    return begun if before == after else f"{begun} > {after.name if after else '-'}"
 
 
 def _messages(episode: RecordedEpisode) -> Section:

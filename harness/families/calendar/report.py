@@ -21,6 +21,7 @@ from harness.families.calendar import (
     ties,
     volume,
 )
+from harness.families.calendar.held import block_of
 from harness.report.catalogue import Maker, make
 from harness.report.evidence import Evidence
 from harness.report.table import Table
@@ -65,6 +66,4 @@ def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> lis
 
 
 def _has_models(evidence: Evidence) -> bool:
-    return any(
-        group.setup.model or any(seat.model for result in group.graded for seat in result.seats) for group in evidence.groups
-    )
+    return any(block_of(group) == "model" for group in evidence.groups)

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import fmean
 
 from harness.registry import Task
-from harness.report.statistics import rate_interval
+from harness.report.statistics import Interval, rate_interval
 from oracles.hidden_profile.detection import Detection, compared, heard, sentences
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.certificate import Certificate
@@ -34,14 +34,24 @@ class Hearing:
         return sum(self.by_task, Detection(0, 0, 0))
 
     @property
+    def precision(self) -> Interval:
+        """Its 95 % interval; from 0 to 1 where nothing fired."""
+        return _between([(one.right, one.false_alarms) for one in self.by_task])
+
+    @property
+    def recall(self) -> Interval:
+        """Its 95 % interval; from 0 to 1 where nothing was told."""
+        return _between([(one.right, one.missed) for one in self.by_task])
+
+    @property
     def least_precision(self) -> float:
-        """The lower end of its 95 % interval; 0 where nothing fired."""
-        return _least([(one.right, one.false_alarms) for one in self.by_task])
+        """The lower end."""
+        return self.precision[0]
 
     @property
     def least_recall(self) -> float:
-        """The lower end of its 95 % interval; 0 where nothing was told."""
-        return _least([(one.right, one.missed) for one in self.by_task])
+        """The lower end."""
+        return self.recall[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +70,10 @@ def hearing(counts: Iterable[tuple[str, Detection]]) -> Hearing:
     return Hearing(tuple(by_task.values()))
 
 
-def by_cues(tasks: Iterable[Task], *, late: bool) -> Hearing | None:
-    """How the cues do on labelled sentences of these tasks, the late ones or those before; None where there are none."""
+def by_cues(tasks: Iterable[Task], *, late: bool | None) -> Hearing | None:
+    """How the cues do on labelled sentences of these tasks: the late ones, those before, or (None) all; None without any."""
     decks = {task.task_id: deck for task in tasks if (deck := _deck(task)) is not None}
-    those = [one for one in sentences() if one.task in decks and one.late is late]
+    those = [one for one in sentences() if one.task in decks and late in {None, one.late}]
     return hearing((one.task, compared(heard(decks[one.task], one), frozenset(one.says))) for one in those) if those else None
 
 
@@ -97,22 +107,21 @@ def losses_between(
     return LossRange(1 - most, 1 - fewest), LossRange(listening * fewest / could if could else 0.0, listening + max(moved, 0.0))
 
 
-def said_of(before: Hearing | None, late: Hearing | None) -> str:
-    """Precision and recall in a note."""
-    named = (("those that the cues were mended on", before), ("those written last, scored once", late))
-    parts = [
-        f"{name}: precision {one.total.precision or 0:.2f} (95 %: {one.least_precision:.2f} at least), "
-        f"recall {one.total.recall or 0:.2f} ({one.least_recall:.2f})"
-        for name, one in named
-        if one is not None
-    ]
-    return f"cues on sentences labelled by language models; {'; '.join(parts)}"
+def said_of(tasks: Sequence[Task]) -> str:
+    """Precision and recall in a note: of the sentences scored once, of those mended on, and of all."""
+    named = (("written last, scored once", True), ("mended on", False), ("all", None))
+    known = [(name, one) for name, late in named if (one := by_cues(tasks, late=late)) is not None]
+    return f"cues on sentences labelled by language models, 95 % intervals; {'; '.join(_rates(*each) for each in known)}"
 
 
-def _least(counts: Sequence[tuple[int, int]]) -> float:
-    """The lower end of the interval of a rate, from the hits and the others of each task."""
-    interval = rate_interval([[True] * hits + [False] * others for hits, others in counts])
-    return interval[0] if interval else 0.0
+def _rates(name: str, one: Hearing) -> str:
+    rates = (("precision", one.total.precision, one.precision), ("recall", one.total.recall, one.recall))
+    return f"{name}: " + ", ".join(f"{rate} {value or 0:.3f} ({low:.2f}..{high:.2f})" for rate, value, (low, high) in rates)
+
+
+def _between(counts: Sequence[tuple[int, int]]) -> Interval:
+    """The interval of a rate, from the hits and the others of each task."""
+    return rate_interval([[True] * hits + [False] * others for hits, others in counts]) or (0.0, 1.0)
 
 
 def _deck(task: Task) -> Deck | None:

@@ -46,11 +46,14 @@ def _of_facts(settings: Settings, task: Task) -> Iterator[tuple[str, str]]:
     """What needs deals to choose from, or facts that one person holds."""
     if settings.reveal_all and settings.condition == "shared_only":
         yield "reveal_all", "nobody has points of their own in condition=shared_only"
-    read = read_task(task.world_folder / SCENARIO) if settings.deal != "mixed" or settings.variant == "expert_roles" else None
+    asks = settings.deal == "manifest" or settings.size or settings.variant == "expert_roles"
+    read = read_task(task.world_folder / SCENARIO) if asks else None
     if read is None:
         return
-    if settings.deal != "mixed" and not isinstance(read, Deck):
-        yield "deal", "the task has one deal only"
+    if settings.deal == "manifest" and not isinstance(read, Deck):
+        yield "deal", "the task has one deal only, a hidden one"
+    if settings.size == read.agents:
+        yield "size", f"the task is for {read.agents} people anyway"
     facts = read.sheet.facts if isinstance(read, Deck) else read.facts
     has_topics = any(fact.about for fact in facts if fact.scope == "private") and settings.condition != "shared_only"
     if settings.variant == "expert_roles" and not has_topics:

@@ -28,7 +28,7 @@ def matrix(task: Task) -> list[Table]:
         why = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(f"{task.task_id} has no matrix: {why}", hint=f"harness sync {task.task_id}") from None
     if isinstance(read, Deck):
-        return [make(read, certificate) for make in (_cards, _deals, _tells, _sizes)]
+        return [make(read, certificate) for make in (_cards, _deals, _tells, *((_sizes,) if certificate.sizes else ()))]
     return [_facts(read, certificate)]
 
 
@@ -68,9 +68,11 @@ def _tells(deck: Deck, certificate: Certificate) -> Table:
     columns = (Column("seat", "Hand"), Column("informed", "(a) J", "number"), Column("hidden", "(b) hidden keys", "number"))
     rows = tuple({"seat": row.seat, "informed": row.informed, "hidden": row.hidden} for row in certificate.tells)
     count = max(len(certificate.keys), 1)
-    notes = (
+    notes: tuple[str, ...] = (
         f"the most that any rule by one hand makes; at most {float(INFORMED_MOST):.2f}, and 1/{count} + .10 of the hidden keys",
     )
+    if not certificate.sizes:
+        notes += (f"for {deck.agents} people alone: on other numbers of hands a check fails",)
     return Table("tells", f"What one hand tells (C9), {deck.title}", columns, rows, notes)
 
 

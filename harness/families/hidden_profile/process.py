@@ -105,7 +105,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     marked = standing.notes(arm.standing for arm, _ in played)
     notes = [*_NOTES, *marked]
     if any("pooling_range" in row for row in rows):
-        notes += [_CAN_BE, heard.said_of(heard.by_cues(evidence.registry.values(), late=False), cues)]
+        notes += [_CAN_BE, heard.said_of(list(evidence.registry.values()))]
     if published and rows:
         people = next(row for row in numbers()["study1"] if row["player"] == "people")
         rows.append({"player": "people", "messages": people["messages"], "sessions": people["hidden"], "source": MARK})

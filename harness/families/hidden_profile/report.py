@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from harness.families.hidden_profile import accuracy, guessers, process, profiles, variants_table
+from harness.families.hidden_profile.protocol import WITHOUT, any_as_the_paper
 from harness.report.catalogue import Maker, make
 from harness.report.evidence import Evidence
 from harness.report.table import Table
@@ -23,7 +25,20 @@ NEEDS = {
 }
 """What a table lacks where it is empty, and the command that makes it."""
 
+_HAVE_PUBLISHED = {"accuracy", "process", "variants"}
+"""Tables with rows of the paper's, by their names in a document."""
+
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
-    """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one."""
-    return make(TABLES, NEEDS, evidence, wanted, published=published)
+    """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one.
+
+    The paper's numbers stand beside sessions of its own protocol alone.
+    """
+    beside = published and any_as_the_paper(evidence)
+    made = make(TABLES, NEEDS, evidence, wanted, published=beside)
+    return made if beside or not published else [_without(table) for table in made]
+
+
+def _without(table: Table) -> Table:
+    """A table with a word on why the paper's rows are not in it, where it would have some."""
+    return replace(table, notes=(*table.notes, WITHOUT)) if table.name in _HAVE_PUBLISHED else table

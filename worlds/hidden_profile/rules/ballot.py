@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from worlds.hidden_profile.rules.frame import Frame
 from worlds.hidden_profile.rules.hearing import fold
 
-_DECODER = json.JSONDecoder()
+_DECODER = json.JSONDecoder(object_pairs_hook=list)
+_BROKEN = re.compile(r"""\{\s*(?P<mark>["']?)vote(?P=mark)\s*:\s*["']?(?P<vote>[^"',{}\n]+)""", re.IGNORECASE)
+"""How an object begins that is a ballot to a reader who mends quotes and commas."""
+
 _PUNCTUATION = re.compile(r"[^\w']+|(?<!\w)'|'(?!\w)|\*+|(?<!\w)_+|_+(?!\w)")
 
 
@@ -38,23 +41,26 @@ def field(given: Mapping[str, Any], name: str) -> Any:
     return values[0] if values and all(value == values[0] for value in values) else None
 
 
-def contradicts_itself(frame: Frame, reply: str) -> bool:
-    """Whether a reply holds several ballots, whole JSON objects with a vote, that do not name one and the same option."""
-    votes = [field(one, "vote") for one in _objects(reply)]
+def contradicts_itself(frame: Frame, said: str) -> bool:
+    """Whether what was said, thoughts left out, holds several votes that do not name one and the same option.
+
+    A vote is a field of an object that stands by itself, whole or so broken that it only begins like a ballot.
+    """
+    votes = [value for fields in _objects(said) for key, value in fields if key.strip().casefold() == "vote"]
     named = [option_of(frame, vote) if isinstance(vote, str) else None for vote in votes if vote is not None]
     return len(set(named)) > 1
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects that stand in a text one after the other; what is broken is passed over."""
+def _objects(text: str) -> Iterator[Sequence[tuple[str, Any]]]:
+    """The fields of the objects that stand in a text one after the other, a name that comes twice twice."""
     start = text.find("{")
     while start >= 0:
         try:
             value, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
-            end = start + 1
-        else:
-            yield value
+            broken = _BROKEN.match(text, start)
+            value, end = [("vote", broken["vote"])] if broken else [], start + 1
+        yield value
         start = text.find("{", end)
 
 

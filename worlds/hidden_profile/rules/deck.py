@@ -193,6 +193,11 @@ def read_task(path: Path) -> Deck | Scenario:
         deck = Deck.model_validate_json(text)
     except ValidationError as error:
         raise ValueError(f"{path}: {first_of(error)}") from None
+    return with_cues(deck, path)
+
+
+def with_cues(deck: Deck, path: Path) -> Deck:
+    """A deck with the cues that stand beside its file, else with its own; raises ValueError naming file and field."""
     beside = path.with_name(CUES)
     if not beside.exists():
         return deck

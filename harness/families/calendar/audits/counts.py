@@ -1,7 +1,8 @@
 """What is counted of each speaker: messages, labels, patterns, statements, as rows of plain values.
 
-A speaker is a player under one prompt variant and one set of options; what a row says of options is left out where all games
-have the same. Rates are of messages in prose. Intervals cluster messages by game.
+A speaker is a player under one prompt variant and one set of options, at one table of others. A row leaves out options where
+all games have the same, and others where each player sat at one table only. Rates are of messages in prose. Intervals cluster
+messages by game.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ def everybody(games: Sequence[AuditedGame]) -> list[Speaker]:
 
 def named(speaker: Speaker, games: Sequence[AuditedGame]) -> dict[str, str | None]:
     """The cells that name a speaker; what does not tell anybody apart is None."""
-    others = everybody(games)
+    known = everybody(games)
     return {
         "player": speaker.player,
-        "variant": speaker.variant if any(one.variant != BASE for one in others) else None,
-        "options": speaker.options or "-" if len({one.options for one in others}) > 1 else None,
+        "variant": speaker.variant if any(one.variant != BASE for one in known) else None,
+        "options": speaker.options or "-" if len({one.options for one in known}) > 1 else None,
+        "others": speaker.others or "-" if len({one._replace(others="") for one in known}) < len(known) else None,
     }
 
 

@@ -15,7 +15,8 @@ from harness.report.table import Row
 from harness.writing import make_folder, write_file, writing
 
 MESSAGE_FIELDS = (
-    "episode", "task", "seq", "round", "sweep", "sender", "player", "variant", "options", "to", "channel", "meeting", "typed",
+    "episode", "task", "seq", "round", "sweep", "sender", "player", "variant", "options", "others", "to", "channel", "meeting",
+    "typed",
     *map(str, Disclosure), "patterns", "leaked", "passed_on", "statements", "false_statements", "text",
 )  # fmt: skip
 
@@ -56,7 +57,8 @@ def _message_row(game: AuditedGame, one: AuditedMessage, patterns: Sequence[str]
     return {
         "episode": game.name, "task": game.task, "seq": sent.seq, "round": sent.round, "sweep": sent.sweep,
         "sender": sent.sender, "player": speaker.player, "variant": speaker.variant, "options": speaker.options,
-        "to": " ".join(map(str, sent.to)), "channel": sent.channel, "meeting": sent.meeting, "typed": int(one.is_typed),
+        "others": speaker.others, "to": " ".join(map(str, sent.to)), "channel": sent.channel, "meeting": sent.meeting,
+        "typed": int(one.is_typed),
         **{str(label): int(label in one.labels) for label in Disclosure}, "patterns": " ".join(patterns),
         "leaked": told[False], "passed_on": told[True],
         "statements": "; ".join(f"{checked.statement.slot} {checked.statement.claim}" for checked in one.checked),

@@ -16,6 +16,7 @@ from harness.families.calendar.audits.disclosure import Disclosure, labels_of
 from harness.families.calendar.audits.leaks import LabelLeak, leaks, secrets_of
 from harness.families.calendar.audits.statements import Statement, is_false, statements
 from harness.families.calendar.audits.typed import typed_statements
+from harness.families.calendar.held import company
 from harness.reading import read_episode
 from harness.records import Result, SeatResult
 from validators.calendar.evidence import is_typed
@@ -31,11 +32,13 @@ BASE = "base"
 
 
 class Speaker(NamedTuple):
-    """Who is counted together: a seat's player, the prompt variant it was given, and the options of its game."""
+    """Who is counted together: a seat's player, its prompt variant, the options of its game, and who else sat at the table."""
 
     player: str
     variant: str = BASE
     options: str = ""
+    others: str = ""
+    """Nobody where all seats were the player's own: a model among others is never counted with the same model alone."""
 
 
 class CheckedStatement(NamedTuple):
@@ -157,9 +160,13 @@ def speakers_of(result: Result, seats: int) -> Iterator[Speaker]:
     """Who held each seat; the agent held those that the result has no row for."""
     options = ", ".join(f"{name}={value}" for name, value in sorted(result.options.items()))
     rows = {row.seat: row for row in result.seats}
-    for seat in range(seats):
-        row = rows.get(seat)
-        yield Speaker(_name(row), _variant(row), options) if row else Speaker(result.model or result.agent, BASE, options)
+    held = [
+        (_name(row), _variant(row)) if (row := rows.get(seat)) else (result.model or result.agent, BASE)
+        for seat in range(seats)
+    ]
+    names = tuple(player if variant == BASE else f"{player} [{variant}]" for player, variant in held)
+    for (player, variant), own in zip(held, names, strict=True):
+        yield Speaker(player, variant, options, company(own, names))
 
 
 def _name(row: SeatResult) -> str:

@@ -11,7 +11,9 @@ from harness.families.calendar.audits.sample import accuracies, sample
 from harness.families.calendar.audits.variants import variant_rows
 from harness.report.table import Column, Row, Table
 
-_SPEAKER = (Column("player", "Player"), Column("variant", "Variant"), Column("options", "Options"))
+_SPEAKER = (
+    Column("player", "Player"), Column("variant", "Variant"), Column("options", "Options"), Column("others", "With"),
+)  # fmt: skip
 
 _SAMPLE = (
     Column("label", "Label"),
@@ -19,9 +21,9 @@ _SAMPLE = (
     Column("messages", "Messages"),
     Column("with_label", "With it"),
     Column("precision", "Precision", "rate"),
-    Column("precision_interval", "95 %", "interval"),
+    Column("precision_interval", "95 %", "span"),
     Column("recall", "Recall", "rate"),
-    Column("recall_interval", "95 %", "interval"),
+    Column("recall_interval", "95 %", "span"),
 )
 _MESSAGES = (
     *_SPEAKER,

@@ -21,7 +21,7 @@ PRIORS = (0.3, 0.4, 0.5, 0.6, 0.7)
 MEASURES = ("vps", "excess_vps")
 """Of a seat in a game: slots told, and those above the floor."""
 
-FIELDS = ("measure", "player", "variant", "options", "prior", "value", "rank")
+FIELDS = ("measure", "player", "variant", "options", "others", "prior", "value", "rank")
 
 Means = Mapping[str, Mapping[float, Mapping[Speaker, float]]]
 """Measure -> prior -> mean of each speaker over its seats."""

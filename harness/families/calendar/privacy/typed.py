@@ -33,7 +33,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     ),
     "game_target_summary": (
         *IDS, "target_agent", "vps_loss_total", "excess_vps_loss_total", "participant_pair_vps_loss_total",
-        "participant_pair_excess_vps_loss_total", "floor", "prior", "player", "variant", "options", "prose_messages",
+        "participant_pair_excess_vps_loss_total", "floor", "prior", "player", "variant", "options", "others", "prose_messages",
         "cumulative_vps_loss_total", "exact_vps_loss_total", "exact_cumulative_vps_loss_total",
     ),
     "exact_vps": (

@@ -25,7 +25,7 @@ ESTIMATES = {
 SPLITS = {"source": "source", "channel": "channel", "phase": "phase"}
 """What losses are split by, and the column of `belief_evidence` that says it."""
 
-_PLAYER = (Column("player", "Player"), Column("variant", "Variant"), Column("options", "Options"))
+_PLAYER = (Column("player", "Player"), Column("variant", "Variant"), Column("options", "Options"), Column("others", "With"))
 _PLAYERS = (
     *_PLAYER,
     Column("games", "Games"),
@@ -119,7 +119,7 @@ def _split(games: Sequence[AuditedGame], made: Mapping[str, Sequence[Row]]) -> I
 def _by_prior(games: Sequence[AuditedGame], means: Means) -> Iterator[Row]:
     rows: defaultdict[tuple[object, ...], dict[str, Any]] = defaultdict(dict)
     for row in prior_rows(games, means):
-        same = {name: row[name] for name in ("measure", "player", "variant", "options")}
+        same = {name: row[name] for name in ("measure", "player", "variant", "options", "others")}
         rows[tuple(same.values())] |= {**same, **{f"{name}_{row['prior']:g}": row[name] for name in ("value", "rank")}}
     yield from rows.values()
 

@@ -22,7 +22,6 @@ from harness.authoring.new import LONGEST_NAME
 from harness.errors import UsageError
 from harness.families.hidden_profile.authoring.fields import Fields, as_scenario, first_problem
 from oracles.hidden_profile.guessers import scored
-from worlds.core.manifest import OptionValue
 from worlds.hidden_profile.rules.scenario import Scenario
 
 SOURCE = "hiddenbench"
@@ -31,13 +30,8 @@ DOMAIN = "imported"
 SEALED = "rationales.json"
 """The side record, in the folder of the task folders."""
 
-MODES: dict[str, dict[str, OptionValue]] = {
-    "replication": {"condition": "hidden", "rounds": 15, "remind_pre_vote": True, "vote_view": "last_round"},
-    "fair": {"condition": "hidden", "rounds": 15, "remind_pre_vote": False, "vote_view": "all"},
-}
-"""Two ways to run imported tasks, as world options. `replication` is what the published code does: the first round repeats each
-seat's own vote, the second vote the last round alone. `fair`, our defaults, is what the paper says. In both, options are shown
-in an order drawn per session, and the wording is ours."""
+PRESETS = {"as the paper says": "hidden-paper", "as its released code does": "hidden-published-code"}
+"""Two ways to hold sessions of imported tasks, by the presets of `harness run`; the wording is ours, or that of --templates."""
 
 
 class _Row(Fields):
@@ -118,12 +112,6 @@ def seal(out: Path, tasks: Iterable[HiddenBenchTask]) -> Path | None:
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(f"{path} cannot be written: {error}") from None
     return path
-
-
-def flags(mode: str) -> str:
-    """A mode as flags of `harness run`."""
-    values = MODES[mode].items()
-    return " ".join(f"--set {name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in values)
 
 
 def _sha256(text: str) -> str:

@@ -20,7 +20,7 @@ from oracles.hidden_profile.dealing import MOST_DEALS, find_deals, refused
 from oracles.hidden_profile.decks import DeckProof, prove_deck
 from oracles.hidden_profile.tells import tells
 from worlds.core.loading import SCENARIO
-from worlds.hidden_profile.rules.deck import CUES, DECK, Deck
+from worlds.hidden_profile.rules.deck import CUES, DECK, Deck, with_cues
 from worlds.hidden_profile.rules.draws import Draws
 from worlds.hidden_profile.rules.scenario import first_of
 
@@ -69,13 +69,13 @@ def _show(deck: Deck, proof: DeckProof, *, json: bool) -> None:
 
 
 def read_draft(path: Path) -> Deck:
-    """A deck whose file may lack its deals; raises UsageError for a file that is missing or no deck."""
+    """A deck, with the cues beside it, whose file may lack its deals; raises UsageError for a missing file, or no deck."""
     try:
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if document.get("schema") != DECK:
             raise UsageError(f"{path} has the schema {document.get('schema')!r}, and only {DECK} has deals")
         nought = "0" * sum(len(card["texts"]) > 1 for card in document["cards"])
-        return Deck.model_validate({"deals": {"hidden": [nought], "manifest": [nought]}} | document)
+        return with_cues(Deck.model_validate({"deals": {"hidden": [nought], "manifest": [nought]}} | document), path)
     except ValidationError as error:
         raise UsageError(f"{path}: {first_of(error)}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

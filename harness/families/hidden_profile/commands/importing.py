@@ -13,7 +13,7 @@ from harness.authoring.importing import File, Ids, Json, Out, Replace, chosen
 from harness.console import emit, say, show_table
 from harness.families.hidden_profile.authoring.folders import write_task
 from harness.families.hidden_profile.authoring.generation import DIFFICULTY
-from harness.families.hidden_profile.authoring.hiddenbench import MODES, HiddenBenchTask, flags, read_tasks, seal
+from harness.families.hidden_profile.authoring.hiddenbench import PRESETS, HiddenBenchTask, read_tasks, seal
 
 IMPORTED = Path("imported/hidden-profile")
 
@@ -27,14 +27,14 @@ def import_hiddenbench(file: File, out: Out = None, ids: Ids = None, replace: Re
     rows = [_row(task) for task in tasks]
     if json:
         told = [{**row, "certified": False, "path": str(path)} for row, path in zip(rows, paths, strict=True)]
-        emit({"tasks": told, "sealed": sealed and str(sealed), "modes": MODES})
+        emit({"tasks": told, "sealed": sealed and str(sealed), "presets": PRESETS})
         return
     _show_guesses(rows)
     say(f"{len(tasks)} tasks in {folder}, uncertified: prose proves nothing")
     if sealed:
         say(f"rationales, which state the answers, are in {sealed} and in no task folder")
-    for mode in MODES:
-        say(f"  {mode}: harness --tasks {folder.parent} run hidden-profile --model MODEL --seeds 0-9 {flags(mode)}")
+    for how, preset in PRESETS.items():
+        say(f"  {how}: harness --tasks {folder.parent} run --preset {preset} --model MODEL")
 
 
 def _row(task: HiddenBenchTask) -> dict[str, Any]:
