@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, settings
 
 from harness.registry import Task, read_task
 from tests.forked import WaitingHarness
+from tests.sampling import unsampled
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol, put
 from worlds.core.events import EventLog
 from worlds.core.manifest import Budgets, Knob, Manifest, Option
@@ -39,8 +40,16 @@ Bench = Callable[..., InProcess]
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--sample 4` keeps a quarter of the cases of each test that has many."""
+    parser.addoption("--sample", type=int, default=1, metavar="N", help="of each test with many cases, one in N, drawn by hash")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What talks to a model comes first: one of two processes gets it all, and only that one spends four seconds on LiteLLM."""
+    left_out = unsampled([item.nodeid for item in items], config.getoption("--sample"))
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+    items[:] = [item for item in items if item.nodeid not in left_out]
     items.sort(key=lambda item: not _plays_a_model(item))
 
 
