@@ -3,6 +3,8 @@
 #   make test                                 the fast suite, no Docker needed
 TASK ?= presigned-url-download
 ARGS ?=
+# Of each test with many cases one in so many: make property SAMPLE=4
+SAMPLE ?= 1
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 UV_VERSION := 0.13.8
@@ -29,13 +31,13 @@ test: $(SETUP)
 docker-test: docker-suite bubblewrap-suite
 
 docker-suite: $(SETUP)
-	@$(BIN)/python -m pytest -q -m "docker and not proof and not property and not reference and not browser"
+	@$(BIN)/python -m pytest -q --sample $(SAMPLE) -m "docker and not proof and not property and not reference and not browser"
 
 bubblewrap-suite: $(SETUP)
-	@$(BIN)/python -m pytest -q -m "bubblewrap and not docker and not proof and not property and not reference and not browser"
+	@$(BIN)/python -m pytest -q --sample $(SAMPLE) -m "bubblewrap and not docker and not proof and not property and not reference and not browser"
 
 property: $(SETUP)
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "property and not proof and not browser"
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal --sample $(SAMPLE) -m "property and not proof and not browser"
 
 # The pages of harness view in a real Chromium: needs chromium and npm; NODE_MODULES may be a folder that has both packages
 NODE_MODULES ?= $(VENV)/node/node_modules
@@ -48,7 +50,7 @@ $(VENV)/node/node_modules: $(SETUP)
 reference: $(SETUP)
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m reference
 
-proof: $(SETUP)
+proof: $(SETUP) property docker-test
 	@$(BIN)/python -m pytest -q -m proof
 	@$(BIN)/harness verify --seeds 0-9 --thorough --runtime docker,bubblewrap
 	@$(BIN)/harness verify --attacks --runtime bubblewrap

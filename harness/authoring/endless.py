@@ -33,9 +33,10 @@ def ending(folder: Path, episodes: int = 1) -> Iterator[None]:
     seconds = LIMIT_S * max(1, episodes)
     told: list[Endless] = []
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        told.append(Endless(f"{_place(frame, folder)}: did not end in {seconds:g} s of processor time"))
-        raise told[-1]
+    def interrupt(_: int, frame: FrameType | None) -> None:
+        error = Endless(f"{_place(frame, folder)}: did not end in {seconds:g} s of processor time")
+        told.append(error)
+        raise error
 
     before = signal.signal(signal.SIGVTALRM, interrupt)
     # where the first interrupt was caught, what loops again is not waited for as long
