@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -20,6 +20,10 @@ from harness.records import SeatResult, Tokens, VariantRef
 from harness.registry import Task
 from harness.teams import Holder, PlannedTeam, SeatTeam, Variant
 from worlds.core.models import Lenient, Strict
+
+TIMEOUT_S = 300.0
+PATIENCE_S = 600.0
+"""How long models are waited for, where nobody said how long."""
 
 
 class SeatSpec(Holder):
@@ -44,6 +48,12 @@ class AgentSpec(Strict):
     api_base: str | None = None
     temperature: float | None = 0.0
     max_tokens: int | None = None
+    timeout_s: Annotated[float, Field(gt=0)] = TIMEOUT_S
+    """Real seconds that one model call may be silent. Like patience it shapes no answer, and so it may differ on a resume."""
+
+    patience_s: Annotated[float, Field(ge=0)] = PATIENCE_S
+    """Real seconds in which a failing model call is repeated."""
+
     actions: tuple[dict[str, Any], ...] = ()
     """What a scripted agent does, in order."""
 
@@ -212,6 +222,15 @@ class Budget:
             "wall": seconds >= self.seconds(game=game),
         }
         return next((cause for cause, over in spent.items() if over), None)
+
+
+@runtime_checkable
+class AsksModels(Protocol):
+    """An agent that asks models, and can try whether they answer."""
+
+    def probe(self) -> None:
+        """One small call to each of its models, before anything starts; raises ProviderLost for one that cannot be asked."""
+        ...
 
 
 class Agent(Protocol):

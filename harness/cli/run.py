@@ -40,6 +40,8 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
     session.check(resumed=flags.resume is not None)
     if not (flags.names or flags.yes or flags.retry_of or flags.resume):
         _confirm_all(session.request)
+    if flags.probe:
+        session.probe()
     _close(session.play(), session.folder, flags.json)
     if flags.report:
         show_tables(ctx, [session.folder], beside_json=flags.json)

@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.agent import AgentIdentity, AgentSpec, Budget, Report, Usage
+from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget, Report, Usage
 from harness.agents.llm.completion import Action, Completion, add_usage
+from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.interface import ActionResult, Interface, Mistake
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
 from harness.agents.llm.prompting import prompt_digest, system_prompt
-from harness.agents.llm.provider import ContextFull, UnreadableCall
 from harness.agents.llm.shell import ShellInterface
 from harness.agents.llm.speech import SPEECHES, Speech
 from harness.agents.llm.tool import ToolInterface
@@ -61,10 +61,10 @@ class LlmConfig:
     protocol: str = "tools"
     """`tools`, or `text` for models without tool calls."""
 
-    timeout_s: float = 300.0
+    timeout_s: float = TIMEOUT_S
     """Real seconds one call may be silent."""
 
-    patience_s: float = 600.0
+    patience_s: float = PATIENCE_S
     """Real seconds in which a failing call is repeated."""
 
     first_pause_s: float = 1.0
@@ -77,7 +77,10 @@ class LlmConfig:
     def of(cls, spec: AgentSpec, *, handles: bool = False) -> LlmConfig:
         """How the models of a spec are asked; the model is "" where the spec names a policy."""
         how = (spec.interface, spec.api_base, spec.temperature, spec.max_tokens)
-        return cls(spec.model or "", *how, handles=handles, protocol=spec.protocol)
+        return cls(
+            spec.model or "", *how, handles=handles, protocol=spec.protocol,
+            timeout_s=spec.timeout_s, patience_s=spec.patience_s,
+        )  # fmt: skip
 
     def settings(self, model: str | None = None) -> ModelSettings:
         """The client's part, for another model where one is named."""
@@ -160,9 +163,11 @@ class _Episode:
             try:
                 if self.step():
                     return
-            except UnreadableCall:
+            except UnreadableCall as unread:
+                self.waited_s += unread.waited_s
                 self._unread()
             except ContextFull as full:
+                self.waited_s += full.waited_s
                 self.note(f"the conversation is longer than the model can read: {full}")
                 cause = "tokens"
                 break

@@ -19,7 +19,8 @@ from typing import Any
 
 from harness.agent import Usage
 from harness.agents.llm.chances import TokenChances, read_chances
-from harness.agents.llm.provider import Transient, library
+from harness.agents.llm.failures import Transient
+from harness.agents.llm.provider import library
 from harness.printable import encodable
 
 _SENT_BACK = ("content", "thinking_blocks")

@@ -89,6 +89,11 @@ class SeatAgent:
         for client in self._clients.values():
             client.check()
 
+    def probe(self) -> None:
+        """One small call to each model; raises ProviderLost for one that cannot be asked."""
+        for client in self._clients.values():
+            client.probe()
+
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play one episode; raises ProviderFailure, and whatever the pod raises."""
         if self._alone is not None and not task.is_seated:

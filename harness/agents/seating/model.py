@@ -13,8 +13,8 @@ from typing import Any
 
 from harness.agent import Usage
 from harness.agents.llm.completion import Completion, add_usage
+from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.model import ModelClient
-from harness.agents.llm.provider import ContextFull, UnreadableCall
 from harness.agents.seating.holders import Forfeit, SeatReply
 from harness.agents.trajectory import Trajectory
 from harness.agents.turns import is_too_long
