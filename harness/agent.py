@@ -137,6 +137,12 @@ class Usage:
     cached_tokens: int = 0
     reasoning_tokens: int = 0
     cost_usd: float | None = None
+    kept_calls: int = 0
+    """Of these calls, those whose answers were known from earlier ones and cost nothing."""
+
+    kept_usd: float = 0.0
+    """What those had cost; no part of `cost_usd`, and counted by budgets."""
+
     estimated: bool = False
     """Whether any count was made locally because the provider reported none."""
 
@@ -144,7 +150,7 @@ class Usage:
         """The tokens, as a record has them."""
         return Tokens(
             calls=self.calls, prompt=self.prompt_tokens, cached=self.cached_tokens, completion=self.completion_tokens,
-            reasoning=self.reasoning_tokens, estimated=self.estimated,
+            reasoning=self.reasoning_tokens, estimated=self.estimated, kept=self.kept_calls,
         )  # fmt: skip
 
 
@@ -218,7 +224,7 @@ class Budget:
         spent = {
             "turns": turns >= self.turns,
             "tokens": self.tokens is not None and usage.prompt_tokens + usage.completion_tokens >= self.tokens,
-            "cost": self.cost_usd is not None and (usage.cost_usd or 0.0) >= self.cost_usd,
+            "cost": self.cost_usd is not None and (usage.cost_usd or 0.0) + usage.kept_usd >= self.cost_usd,
             "wall": seconds >= self.seconds(game=game),
         }
         return next((cause for cause, over in spent.items() if over), None)

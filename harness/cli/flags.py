@@ -54,6 +54,9 @@ Breaker = Annotated[
 Probe = Annotated[
     bool, typer.Option("--probe/--no-probe", help="First ask each model for one word, and begin only if it answers.")
 ]
+Cache = Annotated[
+    Path | None, typer.Option(help="Folder of model replies: what it holds is not asked again, what is new is put there.")
+]
 ActionsFile = Annotated[Path | None, typer.Option(help="JSON list of actions for the scripted agent.")]
 RuntimeName = Annotated[str, typer.Option(help=f"auto, {', '.join(RUNTIMES)}.")]
 Attempts = Annotated[int, typer.Option("--k", "-k", min=1, help="Attempts at each instance.")]
@@ -137,6 +140,7 @@ class RunFlags(Flags):
     patience: PatienceFor = PATIENCE_S
     breaker: Breaker = BREAKER
     probe: Probe = True
+    cache: Cache = None
     script: ActionsFile = None
     runtime: RuntimeName = "auto"
     k: Attempts = 1

@@ -15,6 +15,7 @@ from pathlib import Path
 from harness.agent import Agent, AgentSpec
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.model import to_stderr
+from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
 from harness.agents.scripted import NopAgent, ScriptedAgent, read_actions
 from harness.agents.seating.agent import SeatAgent
@@ -76,8 +77,10 @@ def title(spec: AgentSpec) -> str:
     return {"violation": f"violation:{spec.name}", "seats": spec.name}.get(spec.kind, spec.kind)
 
 
-def make_agent(spec: AgentSpec, options: Options, say: Say = to_stderr) -> Agent:
+def make_agent(spec: AgentSpec, options: Options, say: Say = to_stderr, *, replies: Replies | None = None) -> Agent:
     """The live agent of a spec, under the world options of its run; raises UsageError for a spec that no agent has.
+
+    `replies`: what models said before, which is not asked again.
 
     Where the options bend the path between agent and world, a task's own clients speak through the harness also where there
     is a `main`.
@@ -89,7 +92,7 @@ def make_agent(spec: AgentSpec, options: Options, say: Say = to_stderr) -> Agent
     if spec.kind == "scripted":
         return ScriptedAgent(spec.actions)
     config = LlmConfig.of(spec, handles=offers_handles(options))
-    return SeatAgent(spec, config=config, say=say)
+    return SeatAgent(spec, config=config, say=say, replies=replies)
 
 
 def offers_handles(options: Options) -> bool:

@@ -266,6 +266,7 @@ def _outcome(spec: EpisodeSpec, key: Key, runtime: Runtime, played: _Play, image
         error=played.error or (report.failed and _writable(report.failed)),
         reward=reward if graded else None, options=dict(spec.overrides), key_digest=key_digest(spec.key),
         stopped_by=report.stopped_by, tool_calls=report.tool_calls, tokens=usage.tokens(), cost_usd=usage.cost_usd,
+        kept_usd=usage.kept_usd,
         price=_price(usage), parameters={"requested": report.requested, "effective": report.effective},
         prompt_digest=report.prompt_digest, templates=digest_of(spec.texts),
         seats=tuple(report.seats), timings=Timings(**seconds), images=images,

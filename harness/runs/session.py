@@ -11,13 +11,15 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from harness.agent import Agent, AsksModels
 from harness.agents.llm.provider import public_address
+from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
 from harness.errors import ProviderLost, UsageError
-from harness.play.agents import Cast
+from harness.play.agents import Cast, make_agent
 from harness.play.choose import Say, choose_runtime
 from harness.pod import Runtime
 from harness.records import Result, RunFolder
@@ -79,13 +81,15 @@ class RunSession:
         folder: Path,
         person: Person,
         only: Sequence[str] = (),
+        replies: Replies | None = None,
     ) -> None:
+        """`only`: the parts to play, where not all; `replies`: what models said before, which is not asked again."""
         self.request, self.tasks, self.folder, self._person = request, tasks, folder, person
         made = plans(request, tasks, key, folder.name)
         self.plans: Mapping[Path, Plan] = {
             folder if len(only) == 1 else folder / name: plan for name, plan in made.items() if not only or name in only
         }
-        self._cast = Cast(say=person.say)
+        self._cast = Cast(partial(make_agent, replies=replies), person.say)
         self.agents: list[Agent] = [self._cast.agent(plan.agent, plan.overrides) for plan in self.plans.values()]
 
     def check(self, *, resumed: bool) -> None:

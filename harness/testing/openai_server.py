@@ -89,6 +89,7 @@ class OpenAIServer:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind(("127.0.0.1", port))
         self._socket.listen(128)
+        self._port = self._socket.getsockname()[1]
         self._server = _Server(
             uvicorn.Config(self._app(), log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off")
         )
@@ -97,7 +98,7 @@ class OpenAIServer:
     @property
     def url(self) -> str:
         """What to give as --api-base."""
-        return f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
+        return f"http://127.0.0.1:{self._port}/v1"
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.agents.llm.model import PLACEHOLDER_KEY, ModelClient, ModelSettings
 from harness.agents.llm.failures import ContextFull, Refused
+from harness.agents.llm.model import PLACEHOLDER_KEY, ModelClient, ModelSettings
 from harness.agents.llm.provider import library, public_address, scrub
 from harness.errors import Cancelled, ProviderFailure, Unreachable, UsageError
 from harness.testing.openai_server import OpenAIServer

@@ -21,6 +21,7 @@ from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.interface import ActionResult, Interface, Mistake
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
 from harness.agents.llm.prompting import prompt_digest, system_prompt
+from harness.agents.llm.replies import Conversation, Place, Replies
 from harness.agents.llm.shell import ShellInterface
 from harness.agents.llm.speech import SPEECHES, Speech
 from harness.agents.llm.tool import ToolInterface
@@ -102,11 +103,12 @@ class LlmAgent:
     name = "llm"
     only_computes = False
 
-    def __init__(self, config: LlmConfig, *, say: Callable[[str], None] = to_stderr) -> None:
+    def __init__(self, config: LlmConfig, *, say: Callable[[str], None] = to_stderr, replies: Replies | None = None) -> None:
+        """`replies`: what models said before, which is not asked again."""
         if config.protocol not in SPEECHES:
             raise UsageError(f"protocol must be one of {', '.join(SPEECHES)}, not {config.protocol!r}")
         self.config = config
-        self.client = ModelClient(config.settings(), say=say)
+        self.client, self.replies = ModelClient(config.settings(), say=say), replies
         self.interface = _interface(config.interface, handles=config.handles)
         self.speech: Speech = SPEECHES[config.protocol]()
         self.prompt_digest = prompt_digest(self.interface, self.speech)
@@ -132,7 +134,7 @@ class LlmAgent:
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play one episode; raises ProviderFailure, and whatever the pod raises."""
-        episode = _Episode(self, task, seed, pod, budget, report)
+        episode = _Episode(self, task, Place(task.task_id, seed, attempt), pod, budget, report)
         try:
             episode.run()
         except HarnessError as failure:
@@ -145,13 +147,14 @@ class LlmAgent:
 class _Episode:
     """The state of one episode while it is played."""
 
-    def __init__(self, agent: LlmAgent, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+    def __init__(self, agent: LlmAgent, task: Task, place: Place, pod: Pod, budget: Budget, report: Report) -> None:
+        self.asked: Conversation = agent.replies.conversation(agent.client, place) if agent.replies else agent.client
         self.client, self.speech, self.interface = agent.client, agent.speech, agent.interface
         self.pod, self.budget, self.report = pod, budget, report
         self.hands = agent.interface.hands(task, pod)
         self.started, self.waited_s, self.turns = time.monotonic(), 0.0, 0
         self.messages: list[dict[str, Any]] = []
-        self.trajectory = _begin(agent, task, seed)
+        self.trajectory = _begin(agent, task, place.seed)
         self._fill(agent)
         prompt = system_prompt(agent.interface, agent.speech, task, budget)
         self._tell({"role": "system", "content": prompt})
@@ -182,7 +185,7 @@ class _Episode:
 
     def query(self) -> tuple[Completion, tuple[Action, ...]]:
         """Ask the model, and write down what it said and what that took."""
-        said = self.client.complete(self.messages, self.speech.offered(self.interface.tools))
+        said = self.asked.complete(self.messages, self.speech.offered(self.interface.tools))
         self.turns += 1
         self.waited_s += said.waited_s
         add_usage(self.report.usage, said.usage)

@@ -127,6 +127,8 @@ def add_usage(total: Usage, one: Usage) -> None:
     total.completion_tokens += one.completion_tokens
     total.cached_tokens += one.cached_tokens
     total.reasoning_tokens += one.reasoning_tokens
+    total.kept_calls += one.kept_calls
+    total.kept_usd += one.kept_usd
     total.estimated = total.estimated or one.estimated
     if first:
         total.cost_usd = one.cost_usd

@@ -42,7 +42,7 @@ class Gate:
 
     @contextmanager
     def visited(self) -> Iterator[None]:
-        """For the time of one question with all its attempts; once nobody is here, what was is forgotten."""
+        """For the time of one question with all its attempts; once nobody is here, only its width is remembered."""
         with self._changed:
             self._visitors += 1
         try:
@@ -51,7 +51,7 @@ class Gate:
             with self._changed:
                 self._visitors -= 1
                 if not self._visitors:
-                    self._unanswered_since = None
+                    self._unanswered_since, self._opens_at = None, 0.0
 
     @contextmanager
     def passed(self, halt: threading.Event) -> Iterator[float]:

@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -186,6 +186,11 @@ class ModelClient:
                 self.say_once(self._probed())
             self._is_probed = True
 
+    def learn(self, effective: Mapping[str, Any]) -> None:
+        """Leave out what an earlier call, whose answer is known, was found to be refused."""
+        for name in set(self.effective) - set(effective):
+            self._drop(name)
+
     def say_once(self, line: str) -> None:
         """Tell people something once in the life of this client."""
         with self._lock:
@@ -276,12 +281,8 @@ class ModelClient:
         if isinstance(failure, Crowded) and (most := self._gate.crowded(asked_at)) is not None:
             told.append(f"from now on {most} {'call' if most == 1 else 'calls'} at a time")
         # who is asked to wait for longer than he has patience gives up, and closes the way to nobody
-        if (
-            pause_s is not None
-            and pause_s < self.settings.patience_s
-            and self._gate.close(pause_s)
-            and pause_s >= _WORTH_SAYING_S
-        ):
+        closed = 0 < pause_s < self.settings.patience_s and self._gate.close(pause_s)
+        if closed and pause_s >= _WORTH_SAYING_S:
             told.append(f"the next in {pause_s:.0f} s")
         if told:
             self.say(f"{self.settings.name}: {failure}; {', '.join(told)}")

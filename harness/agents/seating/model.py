@@ -15,6 +15,7 @@ from harness.agent import Usage
 from harness.agents.llm.completion import Completion, add_usage
 from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.model import ModelClient
+from harness.agents.llm.replies import Conversation
 from harness.agents.seating.holders import Forfeit, SeatReply
 from harness.agents.trajectory import Trajectory
 from harness.agents.turns import is_too_long
@@ -48,8 +49,13 @@ class ModelSeat:
         trajectory: Trajectory | None = None,
         variant: VariantRef | None = None,
         weigher: Weigher | None = None,
+        conversation: Conversation | None = None,
     ) -> None:
-        """`variant` names what was appended to the rules, for the record; `weigher` answers turns that only measure."""
+        """`variant` names what was appended to the rules, for the record; `weigher` answers turns that only measure.
+
+        `conversation`: who is asked, where some replies are known already; else `client`.
+        """
+        self._asked: Conversation = conversation or client
         self.client, self.trajectory, self.usage = client, trajectory, Usage()
         self._seat, self._variant, self._weigher = seat, variant, weigher
         self._latencies_s: list[float] = []
@@ -59,7 +65,7 @@ class ModelSeat:
         """The model's answer; raises ProviderFailure and Cancelled."""
         asked, weigher = time.monotonic(), self._weigher if turn.ephemeral else None
         try:
-            said = self.client.complete([*self._messages, {"role": "user", "content": turn.text}], chances=weigher is not None)
+            said = self._asked.complete([*self._messages, {"role": "user", "content": turn.text}], chances=weigher is not None)
         except ContextFull as full:
             return Forfeit("budget", str(full))
         except UnreadableCall as error:
