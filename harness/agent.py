@@ -38,9 +38,12 @@ class AgentSpec(Strict):
     No secret stands here: API keys come from the environment of whoever plays.
     """
 
-    kind: Literal["oracle", "nop", "violation", "scripted", "llm", "seats"] = "oracle"
+    kind: Literal["oracle", "nop", "violation", "scripted", "llm", "seats", "replay"] = "oracle"
     name: str = ""
-    """Of a violation, the wrong client; of `seats`, the policy at every seat that `seats` does not name, or `team`."""
+    """Of a violation, the wrong client; of a replay, the folder of its run.
+
+    Of `seats`, the policy at every seat that `seats` does not name, or `team`.
+    """
 
     model: str | None = None
     interface: Literal["shell", "tool"] = "shell"

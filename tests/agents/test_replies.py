@@ -17,7 +17,7 @@ from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.agents.llm.replies import Place, Replies
 from harness.play.agents import Cast, make_agent
 from harness.records import Result, RunFolder
-from harness.registry import read_task
+from harness.registry import Task, read_task
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
@@ -213,3 +213,37 @@ def test_command_line(harness: Command, tmp_path: Path) -> None:
     assert first.stderr.splitlines()[-1] == f"cache: 0 of 1 model calls (0 %) answered from {tmp_path}/cache, 1 made"
     assert again.stderr.splitlines()[-1] == f"cache: 1 of 1 model calls (100 %) answered from {tmp_path}/cache, 0 made"
     assert (again.returncode, len(server.probes)) == (0, 1)
+
+
+def replayed(folder: Path, run: Path, *tasks: Task, attempts: int = 2) -> list[Result]:
+    """A run played again by its own record."""
+    plan = Plan("again", list(tasks), [0], attempts, AgentSpec(kind="replay", name=str(run)))
+    quiet = lambda event: None  # noqa: E731
+    return run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=2, images={}, progress=quiet)
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("budget", [{}, {"turns": 3}], ids=["no budget", "a budget of turns"])
+def test_a_whole_run_is_replayed_from_its_record(tmp_path: Path, budget: dict[str, float]) -> None:
+    """Tool calls are sent again, seats say again what they said: equal traces and verdicts, and no model anywhere."""
+    model = SolutionModel([TASK], lambda task, attempt: ["solve", "no_precheck"][attempt - 1], "tool")
+    contract = Script(match="# Download a file in three parts", play=model)
+    with OpenAIServer(contract, script(*["I say nothing new."] * 99)) as server:
+        first, _ = played(tmp_path / "first", tmp_path / "cache", server, **budget)
+    again = replayed(tmp_path / "again", tmp_path / "first", TASK, GAME)
+
+    what = ("task_id", "attempt", "trace_hash", "failure_label", "reward", "stopped_by", "status", "cause")
+    assert [[getattr(one, name) for name in what] for one in again] == [[getattr(one, name) for name in what] for one in first]
+    assert {one.tokens.calls for one in again} == {0}
+
+
+@pytest.mark.property
+def test_what_no_model_played_cannot_be_replayed(harness: Command, tmp_path: Path) -> None:
+    """Said before anything starts, with the command that does it."""
+    harness("run", "presigned-url-download", "--runtime", "inprocess", "--out", tmp_path / "first")
+    again = ("run", "--runtime", "inprocess", "--agent", f"replay:{tmp_path}/first", "--out", tmp_path / "again")
+    script_played, other = harness(*again, "presigned-url-download"), harness(*again, "evacuation-noon")
+
+    assert (script_played.returncode, other.returncode) == (2, 2)
+    assert "oracle played presigned-url-download, and no model's calls are recorded" in script_played.stderr
+    assert f"{tmp_path}/first has no episode of evacuation-noon" in other.stderr

@@ -109,7 +109,7 @@ class LlmAgent:
             raise UsageError(f"protocol must be one of {', '.join(SPEECHES)}, not {config.protocol!r}")
         self.config = config
         self.client, self.replies = ModelClient(config.settings(), say=say), replies
-        self.interface = _interface(config.interface, handles=config.handles)
+        self.interface = interface_named(config.interface, handles=config.handles)
         self.speech: Speech = SPEECHES[config.protocol]()
         self.prompt_digest = prompt_digest(self.interface, self.speech)
 
@@ -281,7 +281,8 @@ def _begin(agent: LlmAgent, task: Task, seed: int) -> Trajectory:
     return Trajectory(session, f"{session}-{agent.name}", agent.name, agent.config.model, tools=tools, extra=extra)
 
 
-def _interface(name: str, *, handles: bool) -> Interface:
+def interface_named(name: str, *, handles: bool) -> Interface:
+    """The interface of that name; raises UsageError for one that there is not."""
     if name == ShellInterface.name:
         return ShellInterface()
     if name == ToolInterface.name:
