@@ -6,7 +6,8 @@
 2. Faults are real: a 429 carries Retry-After, a stall keeps the socket open, a truncated body closes it half way.
 3. Every request is kept in `server.requests`, headers and all, for assertions. A run's first small call is answered by itself,
    unless a script matches it, and kept in `server.probes`.
-4. `weather` is what requests meet whatever they say: windows in which there are too many, errors now and then.
+4. `weather` is what requests meet whatever they say: windows in which there are too many, errors now and then. At addresses of
+   other providers' APIs nothing else answers.
 """
 
 from __future__ import annotations
@@ -120,7 +121,15 @@ class OpenAIServer:
         app = FastAPI(openapi_url=None)
         app.add_api_route("/v1/chat/completions", self._complete, methods=["POST"], response_class=Response)
         app.add_api_route("/v1/models", self._models, methods=["GET"], response_class=Response)
+        app.add_api_route("/{path:path}", self._elsewhere, methods=["POST"], response_class=Response)
         return app
+
+    async def _elsewhere(self, request: Request) -> Response:
+        """What the APIs of other providers are asked: it is kept, and the weather alone has an answer."""
+        received = Received(dict(request.headers), await request.json(), time.monotonic())
+        self.requests.append(received)
+        fault = self._struck(received)
+        return await self._broken(fault, {}, request) if fault else _refused(404, "no such address")
 
     async def _models(self) -> Response:
         return _json(200, {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "parley"}]})

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget, Report, Usage
-from harness.agents.llm.completion import Action, Completion, add_usage
+from harness.agents.llm.completion import Action, Completion, add_usage, told_tokens
 from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.interface import ActionResult, Interface, Mistake
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
@@ -270,9 +270,9 @@ class _Episode:
 
     def _log(self, said: Completion, actions: Sequence[Action]) -> None:
         usage, did = said.usage, ", ".join(a.tool or "?" for a in actions) or "plain answer"
-        tokens = f"{usage.prompt_tokens} in ({usage.cached_tokens} cached), {usage.completion_tokens} out"
         waited = f", waited {said.waited_s:.1f} s" if said.waited_s > 1 else ""
-        self.report.log.append(f"turn {self.turns}: {did}; tokens {tokens}{waited}")
+        cut = f", {said.left_out} characters of its text are left out of the record" if said.left_out else ""
+        self.report.log.append(f"turn {self.turns}: {did}; tokens {told_tokens(usage)}{waited}{cut}")
 
 
 def _begin(agent: LlmAgent, task: Task, seed: int) -> Trajectory:

@@ -108,7 +108,8 @@ def sorted_failure(litellm: ModuleType, error: Exception, clean: Callable[[str],
     answer = _answer(error)
     if answer is None:
         return _unspoken(error, said)
-    status, text = answer.status_code, str(error)
+    # LiteLLM leaves out the code of an error, which alone tells a spent quota from a busy minute
+    status, text = answer.status_code, f"{error} {_body(answer)}"
     told = f"{'a web page' if _PAGE.search(said) else said} ({status})"
     if why := _denied(status, text):
         return Denied(told, status, why)
@@ -141,7 +142,7 @@ def _url(error: httpx.RequestError | httpx.HTTPStatusError) -> httpx.URL | None:
 
 def _denied(status: int, text: str) -> Why | None:
     """Why nothing of ours would be answered; None where that is not so."""
-    if status == 402 or (status < 500 and _SPENT.search(text)) or (status == 429 and "insufficient_quota" in text):
+    if status == 402 or (status < 500 and _SPENT.search(text)):
         return "quota"
     if status == 403 and _ONE_PROMPT.search(text):
         return None
@@ -180,6 +181,13 @@ def _unspoken(error: Exception, said: str) -> CallFailure:
 def _answer(error: BaseException) -> httpx.Response | None:
     """The server's own answer, which LiteLLM may call something else."""
     return next((link.response for link in _chain(error) if isinstance(link, httpx.HTTPStatusError)), None)
+
+
+def _body(answer: httpx.Response) -> str:
+    try:
+        return answer.text
+    except httpx.StreamError:
+        return ""
 
 
 def _stumbled(error: BaseException) -> bool:

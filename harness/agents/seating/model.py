@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.agent import Usage
-from harness.agents.llm.completion import Completion, add_usage
+from harness.agents.llm.completion import Completion, add_usage, shortened
 from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.model import ModelClient
 from harness.agents.llm.replies import Conversation
@@ -78,15 +78,16 @@ class ModelSeat:
         assert said is not None, "a model's reply has what the model said"
         add_usage(self.usage, said.usage)
         self._latencies_s.append(round(reply.latency_s, 4))
+        is_long = said.left_out > 0 or is_too_long(said.text)
         if self.trajectory is not None:
             self.trajectory.user(turn.text)
             self.trajectory.agent(
-                said.text, metrics=said.usage, reasoning=said.reasoning,
+                shortened(said.text) if is_long else said.text, metrics=said.usage, reasoning=said.reasoning,
                 extra={"finish_reason": said.finish_reason, "phase": turn.phase, "ephemeral": turn.ephemeral},
             )  # fmt: skip
         if not turn.ephemeral:
             # what the world never took would only fill the model's context, turn after turn
-            kept = {"role": "assistant", "content": NOT_TAKEN} if is_too_long(said.text) else said.message
+            kept = {"role": "assistant", "content": NOT_TAKEN} if is_long else said.message
             self._messages += [{"role": "user", "content": turn.text}, kept]
 
     def result(self) -> SeatResult:
