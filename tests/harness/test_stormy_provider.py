@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.agent import Agent, AgentSpec
+from harness.agents.llm import model
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seating.agent import SeatAgent
 from harness.errors import ProviderLost
@@ -67,7 +68,7 @@ def speaker(tasks: Sequence[Task]) -> Script:
 
 
 def played(
-    folder: Path, tasks: Sequence[Task], server: OpenAIServer, options: dict[str, str], timeout_s: float
+    folder: Path, tasks: Sequence[Task], server: OpenAIServer, options: dict[str, str], timeout_s: float = 2.0
 ) -> list[Result]:
     """One episode of each task, eight at a time."""
     spec = AgentSpec(kind="llm", model="openai/x", interface="tool", api_base=server.url)
@@ -97,7 +98,7 @@ def test_no_episode_is_lost(tmp_path: Path) -> None:
     for family, options in SHORT.items():
         tasks = [read_task(path) for path in sorted((ROOT / "tasks" / family).iterdir())[: 4 if family == "contract" else 1]]
         with OpenAIServer(speaker(tasks), weather=storm(1.0, 1.0)) as server:
-            checked(played(tmp_path / family, tasks, server, options, timeout_s=2.0), tasks, server)
+            checked(played(tmp_path / family, tasks, server, options), tasks, server)
 
 
 @pytest.mark.proof
@@ -106,7 +107,7 @@ def test_no_episode_of_any_task_is_lost(tmp_path: Path, family: str) -> None:
     """All tasks, against windows of six seconds, a tenth of a real one."""
     tasks = [read_task(path) for path in sorted((ROOT / "tasks" / family).iterdir())]
     with OpenAIServer(speaker(tasks), weather=storm(6.0, 6.0)) as server:
-        checked(played(tmp_path / family, tasks, server, SHORT[family], timeout_s=2.0), tasks, server)
+        checked(played(tmp_path / family, tasks, server, SHORT[family]), tasks, server)
 
 
 def broken_after(count: int, fault: Fault) -> Callable[[int, float], Fault | None]:
@@ -125,7 +126,7 @@ def test_failures_in_a_row_end_the_run(tmp_path: Path) -> None:
         cast = Cast(lambda spec, *_: SeatAgent(spec, config=config, say=lambda line: None))
         plan, heard = Plan("run", [task], list(range(9)), 1, spec), list[object]()
         run = partial(run_plan, plan, InProcessRuntime(), RunFolder(tmp_path), workers=1, images={}, cast=cast)
-        with pytest.raises(ProviderLost, match="^3 episodes in a row failed by their provider; the others are left unplayed$"):
+        with pytest.raises(ProviderLost, match=r"^3 episodes in a row failed by their provider; the others are left unplayed$"):
             run(progress=heard.append, breaker=3)
         lost = list(RunFolder(tmp_path).results())
         server.weather = None
@@ -134,3 +135,18 @@ def test_failures_in_a_row_end_the_run(tmp_path: Path) -> None:
     assert [result.cause for result in lost if result.status == "ungraded"] == ["provider"] * 3
     assert len(lost) < 9
     assert [(result.status, result.success) for result in results] == [("graded", True)] * 9
+
+
+def test_a_bug_of_our_client_is_no_models_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The episode is ungraded and blamed on the harness, with the place."""
+
+    def buggy(*_: object) -> None:
+        raise TypeError("a bug")
+
+    monkeypatch.setattr(model, "ask", buggy)
+    task = read_task(ROOT / "tasks/contract/presigned-url-download")
+    with OpenAIServer(speaker([task])) as server:
+        (result,) = played(tmp_path, [task], server, {})
+
+    assert (result.status, result.cause) == ("ungraded", "runtime")
+    assert str(result.error).startswith("our model client failed at test_stormy_provider.py:")
