@@ -17,10 +17,10 @@ from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.model import to_stderr
 from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
-from harness.agents.replayed import ReplayAgent
 from harness.agents.scripted import NopAgent, ScriptedAgent, read_actions
 from harness.agents.seating.agent import SeatAgent
 from harness.agents.seating.policy import seat_names, seat_players
+from harness.agents.seating.replayed import ReplayAgent
 from harness.agents.solutions import SolutionAgent
 from harness.errors import UsageError
 from worlds.core.manifest import OptionValue

@@ -14,7 +14,7 @@ import pytest
 from harness.agent import AgentSpec, Budget
 from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.agents.llm.replies import Place, Replies
+from harness.agents.llm.replies import ConversationPlace, Replies
 from harness.play.agents import Cast, make_agent
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 TASK = read_task(ROOT / "tasks/contract/presigned-url-download")
 GAME = read_task(ROOT / "tasks/hidden-profile/evacuation-noon")
 HELLO = [{"role": "user", "content": "hello"}]
-HERE = Place("task", 0, 1)
+HERE = ConversationPlace("task", 0, 1)
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -62,10 +62,15 @@ def test_a_kept_reply_is_told_again_for_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [Place("other", 0, 1), Place("task", 1, 1), Place("task", 0, 2), Place("task", 0, 1, 3)],
+    [
+        ConversationPlace("other", 0, 1),
+        ConversationPlace("task", 1, 1),
+        ConversationPlace("task", 0, 2),
+        ConversationPlace("task", 0, 1, 3),
+    ],
     ids=["task", "seed", "attempt", "seat"],
 )
-def test_another_place_is_another_sample(tmp_path: Path, other: Place) -> None:
+def test_another_place_is_another_sample(tmp_path: Path, other: ConversationPlace) -> None:
     """A question is asked anew where another episode, or another seat, asks it."""
     with OpenAIServer(script("hi")) as server:
         replies = Replies(tmp_path)
@@ -154,10 +159,10 @@ def test_a_broken_file_is_asked_again_and_no_key_or_address_is_in_any(tmp_path: 
 def test_the_first_question_that_is_not_kept_is_preceded_by_a_probe(tmp_path: Path) -> None:
     """Once for a client; with everything kept there is none."""
     with OpenAIServer(script("hi", "and then?")) as server:
-        for place in (HERE, HERE, Place("task", 1, 1)):
+        for place in (HERE, HERE, ConversationPlace("task", 1, 1)):
             Replies(tmp_path).conversation(client(server), place).complete(HELLO)
         assert len(server.probes) == 2
-        Replies(tmp_path, probes=False).conversation(client(server), Place("task", 2, 1)).complete(HELLO)
+        Replies(tmp_path, probes=False).conversation(client(server), ConversationPlace("task", 2, 1)).complete(HELLO)
 
     assert len(server.probes) == 2
 

@@ -21,7 +21,7 @@ from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.interface import ActionResult, Interface, Mistake
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
 from harness.agents.llm.prompting import prompt_digest, system_prompt
-from harness.agents.llm.replies import Conversation, Place, Replies
+from harness.agents.llm.replies import ConversationPlace, Interlocutor, Replies
 from harness.agents.llm.shell import ShellInterface
 from harness.agents.llm.speech import SPEECHES, Speech
 from harness.agents.llm.tool import ToolInterface
@@ -134,7 +134,7 @@ class LlmAgent:
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play one episode; raises ProviderFailure, and whatever the pod raises."""
-        episode = _Episode(self, task, Place(task.task_id, seed, attempt), pod, budget, report)
+        episode = _Episode(self, task, ConversationPlace(task.task_id, seed, attempt), pod, budget, report)
         try:
             episode.run()
         except HarnessError as failure:
@@ -147,8 +147,8 @@ class LlmAgent:
 class _Episode:
     """The state of one episode while it is played."""
 
-    def __init__(self, agent: LlmAgent, task: Task, place: Place, pod: Pod, budget: Budget, report: Report) -> None:
-        self.asked: Conversation = agent.replies.conversation(agent.client, place) if agent.replies else agent.client
+    def __init__(self, agent: LlmAgent, task: Task, place: ConversationPlace, pod: Pod, budget: Budget, report: Report) -> None:
+        self.asked: Interlocutor = agent.replies.conversation(agent.client, place) if agent.replies else agent.client
         self.client, self.speech, self.interface = agent.client, agent.speech, agent.interface
         self.pod, self.budget, self.report = pod, budget, report
         self.hands = agent.interface.hands(task, pod)

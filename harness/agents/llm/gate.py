@@ -23,7 +23,7 @@ _LOOK_S = 0.25
 """How often somebody who waits looks whether he was interrupted."""
 
 
-class Gate:
+class ProviderGate:
     """The way to one provider."""
 
     def __init__(self) -> None:
@@ -110,11 +110,11 @@ class Gate:
         return self._queue[0] is ticket and self._under_way + 1 <= self._limit and time.monotonic() >= self._opens_at
 
 
-_gates: dict[str, Gate] = {}
+_gates: dict[str, ProviderGate] = {}
 _making = threading.Lock()
 
 
-def gate_of(address: str) -> Gate:
+def gate_of(address: str) -> ProviderGate:
     """The gate of a provider, by its address, or its name where it has the usual one."""
     with _making:
-        return _gates.setdefault(address, Gate())
+        return _gates.setdefault(address, ProviderGate())

@@ -32,7 +32,7 @@ from harness.agent import PATIENCE_S, TIMEOUT_S
 from harness.agents.llm.chances import ASKED
 from harness.agents.llm.completion import Completion, read_completion
 from harness.agents.llm.failures import CallFailure, Crowded, Denied, NoApi, ParameterRefused, Refused, Transient, Unconnected
-from harness.agents.llm.gate import Gate, gate_of
+from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.patience import Patience
 from harness.agents.llm.provider import ask, library, public_address, scrub
 from harness.agents.llm.telling import Telling
@@ -125,7 +125,7 @@ class ModelClient:
         self._telling = Telling(settings.name, settings.api_base, lambda: self._missing_keys() or self._known_keys())
 
     @cached_property
-    def _gate(self) -> Gate:
+    def _gate(self) -> ProviderGate:
         """The way to its provider, by its address, or by the provider's name where that has the usual one."""
         settings = self.settings
         try:

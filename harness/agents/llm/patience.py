@@ -14,7 +14,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_e
 from tenacity.nap import sleep_using_event
 
 from harness.agents.llm.failures import Transient
-from harness.agents.llm.gate import Gate
+from harness.agents.llm.gate import ProviderGate
 
 _LONGEST_PAUSE_S = 60.0
 
@@ -22,7 +22,7 @@ _LONGEST_PAUSE_S = 60.0
 class Patience:
     """One question with its attempts: since when it is asked, and for how long somebody else's turn came first."""
 
-    def __init__(self, gate: Gate, patience_s: float, first_pause_s: float) -> None:
+    def __init__(self, gate: ProviderGate, patience_s: float, first_pause_s: float) -> None:
         self._gate, self._patience_s = gate, patience_s
         self._exponential = wait_random_exponential(multiplier=first_pause_s, max=_LONGEST_PAUSE_S)
         self._began, self._queued_s, self._attempts = time.monotonic(), 0.0, 0

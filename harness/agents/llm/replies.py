@@ -28,7 +28,7 @@ _FORM = 1
 """Of a question; raise it where kept replies would no longer be what a model was asked for."""
 
 
-class Place(NamedTuple):
+class ConversationPlace(NamedTuple):
     """Where in a run a conversation is held."""
 
     task: str
@@ -47,7 +47,7 @@ class KeptReply(Strict):
     """The parameters that were really sent."""
 
 
-class Conversation(Protocol):
+class Interlocutor(Protocol):
     """Whoever can be asked to go on with a conversation."""
 
     def complete(
@@ -71,7 +71,7 @@ class Replies:
     def __reduce__(self) -> tuple[Any, ...]:
         return Replies, (self.folder,)
 
-    def conversation(self, client: ModelClient, place: Place) -> Conversation:
+    def conversation(self, client: ModelClient, place: ConversationPlace) -> Interlocutor:
         """A model's conversation at a place, out of what is kept as far as that goes."""
         return _Remembered(client, place, self)
 
@@ -97,7 +97,7 @@ class Replies:
 class _Remembered:
     """One conversation: it knows what it has asked already, since only the second of two equal questions is the second."""
 
-    def __init__(self, client: ModelClient, place: Place, replies: Replies) -> None:
+    def __init__(self, client: ModelClient, place: ConversationPlace, replies: Replies) -> None:
         self._client, self._place, self._replies = client, place, replies
         self._asked: Counter[str] = Counter()
 

@@ -13,7 +13,7 @@ from typing import Any
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report, SeatSpec
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.llm.model import ModelClient, to_stderr
-from harness.agents.llm.replies import Place, Replies
+from harness.agents.llm.replies import ConversationPlace, Replies
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.holders import SeatHolder
 from harness.agents.seating.lineup import line_up, others
@@ -130,7 +130,7 @@ class SeatAgent:
             if self._clients:
                 trajectory = self._begin(task, seed, f"seat {row['seat']}", who.name if who.kind == "model" else None)
                 trajectory.system(self._rules(row))
-            place = Place(task.task_id, seed, attempt, row["seat"])
+            place = ConversationPlace(task.task_id, seed, attempt, row["seat"])
             game.seats[row["seat"]] = self._holder(row, who, task, session, trajectory, place)
         if self._clients:
             rules = "\n".join(map(self._rules, rows))
@@ -148,7 +148,7 @@ class SeatAgent:
         task: Task,
         session: Mapping[str, Any],
         trajectory: Trajectory | None,
-        place: Place,
+        place: ConversationPlace,
     ) -> SeatHolder:
         number = row["seat"]
         if who.kind == "model":

@@ -15,7 +15,7 @@ from harness.agent import Usage
 from harness.agents.llm.completion import Completion, add_usage, shortened
 from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.model import ModelClient
-from harness.agents.llm.replies import Conversation
+from harness.agents.llm.replies import Interlocutor
 from harness.agents.seating.holders import Forfeit, SeatReply
 from harness.agents.trajectory import Trajectory
 from harness.agents.turns import is_too_long
@@ -49,13 +49,13 @@ class ModelSeat:
         trajectory: Trajectory | None = None,
         variant: VariantRef | None = None,
         weigher: Weigher | None = None,
-        conversation: Conversation | None = None,
+        conversation: Interlocutor | None = None,
     ) -> None:
         """`variant` names what was appended to the rules, for the record; `weigher` answers turns that only measure.
 
         `conversation`: who is asked, where some replies are known already; else `client`.
         """
-        self._asked: Conversation = conversation or client
+        self._asked: Interlocutor = conversation or client
         self.client, self.trajectory, self.usage = client, trajectory, Usage()
         self._seat, self._variant, self._weigher = seat, variant, weigher
         self._latencies_s: list[float] = []
