@@ -51,8 +51,8 @@ PatienceFor = Annotated[float, typer.Option("--patience", min=0, help="Seconds i
 Breaker = Annotated[
     int, typer.Option(min=0, help="End the run when so many episodes in a row fail by their provider; 0 never does.")
 ]
-Probe = Annotated[
-    bool, typer.Option("--probe/--no-probe", help="First ask each model for one word, and begin only if it answers.")
+NoProbe = Annotated[
+    bool, typer.Option("--no-probe", help="Begin without asking each model for one word, to see whether it answers.")
 ]
 Cache = Annotated[
     Path | None, typer.Option(help="Folder of model replies: what it holds is not asked again, what is new is put there.")
@@ -139,7 +139,7 @@ class RunFlags(Flags):
     timeout: Timeout = TIMEOUT_S
     patience: PatienceFor = PATIENCE_S
     breaker: Breaker = BREAKER
-    probe: Probe = True
+    no_probe: NoProbe = False
     cache: Cache = None
     script: ActionsFile = None
     runtime: RuntimeName = "auto"

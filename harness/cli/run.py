@@ -37,12 +37,12 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
         return
     if flags.verbose:
         log_to_stderr()
-    replies = Replies(flags.cache, probes=flags.probe) if flags.cache else None
+    replies = Replies(flags.cache, probes=not flags.no_probe) if flags.cache else None
     session = _resumed(ctx, flags, flags.resume, replies) if flags.resume else _begun(ctx, flags, replies)
     session.check(resumed=flags.resume is not None)
     if not (flags.names or flags.yes or flags.retry_of or flags.resume):
         _confirm_all(session.request)
-    if flags.probe and replies is None:
+    if not flags.no_probe and replies is None:
         session.probe()
     _close(session.play(), session.folder, replies, flags.json)
     if flags.report:
