@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -20,6 +20,10 @@ from harness.records import SeatResult, Tokens, VariantRef
 from harness.registry import Task
 from harness.teams import Holder, PlannedTeam, SeatTeam, Variant
 from worlds.core.models import Lenient, Strict
+
+TIMEOUT_S = 300.0
+PATIENCE_S = 600.0
+"""How long models are waited for, where nobody said how long."""
 
 
 class SeatSpec(Holder):
@@ -34,9 +38,12 @@ class AgentSpec(Strict):
     No secret stands here: API keys come from the environment of whoever plays.
     """
 
-    kind: Literal["oracle", "nop", "violation", "scripted", "llm", "seats"] = "oracle"
+    kind: Literal["oracle", "nop", "violation", "scripted", "llm", "seats", "replay"] = "oracle"
     name: str = ""
-    """Of a violation, the wrong client; of `seats`, the policy at every seat that `seats` does not name, or `team`."""
+    """Of a violation, the wrong client; of a replay, the folder of its run.
+
+    Of `seats`, the policy at every seat that `seats` does not name, or `team`.
+    """
 
     model: str | None = None
     interface: Literal["shell", "tool"] = "shell"
@@ -44,6 +51,12 @@ class AgentSpec(Strict):
     api_base: str | None = None
     temperature: float | None = 0.0
     max_tokens: int | None = None
+    timeout_s: Annotated[float, Field(gt=0)] = TIMEOUT_S
+    """Real seconds that one model call may be silent. Like patience it shapes no answer, and so it may differ on a resume."""
+
+    patience_s: Annotated[float, Field(ge=0)] = PATIENCE_S
+    """Real seconds in which a failing model call is repeated."""
+
     actions: tuple[dict[str, Any], ...] = ()
     """What a scripted agent does, in order."""
 
@@ -127,6 +140,12 @@ class Usage:
     cached_tokens: int = 0
     reasoning_tokens: int = 0
     cost_usd: float | None = None
+    kept_calls: int = 0
+    """Of these calls, those whose answers were known from earlier ones and cost nothing."""
+
+    kept_usd: float = 0.0
+    """What those had cost; no part of `cost_usd`, and counted by budgets."""
+
     estimated: bool = False
     """Whether any count was made locally because the provider reported none."""
 
@@ -134,7 +153,7 @@ class Usage:
         """The tokens, as a record has them."""
         return Tokens(
             calls=self.calls, prompt=self.prompt_tokens, cached=self.cached_tokens, completion=self.completion_tokens,
-            reasoning=self.reasoning_tokens, estimated=self.estimated,
+            reasoning=self.reasoning_tokens, estimated=self.estimated, kept=self.kept_calls,
         )  # fmt: skip
 
 
@@ -208,10 +227,19 @@ class Budget:
         spent = {
             "turns": turns >= self.turns,
             "tokens": self.tokens is not None and usage.prompt_tokens + usage.completion_tokens >= self.tokens,
-            "cost": self.cost_usd is not None and (usage.cost_usd or 0.0) >= self.cost_usd,
+            "cost": self.cost_usd is not None and (usage.cost_usd or 0.0) + usage.kept_usd >= self.cost_usd,
             "wall": seconds >= self.seconds(game=game),
         }
         return next((cause for cause, over in spent.items() if over), None)
+
+
+@runtime_checkable
+class AsksModels(Protocol):
+    """An agent that asks models, and can try whether they answer."""
+
+    def probe(self) -> None:
+        """One small call to each of its models, before anything starts; raises ProviderLost for one that cannot be asked."""
+        ...
 
 
 class Agent(Protocol):

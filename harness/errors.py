@@ -8,17 +8,22 @@ ParleyError (worlds.core.errors)
 │   ├── TaskInvalid          exit 4   a task folder that breaks the format
 │   ├── BoundaryError        exit 3   something outside the task failed, attributed to where it did
 │   │   ├── ProviderFailure           the model provider
-│   │   │   └── Unreachable           nobody has ever answered there: ends the run, not the episode alone
+│   │   │   └── ProviderLost          no other episode would fare better: ends the run, not the episode alone
+│   │   │       └── Unreachable       nobody has ever answered there
 │   │   ├── RuntimeFailure            containers, sandboxes, images
+│   │   │   ├── ClientFailure         our own model client raised: a bug of ours, and no model's doing
 │   │   │   └── WorkerEnded           a process of ours was killed, or died (harness.processes)
 │   │   ├── WorldFailure              the world's own process or rules
 │   │   └── VerifierFailure           the verifier
 │   └── Cancelled            exit 130 the user interrupted
-└── (harness.agents.llm.provider)     one model call; its caller decides what follows, and none reaches the command line
+└── CallFailure (harness.agents.llm.failures)  one model call; its caller decides what follows, none reaches the command line
     ├── Transient                     worth another try
-    │   └── Unconnected               no connection was made; worth one where somebody has answered before
+    │   ├── Unconnected               no connection was made; worth one where somebody has answered before
+    │   ├── Crowded                   too many calls at a time; all calls to that provider are held back
+    │   └── NoApi                     a web page answered
     ├── Refused                       no try would help
-    │   └── ParameterRefused          but for one without this parameter
+    │   ├── ParameterRefused          but for one without this parameter
+    │   └── Denied                    nor would any other call: key, quota, access, model
     ├── ContextFull                   the conversation outgrew the model
     └── UnreadableCall                a reply that nobody can read
 
@@ -80,14 +85,22 @@ class ProviderFailure(BoundaryError):
     cause = "provider"
 
 
-class Unreachable(ProviderFailure):
-    """Nobody has ever answered where a model should be; no episode can be played, so the run ends."""
+class ProviderLost(ProviderFailure):
+    """No episode can be played as things are, so the run ends: a wrong key, a spent quota, failures without end."""
+
+
+class Unreachable(ProviderLost):
+    """Nobody has ever answered where a model should be."""
 
 
 class RuntimeFailure(BoundaryError):
     """Containers, sandboxes or images failed."""
 
     cause = "runtime"
+
+
+class ClientFailure(RuntimeFailure):
+    """Our own model client raised what it does not mean to raise: a bug of ours, which no model answers for."""
 
 
 class WorldFailure(BoundaryError):

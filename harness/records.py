@@ -68,6 +68,8 @@ class Tokens(Strict):
     completion: int = 0
     reasoning: int = 0
     estimated: bool = False
+    kept: int = 0
+    """Of the calls, those answered from a cache: their tokens are counted, and were billed to an earlier run."""
 
 
 class Timings(Strict):
@@ -177,6 +179,9 @@ class Result(Strict):
     tool_calls: int = 0
     tokens: Tokens = Tokens()
     cost_usd: float | None = None
+    kept_usd: float = 0.0
+    """What answers from a cache had cost when they were given; no part of `cost_usd`."""
+
     price: Literal["none", "exact", "estimated", "no price"] = "none"
     """Whether `cost_usd` can be believed; `none` where no model was called."""
 

@@ -177,13 +177,15 @@ FOREIGN_OBJECTS: dict[str, set[str]] = {
     "harness.agents.llm.completion": {"logprobs", "message", "usage", "prompt_tokens_details", "completion_tokens_details"}
     | {"cached_tokens", "reasoning_tokens"},
     "harness.agents.llm.model": {"value"},
-    "harness.agents.llm.provider": {"choices", "status_code", "response", "litellm_response_headers", "headers"},
+    "harness.agents.llm.failures": {"status_code"},
+    "harness.agents.llm.provider": {"choices"},
     "harness.agents.solutions": {"VIOLATIONS", "lineno"},
     "harness.authoring.sources": {"lineno", "msg"},
     "harness.runtimes.bubblewrap.interpreter": {"_base_executable"},
     "harness.runtimes.docker.engine.client": {"_response", "_sock"},
     "harness.runtimes.docker.foreign.compose": {"problem_mark"},
     "harness.runtimes.judging": {"__file__"},
+    "harness.testing.openai_server": {"client"},
 }
 """Where an attribute that may be missing is asked for: answers of libraries, errors of parsers, modules of task folders."""
 

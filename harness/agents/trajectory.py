@@ -172,7 +172,11 @@ def _metrics(usage: Usage) -> dict[str, Any]:
         completion_tokens=usage.completion_tokens,
         cached_tokens=usage.cached_tokens,
         cost_usd=usage.cost_usd,
-        extra={"reasoning_tokens": usage.reasoning_tokens, "estimated": usage.estimated},
+        extra={
+            "reasoning_tokens": usage.reasoning_tokens,
+            "estimated": usage.estimated,
+            **({"kept": True} if usage.kept_calls else {}),
+        },
     )
 
 

@@ -1,6 +1,6 @@
 """The host's end of the Turn protocol: who sits where, what is open, and one answer at a time.
 
-A reply that is longer than a world takes forfeits its turn as `malformed`, and the game goes on: what one seat writes is
+A reply that is longer than a seat may write forfeits its turn as `malformed`, and the game goes on: what one seat writes is
 neither the world's fault nor the other seats' loss. The log has the seat, the turn and the cause, and none of the reply.
 """
 
@@ -16,7 +16,13 @@ from harness.errors import WorldFailure
 from harness.pod import Pod
 from harness.records import first_problem
 from worlds.core.turns import OpenTurn, OpenTurns
-from worlds.core.wire import MAX_BODY_BYTES, WireResponse, request
+from worlds.core.wire import WireResponse, request
+
+LONGEST_REPLY = 256 << 10
+"""Bytes of a seat's reply: about 65,000 tokens, a quarter of what a world takes.
+
+What a seat says is told to the others, and sent again with every later turn, so a game pays for its length many times over.
+"""
 
 
 class TurnClient:
@@ -50,8 +56,8 @@ class TurnClient:
 
 
 def is_too_long(reply: str) -> bool:
-    """Whether no world takes this reply, which is counted in bytes of UTF-8."""
-    return len(reply) * 4 > MAX_BODY_BYTES and len(reply.encode(errors="replace")) > MAX_BODY_BYTES
+    """Whether no seat may write this, which is counted in bytes of UTF-8."""
+    return len(reply) * 4 > LONGEST_REPLY and len(reply.encode(errors="replace")) > LONGEST_REPLY
 
 
 def _turns(answer: WireResponse) -> Sequence[OpenTurn]:

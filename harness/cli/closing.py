@@ -76,9 +76,11 @@ def _by_task(results: Sequence[Result]) -> list[tuple[object, ...]]:
 
 
 def _bill(result: Result) -> str:
-    tokens = result.tokens
+    tokens, about = result.tokens, "~" if result.tokens.estimated else ""
+    kept = f", {tokens.kept} from the cache" if tokens.kept else ""
     cost = "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}{'~' if result.price == 'estimated' else ''}"
     return (
-        f"{tokens.calls} calls, {result.tool_calls} tool calls, tokens {tokens.prompt} in ({tokens.cached} cached), "
-        f"{tokens.completion} out ({tokens.reasoning} reasoning), {cost}"
+        f"{tokens.calls} calls{kept}, {result.tool_calls} tool calls, "
+        f"tokens {about}{tokens.prompt} in ({tokens.cached} cached), "
+        f"{about}{tokens.completion} out ({tokens.reasoning} reasoning), {cost}"
     )

@@ -8,11 +8,13 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from harness.agent import PATIENCE_S, TIMEOUT_S
 from harness.cli.config import degrees, kind_of, preset, read_config
 from harness.cli.signatures import Flags
 from harness.cli.tasks import Json, Names, Trust
 from harness.play.agents import NAMES
 from harness.play.choose import RUNTIMES
+from harness.runs.request import BREAKER
 
 Model = Annotated[str | None, typer.Option(help="Any LiteLLM model name, e.g. gpt-5 or openai/anything.")]
 AgentName = Annotated[
@@ -44,6 +46,17 @@ Temperature = Annotated[
     ),
 ]
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="Most completion tokens a call.")]
+Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds that one model call may be silent.")]
+PatienceFor = Annotated[float, typer.Option("--patience", min=0, help="Seconds in which a failing model call is repeated.")]
+Breaker = Annotated[
+    int, typer.Option(min=0, help="End the run when so many episodes in a row fail by their provider; 0 never does.")
+]
+NoProbe = Annotated[
+    bool, typer.Option("--no-probe", help="Begin without asking each model for one word, to see whether it answers.")
+]
+Cache = Annotated[
+    Path | None, typer.Option(help="Folder of model replies: what it holds is not asked again, what is new is put there.")
+]
 ActionsFile = Annotated[Path | None, typer.Option(help="JSON list of actions for the scripted agent.")]
 RuntimeName = Annotated[str, typer.Option(help=f"auto, {', '.join(RUNTIMES)}.")]
 Attempts = Annotated[int, typer.Option("--k", "-k", min=1, help="Attempts at each instance.")]
@@ -123,6 +136,11 @@ class RunFlags(Flags):
     api_base: ApiBase = None
     temperature: Temperature = 0.0
     max_tokens: MaxTokens = None
+    timeout: Timeout = TIMEOUT_S
+    patience: PatienceFor = PATIENCE_S
+    breaker: Breaker = BREAKER
+    no_probe: NoProbe = False
+    cache: Cache = None
     script: ActionsFile = None
     runtime: RuntimeName = "auto"
     k: Attempts = 1

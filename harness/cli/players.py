@@ -25,7 +25,10 @@ from harness.runs.addresses import Confirmed, Names, settled
 from harness.runs.coaching import FirstRun
 
 _PLAYING = ("model", "interface", "protocol")
-_ASKING = ("api_base", "temperature", "max_tokens", "rotate")
+_WAITING = {"timeout": "timeout_s", "patience": "patience_s"}
+"""Flag -> the field of a spec that it is."""
+
+_ASKING = ("api_base", "temperature", "max_tokens", "rotate", *_WAITING)
 """Flags that are fields of a spec: of a model's alone, and of whoever has models at seats."""
 
 _SEATS = ("seat", "seat_model")
@@ -95,7 +98,7 @@ def _of_first(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, co
     if first is None or flags.agent:
         return None
     spec = first.player(flags.api_base if "api_base" in flags.typed else None, confirmed)
-    return spec and _updated(spec, flags.given("rotate", *_SEATS, *_TOLD), tasks)
+    return spec and _updated(spec, flags.given("rotate", *_WAITING, *_SEATS, *_TOLD), tasks)
 
 
 def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -> AgentSpec:
@@ -109,7 +112,7 @@ def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -
     seats |= {one.seat: one for one in read_seats(flags.get("seat") or (), flags.get("seat_model") or (), families)}
     told = {**spec.seat_variants, **read_seat_variants(flags.get("seat_variant") or (), families)}
     names = (*_PLAYING, *_ASKING) if spec.kind == "llm" else _ASKING
-    fields = {name: flags[name] for name in names if name in flags}
+    fields = {_WAITING.get(name, name): flags[name] for name in names if name in flags}
     if fields.get("temperature") == PROVIDERS:
         fields["temperature"] = None
     if flags.get("variant"):

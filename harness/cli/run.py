@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from harness.agents.llm.replies import Replies
 from harness.cli.closing import show_closing
 from harness.cli.config import print_config
 from harness.cli.flags import RunFlags
@@ -36,26 +37,29 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
         return
     if flags.verbose:
         log_to_stderr()
-    session = _resumed(ctx, flags, flags.resume) if flags.resume else _begun(ctx, flags)
+    replies = Replies(flags.cache, probes=not flags.no_probe) if flags.cache else None
+    session = _resumed(ctx, flags, flags.resume, replies) if flags.resume else _begun(ctx, flags, replies)
     session.check(resumed=flags.resume is not None)
     if not (flags.names or flags.yes or flags.retry_of or flags.resume):
         _confirm_all(session.request)
-    _close(session.play(), session.folder, flags.json)
+    if not flags.no_probe and replies is None:
+        session.probe()
+    _close(session.play(), session.folder, replies, flags.json)
     if flags.report:
         show_tables(ctx, [session.folder], beside_json=flags.json)
 
 
-def _begun(ctx: typer.Context, flags: RunFlags) -> RunSession:
+def _begun(ctx: typer.Context, flags: RunFlags, replies: Replies | None) -> RunSession:
     """The session of a new run."""
     key = chosen_key(flags.key, flags.retry_of)
     first = read_retry(flags.retry_of, flags.hint, key) if flags.retry_of else None
     known = gated(ctx, flags.names, trust=flags.trust).tasks
     tasks = grant(first.tasks(known) if first else known, flags.env or ())
     request = new_request(flags, tasks, first, key, _confirmed)
-    return RunSession(request, tasks, key, flags.out or folder_for(request), PERSON)
+    return RunSession(request, tasks, key, flags.out or folder_for(request), PERSON, replies=replies)
 
 
-def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path) -> RunSession:
+def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: Replies | None) -> RunSession:
     """The session of the run in a folder, as its run.json says."""
     key, resumed = chosen_key(flags.key, folder), read_resumed(folder)
     first = read_retry(flags.retry_of, flags.hint, key) if flags.retry_of else None
@@ -66,15 +70,17 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path) -> RunSession:
         again = found_again(resumed.request.tasks, selected(ctx, None), trust=flags.trust)
         known = list(gate(again, trust=flags.trust).tasks)
     request = resumed_request(flags, resumed.request, known, first, key, _confirmed)
-    return RunSession(request, grant(known, flags.env or ()), key, folder, PERSON, resumed.parts)
+    return RunSession(request, grant(known, flags.env or ()), key, folder, PERSON, resumed.parts, replies)
 
 
-def _close(results: list[Result], folder: Path, json: bool) -> None:
+def _close(results: list[Result], folder: Path, replies: Replies | None, json: bool) -> None:
     counts = summary(results)
     if json:
         episodes = [result.model_dump(mode="json") for result in results]
         emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts})
     show_closing(results, folder, beside_json=json)
+    if replies is not None:
+        say(replies.told())
     if lost := counts["ungraded"]:
         raise BoundaryError(f"{lost} of {len(results)} episodes are ungraded", hint=f"the same command with --resume {folder}")
 

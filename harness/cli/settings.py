@@ -48,6 +48,7 @@ def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, 
         templates=_templates(flags, first.record.request if first else None),
         runtime=flags.runtime,
         workers=flags.workers,
+        breaker=flags.breaker,
     )
     agents = new_agents(flags, tasks, first, request.combinations, confirmed)
     return _checked(request.model_copy(update={"agents": agents}))
@@ -65,7 +66,7 @@ def resumed_request(
         "agents": resumed_agents(flags, recorded.agents, tasks, recorded.combinations),
         "key_digest": key_digest(key),
         "templates": _templates(flags, recorded),
-        **flags.given("runtime", "workers"),
+        **flags.given("runtime", "workers", "breaker"),
     }
     changed |= {"seeds": tuple(parse_seeds(flags.seeds))} if flags.given("seeds") else {}
     changed |= {"attempts": flags.k} if flags.given("k") else {}

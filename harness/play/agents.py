@@ -1,7 +1,7 @@
 """Agents by name, and live agents from their specs: the table that `--agent` reads, and the one place where a spec comes alive.
 
-`oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions), `llm` (with a model), and for games with seats
-whatever players their family offers (`imap`, `sd-map`, ...).
+`oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions), `llm` (with a model), `replay:<run>`, and for games
+with seats whatever players their family offers (`imap`, `sd-map`, ...).
 1. `agent_named` turns flags into a spec, which is data: a plan freezes it, a file holds it, another process reads it.
 2. `make_agent` makes the agent, with its clients and locks, where it plays. A `Cast` makes each only once, for all threads.
 """
@@ -15,15 +15,20 @@ from pathlib import Path
 from harness.agent import Agent, AgentSpec
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.model import to_stderr
+from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
 from harness.agents.scripted import NopAgent, ScriptedAgent, read_actions
 from harness.agents.seating.agent import SeatAgent
 from harness.agents.seating.policy import seat_names, seat_players
+from harness.agents.seating.replayed import ReplayAgent
 from harness.agents.solutions import SolutionAgent
 from harness.errors import UsageError
 from worlds.core.manifest import OptionValue
 
-NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm")
+NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm", "replay:<run>")
+
+_ALONE = {"oracle": AgentSpec(kind="oracle"), "nop": AgentSpec(kind="nop")}
+"""Agents of which nothing more can be said."""
 
 Options = Mapping[str, OptionValue]
 Say = Callable[[str], None]
@@ -60,12 +65,12 @@ def agent_named(
         raise UsageError(
             f"{name} holds no seats, so {flag} means nothing", hint="harness run calendar --agent imap --seat 3=gpt-5"
         )
-    if name == "oracle":
-        return AgentSpec(kind="oracle")
-    if name == "nop":
-        return AgentSpec(kind="nop")
+    if name in _ALONE:
+        return _ALONE[name]
     if name.startswith("violation:") and name != "violation:":
         return AgentSpec(kind="violation", name=name.removeprefix("violation:"))
+    if name.startswith("replay:") and name != "replay:":
+        return AgentSpec(kind="replay", name=name.removeprefix("replay:"))
     if script is not None:
         return AgentSpec(kind="scripted", actions=tuple(read_actions(script)))
     raise UsageError(f"no agent is called {name!r}; there are {', '.join((*NAMES, *seat_names(families)))}")
@@ -73,11 +78,14 @@ def agent_named(
 
 def title(spec: AgentSpec) -> str:
     """What `--agent` calls it."""
-    return {"violation": f"violation:{spec.name}", "seats": spec.name}.get(spec.kind, spec.kind)
+    named = {"violation": f"violation:{spec.name}", "seats": spec.name, "replay": f"replay:{Path(spec.name).name}"}
+    return named.get(spec.kind, spec.kind)
 
 
-def make_agent(spec: AgentSpec, options: Options, say: Say = to_stderr) -> Agent:
+def make_agent(spec: AgentSpec, options: Options, say: Say = to_stderr, *, replies: Replies | None = None) -> Agent:
     """The live agent of a spec, under the world options of its run; raises UsageError for a spec that no agent has.
+
+    `replies`: what models said before, which is not asked again.
 
     Where the options bend the path between agent and world, a task's own clients speak through the harness also where there
     is a `main`.
@@ -88,8 +96,10 @@ def make_agent(spec: AgentSpec, options: Options, say: Say = to_stderr) -> Agent
         return NopAgent()
     if spec.kind == "scripted":
         return ScriptedAgent(spec.actions)
+    if spec.kind == "replay":
+        return ReplayAgent(spec.name, handles=offers_handles(options))
     config = LlmConfig.of(spec, handles=offers_handles(options))
-    return SeatAgent(spec, config=config, say=say)
+    return SeatAgent(spec, config=config, say=say, replies=replies)
 
 
 def offers_handles(options: Options) -> bool:

@@ -2,7 +2,7 @@
 
 1. Whatever is raised is attributed to the boundary it crossed. Failures of provider, runtime and verifier, and a
    cancellation, leave the episode ungraded; a world that died under an agent is graded 0, because otherwise killing the world
-   would be a way not to be counted. A provider that never was there (Unreachable) is no episode's doing and ends the run.
+   would be a way not to be counted. A provider that would serve no other episode (ProviderLost) ends the run.
 2. What is raised while an agent plays and crossed none of these boundaries is the agent's own failure: a client that gave up,
    or something an agent wrote that broke whoever read it. Its log is judged like any other.
 3. The record is complete also for an episode that failed: log, trajectory and agent.log are kept as far as they got.
@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from harness.agent import Agent, Budget, Report, Usage
 from harness.agents.path import RoutedPod, is_bent
-from harness.errors import BoundaryError, Cancelled, Cause, Unreachable, VerifierFailure
+from harness.errors import BoundaryError, Cancelled, Cause, ProviderLost, VerifierFailure
 from harness.pod import EpisodeSpec, Judgement, Pod, Runtime
 from harness.records import Hint, Key, Result, RunFolder, Timings
 from harness.runtimes.inprocess import InProcessRuntime
@@ -124,7 +124,7 @@ def run_episode(
     images: Mapping[str, str] | None = None,
     heard: Heard | None = None,
 ) -> Outcome:
-    """Play and judge one episode; raises Unreachable, and nothing else that happens inside it.
+    """Play and judge one episode; raises ProviderLost, and nothing else that happens inside it.
 
     `heard` is told of each phase, in this thread.
     """
@@ -226,7 +226,7 @@ def _seen(pod: Pod, spec: EpisodeSpec) -> Pod:
 def _guarded(played: _Play, act: Any) -> None:
     try:
         act()
-    except Unreachable:
+    except ProviderLost:
         # no other episode would fare better
         raise
     except BoundaryError as failure:
@@ -266,6 +266,7 @@ def _outcome(spec: EpisodeSpec, key: Key, runtime: Runtime, played: _Play, image
         error=played.error or (report.failed and _writable(report.failed)),
         reward=reward if graded else None, options=dict(spec.overrides), key_digest=key_digest(spec.key),
         stopped_by=report.stopped_by, tool_calls=report.tool_calls, tokens=usage.tokens(), cost_usd=usage.cost_usd,
+        kept_usd=usage.kept_usd,
         price=_price(usage), parameters={"requested": report.requested, "effective": report.effective},
         prompt_digest=report.prompt_digest, templates=digest_of(spec.texts),
         seats=tuple(report.seats), timings=Timings(**seconds), images=images,

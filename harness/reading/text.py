@@ -79,7 +79,8 @@ def _facts(episode: RecordedEpisode) -> Iterator[tuple[str, str]]:
     if result.tokens.calls:
         tokens = result.tokens
         cost = "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}"
-        yield "tokens", f"{tokens.prompt} in, {tokens.completion} out in {tokens.calls} calls, {cost}"
+        about = "~" if tokens.estimated else ""
+        yield "tokens", f"{about}{tokens.prompt} in, {about}{tokens.completion} out in {tokens.calls} calls, {cost}"
     yield "run", result.run
     yield "folder", episode.path
     if episode.absent:

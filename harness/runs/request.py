@@ -13,16 +13,18 @@ from collections.abc import Mapping
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from harness.agent import AgentIdentity, AgentSpec, Budget
+from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget
 from harness.agents.llm.provider import public_address
 from harness.errors import UsageError
 from harness.play.agents import title
 from harness.records import Hint, HintMode, Key, Number, RunFolder, TaskId, first_problem
 from worlds.core.models import Lenient, Strict
+
+BREAKER = 5
 
 
 class TaskRef(Strict):
@@ -81,6 +83,8 @@ class RunRequest(Strict):
 
     runtime: str = "auto"
     workers: Annotated[int, Field(ge=1)] = 2
+    breaker: Annotated[int, Field(ge=0)] = BREAKER
+    """So many episodes in a row that fail by their provider end the run; 0: none do."""
 
     @property
     def combinations(self) -> list[dict[str, str]]:
@@ -106,10 +110,15 @@ class RunRequest(Strict):
 
     def differing(self, other: RunRequest) -> list[str]:
         """What of two requests makes them two runs, by the names that a plan uses; where they are played may differ."""
-        mine, theirs = self.public().model_dump(), other.public().model_dump()
-        names = {"agents": "agent", **{name: name for name in mine if name not in {"runtime", "workers", "agents"}}}
+        mine, theirs = self._shaping(), other._shaping()
+        names = {"agents": "agent", **{name: name for name in mine if name != "agents"}}
         mine["tasks"], theirs["tasks"] = self._digests(), other._digests()
         return sorted(said for name, said in names.items() if mine[name] != theirs[name])
+
+    def _shaping(self) -> dict[str, Any]:
+        """What of it shapes episodes: neither where they are played, nor how long a provider is waited for."""
+        public = self.model_copy(update={"agents": tuple(map(_asked_as_usual, self.public().agents))})
+        return public.model_dump(exclude={"runtime", "workers", "breaker"})
 
     def _digests(self) -> dict[str, str]:
         return {task: ref.digest for task, ref in self.tasks.items()}
@@ -118,6 +127,11 @@ class RunRequest(Strict):
 def public_spec(spec: AgentSpec) -> AgentSpec:
     """The spec without user, password and query in its address."""
     return spec.model_copy(update={"api_base": public_address(spec.api_base)}) if spec.api_base else spec
+
+
+def _asked_as_usual(spec: AgentSpec) -> AgentSpec:
+    """The spec with the usual time for a model's provider."""
+    return spec.model_copy(update={"timeout_s": TIMEOUT_S, "patience_s": PATIENCE_S})
 
 
 class PlannedRetry(Lenient):

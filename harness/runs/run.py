@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from harness.agents.solutions import holds_seats
-from harness.errors import HarnessError, UsageError
+from harness.errors import HarnessError, ProviderLost, UsageError
 from harness.play.agents import Cast
 from harness.pod import ROOMS, EpisodeSpec, Runtime
 from harness.records import Key, Result, RunFolder
@@ -39,10 +39,12 @@ def run_plan(
     images: Mapping[str, str],
     progress: Progress,
     cast: Cast | None = None,
+    breaker: int = 0,
 ) -> list[Result]:
     """Play what is not finished yet and return every result in plan order; `cast` makes the agents, also other ones than ours.
 
-    Raises Cancelled on an interrupt, and UsageError for a folder of another plan or one that another process plays in.
+    Raises Cancelled on an interrupt, UsageError for a folder of another plan or one that another process plays in, and
+    ProviderLost once no episode can be played: of itself, or after `breaker` episodes in a row that failed by their provider.
     """
     cast = cast or Cast()
     with folder.held():
@@ -51,7 +53,7 @@ def run_plan(
         orders = _orders(plan, runtime.name, [key for key in plan.keys if key not in results], images, cast)
         executor = _executor(plan, runtime, folder, len(orders), cast)
         try:
-            for result in _played(executor, orders, workers, progress):
+            for result in _played(executor, orders, workers, progress, breaker):
                 results[result.key] = result
         except BaseException:
             # what ended the run is what has to be said, also where the disk is full
@@ -60,6 +62,11 @@ def run_plan(
             raise
         folder.write_rewards(_in_order(plan, results))
         return _in_order(plan, results)
+
+
+def is_played(plan: Plan, folder: RunFolder) -> bool:
+    """Whether every episode of the plan is graded, so that nobody is asked anything any more."""
+    return all((done := folder.finished(key)) is not None and done.status == "graded" for key in plan.keys)
 
 
 def _in_order(plan: Plan, results: Mapping[Key, Result]) -> list[Result]:
@@ -107,12 +114,16 @@ def _executor(plan: Plan, runtime: Runtime, folder: RunFolder, episodes: int, ca
     return Threads(runtime, folder, cast, plan.run_id)
 
 
-def _played(executor: Executor, orders: Sequence[Order], workers: int, progress: Progress) -> Iterator[Result]:
+def _played(executor: Executor, orders: Sequence[Order], workers: int, progress: Progress, breaker: int) -> Iterator[Result]:
+    in_a_row = 0
     with _interrupts(), executor.playing(orders, workers) as news:
         for event in news:
             progress(event)
             if isinstance(event, Finished):
+                in_a_row = in_a_row + 1 if event.result.cause == "provider" else 0
                 yield event.result
+            if in_a_row == breaker > 0:
+                raise ProviderLost(f"{breaker} episodes in a row failed by their provider; the others are left unplayed")
 
 
 @contextmanager

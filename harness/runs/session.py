@@ -7,15 +7,19 @@ all hand in a request and get results.
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from harness.agent import Agent
+from harness.agent import Agent, AsksModels
+from harness.agents.llm.provider import public_address
+from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
-from harness.errors import UsageError
-from harness.play.agents import Cast
+from harness.errors import ProviderLost, UsageError
+from harness.play.agents import Cast, make_agent
 from harness.play.choose import Say, choose_runtime
 from harness.pod import Runtime
 from harness.records import Result, RunFolder
@@ -24,7 +28,7 @@ from harness.runs.executors.base import Progress
 from harness.runs.executors.processes import get_ready
 from harness.runs.plan import Plan, plans
 from harness.runs.request import RunRequest, read_record, requested
-from harness.runs.run import run_plan
+from harness.runs.run import is_played, run_plan
 from harness.runs.templates import check_templates
 from harness.trust import gate
 
@@ -77,13 +81,15 @@ class RunSession:
         folder: Path,
         person: Person,
         only: Sequence[str] = (),
+        replies: Replies | None = None,
     ) -> None:
+        """`only`: the parts to play, where not all; `replies`: what models said before, which is not asked again."""
         self.request, self.tasks, self.folder, self._person = request, tasks, folder, person
         made = plans(request, tasks, key, folder.name)
         self.plans: Mapping[Path, Plan] = {
             folder if len(only) == 1 else folder / name: plan for name, plan in made.items() if not only or name in only
         }
-        self._cast = Cast(say=person.say)
+        self._cast = Cast(partial(make_agent, replies=replies), person.say)
         self.agents: list[Agent] = [self._cast.agent(plan.agent, plan.overrides) for plan in self.plans.values()]
 
     def check(self, *, resumed: bool) -> None:
@@ -98,8 +104,17 @@ class RunSession:
         for line in dict.fromkeys(line for plan in self.plans.values() for line in plan.idle()):
             self._person.say(f"warning: {line}")
 
+    def probe(self) -> None:
+        """A small call to every model that is still to be asked; raises ProviderLost for one that cannot be."""
+        for (folder, plan), agent in zip(self.plans.items(), self.agents, strict=True):
+            if isinstance(agent, AsksModels) and not is_played(plan, RunFolder(folder)):
+                agent.probe()
+
     def play(self) -> list[Result]:
-        """Choose the runtime and play every plan; raises Cancelled, UsageError and the failures of a runtime."""
+        """Choose the runtime and play every plan.
+
+        Raises Cancelled, UsageError, the failures of a runtime, and ProviderLost, which says how to go on.
+        """
         runtime = choose_runtime(self.request.runtime, self.tasks, self.agents, self._person.say)
         for line in gate(self.tasks, trust=False).told(runtime.name):
             self._person.say(line)
@@ -123,4 +138,16 @@ class RunSession:
         get_ready(runtime, agent, len(plan.keys), workers)
         _log.info("%s: %d episodes by %s, %d at once", folder, len(plan.keys), agent.name, workers)
         with self._person.watching(len(plan.keys)) as heard:
-            return run_plan(plan, runtime, RunFolder(folder), workers=workers, images=images, progress=heard, cast=self._cast)
+            try:
+                return run_plan(
+                    plan, runtime, RunFolder(folder), workers=workers, images=images, progress=heard, cast=self._cast,
+                    breaker=self.request.breaker,
+                )  # fmt: skip
+            except ProviderLost as lost:
+                lost.hint = "; then ".join(filter(None, (lost.hint, self._resume_line(plan))))
+                raise
+
+    def _resume_line(self, plan: Plan) -> str:
+        """What is typed to go on: an address is, where the run has one, since no file decides where a key is sent."""
+        base = f" --api-base {public_address(plan.agent.api_base)}" if plan.agent.api_base else ""
+        return f"harness run --resume {shlex.quote(str(self.folder))}{base}"

@@ -4,7 +4,10 @@
 --script FILE --port 0` prints its URL and serves until it is interrupted.
 1. POST /v1/chat/completions answers with the first script that fits the conversation; GET /v1/models lists one model.
 2. Faults are real: a 429 carries Retry-After, a stall keeps the socket open, a truncated body closes it half way.
-3. Every request is kept in `server.requests`, headers and all, for assertions.
+3. Every request is kept in `server.requests`, headers and all, for assertions. A run's first small call is answered by itself,
+   unless a script matches it, and kept in `server.probes`.
+4. `weather` is what requests meet whatever they say: windows in which there are too many, errors now and then. At addresses of
+   other providers' APIs nothing else answers.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import asyncio
 import json
 import math
 import socket
+import struct
 import threading
 import time
 from collections import Counter
@@ -26,10 +30,21 @@ from typing import Any, Self
 import uvicorn
 from fastapi import FastAPI, Request, Response
 
-from harness.testing.scripts import Fault, Messages, Script, ScriptedCall, ScriptedReply, ScriptedUsage, read_scripts
+from harness.agents.llm.model import PROBE
+from harness.testing.scripts import (
+    Fault,
+    Messages,
+    Script,
+    ScriptedCall,
+    ScriptedReply,
+    ScriptedUsage,
+    Weather,
+    read_scripts,
+)
 from worlds.core.errors import ManifestError
 
 _START_S = 10.0
+_READY = Script(play=lambda messages: "ready")
 
 
 @dataclass(frozen=True)
@@ -64,15 +79,18 @@ class _Server(uvicorn.Server):
 class OpenAIServer:
     """Scripts behind an HTTP port on loopback."""
 
-    def __init__(self, *scripts: Script, port: int = 0) -> None:
-        self.scripts = scripts
+    def __init__(self, *scripts: Script, port: int = 0, weather: Weather | None = None) -> None:
+        self.scripts, self.weather = scripts, weather
         self.requests: list[Received] = []
+        self.probes: list[Received] = []
         self._attempts: Counter[str] = Counter()
+        self._number, self._first_at = 0, 0.0
         # The protocol is named because asyncio switches Nagle's algorithm off (40 ms a request) only where it is.
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind(("127.0.0.1", port))
         self._socket.listen(128)
+        self._port = self._socket.getsockname()[1]
         self._server = _Server(
             uvicorn.Config(self._app(), log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off")
         )
@@ -81,7 +99,7 @@ class OpenAIServer:
     @property
     def url(self) -> str:
         """What to give as --api-base."""
-        return f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
+        return f"http://127.0.0.1:{self._port}/v1"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -103,7 +121,15 @@ class OpenAIServer:
         app = FastAPI(openapi_url=None)
         app.add_api_route("/v1/chat/completions", self._complete, methods=["POST"], response_class=Response)
         app.add_api_route("/v1/models", self._models, methods=["GET"], response_class=Response)
+        app.add_api_route("/{path:path}", self._elsewhere, methods=["POST"], response_class=Response)
         return app
+
+    async def _elsewhere(self, request: Request) -> Response:
+        """What the APIs of other providers are asked: it is kept, and the weather alone has an answer."""
+        received = Received(dict(request.headers), await request.json(), time.monotonic())
+        self.requests.append(received)
+        fault = self._struck(received)
+        return await self._broken(fault, {}, request) if fault else _refused(404, "no such address")
 
     async def _models(self) -> Response:
         return _json(200, {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "parley"}]})
@@ -117,8 +143,13 @@ class OpenAIServer:
             return _refused(400, "the body must be JSON with messages")
         if body.get("stream"):
             return _refused(400, "this server does not stream")
-        self.requests.append(Received(dict(request.headers), body, arrived))
-        script = next((s for s in self.scripts if s.fits(messages, str(body.get("model")))), None)
+        received, said = Received(dict(request.headers), body, arrived), json.dumps(messages)
+        is_probe = messages == list(PROBE)
+        (self.probes if is_probe else self.requests).append(received)
+        if fault := self._struck(received):
+            return await self._broken(fault, _completion(ScriptedReply(text="ok"), "", messages, 0), request)
+        asked_for = [s for s in self.scripts if not is_probe or (s.match and s.match in said)] or ([_READY] if is_probe else [])
+        script = next((s for s in asked_for if s.fits(messages, str(body.get("model")))), None)
         if script is None:
             return _refused(400, "no script fits this conversation")
         if refused := next((name for name in script.refuses if name in body), None):
@@ -130,7 +161,26 @@ class OpenAIServer:
         whole = _completion(reply, str(body.get("model")), messages, len(self.requests))
         if body.get("logprobs"):
             whole["choices"][0]["logprobs"] = {"content": [_token(text, chances) for text, chances in reply.tokens]}
-        return await _broken(fault, whole) if fault else _json(200, whole)
+        return await self._broken(fault, whole, request) if fault else _json(200, whole)
+
+    async def _broken(self, fault: Fault, whole: dict[str, Any], request: Request) -> Response:
+        """The fault, where an answer could have been."""
+        if fault.kind == "reset":
+            for connection in list(self._server.server_state.connections):
+                if request.client is not None and getattr(connection, "client", None) == tuple(request.client):
+                    # a socket that may not linger is reset, not closed
+                    transport = connection.transport
+                    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    transport.abort()
+        return await _broken(fault, whole)
+
+    def _struck(self, received: Received) -> Fault | None:
+        """What the weather does to a request."""
+        if self.weather is None:
+            return None
+        self._first_at = self._first_at or received.at
+        number, self._number = self._number, self._number + 1
+        return self.weather(number, received.at - self._first_at)
 
 
 class _Truncated(Response):
@@ -149,7 +199,8 @@ async def _broken(fault: Fault, whole: dict[str, Any]) -> Response:
         return Response(b'{"id": "chatcmpl-1", "choices": [{"mess', 200, media_type="application/json")
     if fault.kind == "truncated":
         return _Truncated(json.dumps(whole).encode())
-    refused = _refused(fault.status, fault.message)
+    told = _refused(fault.status, fault.message)
+    refused = told if fault.body is None else Response(fault.body.encode(), fault.status, media_type=fault.media_type)
     if fault.retry_after is not None:
         refused.headers["Retry-After"] = fault.retry_after
     return refused

@@ -47,8 +47,12 @@ class ScriptedUsage(Strict):
 class Fault(Strict):
     """Something that goes wrong instead of an answer, `times` requests long."""
 
-    kind: Literal["status", "stall", "garbage", "truncated"] = "status"
+    kind: Literal["status", "stall", "garbage", "truncated", "reset"] = "status"
     status: int = 503
+    body: str | None = None
+    """What a `status` answers with, to the letter; None: an error of our own that says `message`."""
+
+    media_type: str = "application/json"
     retry_after: str | None = None
     stall_s: FiniteFloat = 0.0
     message: str = "scripted fault"
@@ -76,6 +80,9 @@ class ScriptedReply(Strict):
             attempt -= fault.times
         return None
 
+
+Weather = Callable[[int, float], Fault | None]
+"""What a request meets whatever it says: its number (from 0) and the seconds since the first, to a fault or an answer."""
 
 Player = Callable[[Messages], ScriptedReply | str]
 """A model as a function: the conversation in, what it says out."""

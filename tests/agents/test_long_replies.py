@@ -1,4 +1,4 @@
-"""A seat that writes more than a world takes forfeits that turn, by name, and nobody else loses anything by it."""
+"""A seat that writes more than a seat may write forfeits that turn, by name, and nobody else loses anything by it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.agents.seating import agent as seating
 from harness.agents.seating.agent import SeatAgent
 from harness.agents.seating.model import NOT_TAKEN
 from harness.agents.seating.policy import SeatPlayer, seat_players
-from harness.agents.turns import TurnClient, is_too_long
+from harness.agents.turns import LONGEST_REPLY, TurnClient, is_too_long
 from harness.play.agents import Cast
 from harness.pod import EpisodeSpec
 from harness.records import Result, RunFolder
@@ -27,7 +27,6 @@ from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Messages, Script, ScriptedCall, ScriptedReply
 from worlds.core.events import Turned, read_log
 from worlds.core.turns import OpenTurn
-from worlds.core.wire import MAX_BODY_BYTES
 
 ROOT = Path(__file__).parents[2]
 LONG = "x" * 1_100_000
@@ -146,13 +145,13 @@ def test_model_whose_call_breaks_its_reader(tmp_path: Path, task: Task) -> None:
 @pytest.mark.parametrize(
     ("reply", "too_long"),
     [
-        ("x" * MAX_BODY_BYTES, False),
-        ("x" * (MAX_BODY_BYTES + 1), True),
-        ("\u00e9" * (MAX_BODY_BYTES // 2), False),
-        ("\u00e9" * (MAX_BODY_BYTES // 2 + 1), True),
+        ("x" * LONGEST_REPLY, False),
+        ("x" * (LONGEST_REPLY + 1), True),
+        ("\u00e9" * (LONGEST_REPLY // 2), False),
+        ("\u00e9" * (LONGEST_REPLY // 2 + 1), True),
     ],
-    ids=["a body full", "one byte more", "two bytes a letter", "one letter more"],
+    ids=["just as long", "one byte more", "two bytes a letter", "one letter more"],
 )
-def test_limit_is_the_worlds(reply: str, *, too_long: bool) -> None:
+def test_limit_is_counted_in_bytes(reply: str, *, too_long: bool) -> None:
     """To the byte."""
     assert is_too_long(reply) is too_long

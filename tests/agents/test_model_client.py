@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.agents.llm.failures import ContextFull, Refused
 from harness.agents.llm.model import PLACEHOLDER_KEY, ModelClient, ModelSettings
-from harness.agents.llm.provider import ContextFull, Refused, library, public_address, scrub
+from harness.agents.llm.provider import library, public_address, scrub
 from harness.errors import Cancelled, ProviderFailure, Unreachable, UsageError
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Fault, ScriptedCall, ScriptedReply, ScriptedUsage, script
@@ -285,7 +286,7 @@ def test_halt_ends_a_pause():
             made.complete(HELLO)
 
     assert time.monotonic() - started < 20
-    assert said == ["openai/anything: scripted fault (429); asking again in 30 s"]
+    assert said == ["openai/anything: scripted fault (429); the next in 30 s"]
 
 
 def test_usage_and_price():

@@ -15,12 +15,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.agent import AgentIdentity, AgentSpec, Budget, Report, Usage
-from harness.agents.llm.completion import Action, Completion, add_usage
+from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget, Report, Usage
+from harness.agents.llm.completion import Action, Completion, add_usage, told_tokens
+from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.interface import ActionResult, Interface, Mistake
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
 from harness.agents.llm.prompting import prompt_digest, system_prompt
-from harness.agents.llm.provider import ContextFull, UnreadableCall
+from harness.agents.llm.replies import ConversationPlace, Interlocutor, Replies
 from harness.agents.llm.shell import ShellInterface
 from harness.agents.llm.speech import SPEECHES, Speech
 from harness.agents.llm.tool import ToolInterface
@@ -61,10 +62,10 @@ class LlmConfig:
     protocol: str = "tools"
     """`tools`, or `text` for models without tool calls."""
 
-    timeout_s: float = 300.0
+    timeout_s: float = TIMEOUT_S
     """Real seconds one call may be silent."""
 
-    patience_s: float = 600.0
+    patience_s: float = PATIENCE_S
     """Real seconds in which a failing call is repeated."""
 
     first_pause_s: float = 1.0
@@ -77,7 +78,10 @@ class LlmConfig:
     def of(cls, spec: AgentSpec, *, handles: bool = False) -> LlmConfig:
         """How the models of a spec are asked; the model is "" where the spec names a policy."""
         how = (spec.interface, spec.api_base, spec.temperature, spec.max_tokens)
-        return cls(spec.model or "", *how, handles=handles, protocol=spec.protocol)
+        return cls(
+            spec.model or "", *how, handles=handles, protocol=spec.protocol,
+            timeout_s=spec.timeout_s, patience_s=spec.patience_s,
+        )  # fmt: skip
 
     def settings(self, model: str | None = None) -> ModelSettings:
         """The client's part, for another model where one is named."""
@@ -99,12 +103,13 @@ class LlmAgent:
     name = "llm"
     only_computes = False
 
-    def __init__(self, config: LlmConfig, *, say: Callable[[str], None] = to_stderr) -> None:
+    def __init__(self, config: LlmConfig, *, say: Callable[[str], None] = to_stderr, replies: Replies | None = None) -> None:
+        """`replies`: what models said before, which is not asked again."""
         if config.protocol not in SPEECHES:
             raise UsageError(f"protocol must be one of {', '.join(SPEECHES)}, not {config.protocol!r}")
         self.config = config
-        self.client = ModelClient(config.settings(), say=say)
-        self.interface = _interface(config.interface, handles=config.handles)
+        self.client, self.replies = ModelClient(config.settings(), say=say), replies
+        self.interface = interface_named(config.interface, handles=config.handles)
         self.speech: Speech = SPEECHES[config.protocol]()
         self.prompt_digest = prompt_digest(self.interface, self.speech)
 
@@ -129,7 +134,7 @@ class LlmAgent:
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play one episode; raises ProviderFailure, and whatever the pod raises."""
-        episode = _Episode(self, task, seed, pod, budget, report)
+        episode = _Episode(self, task, ConversationPlace(task.task_id, seed, attempt), pod, budget, report)
         try:
             episode.run()
         except HarnessError as failure:
@@ -142,13 +147,14 @@ class LlmAgent:
 class _Episode:
     """The state of one episode while it is played."""
 
-    def __init__(self, agent: LlmAgent, task: Task, seed: int, pod: Pod, budget: Budget, report: Report) -> None:
+    def __init__(self, agent: LlmAgent, task: Task, place: ConversationPlace, pod: Pod, budget: Budget, report: Report) -> None:
+        self.asked: Interlocutor = agent.replies.conversation(agent.client, place) if agent.replies else agent.client
         self.client, self.speech, self.interface = agent.client, agent.speech, agent.interface
         self.pod, self.budget, self.report = pod, budget, report
         self.hands = agent.interface.hands(task, pod)
         self.started, self.waited_s, self.turns = time.monotonic(), 0.0, 0
         self.messages: list[dict[str, Any]] = []
-        self.trajectory = _begin(agent, task, seed)
+        self.trajectory = _begin(agent, task, place.seed)
         self._fill(agent)
         prompt = system_prompt(agent.interface, agent.speech, task, budget)
         self._tell({"role": "system", "content": prompt})
@@ -160,9 +166,11 @@ class _Episode:
             try:
                 if self.step():
                     return
-            except UnreadableCall:
+            except UnreadableCall as unread:
+                self.waited_s += unread.waited_s
                 self._unread()
             except ContextFull as full:
+                self.waited_s += full.waited_s
                 self.note(f"the conversation is longer than the model can read: {full}")
                 cause = "tokens"
                 break
@@ -177,7 +185,7 @@ class _Episode:
 
     def query(self) -> tuple[Completion, tuple[Action, ...]]:
         """Ask the model, and write down what it said and what that took."""
-        said = self.client.complete(self.messages, self.speech.offered(self.interface.tools))
+        said = self.asked.complete(self.messages, self.speech.offered(self.interface.tools))
         self.turns += 1
         self.waited_s += said.waited_s
         add_usage(self.report.usage, said.usage)
@@ -262,9 +270,9 @@ class _Episode:
 
     def _log(self, said: Completion, actions: Sequence[Action]) -> None:
         usage, did = said.usage, ", ".join(a.tool or "?" for a in actions) or "plain answer"
-        tokens = f"{usage.prompt_tokens} in ({usage.cached_tokens} cached), {usage.completion_tokens} out"
         waited = f", waited {said.waited_s:.1f} s" if said.waited_s > 1 else ""
-        self.report.log.append(f"turn {self.turns}: {did}; tokens {tokens}{waited}")
+        cut = f", {said.left_out} characters of its text are left out of the record" if said.left_out else ""
+        self.report.log.append(f"turn {self.turns}: {did}; tokens {told_tokens(usage)}{waited}{cut}")
 
 
 def _begin(agent: LlmAgent, task: Task, seed: int) -> Trajectory:
@@ -273,7 +281,8 @@ def _begin(agent: LlmAgent, task: Task, seed: int) -> Trajectory:
     return Trajectory(session, f"{session}-{agent.name}", agent.name, agent.config.model, tools=tools, extra=extra)
 
 
-def _interface(name: str, *, handles: bool) -> Interface:
+def interface_named(name: str, *, handles: bool) -> Interface:
+    """The interface of that name; raises UsageError for one that there is not."""
     if name == ShellInterface.name:
         return ShellInterface()
     if name == ToolInterface.name:

@@ -7,6 +7,8 @@
 3. The message sent back repeats what the provider gave (thinking blocks, signatures), because some providers insist on it;
    malformed arguments go back as {"_raw": text}, because some refuse to read their own.
 4. Where a provider reports no tokens they are counted here and marked as estimated.
+5. Of what is longer than anything may be, head and tail are kept with the count of what is left out: no reply fills a disk, or
+   the next request.
 """
 
 from __future__ import annotations
@@ -19,13 +21,26 @@ from typing import Any
 
 from harness.agent import Usage
 from harness.agents.llm.chances import TokenChances, read_chances
-from harness.agents.llm.provider import Transient, library
+from harness.agents.llm.failures import Transient
+from harness.agents.llm.provider import library
 from harness.printable import encodable
 
 _SENT_BACK = ("content", "thinking_blocks")
 _HALF = "the arguments hold half a surrogate pair, which has no UTF-8 form"
+LONGEST_TEXT = 4 << 20
+"""Characters of an answer, or of its reasoning, that are kept whole."""
+
+LONGEST_ARGUMENTS = 8 << 20
+"""Characters of a tool call's arguments that are read: the longest body that a world takes, however it is escaped."""
+
+KEPT = 64 << 10
+"""Characters that are kept of what is longer."""
+
 _DEEPEST = 64
 _DEEP = f"the arguments are nested more than {_DEEPEST} deep"
+_COUNTED = 128 << 10
+"""Characters of a text whose tokens are counted."""
+
 _NO_NUMBER = "the arguments hold a number that JSON does not have"
 
 
@@ -50,6 +65,9 @@ class Completion:
     reasoning: str | None = None
     finish_reason: str = "stop"
     waited_s: float = 0.0
+    left_out: int = 0
+    """Characters of the text that are not kept, because it was longer than any answer may be."""
+
     chances: tuple[TokenChances, ...] = ()
     """What each token could have been, where that was asked for and the provider says it."""
 
@@ -68,19 +86,32 @@ def read_completion(response: Any, request: Mapping[str, Any], number: int, wait
     given = encodable(raw)
     message: dict[str, Any] = {"role": "assistant", **{k: given[k] for k in _SENT_BACK if k in given}}
     message.setdefault("content", "")
+    text, reasoning = str(given.get("content") or ""), given.get("reasoning_content")
+    left_out = len(text) - KEPT if len(text) > LONGEST_TEXT else 0
+    if left_out:
+        text = message["content"] = shortened(text)
+    if len(json.dumps(message.get("thinking_blocks"))) > LONGEST_TEXT:
+        del message["thinking_blocks"]
     actions = tuple(_actions(raw.get("tool_calls") or [], number))
     if actions:
         message["tool_calls"] = [_sent_back(call, action) for call, action in zip(given["tool_calls"], actions, strict=True)]
     return Completion(
-        text=given.get("content") or "",
+        text=text,
         message=message,
         usage=_usage(response, request),
         actions=actions,
-        reasoning=given.get("reasoning_content"),
+        reasoning=shortened(reasoning) if reasoning and len(reasoning) > LONGEST_TEXT else reasoning,
         finish_reason=encodable(str(choice.finish_reason or "stop")),
         waited_s=waited_s,
+        left_out=left_out,
         chances=read_chances(getattr(choice, "logprobs", None)),
     )
+
+
+def shortened(text: str) -> str:
+    """A quarter of what is kept from the front, the rest from the back, and how many characters were between them."""
+    head, tail = KEPT // 4, KEPT - KEPT // 4
+    return f"{text[:head]}\n[{len(text) - KEPT} characters left out]\n{text[-tail:]}" if len(text) > KEPT else text
 
 
 def read_arguments(text: str) -> dict[str, Any]:
@@ -126,11 +157,20 @@ def add_usage(total: Usage, one: Usage) -> None:
     total.completion_tokens += one.completion_tokens
     total.cached_tokens += one.cached_tokens
     total.reasoning_tokens += one.reasoning_tokens
+    total.kept_calls += one.kept_calls
+    total.kept_usd += one.kept_usd
     total.estimated = total.estimated or one.estimated
     if first:
         total.cost_usd = one.cost_usd
     else:
         total.cost_usd = None if total.cost_usd is None or one.cost_usd is None else total.cost_usd + one.cost_usd
+
+
+def told_tokens(usage: Usage) -> str:
+    """The tokens of a call in words; what was counted here and not by the provider has a ~, what was kept says so."""
+    about, kept = "~" if usage.estimated else "", ", from the cache" if usage.kept_calls else ""
+    said, cached = f"{about}{usage.prompt_tokens} in", f"{usage.cached_tokens} cached"
+    return f"{said} ({cached}), {about}{usage.completion_tokens} out{kept}"
 
 
 def _actions(calls: Sequence[dict[str, Any]], number: int) -> list[Action]:
@@ -141,6 +181,10 @@ def _actions(calls: Sequence[dict[str, Any]], number: int) -> list[Action]:
         if not call_id or call_id in {a.call_id for a in actions}:
             call_id = f"call_{number}_{index}"
         name, text = str(call["function"].get("name") or ""), call["function"].get("arguments") or ""
+        if len(text) > LONGEST_ARGUMENTS:
+            problem = f"the arguments are {len(text)} characters long, and at most {LONGEST_ARGUMENTS} are read"
+            actions.append(Action(call_id, encodable(name), {"_raw": encodable(shortened(text))}, problem))
+            continue
         try:
             actions.append(read_action(call_id, name, read_arguments(text)))
         except ValueError as problem:
@@ -181,7 +225,10 @@ def _counted(response: Any, request: Mapping[str, Any]) -> Any:
     litellm = library()
 
     def count(value: Any) -> int:
-        return int(litellm.token_counter(model=request["model"], text=json.dumps(value, ensure_ascii=False)))
+        text = json.dumps(value, ensure_ascii=False)
+        # a tokenizer takes minutes for what is long and has no words; a part of it stands for the whole
+        share = len(text) / len(text[:_COUNTED]) if text else 1.0
+        return round(share * int(litellm.token_counter(model=request["model"], text=text[:_COUNTED])))
 
     prompt = count([request["messages"], request.get("tools") or []])
     completion = count(response.choices[0].message.model_dump(exclude_none=True, include={"content", "tool_calls"}))

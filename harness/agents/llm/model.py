@@ -4,8 +4,11 @@
 2. A parameter that the model refuses (`gpt-5` takes no temperature) is left out and said once; `requested` and `effective`
    are both kept. LiteLLM is asked first; a provider that refuses where LiteLLM did not know is believed too.
 3. A failed call is repeated until `patience_s` is used up, after Retry-After where the provider names it, else after
-   exponential pauses. All that time is the provider's: `Completion.waited_s` lets an agent keep it off its wall budget.
+   exponential pauses. All that time, and that of waiting for others at the provider's gate, is the provider's:
+   `Completion.waited_s` lets an agent keep it off its wall budget.
    Where nobody was there from the first, nobody is waited for: that is a mistyped address or a server that was not started.
+4. `probe` is one small call before a run: what would fail every episode is said within seconds.
+5. An exception that nobody meant to raise on the way to an answer is a bug of ours (ClientFailure), never the model's doing.
 One client serves a whole run, from many threads.
 """
 
@@ -15,23 +18,36 @@ import difflib
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from tenacity import RetryCallState, Retrying, retry_if_exception, stop_before_delay, wait_random_exponential
-from tenacity.nap import sleep_using_event
+from tenacity import RetryCallState
 
+from harness.agent import PATIENCE_S, TIMEOUT_S
 from harness.agents.llm.chances import ASKED
 from harness.agents.llm.completion import Completion, read_completion
-from harness.agents.llm.provider import ParameterRefused, Refused, Transient, Unconnected, ask, library, public_address, scrub
-from harness.errors import Cancelled, ProviderFailure, Unreachable, UsageError
+from harness.agents.llm.failures import CallFailure, Crowded, Denied, NoApi, ParameterRefused, Refused, Transient, Unconnected
+from harness.agents.llm.gate import ProviderGate, gate_of
+from harness.agents.llm.patience import Patience
+from harness.agents.llm.provider import ask, library, public_address, scrub
+from harness.agents.llm.telling import Telling
+from harness.errors import Cancelled, ClientFailure, UsageError
 from worlds.core.errors import ParleyError
 
 PLACEHOLDER_KEY = "parley-placeholder"
 """What a server behind --api-base is shown where the environment has no key."""
 
-_LONGEST_PAUSE_S = 60.0
+PROBE = ({"role": "user", "content": "Answer with one word: ready"},)
+"""What a model is asked before a run begins."""
+
+_PROBE_TOKENS = 16
+_PROBE_S = 30.0
+_PROBE_PAUSES_S = (0.5, 1.0, 2.0)
 _WORTH_SAYING_S = 5.0
 
 
@@ -52,10 +68,10 @@ class ModelSettings:
     max_tokens: int | None = None
     """Output tokens of one answer; None: the provider's own limit."""
 
-    timeout_s: float = 300.0
+    timeout_s: float = TIMEOUT_S
     """Real seconds one call may be silent."""
 
-    patience_s: float = 600.0
+    patience_s: float = PATIENCE_S
     """Real seconds in which a failing call is repeated."""
 
     first_pause_s: float = 1.0
@@ -65,6 +81,19 @@ class ModelSettings:
         """The sampling parameters asked for."""
         asked = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         return {name: value for name, value in asked.items() if value is not None}
+
+
+@contextmanager
+def _own_bugs() -> Iterator[None]:
+    """What nobody meant to raise while a model is asked is our own doing: neither its answer nor its provider's failure."""
+    try:
+        yield
+    except (ParleyError, OSError, MemoryError):
+        raise
+    except Exception as bug:
+        frame = traceback.extract_tb(bug.__traceback__)[-1]
+        where = f"{Path(frame.filename).name}:{frame.lineno}"
+        raise ClientFailure(f"our model client failed at {where}: {type(bug).__name__}: {scrub(str(bug))}") from bug
 
 
 def to_stderr(line: str) -> None:
@@ -92,6 +121,18 @@ class ModelClient:
         self._answers = 0
         # Whether somebody has ever spoken at the other end, if only to refuse.
         self._met = False
+        self._probing, self._is_probed = threading.Lock(), False
+        self._telling = Telling(settings.name, settings.api_base, lambda: self._missing_keys() or self._known_keys())
+
+    @cached_property
+    def _gate(self) -> ProviderGate:
+        """The way to its provider, by its address, or by the provider's name where that has the usual one."""
+        settings = self.settings
+        try:
+            usual = library().get_llm_provider(settings.name)[1]
+        except Exception:  # noqa: BLE001 - whatever is wrong, the call itself will say it better
+            usual = settings.name
+        return gate_of(settings.api_base or usual)
 
     @property
     def effective(self) -> dict[str, Any]:
@@ -125,24 +166,30 @@ class ModelClient:
     ) -> Completion:
         """One answer, with the chances of its tokens where these are asked for and the provider names them.
 
-        Raises ProviderFailure when patience is used up or the provider refuses, Unreachable, and ContextFull.
+        Raises ProviderFailure when patience is used up or the provider refuses, ProviderLost, ContextFull, UnreadableCall, and
+        ClientFailure for what we did wrong ourselves.
         """
-        started = time.monotonic()
-        try:
-            self._settle_parameters()
-            for attempt in self._retrying():
-                with attempt:
-                    asked = time.monotonic()
-                    # What failed attempts and pauses took; the first attempt waits for nothing.
-                    waited = asked - started if attempt.retry_state.attempt_number > 1 else 0.0
-                    return self._attempt(messages, tools, waited, chances=chances)
-        except Transient as last:
-            if isinstance(last, Unconnected) and not self._met:
-                raise self._never_there(last) from None
-            raise self._gave_up(str(last), time.monotonic() - started, last.retry_after) from None
-        except Refused as refusal:
-            raise self._refused(refusal) from None
-        raise AssertionError("tenacity returns or raises")
+        with self._gate.visited(), _own_bugs():
+            response, request, waited_s = self._answered(messages, tools, chances=chances)
+        with self._lock:
+            self._answers += 1
+            number = self._answers
+        return read_completion(response, request, number, waited_s)
+
+    def probe(self) -> None:
+        """One small call before a run begins, once in the life of this client; raises ProviderLost where it shows no provider.
+
+        What a server refuses of just this call, and its saying that it is busy, shows that somebody is there who knows us.
+        """
+        with self._probing, self._gate.visited(), _own_bugs():
+            if not self._is_probed:
+                self.say_once(self._probed())
+            self._is_probed = True
+
+    def learn(self, effective: Mapping[str, Any]) -> None:
+        """Leave out what an earlier call, whose answer is known, was found to be refused."""
+        for name in set(self.effective) - set(effective):
+            self._drop(name)
 
     def say_once(self, line: str) -> None:
         """Tell people something once in the life of this client."""
@@ -152,33 +199,93 @@ class ModelClient:
         if new:
             self.say(line)
 
+    def _answered(
+        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool
+    ) -> tuple[Any, dict[str, Any], float]:
+        """The answer, the request that brought it, and for how many seconds the provider kept us waiting before that."""
+        call = Patience(self._gate, self.settings.patience_s, self.settings.first_pause_s)
+        try:
+            self._settle_parameters()
+            for attempt in call.attempts(self._may_pass, self._announce, self.halt):
+                with attempt:
+                    return *self._attempt(messages, tools, call, chances=chances), call.waited_s
+        except Transient as last:
+            if isinstance(last, Unconnected) and not self._met:
+                raise self._telling.never_there(last) from None
+            raise self._telling.gave_up(last, call.seconds) from None
+        except Refused as refusal:
+            raise self._telling.refused(refusal) from None
+        except CallFailure as failure:
+            failure.waited_s = call.waited_s
+            raise
+        raise AssertionError("tenacity returns or raises")
+
     def _attempt(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], waited_s: float, *, chances: bool
-    ) -> Completion:
-        if self.halt.is_set():
-            raise Cancelled("interrupted while asking the model")
-        request = self._request(messages, tools, chances=chances)
+        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], call: Patience, *, chances: bool
+    ) -> tuple[Any, dict[str, Any]]:
+        with self._gate.passed(self.halt) as queued_s:
+            call.begins(queued_s)
+            if self.halt.is_set():
+                raise Cancelled("interrupted while asking the model")
+            request = self._request(messages, tools, chances=chances)
+            while True:
+                try:
+                    return self._ask(request), request
+                except Refused as refusal:
+                    self._do_without(refusal, request)
+                    request = self._request(messages, tools, chances=chances)
+
+    def _probed(self) -> str:
+        """Ask for a word; what is to be said of the answer."""
+        request = self._request(PROBE, ()) | {"max_tokens": _PROBE_TOKENS, "timeout": min(self.settings.timeout_s, _PROBE_S)}
+        began, name = time.monotonic(), self._telling.name
+        pauses = iter(_PROBE_PAUSES_S)
         while True:
             try:
-                response = self._ask(request)
-                break
-            except Refused as refusal:
-                self._do_without(refusal, request)
-                request = self._request(messages, tools, chances=chances)
-        with self._lock:
-            self._answers += 1
-            number = self._answers
-        return read_completion(response, request, number, waited_s)
+                self._ask(request)
+                return f"{name} answered a first small call in {time.monotonic() - began:.1f} s"
+            except Unconnected as failure:
+                raise self._telling.never_there(failure) from None
+            except Crowded as busy:
+                return f"{name} is there, and busy: {busy}"
+            except Transient as failure:
+                pause = None if isinstance(failure, NoApi) or time.monotonic() - began > _PROBE_S else next(pauses, None)
+                if pause is None:
+                    raise self._telling.not_ready(failure) from None
+                self.halt.wait(pause)
+            except Denied as refusal:
+                raise self._telling.refused(refusal) from None
+            except CallFailure as failure:
+                return f"{name} is there, and refused a first small call: {failure}"
 
     def _ask(self, request: dict[str, Any]) -> Any:
+        asked_at = time.monotonic()
         try:
             response = ask(request, self._secrets())
-        except ParleyError as failure:
+        except CallFailure as failure:
             # LiteLLM refuses a parameter by itself, without asking anybody.
             self._met |= not isinstance(failure, Unconnected | ParameterRefused)
+            if isinstance(failure, Transient):
+                self._held_back(failure, asked_at)
+            elif not isinstance(failure, ParameterRefused):
+                self._gate.answered()
             raise
         self._met = True
+        self._gate.answered()
         return response
+
+    def _held_back(self, failure: Transient, asked_at: float) -> None:
+        """Let all clients of this provider know what this one was told."""
+        self._gate.failed()
+        told, pause_s = [], failure.retry_after or 0.0
+        if isinstance(failure, Crowded) and (most := self._gate.crowded(asked_at)) is not None:
+            told.append(f"from now on {most} {'call' if most == 1 else 'calls'} at a time")
+        # who is asked to wait for longer than he has patience gives up, and closes the way to nobody
+        closed = 0 < pause_s < self.settings.patience_s and self._gate.close(pause_s)
+        if closed and pause_s >= _WORTH_SAYING_S:
+            told.append(f"the next in {pause_s:.0f} s")
+        if told:
+            self.say(f"{self.settings.name}: {failure}; {', '.join(told)}")
 
     def _do_without(self, refusal: Refused, request: dict[str, Any]) -> None:
         """Leave out what was refused; raises the refusal where it is about nothing that can be left out."""
@@ -231,51 +338,14 @@ class ModelClient:
             f"{self.settings.name} does not take {name} {self.requested[name]:g}: left out, the provider's default applies"
         )
 
-    def _retrying(self) -> Retrying:
-        return Retrying(
-            retry=retry_if_exception(self._may_pass),
-            stop=stop_before_delay(self.settings.patience_s),
-            wait=self._pause,
-            before_sleep=self._announce,
-            sleep=sleep_using_event(self.halt),
-            reraise=True,
-        )
-
     def _may_pass(self, failure: BaseException) -> bool:
         return isinstance(failure, Transient) and (self._met or not isinstance(failure, Unconnected))
 
-    def _pause(self, state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        if isinstance(error, Transient) and error.retry_after is not None:
-            return error.retry_after
-        return wait_random_exponential(multiplier=self.settings.first_pause_s, max=_LONGEST_PAUSE_S)(state)
-
     def _announce(self, state: RetryCallState) -> None:
-        pause = state.upcoming_sleep
-        if pause >= _WORTH_SAYING_S and state.outcome is not None:
-            self.say(f"{self.settings.name}: {state.outcome.exception()}; asking again in {pause:.0f} s")
-
-    def _gave_up(self, last: str, seconds: float, retry_after: float | None) -> ProviderFailure:
-        where = public_address(self.settings.api_base) if self.settings.api_base else "the provider"
-        asked = f", which asks to wait {retry_after:g} s" if retry_after else ""
-        hint = "see that the server is up, or run again later with --resume"
-        return ProviderFailure(f"{self.settings.name}: no answer from {where}{asked} in {seconds:.0f} s: {last}", hint=hint)
-
-    def _never_there(self, failure: Unconnected) -> Unreachable:
-        if self.settings.api_base is None:
-            hint = "see that this machine has a network, or --api-base URL for a server that it reaches"
-            return Unreachable(f"{self.settings.name}: its provider cannot be reached: {failure}", hint=hint)
-        where = public_address(self.settings.api_base)
-        hint = "start that server, or type another --api-base URL"
-        return Unreachable(f"{self.settings.name}: nobody answers at {where}: {failure}", hint=hint)
-
-    def _refused(self, refusal: Refused) -> ProviderFailure:
-        name = self.settings.name
-        if refusal.status in {401, 403}:
-            keys = self._missing_keys() or self._known_keys()
-            hint = f"check {' and '.join(keys)}" if keys else "check the API key"
-            return ProviderFailure(f"{name}: the provider does not accept the key: {refusal}", hint=hint)
-        return ProviderFailure(f"{name}: the provider refused the request: {refusal}")
+        pause, failure = state.upcoming_sleep, state.outcome.exception() if state.outcome else None
+        # what closed the way to all was said for all
+        if pause >= _WORTH_SAYING_S and isinstance(failure, Transient) and failure.retry_after is None:
+            self.say(f"{self.settings.name}: {failure}; asking again in {pause:.0f} s")
 
     def _missing_keys(self) -> list[str]:
         environment = library().validate_environment(model=self.settings.name)

@@ -1,9 +1,7 @@
-"""The one door to LiteLLM: a configured import, one call, and every way a call can fail sorted.
+"""The one door to LiteLLM: a configured import, one call, and what is said of its failures without any secret.
 
 1. LiteLLM takes seconds to import and likes to fetch prices, tokenizers and headers; here it is imported late and offline.
-2. A failed call is `Transient` (ask again), of that kind `Unconnected` (nobody was there to be asked), `Refused` (asking again
-   is useless), `ContextFull` (the conversation is too long for the model), `UnreadableCall` (the model's own tool call broke
-   LiteLLM) or, for what LiteLLM itself declines to send, `ParameterRefused`.
+2. How a call can fail is sorted in `harness.agents.llm.failures`.
 3. No message that leaves this room holds a secret: what the environment calls a key, token, secret or password is blanked.
 """
 
@@ -14,60 +12,21 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Iterator, Mapping
-from email.utils import parsedate_to_datetime
-from time import time
-from traceback import walk_tb
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
-from harness.printable import encodable
-from worlds.core.errors import ParleyError
+from harness.agents.llm.failures import Refused, Transient, sorted_failure, spoken_to
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SECRET_LENGTH = 8
 """Shorter values are too common as words to be blanked."""
 
-_RETRIED = frozenset({408, 409, 425, 429})
-_SHOWN = 300
 _configuring = threading.Lock()
-_WRAPPING = re.compile(r"^(?:litellm\.)?(?:\w+(?:Error|Exception|Timeout): |\w+Exception - )+")
-
-
-class Transient(ParleyError):
-    """The call failed in a way that time may cure; `retry_after` is what the provider asked for, in seconds."""
-
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
-
-
-class Unconnected(Transient):
-    """No connection was made: refused, no such host, no route, no common TLS."""
-
-
-class Refused(ParleyError):
-    """The provider will not answer this request, however often it is asked."""
-
-    def __init__(self, message: str, status: int | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-class ParameterRefused(Refused):
-    """LiteLLM knows that the model does not take a parameter."""
-
-
-class ContextFull(ParleyError):
-    """The conversation is longer than the model can read."""
-
-
-class UnreadableCall(ParleyError):
-    """The model wrote a tool call that LiteLLM cannot read: nested thousands deep, a number of thousands of digits."""
 
 
 def library() -> ModuleType:
@@ -98,88 +57,19 @@ def library() -> ModuleType:
 
 
 def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Any:
-    """One completion, LiteLLM's own retries off; raises Transient, Refused, ParameterRefused, ContextFull or UnreadableCall."""
+    """One completion, LiteLLM's own retries off; raises a CallFailure, which says what was asked where."""
     litellm = library()
     try:
         # Without this switch litellm 1.106 imports the package `mcp`, which it does not require, for any call with tools.
         response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True)
     except Exception as error:  # noqa: BLE001 - LiteLLM lets its providers' own exceptions through
         # `from None`: the original may show the key, and so would a traceback of ours.
-        raise _sorted(litellm, error, secrets) from None
+        failure = sorted_failure(litellm, error, lambda text: scrub(text, secrets))
+        failure.where = spoken_to(error)
+        raise failure from None
     if not getattr(response, "choices", None):
-        raise Transient("the provider answered without a choice")
+        raise Transient("it answered without a choice")
     return response
-
-
-def _sorted(litellm: ModuleType, error: Exception, secrets: tuple[str, ...]) -> ParleyError:
-    said = scrub(_said(error), secrets)
-    if _stumbled(error):
-        return UnreadableCall("the reply held a tool call that cannot be read")
-    if isinstance(error, litellm.ContextWindowExceededError):
-        return ContextFull(said)
-    if isinstance(error, litellm.UnsupportedParamsError):
-        return ParameterRefused(said)
-    if no_connection := _unconnected(error):
-        return Unconnected(scrub(no_connection, secrets))
-    status = getattr(error, "status_code", None)
-    if not isinstance(status, int):
-        return Refused(f"{type(error).__name__}: {said}")
-    # A spent quota is a 429 too, and no waiting brings it back.
-    if (status in _RETRIED or status >= 500) and "insufficient_quota" not in str(error):
-        return Transient(f"{said} ({status})", _retry_after(error))
-    return Refused(f"{said} ({status})", status)
-
-
-def _stumbled(error: BaseException) -> bool:
-    """Whether LiteLLM failed at the arguments of a tool call, which the model wrote, and calls that a server error.
-
-    LiteLLM 1.106 parses them all, for the sake of one broken name, and expects no other exception than a JSONDecodeError.
-    """
-    return any(
-        "parallel_tool_calls" in frame.f_code.co_name for link in _chain(error) for frame, _ in walk_tb(link.__traceback__)
-    )
-
-
-def _unconnected(error: BaseException) -> str | None:
-    """Why no connection was made, as the system says it; None where one was. LiteLLM calls that an error 500 of the server."""
-    for link in _chain(error):
-        if isinstance(link, httpx.ConnectError):
-            return str(encodable(str(link)[:_SHOWN]))
-    return None
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception, and those that it was raised from or meanwhile."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _said(error: Exception) -> str:
-    """What the provider said, without LiteLLM's wrapping, in one line that can be written down."""
-    line = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
-    return str(encodable(_WRAPPING.sub("", line)[:_SHOWN]))
-
-
-def _retry_after(error: Exception) -> float | None:
-    """The seconds of a Retry-After header, given as a number or as a date."""
-    response = getattr(error, "response", None)
-    for headers in (getattr(error, "litellm_response_headers", None), getattr(response, "headers", None)):
-        value = headers.get("retry-after") if headers is not None else None
-        if value is not None:
-            return _seconds(str(value))
-    return None
-
-
-def _seconds(value: str) -> float | None:
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-    except ValueError:
-        return None
 
 
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report, SeatSpec
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.llm.model import ModelClient, to_stderr
+from harness.agents.llm.replies import ConversationPlace, Replies
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.holders import SeatHolder
 from harness.agents.seating.lineup import line_up, others
@@ -32,14 +33,24 @@ INTERFACE = "seats"
 class SeatAgent:
     """Plays games with the line-up of its spec."""
 
-    def __init__(self, spec: AgentSpec, *, config: LlmConfig | None = None, say: Callable[[str], None] = to_stderr) -> None:
-        """`config` says how models are asked, where that is more than the spec says: a key, patience."""
+    def __init__(
+        self,
+        spec: AgentSpec,
+        *,
+        config: LlmConfig | None = None,
+        say: Callable[[str], None] = to_stderr,
+        replies: Replies | None = None,
+    ) -> None:
+        """`config` says how models are asked, where that is more than the spec says: a key, patience.
+
+        `replies`: what models said before, which is not asked again.
+        """
         if any(one.kind == "human" for one in spec.holders):
             raise UsageError("a person at a seat: not yet", hint="a policy, a model or replay:FOLDER")
-        self.spec = spec
+        self.spec, self._replies = spec, replies
         self.name = spec.name if spec.kind == "seats" else "llm"
         config = config or LlmConfig.of(spec)
-        self._alone = LlmAgent(config, say=say) if spec.kind == "llm" else None
+        self._alone = LlmAgent(config, say=say, replies=replies) if spec.kind == "llm" else None
         self._clients = {self._alone.client.settings.name: self._alone.client} if self._alone else {}
         for name in dict.fromkeys(one.name for one in spec.holders if one.kind == "model"):
             self._clients.setdefault(name, ModelClient(config.settings(name), say=say))
@@ -89,6 +100,11 @@ class SeatAgent:
         for client in self._clients.values():
             client.check()
 
+    def probe(self) -> None:
+        """One small call to each model; raises ProviderLost for one that cannot be asked."""
+        for client in self._clients.values():
+            client.probe()
+
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play one episode; raises ProviderFailure, and whatever the pod raises."""
         if self._alone is not None and not task.is_seated:
@@ -114,7 +130,8 @@ class SeatAgent:
             if self._clients:
                 trajectory = self._begin(task, seed, f"seat {row['seat']}", who.name if who.kind == "model" else None)
                 trajectory.system(self._rules(row))
-            game.seats[row["seat"]] = self._holder(row, who, task, session, trajectory)
+            place = ConversationPlace(task.task_id, seed, attempt, row["seat"])
+            game.seats[row["seat"]] = self._holder(row, who, task, session, trajectory, place)
         if self._clients:
             rules = "\n".join(map(self._rules, rows))
             report.prompt_digest = hashlib.sha256(rules.encode()).hexdigest()
@@ -125,13 +142,21 @@ class SeatAgent:
         return rules if variant is None else variant.after(rules)
 
     def _holder(
-        self, row: Mapping[str, Any], who: SeatSpec, task: Task, session: Mapping[str, Any], trajectory: Trajectory | None
+        self,
+        row: Mapping[str, Any],
+        who: SeatSpec,
+        task: Task,
+        session: Mapping[str, Any],
+        trajectory: Trajectory | None,
+        place: ConversationPlace,
     ) -> SeatHolder:
         number = row["seat"]
         if who.kind == "model":
             variant = self.spec.variant_at(number)
             ref, weigher = variant.ref if variant else None, weigher_of(task.family, session)
-            return ModelSeat(number, self._clients[who.name], self._rules(row), trajectory, ref, weigher)
+            client = self._clients[who.name]
+            asked = self._replies.conversation(client, place) if self._replies else client
+            return ModelSeat(number, client, self._rules(row), trajectory, ref, weigher, asked)
         if who.kind == "replay":
             return ReplaySeat(number, who.name, trajectory)
         return PolicySeat(number, who.name, seat_players(task.family)[who.name](task, number, session), trajectory)

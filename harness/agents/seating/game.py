@@ -3,7 +3,7 @@
 1. Turns that are open together are asked together: models side by side on threads, policies in their turn. Answers are handed
    in in the order of the turns, so who is fast never shows.
 2. A seat may forfeit a turn, with a cause: its conversation is too long for its model (`budget`), or its reply cannot be read
-   or is longer than a world takes (`malformed`).
+   or is longer than a seat may write (`malformed`).
 3. A budget that runs out stops the game, which is judged as far as it got. A provider that fails leaves the episode ungraded.
 """
 
@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from harness.agent import Budget, Report, Usage
-from harness.agents.llm.completion import add_usage
+from harness.agent import Budget, Report
+from harness.agents.llm.completion import add_usage, told_tokens
 from harness.agents.llm.model import to_stderr
 from harness.agents.llm.parallel import side_by_side
 from harness.agents.seating.holders import Forfeit, SeatHolder, SeatReply
@@ -96,9 +96,11 @@ class SeatedGame:
         self._turns[turn.seat] += completion is not None and not turn.ephemeral
         if completion is not None:
             add_usage(self._report.usage, completion.usage)
-            self._report.log.append(f"turn {turn.id}, seat {turn.seat}, {turn.phase}: {_tokens(completion.usage)}")
-        if is_too_long(text):
-            self._forfeited(turn, "malformed", f"{len(text)} characters")
+            self._report.log.append(f"turn {turn.id}, seat {turn.seat}, {turn.phase}: tokens {told_tokens(completion.usage)}")
+        left_out = completion.left_out if completion else 0
+        if left_out or is_too_long(text):
+            self._forfeited(turn, "malformed", f"{len(text) + left_out} characters")
+            return self._game.forfeit(turn.id, "malformed")
         return self._game.answer(turn.id, text)
 
     def _forfeited(self, turn: OpenTurn, cause: str, why: str) -> None:
@@ -113,7 +115,3 @@ class SeatedGame:
             seconds=time.monotonic() - self._started - self.waited_s, game=True,
             models=" or ".join(clients), say_once=next((client.say_once for client in clients.values()), to_stderr),
         )  # fmt: skip
-
-
-def _tokens(usage: Usage) -> str:
-    return f"tokens {usage.prompt_tokens} in ({usage.cached_tokens} cached), {usage.completion_tokens} out"

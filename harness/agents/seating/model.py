@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.agent import Usage
-from harness.agents.llm.completion import Completion, add_usage
+from harness.agents.llm.completion import Completion, add_usage, shortened
+from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.model import ModelClient
-from harness.agents.llm.provider import ContextFull, UnreadableCall
+from harness.agents.llm.replies import Interlocutor
 from harness.agents.seating.holders import Forfeit, SeatReply
 from harness.agents.trajectory import Trajectory
 from harness.agents.turns import is_too_long
@@ -48,8 +49,13 @@ class ModelSeat:
         trajectory: Trajectory | None = None,
         variant: VariantRef | None = None,
         weigher: Weigher | None = None,
+        conversation: Interlocutor | None = None,
     ) -> None:
-        """`variant` names what was appended to the rules, for the record; `weigher` answers turns that only measure."""
+        """`variant` names what was appended to the rules, for the record; `weigher` answers turns that only measure.
+
+        `conversation`: who is asked, where some replies are known already; else `client`.
+        """
+        self._asked: Interlocutor = conversation or client
         self.client, self.trajectory, self.usage = client, trajectory, Usage()
         self._seat, self._variant, self._weigher = seat, variant, weigher
         self._latencies_s: list[float] = []
@@ -59,7 +65,7 @@ class ModelSeat:
         """The model's answer; raises ProviderFailure and Cancelled."""
         asked, weigher = time.monotonic(), self._weigher if turn.ephemeral else None
         try:
-            said = self.client.complete([*self._messages, {"role": "user", "content": turn.text}], chances=weigher is not None)
+            said = self._asked.complete([*self._messages, {"role": "user", "content": turn.text}], chances=weigher is not None)
         except ContextFull as full:
             return Forfeit("budget", str(full))
         except UnreadableCall as error:
@@ -72,15 +78,16 @@ class ModelSeat:
         assert said is not None, "a model's reply has what the model said"
         add_usage(self.usage, said.usage)
         self._latencies_s.append(round(reply.latency_s, 4))
+        is_long = said.left_out > 0 or is_too_long(said.text)
         if self.trajectory is not None:
             self.trajectory.user(turn.text)
             self.trajectory.agent(
-                said.text, metrics=said.usage, reasoning=said.reasoning,
+                shortened(said.text) if is_long else said.text, metrics=said.usage, reasoning=said.reasoning,
                 extra={"finish_reason": said.finish_reason, "phase": turn.phase, "ephemeral": turn.ephemeral},
             )  # fmt: skip
         if not turn.ephemeral:
             # what the world never took would only fill the model's context, turn after turn
-            kept = {"role": "assistant", "content": NOT_TAKEN} if is_too_long(said.text) else said.message
+            kept = {"role": "assistant", "content": NOT_TAKEN} if is_long else said.message
             self._messages += [{"role": "user", "content": turn.text}, kept]
 
     def result(self) -> SeatResult:

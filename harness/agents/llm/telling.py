@@ -1,0 +1,74 @@
+"""A failed call as what people are told: which model, at which address, what was said, and what to type next.
+
+What would be met by every other call too is a ProviderLost and ends the run; what may be this one call's is a ProviderFailure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from harness.agents.llm.failures import CallFailure, Denied, NoApi, Refused, Transient, Unconnected, Why
+from harness.agents.llm.provider import public_address
+from harness.errors import ProviderFailure, ProviderLost, Unreachable
+
+_DENIALS: dict[Why, str] = {
+    "key": "does not accept the key",
+    "quota": "says that the account has nothing left to spend",
+    "access": "does not let this account in",
+    "model": "knows no such model, or has nothing at that address",
+}
+
+
+class Telling:
+    """What is said of the failures of one model."""
+
+    def __init__(self, name: str, api_base: str | None, keys: Callable[[], Sequence[str]]) -> None:
+        """`keys` names the variables that hold its key, asked for when they are to be named."""
+        self._name, self._keys = name, keys
+        self._base = public_address(api_base) if api_base else None
+
+    @property
+    def name(self) -> str:
+        """The model, and where it is asked if that was typed."""
+        return f"{self._name} at {self._base}" if self._base else self._name
+
+    def gave_up(self, last: Transient, seconds: float) -> ProviderFailure:
+        """Patience is used up."""
+        asked = f", which asks to wait {last.retry_after:g} s" if last.retry_after else ""
+        hint = "see that the server is up, or run again later with --resume"
+        return ProviderFailure(f"{self._name}: no answer from {self._at(last)}{asked} in {seconds:.0f} s: {last}", hint=hint)
+
+    def never_there(self, failure: Unconnected) -> Unreachable:
+        """Nobody was there from the first."""
+        if self._base is None:
+            hint = "see that this machine has a network, or --api-base URL for a server that it reaches"
+            return Unreachable(f"{self._name}: {self._at(failure)} cannot be reached: {failure}", hint=hint)
+        hint = "start that server, or type another --api-base URL"
+        return Unreachable(f"{self._name}: nobody answers at {self._base}: {failure}", hint=hint)
+
+    def refused(self, refusal: Refused) -> ProviderFailure:
+        """The provider does not answer this request, or none."""
+        if not isinstance(refusal, Denied):
+            return ProviderFailure(f"{self._name}: {self._at(refusal)} refused the request: {refusal}")
+        told = f"{self._name}: {self._at(refusal)} {_DENIALS[refusal.why]}: {refusal}"
+        return ProviderLost(told, hint=self._cure(refusal.why))
+
+    def not_ready(self, last: Transient) -> ProviderLost:
+        """The one call before a run brought no answer."""
+        if isinstance(last, NoApi):
+            hint = "--api-base URL of an API; most end in /v1"
+            return ProviderLost(f"{self._name}: {self._at(last)} answers with {last}", hint=hint)
+        hint = "see that the server is up and has the model ready, or --no-probe to begin all the same"
+        return ProviderLost(f"{self._name}: no answer from {self._at(last)} to a first call: {last}", hint=hint)
+
+    def _at(self, failure: CallFailure) -> str:
+        return self._base or failure.where or "its provider"
+
+    def _cure(self, why: Why) -> str:
+        if why == "key":
+            keys = self._keys()
+            return f"check {' and '.join(keys)}" if keys else "check the API key"
+        if why == "model":
+            of = f"; {self._base.rstrip('/')}/models lists what is served" if self._base else ""
+            return f"check --model {self._name}{of}"
+        return "see to that account, or use another one's key"

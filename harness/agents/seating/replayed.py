@@ -1,0 +1,127 @@
+"""A recorded run plays again: at seats what was replied, in other tasks the tool calls that were made, in their order.
+
+1. An episode is replayed by the one of the same task, seed and attempt. The other side answers as it does now, whatever it said
+   then; nobody reads its answers, so against the same world and options the trace is the same.
+2. A call that was not run then, because it could not be read or came too late, is not run now. A budget that ended the episode
+   ends it again at the same place.
+3. Only what a model did is recorded call by call: a script plays again by its own name.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.agent import AgentIdentity, Budget, Report
+from harness.agents.llm.agent import interface_named
+from harness.agents.llm.interface import Mistake
+from harness.agents.seating.game import SeatedGame
+from harness.agents.seating.replay import ReplaySeat, check_recording, read_recording
+from harness.agents.trajectory import scripted_trajectory
+from harness.contents import read_file
+from harness.errors import UsageError
+from harness.pod import Pod
+from harness.records import LONGEST_RECORD, Key, Result, RunFolder
+from harness.registry import Task
+
+NOT_RUN = "not run"
+"""How a model is told, and a record tells, that a call was not carried out."""
+
+
+class ReplayAgent:
+    """Plays the episodes of one run again."""
+
+    name = "replay"
+    only_computes = False
+
+    def __init__(self, run: str, *, handles: bool = False) -> None:
+        self._folder, self._handles = RunFolder(Path(run)), handles
+
+    def needs_main(self, task: Task, runtime: str) -> bool:
+        """As the recorded interface does; raises UsageError for a task that the run has no calls of."""
+        path = self._folder.path
+        recorded = sorted(path.glob(f"episodes/{task.family}/{task.task_id}/s*-a*"))
+        if not recorded:
+            raise UsageError(f"{path} has no episode of {task.task_id}", hint=f"harness show {path}")
+        if task.is_seated:
+            check_recording(str(recorded[0]), task.task_id)
+            return False
+        first = self._result(recorded[0])
+        return interface_named(_interface(first, path), handles=self._handles).needs_main(runtime)
+
+    def identity(self) -> AgentIdentity:
+        """Its name, and which run it is."""
+        plan = self._folder.read_plan() or {}
+        return AgentIdentity.model_validate({"name": self.name, "replay_of": plan.get("run") or self._folder.path.name})
+
+    def check(self) -> None:
+        """Raise UsageError for a folder that holds no run."""
+        if not self._folder.is_planned:
+            raise UsageError(f"{self._folder.path} holds no run to replay", hint="harness run --agent replay:runs/RUN")
+
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
+        """Play the episode of this task, seed and attempt again; raises UsageError where the run has none."""
+        folder = self._folder.episode(Key(task_id=task.task_id, family=task.family, seed=seed, attempt=attempt))
+        result = self._result(folder)
+        report.interface = result.interface
+        if task.is_seated:
+            self._replied(folder, pod, budget, report, stops=result.stopped_by is not None)
+        else:
+            self._called(folder, result, task, pod, budget, report)
+        if result.stopped_by is not None:
+            report.stopped_by = result.stopped_by
+            pod.stop(result.stopped_by)
+        report.trajectory = scripted_trajectory(self.name, pod.instruction, f"played {folder} again, {report.tool_calls} acts")
+
+    def _replied(self, folder: Path, pod: Pod, budget: Budget, report: Report, *, stops: bool) -> None:
+        """Everybody at a seat says again what was said there."""
+        game, known = SeatedGame(pod, budget, report), read_recording(str(folder))[1]
+        for row in game.session()["seats"]:
+            game.seats[row["seat"]] = ReplaySeat(row["seat"], str(folder))
+        game.play(lambda turns: stops and not any(turn.id in known for turn in turns))
+        report.seats = [holder.result() for holder in game.seats.values()]
+
+    def _called(self, folder: Path, result: Result, task: Task, pod: Pod, budget: Budget, report: Report) -> None:
+        """Every tool call is made again."""
+        hands = interface_named(_interface(result, folder), handles=self._handles).hands(task, pod)
+        ends = time.monotonic() + budget.seconds(game=False)
+        for tool, arguments in _calls(folder):
+            report.tool_calls += 1
+            try:
+                done = hands.act(tool, arguments, max(0.1, ends - time.monotonic())).done
+                report.log.append(f"{tool}: made again")
+            except Mistake as mistake:
+                report.log.append(f"{tool}: {mistake}")
+                continue
+            if done:
+                return
+
+    def _result(self, folder: Path) -> Result:
+        try:
+            return Result.model_validate_json(read_file(folder.resolve(), "result.json", LONGEST_RECORD).data)
+        except (OSError, ValueError):
+            raise UsageError(f"{folder} holds no episode to replay", hint=f"harness show {self._folder.path}") from None
+
+
+def _interface(result: Result, where: Path) -> str:
+    """The interface whose calls are recorded; raises UsageError for an episode without any."""
+    if result.model is None or result.interface is None:
+        hint = f"harness run {result.task_id} --agent {result.agent}"
+        raise UsageError(f"{where}: {result.agent} played {result.task_id}, and no model's calls are recorded", hint=hint)
+    return result.interface
+
+
+def _calls(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The tool calls of a trajectory that were carried out; raises UsageError for a file that is none."""
+    try:
+        trajectory = json.loads(read_file(folder.resolve(), "trajectory.json", LONGEST_RECORD).data)
+        for step in trajectory["steps"]:
+            told = {seen.get("source_call_id"): seen["content"] for seen in step.get("observation", {}).get("results", ())}
+            for made in step.get("tool_calls", ()):
+                if not str(told.get(made["tool_call_id"], NOT_RUN)).startswith(NOT_RUN):
+                    yield made["function_name"], made["arguments"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UsageError(f"{folder}/trajectory.json cannot be read as one of ours: {type(error).__name__}") from None
