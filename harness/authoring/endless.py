@@ -1,8 +1,8 @@
 """A loop that never ends is a finding: whoever plays it is interrupted after so many seconds of processor time.
 
-The interrupt is an exception, raised where the loop is. Worlds and clients that catch it do not hide it: it is raised again when
-the block ends, so one loop costs its limit once and not in each episode. Only the main thread of a process can be interrupted
-like that; elsewhere nothing happens.
+The interrupt is an exception, raised where the loop is. Worlds and clients that catch it do not hide it: it is raised again
+at the end of the block, so one loop costs its limit once and not in each episode. Only the main thread of a process can be
+interrupted like that; elsewhere nothing happens.
 """
 
 from __future__ import annotations
