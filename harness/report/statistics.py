@@ -34,9 +34,7 @@ BOUNDED = (
 _FEWEST = 5
 """Tasks below which the logarithm of a mean says nothing: with two the ends may lie a factor of e^12 away from it."""
 
-_LEVEL, _POWER = 0.95, 0.8
-_BETWEEN, _WITHIN = 0.15, 0.15
-"""Assumed for `smallest_difference`: the deviation of true differences over tasks, the variance of attempts at one task."""
+_LEVEL = 0.95
 
 
 class Line(NamedTuple):
@@ -85,7 +83,7 @@ def share_interval(clusters: Sequence[Sequence[float]], trials: int | None = Non
     variance = _variance(clusters, rate)
     most = trials or n
     effective = min(most, rate * (1 - rate) / variance) if variance else most
-    return _wilson(rate, _t(tasks - 1) ** 2 / effective)
+    return _wilson(rate, student(tasks - 1) ** 2 / effective)
 
 
 def positive_mean_interval(clusters: Sequence[Sequence[float]]) -> Interval | None:
@@ -96,7 +94,7 @@ def positive_mean_interval(clusters: Sequence[Sequence[float]]) -> Interval | No
     clusters = [cluster for cluster in clusters if cluster]
     if len(clusters) < _FEWEST or not (mean := fmean([value for cluster in clusters for value in cluster])):
         return None
-    factor = math.exp(_t(len(clusters) - 1) * math.sqrt(_variance(clusters, mean)) / mean)
+    factor = math.exp(student(len(clusters) - 1) * math.sqrt(_variance(clusters, mean)) / mean)
     return mean / factor, mean * factor
 
 
@@ -107,7 +105,7 @@ def mean_interval(values: Sequence[float]) -> Interval | None:
         return None
     mean = sum(values) / n
     error = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
-    half = _t(n - 1) * error
+    half = student(n - 1) * error
     return float(mean - half), float(mean + half)
 
 
@@ -146,7 +144,7 @@ def line_through(clusters: Sequence[Sequence[tuple[float, float]]]) -> Line | No
     spread, tasks = math.fsum((x - centre) ** 2 for x, _ in points), len(clusters)
     interval = None
     if tasks > 1:
-        half = _t(tasks - 1) * math.sqrt(tasks / (tasks - 1) * math.fsum(m**2 for m in moments)) / spread
+        half = student(tasks - 1) * math.sqrt(tasks / (tasks - 1) * math.fsum(m**2 for m in moments)) / spread
         interval = float(fit.slope - half), float(fit.slope + half)
     correlation = float(fit.rvalue) if len({y for _, y in points}) > 1 else None
     return Line(float(fit.slope), float(fit.intercept), correlation, interval)
@@ -170,23 +168,15 @@ def rank_correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:
     return float(scipy_stats().spearmanr(xs, ys).statistic)
 
 
-def smallest_difference(tasks: int, k: int) -> float | None:
-    """What two models must differ by to be told apart by this plan (power 80 %, paired by task); None for one task."""
-    if tasks < 2:
-        return None
-    quantiles = _t(tasks - 1) + _t(tasks - 1, _POWER)
-    return float(quantiles * math.sqrt((_BETWEEN**2 + 2 * _WITHIN / k) / tasks))
+def student(degrees: int, share: float = (1 + _LEVEL) / 2) -> float:
+    """A quantile of Student's t: the one that a two-sided interval of 95 % needs, unless told."""
+    return float(_special().stdtrit(degrees, share))
 
 
 def _special() -> Any:
     """scipy.special, imported when an interval needs it."""
     need_scipy()
     return importlib.import_module("scipy.special")
-
-
-def _t(degrees: int, share: float = (1 + _LEVEL) / 2) -> float:
-    """A quantile of Student's t: the one that a two-sided interval needs, unless told."""
-    return float(_special().stdtrit(degrees, share))
 
 
 def _variance(clusters: Sequence[Sequence[float]], mean: float) -> float:

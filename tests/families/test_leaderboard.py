@@ -164,7 +164,7 @@ def test_a_task_of_ones_own_leaves_rows_complete(
     assert [(1, "more", 4, 1.0, "complete"), (2, "plain", 4, 0.25, "complete")] == columns(
         board, "rank", "model", "episodes", "rate", "status"
     )
-    assert any(note.startswith("2 tasks with k = 2") for note in board.notes)
+    assert any(note.startswith("2 tasks x 2 attempts") for note in board.notes)
     assert [("mean of 2", 0.25, 1.0)] == columns(made["tasks"], "task", "plain", "more")[-1:]
 
 

@@ -14,7 +14,8 @@ from harness.families.contract.labels import severity_score
 from harness.families.contract.published import MARK, PublishedRow, leaderboard, numbers, source
 from harness.report.evidence import Evidence, Group
 from harness.report.models import ModelEntry, known_models
-from harness.report.statistics import METHOD, pass_hat, rate_interval, smallest_difference
+from harness.report.power import mde_words
+from harness.report.statistics import METHOD, pass_hat, rate_interval
 from harness.report.status import Status, status
 from harness.report.table import Column, Row, Table, Value
 
@@ -150,10 +151,9 @@ def _degrees(group: Group) -> str | None:
 
 def _method(evidence: Evidence, judged: list[tuple[Group, Status]]) -> Iterator[str]:
     yield METHOD
-    for tasks, k in sorted({(covered.wanted, group.attempts) for group, covered in judged}):
-        gap = smallest_difference(tasks, k)
-        near = "any two models" if gap is None or gap >= 1 else f"models that differ by less than about {100 * gap:.0f} points"
-        yield f"{tasks} tasks with k = {k} do not tell {near} apart"
+    most = max(len(group.planned) for group, _ in judged)
+    widest = {max(1, len(group.seeds)) * group.attempts for group, _ in judged if len(group.planned) == most}
+    yield from (mde_words(most, attempts) for attempts in sorted(widest))
     if not evidence.registry:
         yield "no registry of this family here: complete means all that these runs planned"
 
