@@ -14,6 +14,7 @@ from harness.console import emit, say, show_table
 from harness.errors import HarnessError, UsageError
 from harness.modules import family_part, family_part_or_none
 from harness.registry import Task, discover, tasks_root
+from harness.report import early
 from harness.report.evidence import gather
 from harness.report.runs import Run, read_runs
 from harness.report.statistics import need_scipy
@@ -52,7 +53,7 @@ def report_command(
         with writing(plot):
             plot.parent.mkdir(parents=True, exist_ok=True)
     by_family = _tables(read, _registry(ctx), wanted, published=published)
-    made = _all(by_family)
+    made = [*early.tables(early.decisions(runs)), *_all(by_family)]
     if plot is not None:
         _draw(by_family, plot)
     if figures is not None:
@@ -78,7 +79,8 @@ def _refuse(damaged: Sequence[HarnessError]) -> None:
 def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) -> None:
     """Print every table that has something to say of these runs; on stderr where stdout is a program's."""
     need_scipy()
-    _show(_all(_tables(read_runs(runs), _registry(ctx), [], published=True)), say if beside_json else print)
+    made = _all(_tables(read_runs(runs), _registry(ctx), [], published=True))
+    _show([*early.tables(early.decisions(runs)), *made], say if beside_json else print)
 
 
 def _all(by_family: Mapping[str, Sequence[Table]]) -> list[Table]:

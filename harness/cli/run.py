@@ -20,7 +20,9 @@ from harness.errors import BoundaryError, UsageError
 from harness.granted import grant
 from harness.play.agents import title
 from harness.records import Result
+from harness.report.early import BIASED, sentence
 from harness.runs.coaching import read_retry
+from harness.runs.deciding import Decision, read_decision
 from harness.runs.edition import chosen_key
 from harness.runs.request import RunRequest
 from harness.runs.run import summary
@@ -40,7 +42,9 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
     session.check(resumed=flags.resume is not None)
     if not (flags.names or flags.yes or flags.retry_of or flags.resume):
         _confirm_all(session.request)
-    _close(session.play(), session.folder, flags.json)
+    results = session.play()
+    decision = read_decision(session.folder) if session.request.until else None
+    _close(results, session.folder, flags.json, decision)
     if flags.report:
         show_tables(ctx, [session.folder], beside_json=flags.json)
 
@@ -69,12 +73,15 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path) -> RunSession:
     return RunSession(request, grant(known, flags.env or ()), key, folder, PERSON, resumed.parts)
 
 
-def _close(results: list[Result], folder: Path, json: bool) -> None:
+def _close(results: list[Result], folder: Path, json: bool, decision: Decision | None) -> None:
     counts = summary(results)
     if json:
         episodes = [result.model_dump(mode="json") for result in results]
-        emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts})
+        early = {"until": decision.model_dump(mode="json") | {"winner": decision.winner}} if decision else {}
+        emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts, **early})
     show_closing(results, folder, beside_json=json)
+    if decision is not None:
+        say(f"{sentence(decision)}\n  {BIASED}")
     if lost := counts["ungraded"]:
         raise BoundaryError(f"{lost} of {len(results)} episodes are ungraded", hint=f"the same command with --resume {folder}")
 
