@@ -63,7 +63,7 @@ def report_command(
     elif markdown:
         print("\n".join(one.markdown() for one in made), end="")
     else:
-        _show(made, print)
+        shown(made, print)
     if damaged:
         _refuse(damaged)
 
@@ -80,7 +80,7 @@ def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) 
     """Print every table that has something to say of these runs; on stderr where stdout is a program's."""
     need_scipy()
     made = _all(_tables(read_runs(runs), _registry(ctx), [], published=True))
-    _show([*early.tables(early.decisions(runs)), *made], say if beside_json else print)
+    shown([*early.tables(early.decisions(runs)), *made], say if beside_json else print)
 
 
 def _all(by_family: Mapping[str, Sequence[Table]]) -> list[Table]:
@@ -153,7 +153,8 @@ def _maker(family: str, *, alone: bool) -> ModuleType | None:
         return None
 
 
-def _show(tables: Sequence[Table], tell: Callable[[str], None]) -> None:
+def shown(tables: Sequence[Table], tell: Callable[[str], None]) -> None:
+    """Print tables with their notes."""
     for one in tables:
         show_table(one.header, one.cells(), title=f"\n{one.title}", beside_json=tell is say)
         for note in one.notes:
