@@ -12,11 +12,11 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from harness.cli.report import shown
+from harness.cli.report import registry, shown
 from harness.cli.tasks import Json
 from harness.console import emit, say
-from harness.errors import GateFailed, HarnessError, UsageError
-from harness.registry import Task, discover, tasks_root
+from harness.errors import GateFailed, UsageError
+from harness.registry import Task
 from harness.report.comparable import check, matched
 from harness.report.compare_tables import tables
 from harness.report.comparison import Comparison, compared, with_holm
@@ -57,7 +57,7 @@ def compare_command(
     """Compare two runs on the tasks and seeds that both played."""
     need_scipy()
     allowed, sides = points(max_drop), chosen(operands)
-    comparisons = with_holm(_compared(sides, _registry(ctx), allowed, across or ()))
+    comparisons = with_holm(_compared(sides, registry(ctx), allowed, across or ()))
     worse = [one for one in comparisons if one.is_worse]
     open_ = [one for one in comparisons if one.may_be_worse] if strict else []
     made = tables(comparisons, every_task=every_task or json)
@@ -109,13 +109,6 @@ def _names(run: Run) -> set[str]:
     words = run.path.name.split(",")
     model = run.planned.agent.model or ""
     return {run.path.name, *words, *(word.partition("=")[2] for word in words), model} - {""}
-
-
-def _registry(ctx: typer.Context) -> list[Task]:
-    try:
-        return discover(tasks_root(ctx.obj["tasks"]))
-    except HarnessError:
-        return []
 
 
 def _compared(sides: Sides, tasks: Sequence[Task], allowed: float, across: Sequence[str]) -> list[Comparison]:

@@ -52,7 +52,7 @@ def report_command(
     if plot is not None:
         with writing(plot):
             plot.parent.mkdir(parents=True, exist_ok=True)
-    by_family = _tables(read, _registry(ctx), wanted, published=published)
+    by_family = _tables(read, registry(ctx), wanted, published=published)
     made = [*early.tables(early.decisions(runs)), *_all(by_family)]
     if plot is not None:
         _draw(by_family, plot)
@@ -79,7 +79,7 @@ def _refuse(damaged: Sequence[HarnessError]) -> None:
 def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) -> None:
     """Print every table that has something to say of these runs; on stderr where stdout is a program's."""
     need_scipy()
-    made = _all(_tables(read_runs(runs), _registry(ctx), [], published=True))
+    made = _all(_tables(read_runs(runs), registry(ctx), [], published=True))
     shown([*early.tables(early.decisions(runs)), *made], say if beside_json else print)
 
 
@@ -125,7 +125,7 @@ def _write(path: Path, svg: str) -> None:
     say(f"drawn: {path}")
 
 
-def _registry(ctx: typer.Context) -> list[Task]:
+def registry(ctx: typer.Context) -> list[Task]:
     """The tasks that complete means all of; a broken registry is said and done without."""
     try:
         return discover(tasks_root(ctx.obj["tasks"]))

@@ -64,7 +64,7 @@ def rate_interval(clusters: Sequence[Sequence[bool]]) -> Interval | None:
     """The 95 % interval of a success rate, from the attempts at each task; None without attempts."""
     clusters = [cluster for cluster in clusters if cluster]
     if len(clusters) == 1:
-        return _exact(sum(clusters[0]), len(clusters[0]))
+        return exact_interval(sum(clusters[0]), len(clusters[0]))
     return share_interval(clusters)
 
 
@@ -78,12 +78,12 @@ def share_interval(clusters: Sequence[Sequence[float]], trials: int | None = Non
     if tasks < 2:
         return None
     if total in (0, n):
-        return _exact(tasks if total else 0, tasks)
+        return exact_interval(tasks if total else 0, tasks)
     rate = total / n
     variance = _variance(clusters, rate)
     most = trials or n
     effective = min(most, rate * (1 - rate) / variance) if variance else most
-    return _wilson(rate, student(tasks - 1) ** 2 / effective)
+    return wilson_interval(rate, student(tasks - 1) ** 2 / effective)
 
 
 def positive_mean_interval(clusters: Sequence[Sequence[float]]) -> Interval | None:
@@ -127,7 +127,7 @@ def false_discoveries(ps: Sequence[float | None]) -> list[float | None]:
 
 def wilson(hits: int, of: int) -> Interval | None:
     """Wilson's 95 % interval of a share of independent trials; None of none."""
-    return _wilson(hits / of, float(_special().ndtri((1 + _LEVEL) / 2)) ** 2 / of) if of else None
+    return wilson_interval(hits / of, float(_special().ndtri((1 + _LEVEL) / 2)) ** 2 / of) if of else None
 
 
 def line_through(clusters: Sequence[Sequence[tuple[float, float]]]) -> Line | None:
@@ -186,16 +186,16 @@ def _variance(clusters: Sequence[Sequence[float]], mean: float) -> float:
     return tasks / (tasks - 1) * spread / n**2
 
 
-def _exact(passed: int, n: int) -> Interval:
-    """Clopper and Pearson's interval, by quantiles of the beta distribution."""
+def exact_interval(passed: int, n: int) -> Interval:
+    """Clopper and Pearson's 95 % interval, by quantiles of the beta distribution."""
     tail, quantile = (1 - _LEVEL) / 2, _special().betaincinv
     low = quantile(passed, n - passed + 1, tail) if passed else 0.0
     high = quantile(passed + 1, n - passed, 1 - tail) if passed < n else 1.0
     return float(low), float(high)
 
 
-def _wilson(rate: float, strictness: float) -> Interval:
-    """Wilson's interval, where `strictness` is the squared quantile over the sample size."""
+def wilson_interval(rate: float, strictness: float) -> Interval:
+    """Wilson's 95 % interval, where `strictness` is the squared quantile over the sample size."""
     centre = (rate + strictness / 2) / (1 + strictness)
     half = math.sqrt(rate * (1 - rate) * strictness + strictness**2 / 4) / (1 + strictness)
     return float(centre - half), float(centre + half)

@@ -21,6 +21,7 @@ from harness.families.calendar import (
     ties,
     volume,
 )
+from harness.report import components
 from harness.report.catalogue import Maker, make
 from harness.report.evidence import Evidence
 from harness.report.table import Table
@@ -39,12 +40,15 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "volume": (volume.tables,),
     "moves": (moves.tables,),
     "spending": (spending.tables,),
+    "components": (components.tables,),
 }
 BY_NAME: dict[str, tuple[Maker, ...]] = {"ratings": (ratings_table.tables,)}
 """Made only where they are asked for by name: two hundred orders of all games take a while."""
 
+_REPEATED = ("two graded games at some task", "harness run calendar --k 2, or --seeds 0-1")
 _ROUNDS = ("verdicts that say what each seat did in each round", "harness run calendar, with this version")
 NEEDS = {
+    "components": _REPEATED,
     "ties": ("seats with a certificate's optimum", "harness run calendar"),
     "regret": ("seats with all their meetings scheduled", "harness run calendar"),
     "communication": ("seats with a certificate's optimum", "harness run calendar"),

@@ -21,6 +21,7 @@ from harness.families.contract import (
     variance,
 )
 from harness.families.contract.published import suite
+from harness.report import components
 from harness.report.catalogue import Maker, make
 from harness.report.evidence import Evidence
 from harness.report.table import Table
@@ -42,12 +43,14 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "quadrants": (_of_suite(quadrants.tables),),
     "labels": (labels.tables,),
     "variance": (variance.tables,),
+    "components": (_of_suite(components.tables),),
     "outliers": (_of_suite(outliers.tables),),
     "toggles": (toggles.tables,),
     "local": (local.tables,),
     "coaching": (coaching_effect.tables, coaching_labels.tables),
 }
 NEEDS = {
+    "components": ("two graded attempts at some task", "harness run ... --k 3"),
     "variance": ("two graded attempts at some instance", "harness run ... --k 3"),
     "toggles": ("two runs that differ in one toggle", "harness run ... --mutate clip=200, and the same without"),
     "local": ("tasks that are not of the published suite", "harness new contract NAME"),

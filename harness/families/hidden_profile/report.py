@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.families.hidden_profile import accuracy, guessers, process, profiles, variants_table
+from harness.report import components
 from harness.report.catalogue import Maker, make
 from harness.report.evidence import Evidence
 from harness.report.table import Table
@@ -14,9 +15,11 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "tasks": (profiles.tables,),
     "variants": (variants_table.tables,),
     "process": (process.tables,),
+    "components": (components.tables,),
     "guessers": (guessers.tables,),
 }
 NEEDS = {
+    "components": ("two graded sessions of some task", "harness run hidden-profile --k 2, or --seeds 0-9"),
     "accuracy": ("graded sessions", "harness run hidden-profile --set condition=hidden,full"),
     "variants": ("a run with an instruction variant", "harness run hidden-profile --set variant=none,asymmetry"),
     "guessers": ("tasks that the registry knows", "harness --tasks FOLDER report RUN"),
