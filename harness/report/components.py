@@ -46,6 +46,7 @@ _COLUMNS = (
 _NOTES = (
     "variance components (nested ANOVA) of the headline figure, scale 0..1; SE: standard error of the mean, in points",
     "buys: episodes for the next 100 dollars, or 100 episodes where no cost is recorded; a pair buys them for both",
+    "more tasks: no further than those that exist, then the rest is not spent; - where all are played",
     "a component is - where nothing was repeated: --k 2 splits off attempts, --seeds 0-1 seeds",
 )
 
@@ -78,10 +79,15 @@ class Components:
         """The standard error as it is."""
         return self.error(self.n_tasks, self.n_seeds, self.k)
 
-    def bought(self, episodes: float) -> dict[str, float]:
-        """The standard error after so many more episodes, by what they are; what was never repeated is left out."""
+    def bought(self, episodes: float, exist: int | None = None) -> dict[str, float]:
+        """The standard error after so many more episodes, by what they are.
+
+        What was never repeated is left out, and so are tasks where all that `exist` are played.
+        """
         tasks, seeds, k = self.n_tasks, self.n_seeds, self.k
-        options = {"tasks": self.error(tasks + episodes / (seeds * k), seeds, k)}
+        options: dict[str, float] = {}
+        if exist is None or exist > tasks:
+            options["tasks"] = self.error(min(tasks + episodes / (seeds * k), exist or math.inf), seeds, k)
         if self.seeds is not None:
             options["seeds"] = self.error(tasks, seeds + episodes / (tasks * k), k)
         if self.attempts is not None:
@@ -122,11 +128,12 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """One table: each row's mean, then differences of two rows; none where nothing was repeated."""
     headline = headline_of(evidence.family)
     groups = [group for group in evidence.played if group.graded]
-    rows = [_row(group.name, split(_values(group, headline)), _cost(group)) for group in groups]
+    exist = len(evidence.registry) or None
+    rows = [_row(group.name, split(_values(group, headline)), _cost(group), exist) for group in groups]
     for first, second in list(combinations(groups, 2))[:_MOST_PAIRS]:
         costs = [cost for group in (first, second) if (cost := _cost(group)) is not None]
         parts = split(_differences(first, second, headline))
-        rows.append(_row(f"{first.name} - {second.name}", parts, sum(costs) if len(costs) == 2 else None))
+        rows.append(_row(f"{first.name} - {second.name}", parts, sum(costs) if len(costs) == 2 else None, exist))
     shown = [row for row in rows if row is not None]
     if not any(row["of_seeds"] is not None or row["of_attempts"] is not None for row in shown):
         return []
@@ -134,12 +141,12 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     return [Table("components", title, _COLUMNS, tuple(shown), _NOTES)]
 
 
-def _row(what: str, parts: Components | None, cost: float | None) -> Row | None:
+def _row(what: str, parts: Components | None, cost: float | None, exist: int | None) -> Row | None:
     if parts is None:
         return None
     episodes = BUDGET_USD / cost if cost else float(BUDGET_EPISODES)
-    errors = parts.bought(episodes)
-    best = min(errors, key=lambda name: errors[name])
+    errors = parts.bought(episodes, exist)
+    best = min(errors, key=lambda name: errors[name], default=None)
     row: dict[str, Value] = {
         "what": what,
         "tasks": parts.n_tasks,
@@ -151,7 +158,7 @@ def _row(what: str, parts: Components | None, cost: float | None) -> Row | None:
         "error": parts.now,
         "episodes": int(episodes),
         **{f"more_{name}": error for name, error in errors.items()},
-        "best": f"more {best}" if len(errors) > 1 and errors[best] < parts.now - 1e-12 else None,
+        "best": f"more {best}" if best and errors[best] < parts.now - 1e-12 else None,
         "cost": cost,
     }
     return row

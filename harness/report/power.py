@@ -9,7 +9,9 @@ point a plan needs more tasks.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from harness.report.evidence import Group
 from harness.report.statistics import student
 
 BETWEEN, WITHIN = 0.15, 0.15
@@ -35,3 +37,10 @@ def mde_words(tasks: int, attempts: int) -> str:
     near = "any two models" if seen is None or seen >= 1 else f"models that differ by less than about {100 * seen:.0f} points"
     one = "task x" if tasks == 1 else "tasks x"
     return f"{tasks} {one} {attempts} {'attempt' if attempts == 1 else 'attempts'} do not tell {near} apart"
+
+
+def plan_words(groups: Sequence[Group]) -> list[str]:
+    """A sentence for each number of attempts among the rows that planned most tasks: what these plans can see."""
+    most = max((len(group.planned) for group in groups), default=0)
+    widest = {max(1, len(group.seeds)) * group.attempts for group in groups if len(group.planned) == most}
+    return [mde_words(most, attempts) for attempts in sorted(widest)]

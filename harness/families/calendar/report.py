@@ -40,10 +40,9 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "volume": (volume.tables,),
     "moves": (moves.tables,),
     "spending": (spending.tables,),
-    "components": (components.tables,),
 }
-BY_NAME: dict[str, tuple[Maker, ...]] = {"ratings": (ratings_table.tables,)}
-"""Made only where they are asked for by name: two hundred orders of all games take a while."""
+BY_NAME: dict[str, tuple[Maker, ...]] = {"ratings": (ratings_table.tables,), "components": (components.tables,)}
+"""Made only where they are asked for by name: two hundred orders of all games take a while, and one plans by the other."""
 
 _REPEATED = ("two graded games at some task", "harness run calendar --k 2, or --seeds 0-1")
 _ROUNDS = ("verdicts that say what each seat did in each round", "harness run calendar, with this version")

@@ -43,12 +43,14 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "quadrants": (_of_suite(quadrants.tables),),
     "labels": (labels.tables,),
     "variance": (variance.tables,),
-    "components": (_of_suite(components.tables),),
     "outliers": (_of_suite(outliers.tables),),
     "toggles": (toggles.tables,),
     "local": (local.tables,),
     "coaching": (coaching_effect.tables, coaching_labels.tables),
 }
+BY_NAME: dict[str, tuple[Maker, ...]] = {"components": (_of_suite(components.tables),)}
+"""Made only where they are asked for by name: it is for planning the next run."""
+
 NEEDS = {
     "components": ("two graded attempts at some task", "harness run ... --k 3"),
     "variance": ("two graded attempts at some instance", "harness run ... --k 3"),
@@ -61,4 +63,5 @@ NEEDS = {
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
     """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one."""
-    return make(TABLES, NEEDS, evidence, wanted, published=published)
+    named = {name: makers for name, makers in BY_NAME.items() if name in wanted}
+    return make({**TABLES, **named}, NEEDS, evidence, wanted, published=published)

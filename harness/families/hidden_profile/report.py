@@ -15,9 +15,11 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "tasks": (profiles.tables,),
     "variants": (variants_table.tables,),
     "process": (process.tables,),
-    "components": (components.tables,),
     "guessers": (guessers.tables,),
 }
+BY_NAME: dict[str, tuple[Maker, ...]] = {"components": (components.tables,)}
+"""Made only where they are asked for by name: it is for planning the next run."""
+
 NEEDS = {
     "components": ("two graded sessions of some task", "harness run hidden-profile --k 2, or --seeds 0-9"),
     "accuracy": ("graded sessions", "harness run hidden-profile --set condition=hidden,full"),
@@ -29,4 +31,5 @@ NEEDS = {
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
     """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one."""
-    return make(TABLES, NEEDS, evidence, wanted, published=published)
+    named = {name: makers for name, makers in BY_NAME.items() if name in wanted}
+    return make({**TABLES, **named}, NEEDS, evidence, wanted, published=published)
