@@ -28,10 +28,6 @@ def _reward(result: Result) -> float:
     return result.reward or 0.0
 
 
-def _always(result: Result) -> bool:
-    return True
-
-
 def _nothing() -> Iterable[PublishedFigure]:
     return ()
 
@@ -47,8 +43,8 @@ class Headline:
     value: Callable[[Result], float] = _reward
     """Of one graded episode."""
 
-    ranks: Callable[[Result], bool] = _always
-    """Whether an episode was played under the conditions that the paper's leaderboard is of."""
+    ranks: Callable[[Result], bool] = bool
+    """Whether an episode was played under the conditions that the paper's leaderboard is of: any, unless told."""
 
     published: Callable[[], Iterable[PublishedFigure]] = _nothing
     source: str = ""

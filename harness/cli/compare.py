@@ -28,7 +28,7 @@ from harness.report.statistics import need_scipy
 Operands = Annotated[
     list[str],
     typer.Argument(
-        metavar="A B", help="Folders of runs (several joined by commas), or one sweep of two, or a sweep and two of its players."
+        metavar="A B", help="Folders of runs (several joined by commas); or a sweep of two; or a sweep and two of its players."
     ),
 ]
 MaxDrop = Annotated[str, typer.Option(help="How much worse B may be: 2pp, or 0.02.")]

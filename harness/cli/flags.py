@@ -14,7 +14,7 @@ from harness.cli.tasks import Json, Names, Trust
 from harness.play.agents import NAMES
 from harness.play.choose import RUNTIMES
 
-Model = Annotated[str | None, typer.Option(help="Any LiteLLM model name, e.g. gpt-5 or openai/anything; several joined by commas.")]
+Model = Annotated[str | None, typer.Option(help="Any LiteLLM model name, e.g. gpt-5 or openai/any; several joined by commas.")]
 AgentName = Annotated[
     str | None,
     typer.Option(help=f"{', '.join(NAMES)}, or a family's seat player such as imap; several joined by commas; else oracle."),

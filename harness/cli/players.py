@@ -135,11 +135,11 @@ def _named(flags: RunFlags, models: Sequence[AgentSpec], table: AgentSpec, tasks
     """Each agent that --agent names, or the one that the other flags mean; `llm` stands for every model."""
     names = flags.agent.split(",") if flags.agent else [None]
     made = partial(agent_named, script=flags.script, families=_families(tasks), table=table)
-    by_name = [
-        [made(name, model=model) for model in models or (None,)] if name in {None, "llm"} or "llm" not in names else [made(name)]
-        for name in names
-    ]
-    return tuple(spec for specs in by_name for spec in specs)
+    specs: list[AgentSpec] = []
+    for name in names:
+        takes_models = name in {None, "llm"} or "llm" not in names
+        specs += [made(name, model=model) for model in models or (None,)] if takes_models else [made(name)]
+    return tuple(specs)
 
 
 def _is_team(flags: RunFlags) -> bool:

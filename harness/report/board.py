@@ -1,7 +1,7 @@
 """One row a model over all families: its headline figure in each, their unweighted mean, and which rank that may be.
 
-1. A family is one stratum of weight 1/F, whatever its number of tasks. Its figure is the mean over tasks of the measure that
-   its paper ranks by; episodes under other conditions than the paper's leaderboard (a hidden profile told in full) are left out.
+1. A family is one stratum of weight 1/F, whatever its number of tasks. Its figure is the mean over tasks of what its paper
+   ranks by. Episodes under other conditions than the paper's leaderboard (a hidden profile told in full) are left out.
 2. Only rows that have graded episodes at every task of every family are ranked, so all ranks are of the same tasks. The tasks
    of a family are those of the row that has most.
 3. Published rows are references without a rank: other tasks, another harness.
@@ -34,7 +34,7 @@ _LIKELY = (1, 3)
 PUBLISHED = "published"
 METHOD = (
     "mean: families weigh the same; 95 % intervals cluster by task; ranks: all intervals hold at once with 95 % (Mogstad et al. "
-    "2024: simultaneous paired differences); P(rank <= r): 4,000 resamples of the tasks, the same for all rows"
+    "2024: simultaneous paired differences); P: the share of 4,000 resamples of the tasks, the same for all rows"
 )
 
 
@@ -84,7 +84,7 @@ def board(evidence: Sequence[Evidence], *, published: bool) -> Table:
     if not rows:
         raise UsageError("no graded episode here", hint="harness run --yes --model NAME")
     families = [one.family for one in evidence if any(row.tasks(one.family) for row in rows)]
-    wanted = {family: frozenset(max((row.tasks(family) for row in rows), key=len)) for family in families}
+    wanted = {family: frozenset(max([list(row.tasks(family)) for row in rows], key=len)) for family in families}
     whole = [row for row in rows if all(wanted[family] <= row.tasks(family).keys() for family in families)]
     strata: Strata = [
         np.array([[row.tasks(family)[task] for task in sorted(wanted[family])] for row in whole]) for family in families
@@ -99,7 +99,9 @@ def board(evidence: Sequence[Evidence], *, published: bool) -> Table:
     ]  # fmt: skip
     ranked.sort(key=_best_first)
     scores = [_score(row) for row in ranked]
-    numbered = [{**row, "rank": 1 + sum(other > score + 1e-12 for other in scores)} for row, score in zip(ranked, scores, strict=True)]
+    numbered = [
+        {**row, "rank": 1 + sum(other > score + 1e-12 for other in scores)} for row, score in zip(ranked, scores, strict=True)
+    ]
     rest = sorted((_row(row, families, wanted) for row in rows if row not in whole), key=_best_first)
     theirs = list(_published(families)) if published else []
     notes = (METHOD, *_notes(rows, families, wanted, published=published))

@@ -57,15 +57,15 @@ _LABELS = (
     Column("change", "B - A"),
 )
 _MOST = 10
+_MEANT = (
+    "means over tasks of means over seeds of means over attempts; missing: planned instances that one side has no graded "
+    "attempt at; sees: the true difference that these tasks show four times of five"
+)
 
 
 def tables(comparisons: Sequence[Comparison], *, every_task: bool) -> list[Table]:
     """All of them; of the tasks only those that differ most, unless `every_task`."""
-    notes = (
-        METHOD,
-        "means over tasks of means over seeds of means over attempts; missing: planned instances that one side has no graded "
-        "attempt at; sees: the true difference that these tasks show four times of five",
-    )
+    notes = (METHOD, _MEANT)
     differing = [(one, pair) for one in comparisons for pair in one.tasks if every_task or abs(pair.difference) > 1e-12]
     differing.sort(key=lambda item: (-abs(item[1].difference), item[1].task))
     alike = sum(abs(pair.difference) <= 1e-12 for one in comparisons for pair in one.tasks)
@@ -145,5 +145,3 @@ def _labels(one: Comparison) -> Iterator[Row]:
     for label in sorted({*counts[0], *counts[1]}, key=lambda label: -(counts[0][label] + counts[1][label])):
         first, second = counts[0][label], counts[1][label]
         yield {"family": one.family, "label": label, "first": first, "second": second, "change": f"{second - first:+d}"}
-
-

@@ -1,6 +1,6 @@
 """B minus A on what both played: pairs of (task, seed), one difference a task, and what is missing on either side.
 
-1. Attempts at an instance are averaged, then seeds, so a task counts once. The figure is the one that the family's paper ranks by.
+1. Attempts at an instance are averaged, then seeds, so a task counts once. The figure is what the family's paper ranks by.
 2. Main figures are of graded pairs. Beside them the worst and the best case: each episode that is missing or ungraded counted
    as 0 for the one side and 1 for the other.
 3. The test is McNemar's exact one where every task is one pair of successes and failures, else the sign-flip permutation.

@@ -1,7 +1,7 @@
 """Where the noise of a figure comes from - tasks, seeds, attempts - and what more of each would buy.
 
-1. Nested analysis of variance: attempts inside seeds inside tasks, method of moments, also where cells are uneven (Searle 1992).
-   A component below 0 is 0. What was played once cannot be split: with k = 1 attempts stand under seeds, with one seed seeds
+1. Nested analysis of variance: attempts in seeds in tasks, by the method of moments, also for uneven cells (Searle 1992). A
+   component below 0 is 0. What was played once cannot be split: with k = 1 attempts stand under seeds, with one seed seeds
    stand under tasks.
 2. The variance of a mean is tasks / T + seeds / (T S) + attempts / (T S k). With n more episodes, T grows by n / (S k), S by
    n / (T k), k by n / (T S); the row names the one that leaves the smallest standard error. For a paired difference the
@@ -124,7 +124,7 @@ def split(values: Nested) -> Components | None:
     return Components(tasks_part, seeds_part, attempts, tasks, n_seeds / tasks, n / n_seeds)
 
 
-def tables(evidence: Evidence, *, published: bool) -> list[Table]:
+def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - what a paper printed cannot be split
     """One table: each row's mean, then differences of two rows; none where nothing was repeated."""
     headline = headline_of(evidence.family)
     groups = [group for group in evidence.played if group.graded]

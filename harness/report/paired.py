@@ -68,4 +68,3 @@ def seen(differences: Sequence[float]) -> float | None:
     if tasks < 2:
         return None
     return (student(tasks - 1) + student(tasks - 1, 0.8)) * float(np.std(differences, ddof=1)) / math.sqrt(tasks)
-

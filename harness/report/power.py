@@ -21,7 +21,7 @@ BETWEEN, WITHIN = 0.15, 0.15
 def mde(
     tasks: int, attempts: int, *, power: float = 0.8, alpha: float = 0.05, between: float = BETWEEN, within: float = WITHIN
 ) -> float | None:
-    """The difference that such a plan sees, in 0..1, `attempts` being seeds times k at each task; None for fewer than two tasks.
+    """The difference that such a plan sees, in 0..1; `attempts` are seeds times k at each task. None for fewer than two tasks.
 
     Pass the tasks and attempts of the run at hand, never those of the registry. More than 1 means that it can see nothing.
     """

@@ -24,6 +24,7 @@ from harness.report.statistics import Interval, exact_interval, student, wilson_
 DRAWS, SEED, ALPHA = 4_000, 20, 0.05
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Strata = Sequence[Floats]
 """For each family models x tasks: the mean of each model at each task."""
 
@@ -66,7 +67,7 @@ def rank_intervals(strata: Strata) -> list[tuple[int, int]]:
     return [(1 + int(better[:, model].sum()), models - int(better[model].sum())) for model in range(models)]
 
 
-def surely_better(strata: Strata) -> NDArray[np.bool_]:
+def surely_better(strata: Strata) -> Flags:
     """Which model is better than which, at a level that holds for all pairs at once."""
     means = _means(strata)
     gaps = means[:, None] - means[None, :]
@@ -75,8 +76,8 @@ def surely_better(strata: Strata) -> NDArray[np.bool_]:
     errors = np.sqrt(np.clip(spread[:, None] + spread[None, :] - 2 * covariance, 0.0, None))
     known = errors > 1e-9
     quantile = _largest_t(covariance, errors, known, min(tasks.shape[1] for tasks in strata) - 1)
-    studied = np.divide(gaps, errors, out=np.zeros_like(gaps), where=known) > quantile
-    return studied | _constant(strata, gaps, known)
+    studied = np.divide(gaps, errors, out=np.zeros_like(gaps), where=known)
+    return np.asarray((studied > quantile) | _constant(strata, gaps, known), dtype=np.bool_)
 
 
 def rank_shares(strata: Strata) -> Floats:
@@ -97,7 +98,7 @@ def _means(strata: Strata) -> Floats:
     return np.asarray(np.mean([tasks.mean(axis=1) for tasks in strata], axis=0), dtype=np.float64)
 
 
-def _largest_t(covariance: Floats, errors: Floats, known: NDArray[np.bool_], degrees: int) -> float:
+def _largest_t(covariance: Floats, errors: Floats, known: Flags, degrees: int) -> float:
     """The 95 % quantile of the largest |t| over all pairs."""
     if not known.any():
         return np.inf
@@ -110,8 +111,8 @@ def _largest_t(covariance: Floats, errors: Floats, known: NDArray[np.bool_], deg
     return float(np.quantile(largest, 1 - ALPHA))
 
 
-def _constant(strata: Strata, gaps: Floats, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _constant(strata: Strata, gaps: Floats, known: Flags) -> Flags:
     """Pairs whose difference is one number at all tasks: better by the sign-flip test, at Bonferroni's level."""
     tasks, models = sum(one.shape[1] for one in strata), len(gaps)
     enough = 2.0 ** (1 - tasks) <= ALPHA / max(1, models * (models - 1) / 2)
-    return (gaps > 1e-9) & ~known & enough
+    return np.asarray((gaps > 1e-9) & ~known & enough, dtype=np.bool_)

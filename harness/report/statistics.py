@@ -168,7 +168,7 @@ def rank_correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:
     return float(scipy_stats().spearmanr(xs, ys).statistic)
 
 
-def student(degrees: int, share: float = (1 + _LEVEL) / 2) -> float:
+def student(degrees: float, share: float = (1 + _LEVEL) / 2) -> float:
     """A quantile of Student's t: the one that a two-sided interval of 95 % needs, unless told."""
     return float(_special().stdtrit(degrees, share))
 

@@ -28,6 +28,10 @@ _HALVINGS = 40
 """Steps in which an end of the confidence sequence is closed in on."""
 
 
+_LARGEST = 700.0
+"""Of a capital's logarithm: more does not fit, and nobody needs it."""
+
+
 @dataclass(frozen=True)
 class Bet:
     """How the bet stands after some tasks."""
@@ -81,4 +85,5 @@ def _end(differences: Sequence[float], inside: float, outside: float, alpha: flo
 
 def _capital(moves: Sequence[float]) -> float:
     """The mean capital of gamblers that each put a fixed share on every move."""
-    return math.fsum(math.exp(min(700.0, math.fsum(math.log1p(share * move) for move in moves))) for share in SHARES) / len(SHARES)
+    grown = (math.fsum(math.log1p(share * move) for move in moves) for share in SHARES)
+    return math.fsum(math.exp(min(_LARGEST, logarithm)) for logarithm in grown) / len(SHARES)

@@ -107,7 +107,7 @@ def planned(text: str, parts: Mapping[str, Collection[str]], alpha: float, tasks
     """
     hint = 'harness run --yes --model A,B --until "A-B" --seeds 0-2'
     if len(tasks) < FEWEST:
-        why = f"--until needs {FEWEST} tasks, and there are {len(tasks)}: on fewer, looking early costs more power than it saves"
+        why = f"--until needs {FEWEST} tasks, and there are {len(tasks)}: on fewer, looking early costs more than it saves"
         raise UsageError(why, hint="harness run without --until, then harness compare")
     if len(parts) != 2:
         raise UsageError(f"--until decides between two players, and this run has {len(parts)}", hint=hint)

@@ -43,7 +43,8 @@ def run_plan(
 ) -> list[Result]:
     """Play what is not finished yet and return every result in plan order; `cast` makes the agents, also other ones than ours.
 
-    Where `keys` are given, these episodes of the plan are played now, and their results returned. Raises Cancelled on an interrupt, and UsageError for a folder of another plan or one that another process plays in.
+    Where `keys` are given, these episodes of the plan are played now, and their results returned. Raises Cancelled on an
+    interrupt, and UsageError for a folder of another plan or one that another process plays in.
     """
     cast = cast or Cast()
     with folder.held():

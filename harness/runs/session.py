@@ -56,7 +56,8 @@ def read_resumed(folder: Path) -> Resumed:
     """The run in a folder, or the sweep whose parts lie in it; raises UsageError where there is none that can be rebuilt."""
     alone = read_record(RunFolder(folder))
     if alone is not None and alone.request is not None and alone.request.until is not None:
-        raise UsageError(f"{folder} is one of two players that are compared as they play", hint=f"harness run --resume {folder.parent}")
+        why = f"{folder} is one of two players that are compared as they play"
+        raise UsageError(why, hint=f"harness run --resume {folder.parent}")
     if alone is not None:
         return Resumed(requested(alone, folder), (alone.part,))
     inner = sorted(path.parent for path in folder.glob("*/run.json"))
