@@ -24,6 +24,7 @@ from harness.report.early import BIASED, decisions, sentence
 from harness.report.evidence import gather
 from harness.report.runs import Run, read_runs
 from harness.report.statistics import need_scipy
+from harness.runs.deciding import Decision
 
 Operands = Annotated[
     list[str],
@@ -67,8 +68,10 @@ def compare_command(
     else:
         print(f"A = {sides.names[0]}\nB = {sides.names[1]}")
         shown(made, print)
-    for decision in {one.until: one for one in decisions(run.path for run in (*sides.first, *sides.second))}.values():
-        say(f"these were played with --until, so p values and intervals above mislead: {sentence(decision)}\n  {BIASED}")
+    if (decision := _decided(sides)) is not None:
+        say(f"played with --until, so p values and intervals above mislead: {sentence(decision)}\n  {BIASED}")
+        _judge_early(decision, sides, allowed, strict=strict)
+        return
     _judge(worse, open_, max_drop)
 
 
@@ -102,6 +105,22 @@ def chosen(operands: Sequence[str]) -> Sides:
     for decision in decisions([Path(operands[0])]):
         runs.sort(key=lambda run: run.path.name != decision.until.first)
     return Sides([runs[0]], [runs[1]], (runs[0].path.name, runs[1].path.name))
+
+
+def _decided(sides: Sides) -> Decision | None:
+    """What these two decided as they were played, where they were."""
+    players = {run.path.name for side in sides[:2] for run in side}
+    made = decisions([run.path for side in sides[:2] for run in side])
+    return next((one for one in made if {one.until.first, one.until.second} == players), None)
+
+
+def _judge_early(decision: Decision, sides: Sides, allowed: float, *, strict: bool) -> None:
+    """Raises GateFailed where the anytime-valid interval shows a drop, or (strict) does not rule it out."""
+    low, high = decision.interval
+    drop = (low, high) if sides.first[0].path.name == decision.until.first else (-high, -low)
+    if drop[0] > allowed or (strict and drop[1] > allowed):
+        shown = "is shown" if drop[0] > allowed else "is not ruled out"
+        raise GateFailed(f"a drop of more than {100 * allowed:g} points {shown}: A - B lies in {drop[0]:+.2f}..{drop[1]:+.2f}")
 
 
 def _names(run: Run) -> set[str]:

@@ -33,8 +33,8 @@ _LIKELY = (1, 3)
 
 PUBLISHED = "published"
 METHOD = (
-    "mean: families weigh the same; 95 % intervals cluster by task; ranks: all intervals hold at once with 95 % (Mogstad et al. "
-    "2024: simultaneous paired differences); P: the share of 4,000 resamples of the tasks, the same for all rows"
+    "mean: families weigh the same; 95 % intervals cluster by task; ranks: all intervals hold at once with 95 %, by "
+    "simultaneous paired differences (Mogstad et al. 2024); P: the share of 4,000 resamples of the tasks, the same for all rows"
 )
 
 
@@ -84,7 +84,7 @@ def board(evidence: Sequence[Evidence], *, published: bool) -> Table:
     if not rows:
         raise UsageError("no graded episode here", hint="harness run --yes --model NAME")
     families = [one.family for one in evidence if any(row.tasks(one.family) for row in rows)]
-    wanted = {family: frozenset(max([list(row.tasks(family)) for row in rows], key=len)) for family in families}
+    wanted = {family: _widest(rows, family) for family in families}
     whole = [row for row in rows if all(wanted[family] <= row.tasks(family).keys() for family in families)]
     strata: Strata = [
         np.array([[row.tasks(family)[task] for task in sorted(wanted[family])] for row in whole]) for family in families
@@ -139,6 +139,12 @@ def _columns(families: Sequence[str]) -> tuple[Column, ...]:
         Column("first_rank", "First rank", shown=False),
         Column("last_rank", "Last rank", shown=False),
     )
+
+
+def _widest(rows: Sequence[Entrant], family: str) -> frozenset[str]:
+    """The tasks of the row that has most."""
+    by_row = [frozenset(row.tasks(family)) for row in rows]
+    return max(by_row, key=len)
 
 
 def _row(row: Entrant, families: Sequence[str], wanted: Mapping[str, frozenset[str]]) -> dict[str, Value]:

@@ -56,12 +56,21 @@ class Bet:
 def bet(differences: Sequence[float], mean: float = 0.0) -> Bet:
     """The bet against this mean after these differences, first player minus second, each in -1..1."""
     moves = [(d - mean) / (1 + abs(mean)) for d in differences]
-    return Bet(_capital(moves), _capital([-move for move in moves]))
+    first, second = (
+        _capital([math.fsum(math.log1p(share * sign * move) for move in moves) for share in SHARES]) for sign in (1, -1)
+    )
+    return Bet(first, second)
 
 
 def path(differences: Sequence[float]) -> list[Bet]:
     """The bet after each of these differences."""
-    return [bet(differences[: played + 1]) for played in range(len(differences))]
+    logarithms = {sign: [0.0] * len(SHARES) for sign in (1, -1)}
+    bets = []
+    for d in differences:
+        for sign, grown in logarithms.items():
+            logarithms[sign] = [log + math.log1p(share * sign * d) for log, share in zip(grown, SHARES, strict=True)]
+        bets.append(Bet(_capital(logarithms[1]), _capital(logarithms[-1])))
+    return bets
 
 
 def confidence_sequence(differences: Sequence[float], alpha: float) -> tuple[float, float]:
@@ -83,7 +92,6 @@ def _end(differences: Sequence[float], inside: float, outside: float, alpha: flo
     return outside
 
 
-def _capital(moves: Sequence[float]) -> float:
-    """The mean capital of gamblers that each put a fixed share on every move."""
-    grown = (math.fsum(math.log1p(share * move) for move in moves) for share in SHARES)
-    return math.fsum(math.exp(min(_LARGEST, logarithm)) for logarithm in grown) / len(SHARES)
+def _capital(logarithms: Sequence[float]) -> float:
+    """The mean capital of gamblers, each told by its logarithm."""
+    return math.fsum(math.exp(min(_LARGEST, logarithm)) for logarithm in logarithms) / len(logarithms)
