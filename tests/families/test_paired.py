@@ -31,13 +31,13 @@ def test_interval_of_two_tasks() -> None:
 
 
 def test_interval_without_spread() -> None:
-    """Nothing differs on ten tasks: none of ten leaves 1 - .025^(1/10) = .308 that may, by 1 at most."""
+    """Nothing differs on ten tasks: none of ten leaves 1 - .025^(1/10) = .308 that may, by up to 1."""
     assert paired_interval([0.0] * 10) == pytest.approx((-0.3085, 0.3085), abs=1e-4)
     assert paired_interval([1.0] * 10) == pytest.approx((1 - 2 * 0.3085, 1.0), abs=1e-4)
 
 
 def test_sign_flip_by_hand() -> None:
-    """Of the eight signs of .1, .2, .3 only two are as far from 0 as all alike; zeros change nothing; one task tells nothing."""
+    """Of eight patterns of .1, .2, .3 only two are as far from 0 as all alike; zeros change nothing, one task nothing."""
     assert sign_flip([0.1, 0.2, 0.3]) == pytest.approx(2 / 8)
     assert sign_flip([0.1, 0.0, 0.2, 0.3, 0.0]) == pytest.approx(2 / 8)
     assert sign_flip([-0.1, 0.2, 0.3]) == pytest.approx(4 / 8)
