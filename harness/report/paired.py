@@ -19,8 +19,9 @@ from harness.report.statistics import Interval, mean_interval, scipy_stats, stud
 
 DRAWS, SEED = 9_999, 20
 METHOD = (
-    "95 % intervals: t over one difference a task (T - 1 degrees), paired on task and seed; p: sign-flip permutation of task "
-    "differences, exact up to 13 that are not 0, else 9,999 draws (seed 20); Holm over families"
+    "95 % intervals: t over one difference a task (T - 1 degrees), paired on task and seed; p: exact McNemar where a task is "
+    "one success or failure a side, else sign-flip permutation of task differences, exact up to 13 that are not 0, 9,999 draws "
+    "(seed 20) beyond"
 )
 
 
