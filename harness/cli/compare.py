@@ -127,7 +127,8 @@ def _names(run: Run) -> set[str]:
     """What a part of a sweep may be called."""
     words = run.path.name.split(",")
     model = run.planned.agent.model or ""
-    return {run.path.name, *words, *(word.partition("=")[2] for word in words), model} - {""}
+    called = {model, model.rpartition("/")[2], *(word.partition("=")[2] for word in words)}
+    return {run.path.name, *words, *called} - {""}
 
 
 def _compared(sides: Sides, tasks: Sequence[Task], allowed: float, across: Sequence[str]) -> list[Comparison]:
