@@ -27,6 +27,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("harness.cli.run", "Run tasks with an agent or a model, and record every episode."),
     "view": ("harness.cli.view", "Read recorded runs in a browser, or write their pages into a folder."),
     "report": ("harness.cli.report", "Make the tables of runs, with published numbers beside."),
+    "compare": ("harness.cli.compare", "Compare two runs on what both played; the exit code says whether B is worse."),
+    "leaderboard": ("harness.cli.leaderboard", "Rank models over all families, with intervals of their ranks."),
     "audit": ("harness.cli.audit", "Ask a judge model about runs, and say how far it agrees."),
     "export": ("harness.cli.export", "Write episodes as records that other programs read."),
     "replay": ("harness.cli.replay", "Play games again from their traces alone, and say what agrees."),

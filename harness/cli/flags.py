@@ -16,7 +16,7 @@ from harness.play.agents import NAMES
 from harness.play.choose import RUNTIMES
 from harness.runs.request import BREAKER
 
-Model = Annotated[str | None, typer.Option(help="Any LiteLLM model name, e.g. gpt-5 or openai/anything.")]
+Model = Annotated[str | None, typer.Option(help="Any LiteLLM model name, e.g. gpt-5 or openai/any; several joined by commas.")]
 AgentName = Annotated[
     str | None,
     typer.Option(help=f"{', '.join(NAMES)}, or a family's seat player such as imap; several joined by commas; else oracle."),
@@ -59,6 +59,13 @@ Cache = Annotated[
 ]
 ActionsFile = Annotated[Path | None, typer.Option(help="JSON list of actions for the scripted agent.")]
 RuntimeName = Annotated[str, typer.Option(help=f"auto, {', '.join(RUNTIMES)}.")]
+UntilClear = Annotated[
+    str | None,
+    typer.Option(
+        "--until", metavar="A-B", help="Play A and B of this run task by task, and stop when it is clear which is better."
+    ),
+]
+AlphaLevel = Annotated[float, typer.Option("--alpha", help="The share of runs with --until that may decide wrongly.")]
 Attempts = Annotated[int, typer.Option("--k", "-k", min=1, help="Attempts at each instance.")]
 Seeds = Annotated[str, typer.Option(help="Instances, e.g. 0-9 or 1,4,7.")]
 EditionKey = Annotated[
@@ -153,6 +160,8 @@ class RunFlags(Flags):
     templates: Templates = None
     retry_of: RetryOf = None
     hint: HintName = "none"
+    until: UntilClear = None
+    alpha: AlphaLevel = 0.05
     workers: Workers = 2
     wall: Wall = None
     turns: Turns = 120

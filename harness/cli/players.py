@@ -48,7 +48,8 @@ def new_agents(
     if _is_team(flags):
         specs: tuple[AgentSpec, ...] = (_teamed(flags, table, tasks, combinations),)
     else:
-        specs = _named(flags, _model(flags, tasks) or _of_first(flags, tasks, first, confirmed), table, tasks)
+        models = _models(flags, tasks) or tuple(filter(None, [_of_first(flags, tasks, first, confirmed)]))
+        specs = _named(flags, models, table, tasks)
     if not flags.filed & {"model", "api_base", *_SEATS, *_TEAM}:
         return specs
     return tuple(address_settled(flags, spec, Names(flags.file, f"{flags.file} plays"), confirmed) for spec in specs)
@@ -59,16 +60,22 @@ def resumed_agents(
 ) -> tuple[AgentSpec, ...]:
     """The agents of a run.json with what the flags change of them."""
     given = flags.given(*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
-    specs = tuple(_updated(spec, given, tasks) if spec.kind in {"llm", "seats"} else spec for spec in recorded)
+    names = iter(_model_names(flags) if "model" in given else ())
+    specs = tuple(
+        _updated(spec, given | ({"model": name} if spec.kind == "llm" and (name := next(names, None)) else {}), tasks)
+        if spec.kind in {"llm", "seats"}
+        else spec
+        for spec in recorded
+    )
     if flags.given(*_TEAM):
         return tuple(_same_team(flags, spec, tasks, combinations) for spec in specs)
     models = [spec for spec in specs if spec.kind == "llm"]
     if not flags.given("agent", "script"):
-        return specs if models or "model" not in given else tuple(filter(None, [_model(flags, tasks)]))
-    model = next(iter(models), None) or _model(flags, tasks)
+        return specs if models or "model" not in given else _models(flags, tasks)
+    known = tuple(models) or _models(flags, tasks)
     table = next((spec for spec in specs if spec.kind == "seats"), _updated(AgentSpec(), given, tasks))
     wanted = "model" in given or "llm" in (flags.agent or "").split(",")
-    return _named(flags, model if wanted else None, table, tasks)
+    return _named(flags, known if wanted else (), table, tasks)
 
 
 def address_settled(flags: RunFlags, spec: AgentSpec, names: Names, confirmed: Confirmed) -> AgentSpec:
@@ -76,21 +83,27 @@ def address_settled(flags: RunFlags, spec: AgentSpec, names: Names, confirmed: C
     typed = flags.api_base if "api_base" in flags.typed else None
     seats = [text for name in _SEATS if name in flags.typed for text in getattr(flags, name)]
     team = [flags.team if "team" in flags.typed else None, flags.entrant if "entrant" in flags.typed else None]
-    models = {flags.model if "model" in flags.typed else None, *(text.partition("=")[2] for text in seats)}
+    models = {*(_model_names(flags) if "model" in flags.typed else ()), *(text.partition("=")[2] for text in seats)}
     models |= {name for one in team if one for name in one.split(",")}
-    return settled(spec, names, typed=typed, confirmed=confirmed, typed_models=frozenset(name for name in models if name))
+    return settled(spec, names, typed=typed, confirmed=confirmed, typed_models=frozenset(models))
 
 
 def _families(tasks: Sequence[Task]) -> list[str]:
     return sorted({task.family for task in tasks})
 
 
-def _model(flags: RunFlags, tasks: Sequence[Task]) -> AgentSpec | None:
-    """The spec of the model that the flags name, or None."""
-    if not flags.model:
-        return None
+def _model_names(flags: RunFlags) -> list[str]:
+    return [name.strip() for name in (flags.model or "").split(",") if name.strip()]
+
+
+def _models(flags: RunFlags, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
+    """The spec of each model that `--model A,B` names; raises UsageError for one that is named twice."""
+    called = _model_names(flags)
+    if twice := [name for name in called if called.count(name) > 1]:
+        raise UsageError(f"--model names {twice[0]} twice", hint=f"--model {','.join(dict.fromkeys(called))}")
     names = (*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
-    return _updated(AgentSpec(kind="llm"), {name: getattr(flags, name) for name in names}, tasks)
+    given = {name: getattr(flags, name) for name in names}
+    return tuple(_updated(AgentSpec(kind="llm"), {**given, "model": name}, tasks) for name in called)
 
 
 def _of_first(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, confirmed: Confirmed) -> AgentSpec | None:
@@ -121,11 +134,15 @@ def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -
     return spec.model_copy(update={**fields, "seat_variants": dict(sorted(told.items()))})
 
 
-def _named(flags: RunFlags, model: AgentSpec | None, table: AgentSpec, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
-    """Each agent that --agent names, or the one that the other flags mean."""
+def _named(flags: RunFlags, models: Sequence[AgentSpec], table: AgentSpec, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
+    """Each agent that --agent names, or the one that the other flags mean; `llm` stands for every model."""
     names = flags.agent.split(",") if flags.agent else [None]
-    made = partial(agent_named, model=model, script=flags.script, families=_families(tasks), table=table)
-    return tuple(made(name) for name in names)
+    made = partial(agent_named, script=flags.script, families=_families(tasks), table=table)
+    specs: list[AgentSpec] = []
+    for name in names:
+        takes_models = name in {None, "llm"} or "llm" not in names
+        specs += [made(name, model=model) for model in models or (None,)] if takes_models else [made(name)]
+    return tuple(specs)
 
 
 def _is_team(flags: RunFlags) -> bool:

@@ -14,6 +14,7 @@ from harness.console import emit, say, show_table
 from harness.errors import HarnessError, UsageError
 from harness.modules import family_part, family_part_or_none
 from harness.registry import Task, discover, tasks_root
+from harness.report import early
 from harness.report.evidence import gather
 from harness.report.runs import Run, read_runs
 from harness.report.statistics import need_scipy
@@ -51,8 +52,8 @@ def report_command(
     if plot is not None:
         with writing(plot):
             plot.parent.mkdir(parents=True, exist_ok=True)
-    by_family = _tables(read, _registry(ctx), wanted, published=published)
-    made = _all(by_family)
+    by_family = _tables(read, registry(ctx), wanted, published=published)
+    made = [*early.tables(early.decisions(runs)), *_all(by_family)]
     if plot is not None:
         _draw(by_family, plot)
     if figures is not None:
@@ -62,7 +63,7 @@ def report_command(
     elif markdown:
         print("\n".join(one.markdown() for one in made), end="")
     else:
-        _show(made, print)
+        shown(made, print)
     if damaged:
         _refuse(damaged)
 
@@ -78,7 +79,8 @@ def _refuse(damaged: Sequence[HarnessError]) -> None:
 def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) -> None:
     """Print every table that has something to say of these runs; on stderr where stdout is a program's."""
     need_scipy()
-    _show(_all(_tables(read_runs(runs), _registry(ctx), [], published=True)), say if beside_json else print)
+    made = _all(_tables(read_runs(runs), registry(ctx), [], published=True))
+    shown([*early.tables(early.decisions(runs)), *made], say if beside_json else print)
 
 
 def _all(by_family: Mapping[str, Sequence[Table]]) -> list[Table]:
@@ -123,7 +125,7 @@ def _write(path: Path, svg: str) -> None:
     say(f"drawn: {path}")
 
 
-def _registry(ctx: typer.Context) -> list[Task]:
+def registry(ctx: typer.Context) -> list[Task]:
     """The tasks that complete means all of; a broken registry is said and done without."""
     try:
         return discover(tasks_root(ctx.obj["tasks"]))
@@ -151,7 +153,8 @@ def _maker(family: str, *, alone: bool) -> ModuleType | None:
         return None
 
 
-def _show(tables: Sequence[Table], tell: Callable[[str], None]) -> None:
+def shown(tables: Sequence[Table], tell: Callable[[str], None]) -> None:
+    """Print tables with their notes."""
     for one in tables:
         show_table(one.header, one.cells(), title=f"\n{one.title}", beside_json=tell is say)
         for note in one.notes:

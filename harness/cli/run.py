@@ -21,7 +21,9 @@ from harness.errors import BoundaryError, UsageError
 from harness.granted import grant
 from harness.play.agents import title
 from harness.records import Result
+from harness.report.early import BIASED, sentence
 from harness.runs.coaching import read_retry
+from harness.runs.deciding import Decision, read_decision
 from harness.runs.edition import chosen_key
 from harness.runs.request import RunRequest
 from harness.runs.run import summary
@@ -44,7 +46,9 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
         _confirm_all(session.request)
     if not flags.no_probe and replies is None:
         session.probe()
-    _close(session.play(), session.folder, replies, flags.json)
+    results = session.play()
+    decision = read_decision(session.folder) if session.request.until else None
+    _close(results, session.folder, flags.json, replies, decision)
     if flags.report:
         show_tables(ctx, [session.folder], beside_json=flags.json)
 
@@ -73,14 +77,17 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: Replies
     return RunSession(request, grant(known, flags.env or ()), key, folder, PERSON, resumed.parts, replies)
 
 
-def _close(results: list[Result], folder: Path, replies: Replies | None, json: bool) -> None:
+def _close(results: list[Result], folder: Path, json: bool, replies: Replies | None, decision: Decision | None) -> None:
     counts = summary(results)
     if json:
         episodes = [result.model_dump(mode="json") for result in results]
-        emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts})
+        early = {"until": decision.model_dump(mode="json") | {"winner": decision.winner}} if decision else {}
+        emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts, **early})
     show_closing(results, folder, beside_json=json)
     if replies is not None:
         say(replies.told())
+    if decision is not None:
+        say(f"{sentence(decision)}\n  {BIASED}")
     if lost := counts["ungraded"]:
         raise BoundaryError(f"{lost} of {len(results)} episodes are ungraded", hint=f"the same command with --resume {folder}")
 

@@ -24,6 +24,7 @@ from harness.records import RunFolder
 from harness.registry import Task, read_task
 from harness.runs.addresses import Confirmed, Names
 from harness.runs.coaching import FirstRun
+from harness.runs.deciding import planned
 from harness.runs.plan import parse_seeds, task_refs
 from harness.runs.request import RunRequest, TaskRef
 from harness.runs.run import refusal
@@ -51,7 +52,7 @@ def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, 
         breaker=flags.breaker,
     )
     agents = new_agents(flags, tasks, first, request.combinations, confirmed)
-    return _checked(request.model_copy(update={"agents": agents}))
+    return _checked(_until(flags, request.model_copy(update={"agents": agents})))
 
 
 def resumed_request(
@@ -70,7 +71,7 @@ def resumed_request(
     }
     changed |= {"seeds": tuple(parse_seeds(flags.seeds))} if flags.given("seeds") else {}
     changed |= {"attempts": flags.k} if flags.given("k") else {}
-    request = recorded.model_copy(update=changed)
+    request = _until(flags, recorded.model_copy(update=changed))
     fields = recorded.differing(request)
     if first and (recorded.retry is None or (first.retry.of, first.retry.mode) != (recorded.retry.of, recorded.retry.mode)):
         fields = sorted({*fields, "retry"})
@@ -136,6 +137,18 @@ def _range(text: str) -> list[str]:
     """Each whole number of `1..4`; any other text is itself."""
     ends = re.fullmatch(r"(\d{1,3})\.\.(\d{1,3})", text)
     return [str(number) for number in range(int(ends[1]), int(ends[2]) + 1)] or [text] if ends else [text]
+
+
+def _until(flags: RunFlags, request: RunRequest) -> RunRequest:
+    """The request with what --until freezes; raises UsageError where that cannot be decided early."""
+    if flags.until is None:
+        if flags.given("alpha") and request.until is None:
+            raise UsageError("--alpha is about --until, and there is none", hint='--until "A-B" --alpha 0.05')
+        return request
+    if request.retry is not None:
+        raise UsageError("--until plays both players from the start, and a retry only what failed", hint="harness compare A B")
+    alpha = flags.alpha if flags.given("alpha") or request.until is None else request.until.alpha
+    return request.model_copy(update={"until": planned(flags.until, request.aliases, alpha, request.tasks)})
 
 
 def _checked(request: RunRequest) -> RunRequest:

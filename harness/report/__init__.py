@@ -1,3 +1,21 @@
 """Reports: run folders in, tables out. Reading, statistics and rendering live here; what a table says is a family's own."""
 
-__all__ = ["catalogue", "charts", "evidence", "models", "runs", "statistics", "status", "svg", "table"]
+__all__ = [
+    "board",
+    "catalogue",
+    "charts",
+    "comparable",
+    "compare_tables",
+    "comparison",
+    "components",
+    "early",
+    "evidence",
+    "models",
+    "power",
+    "reliability",
+    "runs",
+    "statistics",
+    "status",
+    "svg",
+    "table",
+]

@@ -60,7 +60,7 @@ class Conditions:
     def setup(self, result: Result) -> Setup:
         """The setup that an episode belongs to."""
         agent = self.planned.agent
-        how = [*self._playing(), *self._line_up(), *self._options(result), *self._budgets()]
+        how = [*self._playing(), *self._line_up(), *self.options(result), *self.budgets()]
         if result.key_digest != key_digest(PUBLISHED_KEY):
             how.append(f"edition {result.key_digest[:8]}")
         if result.templates:
@@ -87,7 +87,8 @@ class Conditions:
         varied = [f"{where}variant {one.name} {one.digest[:8]}" for where, one in variants.items() if one is not None]
         return [*(_members(agent.team) if agent.team else []), *seats, *rotating, *varied]
 
-    def _options(self, result: Result) -> list[str]:
+    def options(self, result: Result) -> list[str]:
+        """The options of an episode's world that are not the default, as people read them."""
         return [_said(name, value) for name, value in sorted(result.options.items()) if not self._is_default(name, value)]
 
     def _is_default(self, name: str, value: Any) -> bool:
@@ -96,7 +97,8 @@ class Conditions:
             return bool(STANDARD[name] == value)
         return bool(self._defaults) and all(name in known and known[name] == value for known in self._defaults)
 
-    def _budgets(self) -> list[str]:
+    def budgets(self) -> list[str]:
+        """The budgets that are not the default, as people read them."""
         # what is meant where nobody said anything may have been said, and is so in the plans of older versions
         usual = asdict(Budget(wall_s=Budget().seconds(game=self._is_game)))
         told = asdict(self.planned.budget)

@@ -34,9 +34,7 @@ BOUNDED = (
 _FEWEST = 5
 """Tasks below which the logarithm of a mean says nothing: with two the ends may lie a factor of e^12 away from it."""
 
-_LEVEL, _POWER = 0.95, 0.8
-_BETWEEN, _WITHIN = 0.15, 0.15
-"""Assumed for `smallest_difference`: the deviation of true differences over tasks, the variance of attempts at one task."""
+_LEVEL = 0.95
 
 
 class Line(NamedTuple):
@@ -66,7 +64,7 @@ def rate_interval(clusters: Sequence[Sequence[bool]]) -> Interval | None:
     """The 95 % interval of a success rate, from the attempts at each task; None without attempts."""
     clusters = [cluster for cluster in clusters if cluster]
     if len(clusters) == 1:
-        return _exact(sum(clusters[0]), len(clusters[0]))
+        return exact_interval(sum(clusters[0]), len(clusters[0]))
     return share_interval(clusters)
 
 
@@ -80,12 +78,12 @@ def share_interval(clusters: Sequence[Sequence[float]], trials: int | None = Non
     if tasks < 2:
         return None
     if total in (0, n):
-        return _exact(tasks if total else 0, tasks)
+        return exact_interval(tasks if total else 0, tasks)
     rate = total / n
     variance = _variance(clusters, rate)
     most = trials or n
     effective = min(most, rate * (1 - rate) / variance) if variance else most
-    return _wilson(rate, _t(tasks - 1) ** 2 / effective)
+    return wilson_interval(rate, student(tasks - 1) ** 2 / effective)
 
 
 def positive_mean_interval(clusters: Sequence[Sequence[float]]) -> Interval | None:
@@ -96,7 +94,7 @@ def positive_mean_interval(clusters: Sequence[Sequence[float]]) -> Interval | No
     clusters = [cluster for cluster in clusters if cluster]
     if len(clusters) < _FEWEST or not (mean := fmean([value for cluster in clusters for value in cluster])):
         return None
-    factor = math.exp(_t(len(clusters) - 1) * math.sqrt(_variance(clusters, mean)) / mean)
+    factor = math.exp(student(len(clusters) - 1) * math.sqrt(_variance(clusters, mean)) / mean)
     return mean / factor, mean * factor
 
 
@@ -107,7 +105,7 @@ def mean_interval(values: Sequence[float]) -> Interval | None:
         return None
     mean = sum(values) / n
     error = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
-    half = _t(n - 1) * error
+    half = student(n - 1) * error
     return float(mean - half), float(mean + half)
 
 
@@ -129,7 +127,7 @@ def false_discoveries(ps: Sequence[float | None]) -> list[float | None]:
 
 def wilson(hits: int, of: int) -> Interval | None:
     """Wilson's 95 % interval of a share of independent trials; None of none."""
-    return _wilson(hits / of, float(_special().ndtri((1 + _LEVEL) / 2)) ** 2 / of) if of else None
+    return wilson_interval(hits / of, float(_special().ndtri((1 + _LEVEL) / 2)) ** 2 / of) if of else None
 
 
 def line_through(clusters: Sequence[Sequence[tuple[float, float]]]) -> Line | None:
@@ -146,7 +144,7 @@ def line_through(clusters: Sequence[Sequence[tuple[float, float]]]) -> Line | No
     spread, tasks = math.fsum((x - centre) ** 2 for x, _ in points), len(clusters)
     interval = None
     if tasks > 1:
-        half = _t(tasks - 1) * math.sqrt(tasks / (tasks - 1) * math.fsum(m**2 for m in moments)) / spread
+        half = student(tasks - 1) * math.sqrt(tasks / (tasks - 1) * math.fsum(m**2 for m in moments)) / spread
         interval = float(fit.slope - half), float(fit.slope + half)
     correlation = float(fit.rvalue) if len({y for _, y in points}) > 1 else None
     return Line(float(fit.slope), float(fit.intercept), correlation, interval)
@@ -170,23 +168,15 @@ def rank_correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:
     return float(scipy_stats().spearmanr(xs, ys).statistic)
 
 
-def smallest_difference(tasks: int, k: int) -> float | None:
-    """What two models must differ by to be told apart by this plan (power 80 %, paired by task); None for one task."""
-    if tasks < 2:
-        return None
-    quantiles = _t(tasks - 1) + _t(tasks - 1, _POWER)
-    return float(quantiles * math.sqrt((_BETWEEN**2 + 2 * _WITHIN / k) / tasks))
+def student(degrees: float, share: float = (1 + _LEVEL) / 2) -> float:
+    """A quantile of Student's t: the one that a two-sided interval of 95 % needs, unless told."""
+    return float(_special().stdtrit(degrees, share))
 
 
 def _special() -> Any:
     """scipy.special, imported when an interval needs it."""
     need_scipy()
     return importlib.import_module("scipy.special")
-
-
-def _t(degrees: int, share: float = (1 + _LEVEL) / 2) -> float:
-    """A quantile of Student's t: the one that a two-sided interval needs, unless told."""
-    return float(_special().stdtrit(degrees, share))
 
 
 def _variance(clusters: Sequence[Sequence[float]], mean: float) -> float:
@@ -196,16 +186,16 @@ def _variance(clusters: Sequence[Sequence[float]], mean: float) -> float:
     return tasks / (tasks - 1) * spread / n**2
 
 
-def _exact(passed: int, n: int) -> Interval:
-    """Clopper and Pearson's interval, by quantiles of the beta distribution."""
+def exact_interval(passed: int, n: int) -> Interval:
+    """Clopper and Pearson's 95 % interval, by quantiles of the beta distribution."""
     tail, quantile = (1 - _LEVEL) / 2, _special().betaincinv
     low = quantile(passed, n - passed + 1, tail) if passed else 0.0
     high = quantile(passed + 1, n - passed, 1 - tail) if passed < n else 1.0
     return float(low), float(high)
 
 
-def _wilson(rate: float, strictness: float) -> Interval:
-    """Wilson's interval, where `strictness` is the squared quantile over the sample size."""
+def wilson_interval(rate: float, strictness: float) -> Interval:
+    """Wilson's 95 % interval, where `strictness` is the squared quantile over the sample size."""
     centre = (rate + strictness / 2) / (1 + strictness)
     half = math.sqrt(rate * (1 - rate) * strictness + strictness**2 / 4) / (1 + strictness)
     return float(centre - half), float(centre + half)

@@ -22,6 +22,7 @@ from harness.agents.llm.provider import public_address
 from harness.errors import UsageError
 from harness.play.agents import title
 from harness.records import Hint, HintMode, Key, Number, RunFolder, TaskId, first_problem
+from harness.runs.deciding import Until
 from worlds.core.models import Lenient, Strict
 
 BREAKER = 5
@@ -78,6 +79,9 @@ class RunRequest(Strict):
     """Of the edition's key, which itself stands nowhere."""
 
     retry: Retry | None = None
+    until: Until | None = None
+    """Set where two parts are played until it is clear which is better."""
+
     templates: dict[str, str] = {}
     """Texts that stand in the place of the family's own, by the names of their files: whole, so that a run needs no folder."""
 
@@ -97,12 +101,29 @@ class RunRequest(Strict):
         swept = [name for name, values in self.options.items() if len(set(values)) > 1]
         made = []
         for agent, options in product(self.agents, self.combinations):
-            told = [f"agent={title(agent)}"] if len(self.agents) > 1 else []
+            told = [self._called(agent)] if len(self.agents) > 1 else []
             called = ",".join([*told, *(f"{name}={options[name]}" for name in swept)])
             if "/" in called:
                 raise UsageError(f"a part of a sweep has a folder named after it, and {called!r} has a slash")
             made.append(Part(called, agent, options))
         return made
+
+    def _called(self, agent: AgentSpec) -> str:
+        """One agent of several, as the folder of its part is named: a model by its name where there are more of them."""
+        models = [one.model for one in self.agents if one.kind == "llm"]
+        if agent.kind == "llm" and agent.model and len(models) > 1:
+            return f"model={agent.model.replace('/', '-')}"
+        return f"agent={title(agent)}"
+
+    @property
+    def aliases(self) -> dict[str, frozenset[str]]:
+        """Each part's name, and what a person may call it: by its model, with or without the provider, or by its agent."""
+        known = {}
+        for part in self.parts:
+            model = part.agent.model or ""
+            agent = model or title(part.agent)
+            known[part.name] = frozenset({part.name, part.name.partition("=")[2], agent, agent.rpartition("/")[2]} - {""})
+        return known
 
     def public(self) -> RunRequest:
         """The request as it may be written down: without passwords in addresses."""

@@ -40,17 +40,20 @@ def run_plan(
     progress: Progress,
     cast: Cast | None = None,
     breaker: int = 0,
+    keys: Sequence[Key] | None = None,
 ) -> list[Result]:
     """Play what is not finished yet and return every result in plan order; `cast` makes the agents, also other ones than ours.
 
+    Where `keys` are given, these episodes of the plan are played now, and their results returned.
     Raises Cancelled on an interrupt, UsageError for a folder of another plan or one that another process plays in, and
     ProviderLost once no episode can be played: of itself, or after `breaker` episodes in a row that failed by their provider.
     """
     cast = cast or Cast()
     with folder.held():
         open_folder(plan, folder, runtime.name, images)
-        results = {key: done for key in plan.keys if (done := folder.finished(key)) and done.status == "graded"}
-        orders = _orders(plan, runtime.name, [key for key in plan.keys if key not in results], images, cast)
+        wanted = plan.keys if keys is None else keys
+        results = {key: done for key in wanted if (done := folder.finished(key)) and done.status == "graded"}
+        orders = _orders(plan, runtime.name, [key for key in wanted if key not in results], images, cast)
         executor = _executor(plan, runtime, folder, len(orders), cast)
         try:
             for result in _played(executor, orders, workers, progress, breaker):
@@ -60,13 +63,21 @@ def run_plan(
             with suppress(HarnessError):
                 folder.write_rewards(_in_order(plan, results))
             raise
-        folder.write_rewards(_in_order(plan, results))
+        if keys is None:
+            folder.write_rewards(_in_order(plan, results))
         return _in_order(plan, results)
 
 
 def is_played(plan: Plan, folder: RunFolder) -> bool:
     """Whether every episode of the plan is graded, so that nobody is asked anything any more."""
     return all((done := folder.finished(key)) is not None and done.status == "graded" for key in plan.keys)
+
+
+def collected(plan: Plan, folder: RunFolder) -> list[Result]:
+    """What a run holds of its plan, in plan order, its rewards written anew: for runs that are played bit by bit."""
+    results = _in_order(plan, {key: done for key in plan.keys if (done := folder.finished(key))})
+    folder.write_rewards(results)
+    return results
 
 
 def _in_order(plan: Plan, results: Mapping[Key, Result]) -> list[Result]:

@@ -22,14 +22,16 @@ from harness.errors import ProviderLost, UsageError
 from harness.play.agents import Cast, make_agent
 from harness.play.choose import Say, choose_runtime
 from harness.pod import Runtime
-from harness.records import Result, RunFolder
+from harness.records import Key, Result, RunFolder
 from harness.registry import Task
+from harness.runs.deciding import Until
 from harness.runs.executors.base import Progress
 from harness.runs.executors.processes import get_ready
 from harness.runs.plan import Plan, plans
 from harness.runs.request import RunRequest, read_record, requested
-from harness.runs.run import is_played, run_plan
+from harness.runs.run import collected, is_played, run_plan
 from harness.runs.templates import check_templates
+from harness.runs.until import play_until
 from harness.trust import gate
 
 _log = logging.getLogger(__name__)
@@ -57,6 +59,9 @@ class Resumed:
 def read_resumed(folder: Path) -> Resumed:
     """The run in a folder, or the sweep whose parts lie in it; raises UsageError where there is none that can be rebuilt."""
     alone = read_record(RunFolder(folder))
+    if alone is not None and alone.request is not None and alone.request.until is not None:
+        why = f"{folder} is one of two players that are compared as they play"
+        raise UsageError(why, hint=f"harness run --resume {folder.parent}")
     if alone is not None:
         return Resumed(requested(alone, folder), (alone.part,))
     inner = sorted(path.parent for path in folder.glob("*/run.json"))
@@ -119,7 +124,30 @@ class RunSession:
         for line in gate(self.tasks, trust=False).told(runtime.name):
             self._person.say(line)
         self._check_path(runtime)
-        return [result for path, plan in self.plans.items() for result in self._played(plan, path, runtime)]
+        try:
+            if self.request.until is not None:
+                return self._decided(self.request.until, runtime)
+            return [result for path, plan in self.plans.items() for result in self._played(plan, path, runtime)]
+        except ProviderLost as lost:
+            lost.hint = "; then ".join(filter(None, (lost.hint, self._resume_line())))
+            raise
+
+    def _decided(self, until: Until, runtime: Runtime) -> list[Result]:
+        """Play both parts task by task until one is better."""
+        parts = {plan.part: (plan, RunFolder(path)) for path, plan in self.plans.items()}
+        images = {part: self._ready(plan, path, runtime) for path, plan in self.plans.items() if (part := plan.part)}
+        (plan, _), *_ = parts.values()
+        with self._person.watching(len(plan.keys) * len(parts)) as heard:
+
+            def play(part: str, keys: Sequence[Key]) -> list[Result]:
+                one, folder = parts[part]
+                return run_plan(
+                    one, runtime, folder, workers=self.request.workers, images=images[part], progress=heard, cast=self._cast,
+                    keys=keys, breaker=self.request.breaker,
+                )  # fmt: skip
+
+            play_until(until, plan, self.folder, self.request.workers, play)
+        return [result for one, folder in parts.values() if folder.is_planned for result in collected(one, folder)]
 
     def _check_path(self, runtime: Runtime) -> None:
         bent = any(is_bent(plan.overrides) for plan in self.plans.values())
@@ -129,7 +157,8 @@ class RunSession:
                 hint="harness run ... --interface tool",
             )
 
-    def _played(self, plan: Plan, folder: Path, runtime: Runtime) -> list[Result]:
+    def _ready(self, plan: Plan, folder: Path, runtime: Runtime) -> Mapping[str, str]:
+        """Everything but the episodes: what a dead run left is gone, images are there. Gives the images."""
         for name in runtime.sweep():
             self._person.say(f"removed {name}, left by a dead run")
         _log.info("%s: %s prepares %d tasks ...", folder, runtime.name, len(plan.tasks))
@@ -137,17 +166,18 @@ class RunSession:
         workers, agent = self.request.workers, self._cast.agent(plan.agent, plan.overrides)
         get_ready(runtime, agent, len(plan.keys), workers)
         _log.info("%s: %d episodes by %s, %d at once", folder, len(plan.keys), agent.name, workers)
-        with self._person.watching(len(plan.keys)) as heard:
-            try:
-                return run_plan(
-                    plan, runtime, RunFolder(folder), workers=workers, images=images, progress=heard, cast=self._cast,
-                    breaker=self.request.breaker,
-                )  # fmt: skip
-            except ProviderLost as lost:
-                lost.hint = "; then ".join(filter(None, (lost.hint, self._resume_line(plan))))
-                raise
+        return images
 
-    def _resume_line(self, plan: Plan) -> str:
+    def _played(self, plan: Plan, folder: Path, runtime: Runtime) -> list[Result]:
+        images = self._ready(plan, folder, runtime)
+        with self._person.watching(len(plan.keys)) as heard:
+            return run_plan(
+                plan, runtime, RunFolder(folder), workers=self.request.workers, images=images, progress=heard, cast=self._cast,
+                breaker=self.request.breaker,
+            )  # fmt: skip
+
+    def _resume_line(self) -> str:
         """What is typed to go on: an address is, where the run has one, since no file decides where a key is sent."""
-        base = f" --api-base {public_address(plan.agent.api_base)}" if plan.agent.api_base else ""
+        address = next((agent.api_base for agent in self.request.agents if agent.api_base), None)
+        base = f" --api-base {public_address(address)}" if address else ""
         return f"harness run --resume {shlex.quote(str(self.folder))}{base}"

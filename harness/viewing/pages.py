@@ -73,7 +73,7 @@ class RunPage(Strict):
     damaged: tuple[DamageRow, ...]
 
 
-class Headline(Strict):
+class VerdictLine(Strict):
     """The headline of an episode."""
 
     icon: str
@@ -91,7 +91,7 @@ class EpisodePage(Strict):
 
     run: str
     key: Key
-    headline: Headline
+    headline: VerdictLine
     facts: tuple[ShownFact, ...]
     doubts: tuple[str, ...]
     absent: tuple[str, ...]
@@ -238,18 +238,18 @@ def _standing(row: RunRow) -> tuple[bool, float, str]:
     return row.score.rate is None, -(row.score.rate or 0.0), row.run
 
 
-def _headline(episode: RecordedEpisode) -> Headline:
+def _headline(episode: RecordedEpisode) -> VerdictLine:
     result, breach = episode.result, episode.breach
     icon = "?" if result.status == "ungraded" else "✓" if result.success else "✗"
     label = result.failure_label or ("ungraded" if result.status == "ungraded" else "no label")
     seq = breach.seq if breach else None
     if seq is None:
-        return Headline(icon=icon, label=label, breach=breach, anchor="", is_exact=False)
+        return VerdictLine(icon=icon, label=label, breach=breach, anchor="", is_exact=False)
     if any(act.seq == seq for act in episode.acts):
-        return Headline(icon=icon, label=label, breach=breach, anchor=f"act-{seq}", is_exact=True)
+        return VerdictLine(icon=icon, label=label, breach=breach, anchor=f"act-{seq}", is_exact=True)
     turn = last_turn(episode, seq)
     anchor = "" if turn is None else f"turn-{turn}"
-    return Headline(icon=icon, label=label, breach=breach, anchor=anchor, is_exact=turn == seq)
+    return VerdictLine(icon=icon, label=label, breach=breach, anchor=anchor, is_exact=turn == seq)
 
 
 def _facts(episode: RecordedEpisode) -> tuple[ShownFact, ...]:

@@ -98,7 +98,7 @@ Rank	Model	Eps	Pass	SR %	95 %	k	pass^k	Severity	Ungraded	Status
 -	violation:resorted_link	2	0	0.0	0.0..84.2	2	0.00	-0.95	0	1 of 2 tasks
   95 % intervals: Wilson at the effective sample size of attempts clustered by task, t with T - 1 degrees; \
 Clopper-Pearson over the tasks where every attempt or none succeeded
-  2 tasks with k = 2 do not tell any two models apart
+  2 tasks x 2 attempts do not tell any two models apart
 
 Pass rate by task, contract
 Family	Task	violation:acked_twice	violation:listed_order	nop	oracle	violation:resorted_link

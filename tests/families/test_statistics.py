@@ -13,6 +13,7 @@ from types import ModuleType
 
 import pytest
 
+from harness.report.power import mde, mde_words
 from harness.report.statistics import (
     exact_paired,
     false_discoveries,
@@ -23,7 +24,6 @@ from harness.report.statistics import (
     rank_correlation,
     rate_interval,
     share_interval,
-    smallest_difference,
 )
 
 
@@ -211,14 +211,23 @@ def test_false_discoveries() -> None:
 @pytest.mark.parametrize(
     ("tasks", "k", "points"), [(33, 1, 29), (33, 3, 18), (33, 5, 14), (33, 10, 12), (90, 1, 17), (188, 10, 4.7)]
 )
-def test_smallest_difference(tasks: int, k: int, points: float) -> None:
+def test_mde(tasks: int, k: int, points: float) -> None:
     """What a plan can tell apart, as our notes on power have it."""
-    assert points == pytest.approx(100 * (smallest_difference(tasks, k) or 0), abs=0.5)
+    assert points == pytest.approx(100 * (mde(tasks, k) or 0), abs=0.5)
+
+
+def test_mde_by_hand() -> None:
+    """Two tasks, one degree of freedom: t is tan(pi (q - 1/2)), so (tan 85.5 + tan 54) sqrt((.0225 + .3) / 2)."""
+    quantiles = math.tan(math.pi * 0.475) + math.tan(math.pi * 0.3)
+
+    assert mde(2, 1) == pytest.approx(quantiles * math.sqrt(0.3225 / 2))
+    assert mde_words(2, 1) == "2 tasks x 1 attempt do not tell any two models apart"
+    assert mde_words(33, 3) == "33 tasks x 3 attempts do not tell models that differ by less than about 18 points apart"
 
 
 def test_one_task_tells_nothing_apart() -> None:
     """With one task there is no spread to reckon with."""
-    assert smallest_difference(1, 3) is None
+    assert mde(1, 3) is None
 
 
 def test_scipy_is_asked_for_before_anything_starts(root: Path) -> None:

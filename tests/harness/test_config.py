@@ -33,7 +33,7 @@ SETTINGS: dict[str, Any] = {
     "entrant": "dsm-private", "entrant-seat": 2, "variant": "redteam", "seat-variant": ["0=nosy-highpressure"], "api-base": "http://there/v1",
     "temperature": 0.5, "max-tokens": 7, "timeout": 6.0, "patience": 4.0, "breaker": 3, "no-probe": True, "cache": "/a/cache",
     "script": "/a/b.json",
-    "runtime": "inprocess", "k": 2, "seeds": "0-3", "key": "fresh",
+    "runtime": "inprocess", "k": 2, "seeds": "0-3", "key": "fresh", "until": "a-b", "alpha": 0.1,
     "set": ["a=1,2", 'b="é\\\n\x7f'], "mutate": ["clip=200"], "handles": True,
     "mitigate": ["ttl"], "templates": "/a/texts",
     "retry-of": "/a/run", "hint": "correct", "workers": 3, "wall": 5.0, "turns": 8, "tokens": 9,

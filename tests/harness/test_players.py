@@ -234,3 +234,16 @@ def test_a_retry_keeps_the_line_up(harness: Command, tmp_path: Path) -> None:
     assert spec.team is not None
     assert {task.task_id for task in failed} < set(spec.team.lineups)
     assert Plan("r", failed, [0], 1, spec).identity().agent == first.record.identity.agent
+
+
+def test_models_are_swept_as_agents_are() -> None:
+    """`--model A,B` is two agents whose parts are named after them, a slash spelled out; a name may not stand twice."""
+    request = asked("--model", "openai/one,two-2")
+
+    assert [spec.model for spec in request.agents] == ["openai/one", "two-2"]
+    assert [part.name for part in request.parts] == ["model=openai-one", "model=two-2"]
+    assert request.aliases["model=openai-one"] >= {"openai/one", "one", "openai-one"}
+    with pytest.raises(UsageError, match="--model names one twice"):
+        asked("--model", "one,one")
+    mixed = asked("--agent", "llm,imap", "--model", "one,two")
+    assert [part.name for part in mixed.parts] == ["model=one", "model=two", "agent=imap"]

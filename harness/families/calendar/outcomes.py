@@ -9,13 +9,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
+from harness.families.calendar.headline import coordination
 from harness.families.calendar.held import Block, block_of, prose_writers, setting_of
 from harness.families.calendar.published import MARK, protocol_rows, source
 from harness.records import Result
 from harness.report.evidence import Evidence, Group
+from harness.report.power import plan_words
+from harness.report.reliability import pass_k
 from harness.report.statistics import BOUNDED, positive_mean_interval, share_interval
 from harness.report.table import Column, Row, Table
 
@@ -26,6 +29,9 @@ _COLUMNS = (
     Column("tasks", "Tasks"),
     Column("coordination", "Coord. %", "percent"),
     Column("interval", "95 %", "interval"),
+    Column("k", "k", shown=False),
+    Column("pass_k", "pass^k", "rate"),
+    Column("worst", "Coord. % if ungraded failed", "percent"),
     Column("excess", "Excess", "rate"),
     Column("excess_interval", "95 %", "span"),
     Column("messages", "Msgs", "rate"),
@@ -42,7 +48,7 @@ _COLUMNS = (
     Column("episodes", "Games", shown=False),
     Column("excess_kept", "Excess without failed rounds", "rate", shown=False),
     Column("vps_raw", "VPS before the floor", "rate", shown=False),
-    Column("ungraded", "Ungraded", shown=False),
+    Column("ungraded", "Ungraded"),
     Column("block", "Block", shown=False),
 )
 _BLOCKS: tuple[Block, ...] = ("model", "protocol")
@@ -68,7 +74,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """One table; none without graded games."""
     settings = sorted({setting_of(evidence, result) for group in evidence.played for result in group.graded})
     rows = [row for block in _BLOCKS for setting in settings for row in _rows(evidence, block, setting, published=published)]
-    notes = (_NOTE, BOUNDED, *([source("Table 2")] if published else []))
+    notes = (_NOTE, BOUNDED, *plan_words(evidence.played), *([source("Table 2")] if published else []))
     return [Table("outcomes", "Outcomes, calendar", _COLUMNS, tuple(rows), notes)] if rows else []
 
 
@@ -80,8 +86,9 @@ def _rows(evidence: Evidence, block: Block, setting: str, *, published: bool) ->
         tasks = {task: mine for task, mine in group.tasks.items() if setting_of(evidence, mine[0]) == setting}
         if not tasks:
             continue
-        lost = sum(setting_of(evidence, result) == setting for result in group.ungraded)
-        yield {**_ours(group, setting, tasks), "ungraded": lost or None, "block": block}
+        lost = [result for result in group.ungraded if setting_of(evidence, result) == setting]
+        worst = _worst([*(one for mine in tasks.values() for one in mine), *lost]) if lost else None
+        yield {**_ours(group, setting, tasks), "ungraded": len(lost) or None, "worst": worst, "block": block}
         if published and group.title not in shown:
             shown.add(group.title)
             yield from (
@@ -107,10 +114,20 @@ def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
         **{column: fmean(values) if values else None for column, values in known.items()},
         "interval": share_interval([[value] for value in known["coordination"]], seats),
         **{f"{column}_interval": positive_mean_interval([[value] for value in known[column]]) for column in bounded},
+        "k": group.attempts,
+        "pass_k": pass_k((cell for (task, _), cell in group.cells.items() if task in tasks), group.attempts),
         "reward": fmean(rewards),
         "reward_interval": share_interval([[value] for value in rewards]),
         "source": "ours",
     }
+
+
+def _worst(results: Sequence[Result]) -> float:
+    """Coordination where every ungraded game had scheduled nothing."""
+    by_task: dict[str, list[float]] = {}
+    for result in results:
+        by_task.setdefault(result.task_id, []).append(coordination(result) if result.status == "graded" else 0.0)
+    return fmean(map(fmean, by_task.values()))
 
 
 def _by_task(tasks: Mapping[str, list[Result]], name: str) -> list[float]:

@@ -14,7 +14,9 @@ from harness.families.contract.labels import severity_score
 from harness.families.contract.published import MARK, PublishedRow, leaderboard, numbers, source
 from harness.report.evidence import Evidence, Group
 from harness.report.models import ModelEntry, known_models
-from harness.report.statistics import METHOD, pass_hat, rate_interval, smallest_difference
+from harness.report.power import plan_words
+from harness.report.reliability import reliability
+from harness.report.statistics import METHOD, rate_interval
 from harness.report.status import Status, status
 from harness.report.table import Column, Row, Table, Value
 
@@ -33,7 +35,7 @@ _COLUMNS = (
     Column("pass_k", "pass^k", "rate"),
     Column("severity", "Severity", "signed"),
     Column("ungraded", "Ungraded"),
-    Column("worst", "SR % if ungraded failed", "percent", shown=False),
+    Column("worst", "SR % if ungraded failed", "percent"),
     Column("status", "Status"),
     Column("complete", "Complete", shown=False),
     Column("type", "Type", shown=False),
@@ -101,11 +103,11 @@ def _ours(group: Group, covered: Status, rank: int | None) -> dict[str, Value]:
         "rate": success_rate(group),
         "interval": rate_interval([[result.success for result in attempts] for attempts in group.tasks.values()]),
         "k": group.attempts,
-        "pass_k": _reliability(group),
+        "pass_k": reliability(group),
         "severity": severity_score(group),
         "recovered": sum(result.recovered for result in graded),
         "ungraded": len(group.ungraded),
-        "worst": passed / (len(graded) + len(group.ungraded)),
+        "worst": passed / (len(graded) + len(group.ungraded)) if group.ungraded else None,
         "status": covered.text,
         "complete": covered.complete,
         "source": "ours",
@@ -136,13 +138,6 @@ def _lineage(entry: ModelEntry | None) -> dict[str, Value]:
     return {"lineage": entry.family if entry else None, "total_b": entry.total_b if entry else None}
 
 
-def _reliability(group: Group) -> float | None:
-    """pass^k over the instances that have k graded attempts."""
-    k = group.attempts
-    counted = [(sum(result.success for result in cell), len(cell)) for cell in group.cells.values() if len(cell) >= k]
-    return sum(pass_hat(passed, n, k) for passed, n in counted) / len(counted) if counted else None
-
-
 def _degrees(group: Group) -> str | None:
     degrees = group.temperature
     return f"{degrees:g}" if isinstance(degrees, float) else degrees
@@ -150,10 +145,7 @@ def _degrees(group: Group) -> str | None:
 
 def _method(evidence: Evidence, judged: list[tuple[Group, Status]]) -> Iterator[str]:
     yield METHOD
-    for tasks, k in sorted({(covered.wanted, group.attempts) for group, covered in judged}):
-        gap = smallest_difference(tasks, k)
-        near = "any two models" if gap is None or gap >= 1 else f"models that differ by less than about {100 * gap:.0f} points"
-        yield f"{tasks} tasks with k = {k} do not tell {near} apart"
+    yield from plan_words([group for group, _ in judged])
     if not evidence.registry:
         yield "no registry of this family here: complete means all that these runs planned"
 

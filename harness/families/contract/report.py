@@ -21,6 +21,7 @@ from harness.families.contract import (
     variance,
 )
 from harness.families.contract.published import suite
+from harness.report import components
 from harness.report.catalogue import Maker, make
 from harness.report.evidence import Evidence
 from harness.report.table import Table
@@ -47,7 +48,11 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "local": (local.tables,),
     "coaching": (coaching_effect.tables, coaching_labels.tables),
 }
+BY_NAME: dict[str, tuple[Maker, ...]] = {"components": (_of_suite(components.tables),)}
+"""Made only where they are asked for by name: it is for planning the next run."""
+
 NEEDS = {
+    "components": ("two graded attempts at some task", "harness run ... --k 3"),
     "variance": ("two graded attempts at some instance", "harness run ... --k 3"),
     "toggles": ("two runs that differ in one toggle", "harness run ... --mutate clip=200, and the same without"),
     "local": ("tasks that are not of the published suite", "harness new contract NAME"),
@@ -58,4 +63,5 @@ NEEDS = {
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
     """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one."""
-    return make(TABLES, NEEDS, evidence, wanted, published=published)
+    named = {name: makers for name, makers in BY_NAME.items() if name in wanted}
+    return make({**TABLES, **named}, NEEDS, evidence, wanted, published=published)

@@ -7,14 +7,17 @@ profiles for it, a third row is about these tasks alone. The paper's rows follow
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 
 from harness.families.hidden_profile import standing
-from harness.families.hidden_profile.arms import MANIFEST, RULES, Arm, Tasks, arms
+from harness.families.hidden_profile.arms import CONDITIONS, MANIFEST, RULES, Arm, Tasks, accuracy, arms, condition_of
 from harness.families.hidden_profile.bootstrap import METHOD
 from harness.families.hidden_profile.figures import fisher, holds, informed, row
 from harness.families.hidden_profile.published import accuracy_rows, numbers, people, source
 from harness.records import Result
 from harness.report.evidence import Evidence
+from harness.report.power import plan_words
+from harness.report.reliability import pass_k
 from harness.report.statistics import rank_correlation
 from harness.report.table import Column, Row, Table
 
@@ -29,6 +32,8 @@ COLUMNS = (
     Column("pre", "Ypre", "percent"),
     Column("post", "Ypost", "percent"),
     Column("post_interval", "95 %", "interval"),
+    Column("worst", "Ypost if ungraded failed", "percent"),
+    Column("pass_k", "pass^k", "rate"),
     Column("full", "Yfull", "percent"),
     Column("manifest", "Manifest", "percent"),
     Column("informedness", "J", "signed"),
@@ -54,7 +59,8 @@ COLUMNS = (
     Column("floor_sessions", "Sessions with shared facts only", shown=False),
     Column("invalid", "Invalid votes", shown=False),
     Column("broken", "Sessions that broke off", shown=False),
-    Column("ungraded", "Ungraded", shown=False),
+    Column("ungraded", "Ungraded"),
+    Column("k", "k", shown=False),
 )
 _NOTES = (
     "n: tasks; hidden, full: sessions",
@@ -76,7 +82,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     of_arm = [(arm, one) for arm in ours for one in _rows(arm)]
     rows = [one for _, one in of_arm]
     alike = [one for arm, one in of_arm if arm.standing == ours[0].standing]
-    notes = [*_NOTES, *_correlation(alike), *standing.notes(arm.standing for arm in ours)]
+    notes = [*_NOTES, *plan_words(evidence.played), *_correlation(alike), *standing.notes(arm.standing for arm in ours)]
     if published:
         rows += accuracy_rows()
         notes += [source("sections 4.3 and 5.2, Figures 2 and 4"), people(), _ranges()]
@@ -92,7 +98,7 @@ def _rows(arm: Arm) -> Iterator[Row]:
         counted = {**_counts(arm, hidden, full, floor), "valid": f"{len(valid)} of {len(both)}" if both else None}
         counted |= {"manifest_sessions": _sessions(manifest) or None}
         tests = _tests(hidden, full) if rule == "average" else {}
-        figures = {**row(hidden, full, floor, rule), **informed(hidden, manifest, rule)}
+        figures = {**row(hidden, full, floor, rule), **informed(hidden, manifest, rule), **_reliability(arm, hidden, rule)}
         yield {**_head(arm, rule, "all"), **figures, **counted, **tests}
     if valid and len(valid) < len({*hidden, *full}):
         mine, theirs = ({task: tasks[task] for task in valid} for tasks in (hidden, full))
@@ -117,6 +123,20 @@ def _counts(arm: Arm, hidden: Tasks, full: Tasks, floor: Tasks) -> Row:
         "broken": sum(not result.metrics.get("finished") for result in results),
         "ungraded": arm.ungraded or None,
     }
+
+
+def _reliability(arm: Arm, hidden: Tasks, rule: str) -> Row:
+    """pass^k of the sessions with hidden deals, and Ypost where every ungraded one of them had no right vote."""
+    cells: dict[tuple[str, int], list[Result]] = {}
+    after = {task: [accuracy(result, "after", rule) for result in mine] for task, mine in hidden.items()}
+    for task, mine in hidden.items():
+        for result in mine:
+            cells.setdefault((task, result.seed), []).append(result)
+    lost = [one for group in arm.groups for one in group.ungraded if condition_of(one) == CONDITIONS[0]]
+    for result in lost:
+        after.setdefault(result.task_id, []).append(0.0)
+    k = max(group.attempts for group in arm.groups)
+    return {"k": k, "pass_k": pass_k(cells.values(), k), "worst": fmean(map(fmean, after.values())) if lost else None}
 
 
 def _sessions(tasks: Tasks) -> int:

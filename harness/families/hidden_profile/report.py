@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from harness.families.hidden_profile import accuracy, guessers, process, profiles, variants_table
 from harness.families.hidden_profile.protocol import WITHOUT, any_as_the_paper
+from harness.report import components
 from harness.report.catalogue import Maker, make
 from harness.report.evidence import Evidence
 from harness.report.table import Table
@@ -18,7 +19,11 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "process": (process.tables,),
     "guessers": (guessers.tables,),
 }
+BY_NAME: dict[str, tuple[Maker, ...]] = {"components": (components.tables,)}
+"""Made only where they are asked for by name: it is for planning the next run."""
+
 NEEDS = {
+    "components": ("two graded sessions of some task", "harness run hidden-profile --k 2, or --seeds 0-9"),
     "accuracy": ("graded sessions", "harness run hidden-profile --set condition=hidden,full"),
     "variants": ("a run with an instruction variant", "harness run hidden-profile --set variant=none,asymmetry"),
     "guessers": ("tasks that the registry knows", "harness --tasks FOLDER report RUN"),
@@ -35,7 +40,8 @@ def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> lis
     The paper's numbers stand beside sessions of its own protocol alone.
     """
     beside = published and any_as_the_paper(evidence)
-    made = make(TABLES, NEEDS, evidence, wanted, published=beside)
+    named = {name: makers for name, makers in BY_NAME.items() if name in wanted}
+    made = make({**TABLES, **named}, NEEDS, evidence, wanted, published=beside)
     return made if beside or not published else [_without(table) for table in made]
 
 

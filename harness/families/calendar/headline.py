@@ -1,0 +1,28 @@
+"""The figure that calendars are ranked by: coordination, the share of meetings scheduled (paper, Tables 1 and 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import fmean
+
+from harness.families.calendar.published import numbers, source
+from harness.headline import Headline, PublishedFigure
+from harness.records import Result
+
+
+def coordination(result: Result) -> float:
+    """The mean over seats of their meetings' share that was scheduled; 0 for a game that broke off."""
+    return float((result.metrics.get("means") or {}).get("coordination") or 0.0)
+
+
+def _published() -> Iterator[PublishedFigure]:
+    """Table 1: the mean over the two cost settings, of seats in mixed teams."""
+    ids = {one["model"]: one["id"] for one in numbers()["identifiers"]}
+    for model in dict.fromkeys(row["model"] for row in numbers()["models"]):
+        rows = [row["coordination"] / 100 for row in numbers()["models"] if row["model"] == model]
+        yield PublishedFigure(model, fmean(rows), frozenset({ids[model]}))
+
+
+HEADLINE = Headline(
+    "coordination", "Coord. %", coordination, published=_published, source=source("Table 1 (seats in mixed teams)")
+)

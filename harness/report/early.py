@@ -1,0 +1,87 @@
+"""What a run with `--until` decided: who won, at which e-value, and after which share of its tasks.
+
+The plain mean of such a run is shown with the reason not to quote it; what holds is the confidence sequence beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from harness.report.table import Column, Row, Table
+from harness.runs.deciding import Decision, read_decision
+
+_COLUMNS = (
+    Column("first", "A"),
+    Column("second", "B"),
+    Column("winner", "Better"),
+    Column("e_value", "e-value", "rate"),
+    Column("needed", "needs", "rate"),
+    Column("tasks", "Tasks"),
+    Column("of", "of"),
+    Column("share", "Played %", "percent"),
+    Column("interval", "A - B, anytime-valid", "signed_interval"),
+    Column("mean", "Mean so far (biased)", "signed"),
+    Column("alpha", "alpha", "p", shown=False),
+    Column("path", "Path", shown=False),
+)
+BIASED = (
+    "a run that stops when the difference looks large has a mean that is too large: quote the anytime-valid interval, which "
+    "holds whenever a run stops"
+)
+_METHOD = (
+    "one difference a task, in an order frozen in the plan; betting e-process, decided at 1 / alpha in either direction; "
+    "until.json has the path"
+)
+
+
+def named(part: str) -> str:
+    """A part of a sweep as people call it."""
+    return part.partition("=")[2] or part
+
+
+def decisions(paths: Iterable[Path]) -> list[Decision]:
+    """The decisions of these runs' sweeps, each once; a path is the sweep, a part of it, or a folder of sweeps."""
+    folders = dict.fromkeys(
+        folder.resolve() for path in paths for folder in (path, path.parent, *sorted(path.glob("*/until.json")))
+    )
+    tops = dict.fromkeys(folder.parent if folder.name == "until.json" else folder for folder in folders)
+    return [decision for folder in tops if (decision := read_decision(folder)) is not None]
+
+
+def tables(made: Sequence[Decision]) -> list[Table]:
+    """One table of these decisions; none without any."""
+    return [Table("until", "Decided early", _COLUMNS, tuple(map(_row, made)), (_METHOD, BIASED))] if made else []
+
+
+def sentence(decision: Decision) -> str:
+    """How it went, for the end of a run."""
+    until, played = decision.until, f"{len(decision.path)} of {len(decision.until.order)} tasks ({100 * decision.share:.0f} %)"
+    if not decision.path:
+        return f"nothing is decided: no task of {len(until.order)} is scored yet"
+    low, high = decision.interval
+    interval = f"{named(until.first)} - {named(until.second)} lies in {low:+.2f}..{high:+.2f} (anytime-valid)"
+    e_value = decision.path[-1].e_value
+    if decision.winner is None:
+        return f"not decided after {played}: e-value {e_value:.2f}, and {1 / until.alpha:g} is needed; {interval}"
+    loser = until.second if decision.winner == until.first else until.first
+    return f"{named(decision.winner)} is better than {named(loser)}: e-value {e_value:.1f} after {played}; {interval}"
+
+
+def _row(decision: Decision) -> Row:
+    until, path = decision.until, decision.path
+    return {
+        "first": named(until.first),
+        "second": named(until.second),
+        "winner": named(decision.winner) if decision.winner else "not decided",
+        "e_value": path[-1].e_value if path else None,
+        "needed": 1 / until.alpha,
+        "tasks": len(path),
+        "of": len(until.order),
+        "share": decision.share,
+        "interval": decision.interval if path else None,
+        "mean": fmean(decision.differences) if path else None,
+        "alpha": until.alpha,
+        "path": " ".join(f"{step.task}:{step.difference:+.4f}:{step.e_value:.4g}" for step in path) or None,
+    }

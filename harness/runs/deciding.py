@@ -1,0 +1,150 @@
+"""Deciding early, as data: which two players of a sweep are compared, in which order of tasks, and how far that went.
+
+1. `Until` is part of the request and frozen with it, the order included. The order is drawn from the tasks' names alone, so
+   nobody can choose it by what comes out.
+2. `Decision` is until.json beside the parts of the sweep: for each task in the order in which it was scored its difference and
+   the e-value after it. Steps are only ever added. A task that a provider lost is tried again by `--resume`, and scored then.
+3. A run of fewer than 60 tasks is refused: on 33 it decides half as often as playing them all (simulated), and saves a tenth.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from harness.contents import read_file
+from harness.errors import UsageError
+from harness.records import LONGEST_RECORD, TaskId, first_problem
+from harness.runs.betting import bet, confidence_sequence
+from harness.writing import write_file, writing
+from worlds.core.models import Strict
+
+FEWEST = 60
+"""Tasks below which nothing is decided early."""
+
+FILE = "until.json"
+Alpha = Annotated[float, Field(gt=0, lt=1)]
+
+
+class Until(Strict):
+    """Play until it is clear which of two parts is better."""
+
+    first: str
+    second: str
+    """Names of parts."""
+
+    alpha: Alpha = 0.05
+    """The share of such runs that may decide although neither is better."""
+
+    order: tuple[TaskId, ...]
+
+
+class Step(Strict):
+    """One task, scored."""
+
+    task: TaskId
+    difference: Annotated[float, Field(ge=-1, le=1)]
+    """First minus second."""
+
+    e_value: float
+
+
+class Decision(Strict):
+    """How far a run got in deciding."""
+
+    until: Until
+    path: tuple[Step, ...] = ()
+
+    @property
+    def differences(self) -> list[float]:
+        """First minus second, in the order in which tasks were scored."""
+        return [step.difference for step in self.path]
+
+    @property
+    def winner(self) -> str | None:
+        """The part that is better, None while that is open."""
+        won = bet(self.differences).winner(self.until.alpha)
+        return None if won is None else (self.until.first, self.until.second)[won]
+
+    @property
+    def share(self) -> float:
+        """Of the planned tasks, those that were scored."""
+        return len(self.path) / len(self.until.order)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The confidence sequence of the mean difference, which holds at whatever moment the run stops."""
+        return confidence_sequence(self.differences, self.until.alpha)
+
+    @property
+    def left(self) -> list[str]:
+        """Tasks that are not scored yet, in order."""
+        scored = {step.task for step in self.path}
+        return [task for task in self.until.order if task not in scored]
+
+    def after(self, task: str, difference: float) -> Decision:
+        """This with one more task."""
+        e_value = bet([*self.differences, difference]).e_value
+        return self.model_copy(update={"path": (*self.path, Step(task=task, difference=difference, e_value=e_value))})
+
+
+def shuffled(tasks: Collection[str]) -> tuple[str, ...]:
+    """The tasks in an order that depends on their names alone, and on none of them more than on the others."""
+    return tuple(sorted(tasks, key=lambda task: hashlib.sha256(f"until/{task}".encode()).digest()))
+
+
+def planned(text: str, parts: Mapping[str, Collection[str]], alpha: float, tasks: Collection[str]) -> Until:
+    """What `--until A-B` means among these parts, each with the names that it goes by.
+
+    A name may have hyphens of its own: whichever split gives two names counts. Raises UsageError for a plan that cannot be
+    decided early.
+    """
+    hint = 'harness run --yes --model A,B --until "A-B" --seeds 0-2'
+    if len(tasks) < FEWEST:
+        why = f"--until needs {FEWEST} tasks, and there are {len(tasks)}: on fewer, looking early costs more than it saves"
+        raise UsageError(why, hint="harness run without --until, then harness compare")
+    if len(parts) != 2:
+        raise UsageError(f"--until decides between two players, and this run has {len(parts)}", hint=hint)
+    if not 0 < alpha < 1:
+        raise UsageError(f"--alpha must lie between 0 and 1, not {alpha:g}")
+    one, other = parts
+    splits = [(text[:at].strip(), text[at + 1 :].strip()) for at, letter in enumerate(text) if letter == "-"]
+    pairs = {
+        (first, second)
+        for left, right in splits
+        for first, second in ((one, other), (other, one))
+        if left in parts[first] and right in parts[second]
+    }
+    if len(pairs) != 1:
+        known = " and ".join(min(parts[part], key=len) for part in parts)
+        raise UsageError(f"--until must name the two players as A-B, not {text!r}; they are {known}", hint=hint)
+    ((first, second),) = pairs
+    return Until(first=first, second=second, alpha=alpha, order=shuffled(tasks))
+
+
+def read_decision(folder: Path) -> Decision | None:
+    """The until.json of a sweep's folder, None where there is none; raises UsageError for a file that is none of ours."""
+    try:
+        return Decision.model_validate_json(read_file(folder.resolve(), FILE, LONGEST_RECORD).data)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        why = first_problem(error) if isinstance(error, ValidationError) else error.strerror
+        raise UsageError(f"{folder}/{FILE} is no path of decisions: {why}", hint="harness run --out NEW_FOLDER") from None
+
+
+def write_decision(folder: Path, decision: Decision) -> None:
+    """Put until.json in the place of the one before, at once."""
+    path, beside = folder / FILE, folder / f".{FILE}.{os.getpid()}"
+    with writing(path):
+        try:
+            write_file(beside, json.dumps(decision.model_dump(mode="json"), indent=1).encode() + b"\n")
+            os.replace(beside, path)
+        finally:
+            beside.unlink(missing_ok=True)

@@ -1,0 +1,63 @@
+"""Two parts of a sweep, played task by task in the frozen order until it is clear which is better.
+
+Tasks are taken a few at a time, just enough to keep all workers busy, and scored one by one; what was played beyond the
+deciding task stays recorded and is not scored. A task that one of the two has no graded episode of is passed over, and tried
+again when the run is resumed. Whoever decided is done: a resumed run plays nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil
+from pathlib import Path
+
+from harness.errors import UsageError
+from harness.headline import difference, headline_of
+from harness.records import Key, Result
+from harness.runs.deciding import Decision, Until, read_decision, write_decision
+from harness.runs.plan import Plan
+
+Play = Callable[[str, Sequence[Key]], Sequence[Result]]
+"""Plays some episodes of one part, those that are not finished, and gives all of their results."""
+
+
+def play_until(until: Until, plan: Plan, folder: Path, workers: int, play: Play) -> Decision:
+    """Play until decided, or until the tasks are used up; raises UsageError for a folder with the path of another plan.
+
+    `plan` is that of either part: they differ in who plays alone.
+    """
+    decision = read_decision(folder) or Decision(until=until)
+    if decision.until != until:
+        raise UsageError(f"{folder} decides between other players or tasks", hint="harness run --out NEW_FOLDER")
+    families = {task.task_id: task.family for task in plan.tasks}
+    by_task: dict[str, list[Key]] = {}
+    for key in plan.keys:
+        by_task.setdefault(key.task_id, []).append(key)
+    left, at_once = decision.left, ceil(workers / (len(plan.keys) / len(plan.tasks)))
+    for begin in range(0, len(left), at_once):
+        if decision.winner is not None:
+            break
+        block = left[begin : begin + at_once]
+        keys = [key for task in block for key in by_task[task]]
+        results = {name: play(name, keys) for name in (until.first, until.second)}
+        decision = _scored(decision, block, families, results, folder)
+    return decision
+
+
+def _scored(
+    decision: Decision, block: Sequence[str], families: Mapping[str, str], results: Mapping[str, Sequence[Result]], folder: Path
+) -> Decision:
+    """The decision after those tasks of a block that both have, up to the one that decides."""
+    for task in block:
+        first, second = (
+            [result for result in results[name] if result.task_id == task]
+            for name in (decision.until.first, decision.until.second)
+        )
+        gap = difference(first, second, headline_of(families[task]))
+        if gap is None:
+            continue
+        decision = decision.after(task, gap)
+        write_decision(folder, decision)
+        if decision.winner is not None:
+            break
+    return decision
