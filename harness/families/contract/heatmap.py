@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from harness.families.contract.tasks import VALUES
 from harness.report.svg import GRID, PALE, line, picture, rect, text, wide
 from harness.report.table import Column, Row, Table
 
@@ -30,8 +31,9 @@ def heatmap(table: Table, title: str) -> str:
     tilt = 0.68 * max(wide(model.title) for model in models)
     top, right = 44 + tilt, 30 + 1.2 * tilt
     parts, y = list(_heads(models, left, top)), top
-    for place, row in enumerate(table.rows):
-        fresh = place > 0 and row["category"] != table.rows[place - 1]["category"]
+    rows = [row for row in table.rows if row["row"] in VALUES]
+    for place, row in enumerate(rows):
+        fresh = place > 0 and row["category"] != rows[place - 1]["category"]
         y += _GAP if fresh else 0
         name = str(row["category"]) if place == 0 or fresh else ""
         parts += _row(row, name, models, left, y)
@@ -45,7 +47,7 @@ def _heads(models: Sequence[Column], left: float, top: float) -> Iterator[str]:
 
 
 def _row(row: Row, name: str, models: Sequence[Column], left: float, y: float) -> Iterator[str]:
-    mean = str(row["task"]).startswith("mean of ")
+    mean = row["row"] == "mean"
     if name:
         yield text(16, y + 12, name, bold=True)
     yield text(left - 8, y + 12, str(row["task"]), anchor="end", bold=mean)
