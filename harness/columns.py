@@ -44,10 +44,15 @@ def laid_out(header: Sequence[str], rows: Rows, width: int | None) -> Iterator[L
         yield from _block([header[column] for column in block], [[row[column] for column in block] for row in rows], widths)
 
 
+def is_number(text: str) -> bool:
+    """Whether a cell reads as a number, an interval or a share, or says nothing."""
+    return _NUMBER.fullmatch(text) is not None
+
+
 def keys(rows: Rows) -> int:
     """How many columns from the left name the rows: a text among them, and enough to tell the rows apart where that can be."""
     most = min(_MOST_KEYS, len(rows[0]) - 1) if rows else 0
-    texts = [count for count in range(1, most + 1) if not all(_NUMBER.fullmatch(row[count - 1]) for row in rows)]
+    texts = [count for count in range(1, most + 1) if not all(is_number(row[count - 1]) for row in rows)]
     least = min(texts, default=1)
     return next((count for count in range(least, most + 1) if len({tuple(row[:count]) for row in rows}) == len(rows)), least)
 
@@ -98,7 +103,7 @@ def _shrunk(natural: Sequence[int], least: Sequence[int], width: int) -> list[in
 
 
 def _block(header: Sequence[str], rows: Rows, widths: Sequence[int]) -> Iterator[Line]:
-    right = [all(_NUMBER.fullmatch(cell) for cell in cells) for _, *cells in _columns(header, rows)]
+    right = [all(map(is_number, cells)) for _, *cells in _columns(header, rows)]
     for place, row in enumerate((header, *rows)):
         cells = [_wrapped(cell, wide) for cell, wide in zip(row, widths, strict=True)]
         for line in range(max(map(len, cells))):

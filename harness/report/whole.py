@@ -5,6 +5,7 @@ How it looks - on a terminal, as Markdown, JSON, CSV or a page - is decided afte
 
 from __future__ import annotations
 
+from collections import UserDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -24,13 +25,20 @@ _OWN = (levels.NAME, spent.NAME)
 
 
 @dataclass(frozen=True)
+class Figure:
+    """A picture, and the tables that it was drawn from."""
+
+    svg: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Section:
     """What a report has of one family."""
 
     family: str
     tables: tuple[Table, ...]
-    figures: Mapping[str, str]
-    """Name -> SVG."""
+    figures: Mapping[str, Figure]
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,7 @@ class WholeReport:
     @property
     def figures(self) -> dict[str, str]:
         """Each figure, by family and name."""
-        return {f"{one.family}-{name}": svg for one in self.sections for name, svg in one.figures.items()}
+        return {f"{one.family}-{name}": drawn.svg for one in self.sections for name, drawn in one.figures.items()}
 
     def document(self) -> dict[str, Any]:
         """The report for programs."""
@@ -104,9 +112,28 @@ def _makers(played: Sequence[str]) -> tuple[dict[str, ModuleType], tuple[str, ..
     return makers, lacking
 
 
-def _figures(family: str, tables: Sequence[Table]) -> dict[str, str]:
+def _figures(family: str, tables: Sequence[Table]) -> dict[str, Figure]:
     """Each figure that these tables have what it needs for."""
     by_name = {table.name: table for table in tables}
     part = family_part_or_none(family, "figure")
     drawers = {**(part.FIGURES if part else {}), levels.NAME: levels.figure}
-    return {name: svg for name, draw in drawers.items() if (svg := draw(by_name)) is not None}
+    drawn = {}
+    for name, draw in drawers.items():
+        watched = _Watched(by_name)
+        if (svg := draw(watched)) is not None:
+            drawn[name] = Figure(svg, tuple(watched.read))
+    return drawn
+
+
+class _Watched(UserDict[str, Table]):
+    """Tables by name that remember which of them were read."""
+
+    def __init__(self, tables: Mapping[str, Table]) -> None:
+        super().__init__(tables)
+        self.read: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> Table:
+        """The table, noted."""
+        table = super().__getitem__(name)
+        self.read[name] = None
+        return table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.families.contract.tasks import VALUES
-from harness.report.svg import GRID, PALE, line, picture, rect, text, wide
+from harness.report.svg import DARK, GRID, PALE, line, picture, rect, text, wide
 from harness.report.table import Column, Row, Table
 
 _WIDE, _HIGH, _GAP = 40, 17, 8
@@ -58,7 +58,7 @@ def _row(row: Row, name: str, models: Sequence[Column], left: float, y: float) -
         if isinstance(rate, float | int):
             told = f"{row['category']} {row['task']}, {model.title}: {rate:.4f}"
             yield rect(x + 1, y + 1, _WIDE - 2, _HIGH - 2, colour(rate), told)
-            yield text(x + _WIDE / 2, y + 12, f"{rate:.2f}", anchor="middle", size=10, bold=mean)
+            yield text(x + _WIDE / 2, y + 12, f"{rate:.2f}", anchor="middle", size=10, bold=mean, colour=DARK)
         else:
             yield rect(x + 1, y + 1, _WIDE - 2, _HIGH - 2, GRID)
 
