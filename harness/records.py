@@ -320,7 +320,9 @@ class RunFolder:
         names = ["episodes"]
         for _ in range(3):
             names = [f"{name}/{inner}" for name in names for inner in _inner(self.path / name)]
-        episodes = sorted((name for name in names if _EPISODE.fullmatch(name.rpartition("/")[2])), key=lambda name: name.split("/"))
+        episodes = sorted(
+            (name for name in names if _EPISODE.fullmatch(name.rpartition("/")[2])), key=lambda name: name.split("/")
+        )
         return [f"{name}/result.json" for name in episodes if os.path.lexists(f"{self.path}/{name}/result.json")]
 
     def _read(self, name: str) -> bytes:

@@ -114,7 +114,11 @@ def _records(results: Sequence[Result], form: str) -> Iterator[dict[str, Any]]:
 def _left_out(results: Sequence[Result], others: int) -> str:
     ungraded = sum(result.status == "ungraded" for result in results)
     retries = sum(result.hint is not None and result.status == "graded" for result in results)
-    counted = [f"{count} {what}" for count, what in ((ungraded, "ungraded"), (retries, "retries"), (others, "of families without such records")) if count]
+    counted = [
+        f"{count} {what}"
+        for count, what in ((ungraded, "ungraded"), (retries, "retries"), (others, "of families without such records"))
+        if count
+    ]
     return f"; left out: {', '.join(counted)}" if counted else ""
 
 

@@ -82,7 +82,7 @@ def report_command(
     if json:
         emit(made.document())
     elif markdown:
-        print("\n".join(one.markdown() for one in _closed(made)), end="")
+        print("\n".join(one.markdown() for one in made.closed), end="")
     elif csv is None and html is None:
         _show(made, print)
     if damaged:
@@ -151,7 +151,8 @@ def _spread(made: WholeReport, path: Path) -> None:
     for section in made.sections:
         for name, text in _named(section.tables):
             _write(path / f"{section.family}-{name}.csv", text, "written")
-    _write(path / f"{spent.NAME}.csv", as_csv(made.spent), "written")
+    if made.closes or made.is_asked:
+        _write(path / f"{spent.NAME}.csv", as_csv(made.spent), "written")
 
 
 def _named(tables: Iterable[Table]) -> Iterable[tuple[str, str]]:
@@ -178,15 +179,11 @@ def _registry(ctx: typer.Context) -> list[Task]:
         return []
 
 
-def _closed(made: WholeReport) -> list[Table]:
-    return made.tables if made.is_asked else [*made.tables, made.spent]
-
-
 def _show(made: WholeReport, tell: Callable[[str], None]) -> None:
     for one in made.tables:
         show_table(one.header, one.cells(), title=f"\n{one.title}", beside_json=tell is say)
         say_notes(one.notes, beside_json=tell is say)
-    if not made.is_asked:
+    if made.closes:
         tell("")
         for line in spent.lines(made.spent):
             tell(line)

@@ -129,7 +129,7 @@ def as_page(report: WholeReport, folder: Path) -> str:
     """The page, for a file in `folder`: pages of episodes are looked for beside it."""
     style = _environment().get_template("style.css.j2").render(heat=[_colour(step / 10) for step in range(11)])
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return _environment().get_template("report.html.j2").render(
+    text = _environment().get_template("report.html.j2").render(
         title=f"Report on {_many(len(report.runs), 'run')}",
         style=Markup(style),  # noqa: S704 - our own file
         digest=f"sha256-{digest}",
@@ -138,6 +138,8 @@ def as_page(report: WholeReport, folder: Path) -> str:
         spent=_table("spent", report.spent),
         runs=[printable(run.path.name) for run in report.runs],
     )  # fmt: skip
+    # what the macros leave before the first line
+    return text.lstrip()
 
 
 def _environment() -> Environment:
@@ -182,7 +184,8 @@ def _table(name: str, table: Table) -> PageTable:
     right = [all(is_number(row[place]) for row in cells) for place in range(len(shown))]
     named = keys(cells) - 1
     rows = tuple(
-        PageRow(tuple(_cells(shown, row, texts, right, named)), _kind(row)) for row, texts in zip(table.rows, cells, strict=True)
+        PageRow(tuple(_cells(shown, row, texts, right, named)), _kind(row))
+        for row, texts in zip(table.rows, cells, strict=True)
     )
     heads = tuple(Head(printable(column.title), one) for column, one in zip(shown, right, strict=True))
     return PageTable(_id(name), table.title, heads, rows, tuple(map(printable, table.notes)))

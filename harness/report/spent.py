@@ -30,7 +30,9 @@ _COLUMNS = (
     Column("hours", "Hours", "rate"),
     Column("seconds", "Seconds", shown=False),
 )
-_NOTE = "real time of episodes added up, whatever ran side by side; an earlier try of an episode that was played again is not in it"
+_NOTE = (
+    "real time of episodes added up, whatever ran side by side; an earlier try of an episode that was played again is not in it"
+)
 
 
 @dataclass
@@ -92,7 +94,9 @@ def lines(spent: Table) -> Iterator[str]:
         parts = [f"{row['episodes']} episode{'s' * (row['episodes'] != 1)}"]
         if row["calls"]:
             dollars = row["usd"]
-            parts.append("no price" if dollars is None else dollars if isinstance(dollars, str) else f"${float(str(dollars)):.4g}")
+            parts.append(
+                "no price" if dollars is None else dollars if isinstance(dollars, str) else f"${float(str(dollars)):.4g}"
+            )
             parts.append(f"{row['prompt'] or 0} tokens in, {row['completion'] or 0} out")
         parts.append(_told(float(str(row["seconds"]))))
         yield f"{row['player']}: {', '.join(parts)}"

@@ -48,9 +48,7 @@ def status(group: Group, evidence: Evidence) -> Status:
     wanted = set(digests)
     cells, seeds = group.cells, group.seeds
     done = [task for task in wanted if all(len(cells.get((task, seed), ())) >= group.attempts for seed in seeds)]
-    changed = [
-        task for plan in group.plans for task, digest in plan.tasks.items() if (digests.get(task) or digest) != digest
-    ]
+    changed = [task for plan in group.plans for task, digest in plan.tasks.items() if (digests.get(task) or digest) != digest]
     others = {*group.planned, *group.tasks} - wanted
     return Status(len(done), len(wanted), len(others), tuple(dict.fromkeys(changed)))
 

@@ -27,7 +27,7 @@ Draw = Callable[[Mapping[str, Table]], str | None]
 def picture(width: float, height: float, parts: Iterable[str], title: str) -> str:
     """A whole document of this size, on white, under a title."""
     shown = f'viewBox="0 0 {_n(width)} {_n(height)}" font-family="sans-serif" font-size="{SIZE}"'
-    named = f"role=\"img\" aria-label={quoteattr(title)}"
+    named = f'role="img" aria-label={quoteattr(title)}'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" {shown} {named}>'
     body = "\n".join((rect(0, 0, width, height, "#ffffff"), text(14, 20, title, size=14, bold=True), *parts))
     return f"{head}\n{body}\n</svg>\n"

@@ -51,13 +51,21 @@ class WholeReport:
     silent: tuple[str, ...]
     """Of families without reports, what to say."""
 
+    closes: bool
+    """Whether no table was named: then `spent` closes the report."""
+
     is_asked: bool
-    """Whether `spent` is among the tables that were named; it closes every report that names none."""
+    """Whether `spent` is among the tables that were named."""
 
     @property
     def tables(self) -> list[Table]:
         """Every table, in order."""
         return [*(table for section in self.sections for table in section.tables), *([self.spent] if self.is_asked else [])]
+
+    @property
+    def closed(self) -> list[Table]:
+        """Every table, and `spent` at the end where no table was named."""
+        return [*self.tables, *([self.spent] if self.closes else [])]
 
     @property
     def figures(self) -> dict[str, str]:
@@ -66,8 +74,7 @@ class WholeReport:
 
     def document(self) -> dict[str, Any]:
         """The report for programs."""
-        shown = [*self.tables, *([] if self.is_asked else [self.spent])]
-        return {"runs": [str(run.path) for run in self.runs], "tables": [table.document() for table in shown]}
+        return {"runs": [str(run.path) for run in self.runs], "tables": [table.document() for table in self.closed]}
 
 
 def make_report(
@@ -99,7 +106,7 @@ def make_report(
         lacking = "the table levels needs one player at two levels, and these runs have none"
         raise UsageError(lacking, hint="harness run ... --set level=1..4")
     sections = tuple(Section(family, tuple(some), _figures(family, some)) for family, some in made.items() if some)
-    return WholeReport(tuple(runs), sections, spent.table(runs), silent, spent.NAME in wanted)
+    return WholeReport(tuple(runs), sections, spent.table(runs), silent, not wanted, spent.NAME in wanted)
 
 
 def _makers(played: Sequence[str]) -> tuple[dict[str, ModuleType], tuple[str, ...]]:

@@ -20,7 +20,6 @@ VALUES = frozenset({"task", "mean"})
 """What a row's `row` is where its cells are pass rates."""
 
 
-
 @dataclass(frozen=True)
 class TaskSeries:
     """One column: a name and a rate for some tasks."""
@@ -76,7 +75,9 @@ def _categories(evidence: Evidence) -> dict[str, str]:
 
 def _table(name: str, title: str, tasks: Sequence[str], categories: Mapping[str, str], every: Sequence[TaskSeries]) -> Table:
     columns = (*_FIRST, *(Column(one.name, one.name, "rate") for one in every))
-    notes = ["mean reward over the graded attempts at each task; means and 95 % intervals are over the tasks played; both is the paper's Hybrid"]
+    notes = [
+        "mean reward over the graded attempts at each task; means and 95 % intervals are over the tasks played; both is the paper's Hybrid"
+    ]
     if any(one.name.endswith(f"({MARK})") for one in every):
         notes.append(source("Tables 11 and 12"))
     return Table(name, title, columns, tuple(_rows(tasks, categories, every)), tuple(notes))
@@ -100,7 +101,9 @@ def _summary(category: str, tasks: Sequence[str], every: Sequence[TaskSeries]) -
     yield {"category": category, "task": mean, "row": "mean", **means(tasks, every)}
     if not same:
         yield {"category": category, "task": "tasks played", "row": "tasks", **{name: str(n) for name, n in counts.items()}}
-    yield {"category": category, "task": "95 %", "row": "interval", **{one.name: _interval(tasks, one) for one in every}}
+    intervals = {one.name: _interval(tasks, one) for one in every}
+    if any(intervals.values()):
+        yield {"category": category, "task": "95 %", "row": "interval", **intervals}
 
 
 def _interval(tasks: Sequence[str], one: TaskSeries) -> Interval | None:
