@@ -57,14 +57,17 @@ def told(family: str, item: Mapping[str, str]) -> str:
         return "the paper prints no number that a row of ours could stand beside"
     part = numbers(family)[item["published"]]
     folder = family.replace("-", "_")
-    entries = f"{len(part)} rows" if isinstance(part, list) else f"{counted(part)} numbers" if counted(part) else "names of tasks"
+    entries = (
+        f"{len(part)} rows" if isinstance(part, list) else f"{counted(part)} numbers" if counted(part) else "names of tasks"
+    )
     return f"{entries}: `{folder}/published.toml`, `{item['published']}`"
 
 
 def rows(known: Papers) -> Iterator[str]:
     """The generated part of the page."""
     for family, paper in known.items():
-        yield f"\n## {paper['paper']}\n\nRuns: `{paper['run']}`\n\n| of the paper | shows | ours | published values |\n|---|---|---|---|\n"
+        yield f"\n## {paper['paper']}\n\nRuns: `{paper['run']}`\n\n"
+        yield "| of the paper | shows | ours | published values |\n|---|---|---|---|\n"
         for item in paper["items"]:
             yield f"| {item['item']} | {item['shows']} | {how(family, item)} | {told(family, item)} |\n"
 

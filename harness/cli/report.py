@@ -14,6 +14,7 @@ from harness.errors import HarnessError, UsageError
 from harness.registry import Task, discover, tasks_root
 from harness.report import spent
 from harness.report.evidence import Breadth
+from harness.report.page import as_page
 from harness.report.runs import read_runs
 from harness.report.spreadsheets import as_csv
 from harness.report.statistics import need_scipy
@@ -71,14 +72,10 @@ def report_command(
     made = make_report(read, _registry(ctx), table or [], published=published is not False, breadth=breadth)
     for line in made.silent:
         say(line)
-    if plot is not None:
-        _draw(made.figures, plot)
-    if figures is not None:
-        _draw_all(made.figures, figures)
-    if html is not None:
-        _publish(made, html)
-    if csv is not None:
-        _spread(made, csv)
+    files = ((plot, _draw), (figures, _draw_all), (html, _publish), (csv, _spread))
+    for path, write in files:
+        if path is not None:
+            write(made, path)
     if json:
         emit(made.document())
     elif markdown:
@@ -111,8 +108,9 @@ def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) 
     _show(made, say if beside_json else print)
 
 
-def _draw(drawn: Mapping[str, str], path: Path) -> None:
+def _draw(made: WholeReport, path: Path) -> None:
     """Write the one figure that these tables have; raises UsageError where there is none, or no one."""
+    drawn = made.figures
     if len(drawn) != 1:
         raise UsageError(
             f"--plot draws one figure, and these tables have {len(drawn) or 'none'}",
@@ -121,8 +119,9 @@ def _draw(drawn: Mapping[str, str], path: Path) -> None:
     _write(path, next(iter(drawn.values())), "drawn")
 
 
-def _draw_all(drawn: Mapping[str, str], folder: Path) -> None:
+def _draw_all(made: WholeReport, folder: Path) -> None:
     """Write every figure that these tables have; raises UsageError where there is none."""
+    drawn = made.figures
     if not drawn:
         raise UsageError("these tables have no figure", hint=f"harness report RUN --figures {folder}, without --table")
     for name, svg in drawn.items():
@@ -130,9 +129,7 @@ def _draw_all(drawn: Mapping[str, str], folder: Path) -> None:
 
 
 def _publish(made: WholeReport, path: Path) -> None:
-    # Jinja is for those who ask for a page
-    from harness.report.page import as_page
-
+    """Write the page."""
     _write(path, as_page(made, path.parent), "written")
 
 

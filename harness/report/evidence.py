@@ -136,7 +136,7 @@ class Evidence:
         return list(dict.fromkeys((*listed, *known)))
 
     def shows(self, printed: str) -> bool:
-        """Whether published numbers of a model, as its paper prints its name, belong beside ours: it was run here, or all do."""
+        """Whether numbers of a model, by its name in its paper, belong beside ours: it was run here, or all are asked for."""
         return self.breadth.every_published or any(
             group.entry is not None and group.entry.printed.get(self.family) == printed for group in self.groups
         )

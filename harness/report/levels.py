@@ -6,6 +6,7 @@ Level 1 is the default, so a run that names no level is of it. A curve needs two
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from harness.records import Result
 from harness.report.charts import Mark, Panel, Segment, panel_chart
@@ -54,9 +55,7 @@ def figure(made: Mapping[str, Table]) -> str | None:
     rows = [row for row in made[NAME].rows if row["rate"] is not None]
     marks = tuple(_mark(row) for row in rows)
     lines = [
-        Segment(one.series, (one.x, one.y), (other.x, other.y))
-        for one, other in zip(marks, marks[1:], strict=False)
-        if one.series == other.series
+        Segment(one.series, (one.x, one.y), (other.x, other.y)) for one, other in pairwise(marks) if one.series == other.series
     ]
     panel = Panel("", "level", "success rate, %", marks, tuple(lines))
     return panel_chart("Success by level", [panel]) if marks else None

@@ -1,11 +1,11 @@
 """A report as one page: static, without scripts, legible in the light and in the dark, on paper and by ear.
 
-1. Everything that a run says - names of models, notes, labels - is hostile: Jinja escapes it, and the page's policy lets nothing
-   be loaded or run. The one style sheet is inside, allowed by its hash; figures are ours, drawn with escaped words.
-2. A figure stands by the tables that it was drawn from, which name every number in it: before them, but for the first table of a
-   family, which is what a reader came for.
-3. An episode links to its page where one lies beside the report (`harness view --bundle`); else the command that shows it is said.
-The same runs give the same bytes.
+1. Everything that a run says - names of models, notes, labels - is hostile: Jinja escapes it, and the page's policy lets
+   nothing be loaded or run. The one style sheet is inside, allowed by its hash; figures are ours, drawn with escaped words.
+2. A figure stands by the tables that it was drawn from, which name every number in it: before them, but for the first table of
+   a family, which is what a reader came for.
+3. An episode links to its page where one lies beside the report (`harness view --bundle`); else the command that shows it is
+   said. The same runs give the same bytes.
 """
 
 from __future__ import annotations

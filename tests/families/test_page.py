@@ -10,6 +10,7 @@ import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def test_it_can_be_read_by_ear(page: Page) -> None:
 
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in pairwise(levels))
     assert [len(page.all(tag)) for tag in ("header", "nav", "main", "footer")] == [1] * 4
     assert {"lang": "en"} == page.all("html")[0]
     assert page.all("a")[0] == {"class": "skip", "href": "#main"}
@@ -181,7 +182,9 @@ def test_files_of_a_report(harness: Command, record: Record, tmp_path: Path) -> 
 
     assert (done.returncode, done.stdout, one.returncode) == (0, "", 0)
     assert (tmp_path / "out" / "r.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>\n")
-    assert {"contract-leaderboard.csv", "contract-tasks.csv", "spent.csv"} <= {path.name for path in (tmp_path / "csv").iterdir()}
+    assert {"contract-leaderboard.csv", "contract-tasks.csv", "spent.csv"} <= {
+        path.name for path in (tmp_path / "csv").iterdir()
+    }
     assert one.stdout == (tmp_path / "csv" / "contract-leaderboard.csv").read_text(encoding="utf-8")
     assert (several.returncode, both.returncode) == (2, 2)
     assert "one CSV file holds one table" in several.stderr

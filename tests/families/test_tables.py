@@ -31,7 +31,8 @@ def test_rates_by_task(record: Record, gathered: Gathered, columns: Columns) -> 
 
     assert [
         ("validity", "a", 1.0, 0.5), ("validity", "mean of 1", 1.0, 0.5),
-        ("integrity", "b", 0.0, None), ("integrity", "mean of tasks played", 0.0, None), ("integrity", "tasks played", "1", "0"),
+        ("integrity", "b", 0.0, None), ("integrity", "mean of tasks played", 0.0, None),
+        ("integrity", "tasks played", "1", "0"),
         ("both", "c", 0.5, None), ("both", "d", 0.0, None), ("both", "mean of tasks played", 0.25, None),
         ("both", "tasks played", "2", "0"),
         ("all", "mean of tasks played", 0.375, 0.5), ("all", "tasks played", "4", "1"),

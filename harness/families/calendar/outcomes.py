@@ -94,7 +94,7 @@ def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
     if any(map(prose_writers, results)):
         known |= {"vps": [], "vps_raw": []}
     if not any(known["coordination"]):
-        known |= dict.fromkeys(_OF_SCHEDULED, [])
+        known |= {column: [] for column in _OF_SCHEDULED}
     seats = sum(len(result.metrics.get("seats", ())) for result in results)
     rewards = [fmean(result.reward or 0.0 for result in mine) for mine in tasks.values()]
     bounded = ("excess", "messages", "fairness", "vps", "adjusted")

@@ -31,8 +31,8 @@ def figure4(rows: Sequence[Row]) -> str:
     for place, row in enumerate(drawn):
         parts += _group(row, _TOP + place * _GROUP)
     body = "\n".join(parts)
-    style = 'font-family="sans-serif" font-size="11"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" {style} role="img" aria-label="{_TITLE}">\n{body}\n</svg>\n'
+    style = f'font-family="sans-serif" font-size="11" role="img" aria-label="{_TITLE}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" {style}>\n{body}\n</svg>\n'
 
 
 def _drawn(tables: Mapping[str, Table]) -> str | None:
