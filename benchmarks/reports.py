@@ -1,7 +1,7 @@
 """Seconds that `harness report` takes over ten thousand episodes: a run is grown from one recorded here, by seeds.
 
-Processor seconds are told beside those of the clock, since a shared machine only keeps the former still. With --limit the script
-fails where the best round took more processor seconds than that.
+Processor seconds are told beside those of the clock, since a shared machine only keeps the former still. With --limit the
+script fails where the best round took more processor seconds than that.
 
     python benchmarks/reports.py [--family contract] [--episodes 10000] [--rounds 3] [--limit 5] [--html]
 """

@@ -1,9 +1,9 @@
 """Where text goes: what a command makes goes to stdout, what it says while it does so to stderr.
 
-`say` prints one line for a person, `emit` one JSON document for a program, `show_table` the rows that a command was asked for:
-in aligned columns on a terminal and elsewhere alike (`harness.columns`), so that `harness doctor > file` holds what was seen, while
-programs read --json and --csv. A table that stands beside a JSON document goes to stderr. With `-v` the log of our own rooms goes
-there too, with times.
+`say` prints one line for a person, `emit` one JSON document for a program, `show_table` the rows that a command was asked
+for: in aligned columns on a terminal and elsewhere alike (`harness.columns`), so that `harness doctor > file` holds what was
+seen, while programs read --json and --csv. A table that stands beside a JSON document goes to stderr. With `-v` the log of our
+own rooms goes there too, with times.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -59,6 +60,8 @@ def report_command(
     json: Json = False,
 ) -> None:
     """Make the tables of every family in these runs that has reports."""
+    # ten thousand episodes are half a million objects that stay: looking through them for garbage is a third of the time
+    gc.disable()
     _one_for_stdout({"--markdown": markdown, "--json": json, "--csv -": csv == Path("-")})
     need_scipy()
     damaged: list[HarnessError] = []

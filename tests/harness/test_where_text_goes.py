@@ -110,7 +110,7 @@ def test_the_table_of_attacks_is_on_stdout(capsys: pytest.CaptureFixture[str]) -
     show_siege(Siege(ok=False, seconds=1.0, runtime="inprocess", rows=(row,)))
 
     assert capsys.readouterr() == (
-        "t: [1 x] a hole\n"
+        "t: [1 x] a hole\n"  # noqa: ISC004 - three lines of one text
         "attack  name  flaw classes  rows  examined  outcome\n"
         "     1  x                      1         2  1 broken\n",
         "t: [1 x] note: n\n1 of 1 attacks succeeded in inprocess, 1.0 s\n",

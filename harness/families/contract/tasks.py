@@ -75,9 +75,7 @@ def _categories(evidence: Evidence) -> dict[str, str]:
 
 def _table(name: str, title: str, tasks: Sequence[str], categories: Mapping[str, str], every: Sequence[TaskSeries]) -> Table:
     columns = (*_FIRST, *(Column(one.name, one.name, "rate") for one in every))
-    notes = [
-        "mean reward over the graded attempts at each task; means and intervals are over the tasks played; both is the paper's Hybrid"
-    ]
+    notes = ["mean reward over the graded attempts at each task; means and intervals are of the tasks played; both is Hybrid"]
     if any(one.name.endswith(f"({MARK})") for one in every):
         notes.append(source("Tables 11 and 12"))
     return Table(name, title, columns, tuple(_rows(tasks, categories, every)), tuple(notes))
