@@ -23,14 +23,14 @@ _NUMBER = re.compile(r"[-+<>$]?\d[\d.,]*(\.\.[-+]?\d[\d.,]*)?( ?%| \(\d+ %\))?|-
 Rows = Sequence[Sequence[str]]
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """One line of a table; `is_head` says whether it names columns."""
 
     text: str
     is_head: bool
 
 
-def laid_out(header: Sequence[str], rows: Rows, width: int | None) -> Iterator[Line]:
+def laid_out(header: Sequence[str], rows: Rows, width: int | None) -> Iterator[TextLine]:
     """The lines of a table no wider than `width` cells where that can be; one line a row where it is None."""
     natural = [max(map(cell_len, cells)) for cells in _columns(header, rows)]
     if width is None or _room(natural) <= width:
@@ -39,7 +39,7 @@ def laid_out(header: Sequence[str], rows: Rows, width: int | None) -> Iterator[L
     least = [min(width, one) for one in _least(header, rows)]
     for place, block in enumerate(_stacked(header, rows, least, width)):
         if place:
-            yield Line("", is_head=False)
+            yield TextLine("", is_head=False)
         widths = _shrunk([natural[column] for column in block], [least[column] for column in block], width)
         yield from _block([header[column] for column in block], [[row[column] for column in block] for row in rows], widths)
 
@@ -102,13 +102,13 @@ def _shrunk(natural: Sequence[int], least: Sequence[int], width: int) -> list[in
     return widths
 
 
-def _block(header: Sequence[str], rows: Rows, widths: Sequence[int]) -> Iterator[Line]:
+def _block(header: Sequence[str], rows: Rows, widths: Sequence[int]) -> Iterator[TextLine]:
     right = [all(map(is_number, cells)) for _, *cells in _columns(header, rows)]
     for place, row in enumerate((header, *rows)):
         cells = [_wrapped(cell, wide) for cell, wide in zip(row, widths, strict=True)]
         for line in range(max(map(len, cells))):
             pieces = [lines[line] if line < len(lines) else "" for lines in cells]
-            yield Line(GAP.join(map(_placed, pieces, widths, right)).rstrip(), is_head=not place)
+            yield TextLine(GAP.join(map(_placed, pieces, widths, right)).rstrip(), is_head=not place)
 
 
 def _placed(text: str, width: int, right: bool) -> str:

@@ -27,7 +27,7 @@ from harness.printable import printable
 from harness.records import Result
 from harness.report.runs import Run
 from harness.report.table import Column, Row, Table, Value
-from harness.report.whole import Section, WholeReport
+from harness.report.whole import FamilyReport, WholeReport
 
 _FOLDER = Path(__file__).with_name("pages")
 _LONG = 60
@@ -162,7 +162,7 @@ def _place(table: Table, key: str) -> int:
     return [column.key for column in table.shown].index(key)
 
 
-def _section(section: Section, runs: Sequence[Run], folder: Path) -> PageSection:
+def _section(section: FamilyReport, runs: Sequence[Run], folder: Path) -> PageSection:
     tables: dict[str, list[PageTable]] = {}
     ordered: list[PageTable] = []
     for number, table in enumerate(section.tables):

@@ -89,7 +89,7 @@ def table(runs: Sequence[Run]) -> Table:
 
 
 def lines(spent: Table) -> Iterator[str]:
-    """The same in a line a row, for the end of a report on a terminal."""
+    """A line a row, for the end of a report on a terminal."""
     for row in spent.rows:
         parts = [f"{row['episodes']} episode{'s' * (row['episodes'] != 1)}"]
         if row["calls"]:

@@ -33,7 +33,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Section:
+class FamilyReport:
     """What a report has of one family."""
 
     family: str
@@ -46,7 +46,7 @@ class WholeReport:
     """What a report says."""
 
     runs: tuple[Run, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[FamilyReport, ...]
     spent: Table
     silent: tuple[str, ...]
     """Of families without reports, what to say."""
@@ -105,7 +105,7 @@ def make_report(
     if levels.NAME in wanted and not any(table.name == levels.NAME for some in made.values() for table in some):
         lacking = "the table levels needs one player at two levels, and these runs have none"
         raise UsageError(lacking, hint="harness run ... --set level=1..4")
-    sections = tuple(Section(family, tuple(some), _figures(family, some)) for family, some in made.items() if some)
+    sections = tuple(FamilyReport(family, tuple(some), _figures(family, some)) for family, some in made.items() if some)
     return WholeReport(tuple(runs), sections, spent.table(runs), silent, not wanted, spent.NAME in wanted)
 
 
