@@ -6,6 +6,7 @@ import json
 import math
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -22,7 +23,7 @@ from harness.families.hidden_profile.guessers import guessed
 from harness.families.hidden_profile.report import TABLES, report
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import Evidence, gather
+from harness.report.evidence import Breadth, Evidence, gather
 from harness.report.runs import read_runs
 from harness.report.setups import Setup
 from harness.runs.plan import Plan
@@ -130,7 +131,7 @@ def test_consensus_is_counted_where_stances_are(evidence: Evidence) -> None:
 
 def test_variants_stand_beside_the_plain_one(evidence: Evidence) -> None:
     """The paper's variants come first, differences are to the plain runs, and only players with variants are there."""
-    made = table(evidence, "variants", published=True)
+    made = table(replace(evidence, breadth=Breadth(every_published=True)), "variants", published=True)
     ours = rows(made, source="ours")
 
     assert [row["variant"] for row in ours] == ["none", "asymmetry", "secretary"]
@@ -144,9 +145,14 @@ def test_published_rows_can_be_left_out(evidence: Evidence) -> None:
     for name in TABLES:
         for made in report(evidence, [name], published=False):
             assert "published" not in json.dumps(made.document())
-    marked = [row for row in table(evidence, "accuracy", published=True).rows if str(row["source"]).startswith("published")]
+    every = replace(evidence, breadth=Breadth(every_published=True))
+    marked, short = (
+        [row["player"] for row in table(one, "accuracy", published=True).rows if str(row["source"]).startswith("published")]
+        for one in (every, evidence)
+    )
 
-    assert [row["player"] for row in marked[:3]] == ["GPT-4.1", "people", "Gemini-2.5-Pro"]
+    assert marked[:3] == ["GPT-4.1", "people", "Gemini-2.5-Pro"]
+    assert short == ["people"]
     assert any("24 groups" in note for note in table(evidence, "accuracy", published=True).notes)
 
 
