@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PLAYWRIGHT_VERSION := 1.65.1
 AXE_VERSION := 4.14.1
 
-.PHONY: task test property browser docker-test docker-suite bubblewrap-suite proof attacks reference lint types verify mutants curve golden learned images bench setup lock clean
+.PHONY: task test property browser docker-test docker-suite bubblewrap-suite proof attacks reference lint types verify mutants curve papers release golden learned images bench setup lock clean
 .DEFAULT_GOAL := task
 
 task: $(SETUP)
@@ -76,6 +76,14 @@ mutants: $(SETUP)
 # Who still wins at each level; the table of docs/contract.md
 curve: $(SETUP)
 	@$(BIN)/harness verify contract --curve --into docs/contract.md
+
+# Which command makes which table and figure of the papers; the rows of docs/papers.md
+papers: $(SETUP)
+	@$(BIN)/python -m tests.papers
+
+# The tasks and digests by which reports judge what is complete: harness/release.json
+release: $(SETUP)
+	@$(BIN)/harness release
 
 golden: $(SETUP)
 	@$(BIN)/python tests/contract_tasks/test_golden.py

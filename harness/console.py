@@ -1,8 +1,9 @@
 """Where text goes: what a command makes goes to stdout, what it says while it does so to stderr.
 
-`say` prints one line for a person, `emit` one JSON document for a program, `show_table` the rows that a command was asked for:
-drawn on a terminal, plain lines elsewhere, so that `harness doctor > file` holds them. A table that stands beside a JSON
-document goes to stderr. With `-v` the log of our own rooms goes there too, with times.
+`say` prints one line for a person, `emit` one JSON document for a program, `show_table` the rows that a command was asked
+for: in aligned columns on a terminal and elsewhere alike (`harness.columns`), so that `harness doctor > file` holds what was
+seen, while programs read --json and --csv. A table that stands beside a JSON document goes to stderr. With `-v` the log of our
+own rooms goes there too, with times.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.text import Text
+
+from harness.columns import laid_out
+from harness.printable import printable
 
 people = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
@@ -60,16 +65,25 @@ def emit(document: Any) -> None:
 def show_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None, beside_json: bool = False
 ) -> None:
-    """Rows under column names, on stdout but beside JSON: a drawn table on a terminal, tab-separated lines elsewhere."""
+    """Rows under column names, on stdout but beside JSON: aligned, and on a terminal no wider than it is."""
     console = people if beside_json else Console(highlight=False, markup=False, soft_wrap=True)
-    if not console.is_terminal:
-        for row in ([title] if title else []), columns, *rows:
-            if row:
-                print("\t".join(str(cell) for cell in row), file=sys.stderr if beside_json else sys.stdout)
-        return
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(str(cell) for cell in row))
-    console.print(table)
+    cells = [[_cell(cell) for cell in row] for row in rows]
+    width = console.width if console.is_terminal else None
+    if title:
+        console.print(Text(printable(title), "bold"))
+    for line in laid_out([_cell(column) for column in columns], cells, width):
+        console.print(Text(line.text, "bold" if line.is_head else ""))
+
+
+def say_notes(notes: Iterable[str], *, beside_json: bool = False) -> None:
+    """Notes under a table, where the table is; on a terminal wrapped at blanks."""
+    console = people if beside_json else Console(highlight=False, markup=False, soft_wrap=True)
+    for note in notes:
+        lines = textwrap.wrap(printable(note), max(20, console.width - 4)) if console.is_terminal else [printable(note)]
+        for place, line in enumerate(lines):
+            console.print(Text(f"  {'  ' * bool(place)}{line}"))
+
+
+def _cell(value: object) -> str:
+    """A value on one line, whatever it holds."""
+    return printable(str(value)).replace("\n", " ").replace("\t", " ")

@@ -20,8 +20,6 @@ class PublishedFigure:
 
     model: str
     value: float
-    ids: frozenset[str] = frozenset()
-    """The last parts of the identifiers by which LiteLLM knows the model, where the paper prints them."""
 
 
 def _reward(result: Result) -> float:

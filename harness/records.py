@@ -23,6 +23,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -35,6 +36,9 @@ from harness.contents import read_file
 from harness.errors import Cause, HarnessError, UsageError
 from harness.writing import make_folder, write_file, writing
 from worlds.core.models import Strict
+
+_EPISODE = re.compile(r"s.*-a.*")
+"""The name of an episode's folder."""
 
 LONGEST_RECORD = 64 << 20
 """Bytes of a result.json or run.json that are read."""
@@ -245,10 +249,12 @@ class RunFolder:
 
     def results(self, damaged: list[HarnessError] | None = None) -> Iterator[Result]:
         """Every finished episode, by path; raises UsageError naming the file that is no result, or puts it into `damaged`."""
-        for path in sorted(self.path.glob("episodes/*/*/s*-a*/result.json")):
+        root = self.path.resolve()
+        for name in self._finished_names():
             try:
-                yield Result.model_validate_json(self._read(path.relative_to(self.path).as_posix()))
+                yield Result.model_validate_json(read_file(root, name, LONGEST_RECORD).data)
             except (OSError, ValidationError) as error:
+                path = self.path / name
                 what = first_problem(error) if isinstance(error, ValidationError) else error.strerror
                 hint = f"the run's command again, with --resume {self.path}"
                 refusal = UsageError(f"{path} is no result of this version: {what}", hint=hint)
@@ -314,6 +320,16 @@ class RunFolder:
                 beside.unlink(missing_ok=True)
                 yield beside
 
+    def _finished_names(self) -> list[str]:
+        """Each result.json below this folder, sorted; by the names of folders alone, since there may be ten thousand."""
+        names = ["episodes"]
+        for _ in range(3):
+            names = [f"{name}/{inner}" for name in names for inner in _inner(self.path / name)]
+        episodes = sorted(
+            (name for name in names if _EPISODE.fullmatch(name.rpartition("/")[2])), key=lambda name: name.split("/")
+        )
+        return [f"{name}/result.json" for name in episodes if os.path.lexists(f"{self.path}/{name}/result.json")]
+
     def _read(self, name: str) -> bytes:
         """A file of this run, through no link, of a bounded size."""
         return read_file(self.path.resolve(), name, LONGEST_RECORD).data
@@ -335,6 +351,15 @@ class RunFolder:
                 os.replace(beside, self.path / name)
             finally:
                 beside.unlink(missing_ok=True)
+
+
+def _inner(folder: Path) -> list[str]:
+    """The names in a folder that may be folders; none where it is no folder, or cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries if not entry.is_file()]
+    except OSError:
+        return []
 
 
 def first_problem(error: ValidationError) -> str:

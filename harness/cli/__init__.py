@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sync": ("harness.cli.authoring", "Rewrite the boilerplate of task folders from its templates."),
     "generate": ("harness.cli.generate", "Generate tasks, or parts of them, by code or by a model."),
     "import": ("harness.cli.importing", "Write published scenarios of another benchmark as task folders."),
+    "release": ("harness.cli.release", "Pin the tasks of a release, by which reports judge what is complete."),
     "images": ("harness.cli.host", "Build the base images, and the images of tasks."),
     "clean": ("harness.cli.host", "Remove what dead runs left behind, or (--images) old images."),
     "doctor": ("harness.cli.host", "Say which runtimes work here, and what to do about the others."),

@@ -35,12 +35,15 @@ export_command = typer.Typer(cls=Kinds, no_args_is_help=True, add_completion=Fal
 
 @export_command.command("episodes")
 def episodes_command(runs: Runs, form: Format = "contractbench", out: Out = None) -> None:
-    """Write first tries that were graded, a JSON object a line; ungraded episodes and retries are counted and left out."""
-    results = [result for run in read_runs(runs) for result in run.results]
+    """Write first tries that were graded, a JSON object a line; others, and families without such records, are counted."""
+    every = [result for run in read_runs(runs) for result in run.results]
+    results = [result for result in every if family_part_or_none(result.family, "episodes") is not None]
+    if every and not results:
+        family_part(every[0].family, "episodes")
     chosen = [result for result in results if result.status == "graded" and result.hint is None]
     lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in _records(chosen, form)]
     _write("".join(lines), out)
-    say(f"{len(lines)} episodes exported{f' to {out}' if out else ''}{_left_out(results)}")
+    say(f"{len(lines)} episodes exported{f' to {out}' if out else ''}{_left_out(results, len(every) - len(results))}")
 
 
 @export_command.command("trace")
@@ -108,10 +111,14 @@ def _records(results: Sequence[Result], form: str) -> Iterator[dict[str, Any]]:
         yield known[form](result)
 
 
-def _left_out(results: Sequence[Result]) -> str:
+def _left_out(results: Sequence[Result], others: int) -> str:
     ungraded = sum(result.status == "ungraded" for result in results)
     retries = sum(result.hint is not None and result.status == "graded" for result in results)
-    counted = [f"{count} {what}" for count, what in ((ungraded, "ungraded"), (retries, "retries")) if count]
+    counted = [
+        f"{count} {what}"
+        for count, what in ((ungraded, "ungraded"), (retries, "retries"), (others, "of families without such records"))
+        if count
+    ]
     return f"; left out: {', '.join(counted)}" if counted else ""
 
 

@@ -1,49 +1,68 @@
-"""`harness report`: the tables of one or many runs, on stdout: drawn, in lines, as Markdown or as JSON."""
+"""`harness report`: the tables of one or many runs, on stdout, as files, or as one page that can be published."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated
 
 import typer
 
 from harness.cli.tasks import Json
-from harness.console import emit, say, show_table
+from harness.console import emit, say, say_notes, show_table
 from harness.errors import HarnessError, UsageError
-from harness.modules import family_part, family_part_or_none
 from harness.registry import Task, discover, tasks_root
-from harness.report import early
-from harness.report.evidence import gather
-from harness.report.runs import Run, read_runs
+from harness.report import early, spent
+from harness.report.evidence import Breadth
+from harness.report.page import as_page
+from harness.report.runs import read_runs
+from harness.report.spreadsheets import as_csv
 from harness.report.statistics import need_scipy
 from harness.report.table import Table
-from harness.writing import writing
+from harness.report.whole import WholeReport, make_report
+from harness.writing import make_folder, writing
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
 Wanted = Annotated[
     list[str] | None,
     typer.Option("--table", help="A table by name (docs/reports.md has them, by family), or all; repeatable."),
 ]
+Published = Annotated[
+    bool | None,
+    typer.Option(
+        "--published/--no-published",
+        help="The papers' numbers of every model, or of none; without either, of the models that were run here.",
+        show_default=False,
+    ),
+]
+EveryTask = Annotated[bool, typer.Option("--all-tasks", help="Rows also of tasks that nobody in these runs played.")]
 Plot = Annotated[Path | None, typer.Option(help="Write the one figure of these tables as SVG.")]
 Figures = Annotated[Path | None, typer.Option(help="Write every figure of these tables into this folder, as SVG.")]
+Csv = Annotated[
+    Path | None,
+    typer.Option("--csv", help="Write each table into this folder, or the one table into FILE.csv; - is stdout."),
+]
+Html = Annotated[Path | None, typer.Option("--html", help="Write one page with everything, to open or to publish.")]
 
 
 def report_command(
     ctx: typer.Context,
     runs: Runs,
     table: Wanted = None,
-    published: Annotated[bool, typer.Option(help="The paper's numbers beside ours, marked as published.")] = True,
+    published: Published = None,
+    all_tasks: EveryTask = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on stdout.")] = False,
+    csv: Csv = None,
+    html: Html = None,
     plot: Plot = None,
     figures: Figures = None,
     json: Json = False,
 ) -> None:
     """Make the tables of every family in these runs that has reports."""
-    if markdown and json:
-        raise UsageError("--markdown and --json both mean stdout; choose one")
-    wanted = table or []
+    # ten thousand episodes are half a million objects that stay: looking through them for garbage is a third of the time
+    gc.disable()
+    _one_for_stdout({"--markdown": markdown, "--json": json, "--csv -": csv == Path("-")})
     need_scipy()
     damaged: list[HarnessError] = []
     read = read_runs(runs, damaged)
@@ -52,20 +71,30 @@ def report_command(
     if plot is not None:
         with writing(plot):
             plot.parent.mkdir(parents=True, exist_ok=True)
-    by_family = _tables(read, registry(ctx), wanted, published=published)
-    made = [*early.tables(early.decisions(runs)), *_all(by_family)]
-    if plot is not None:
-        _draw(by_family, plot)
-    if figures is not None:
-        _draw_all(by_family, figures)
+    breadth = Breadth(every_task=all_tasks, every_published=bool(published))
+    decided = early.tables(early.decisions(runs))
+    made = make_report(read, registry(ctx), table or [], published=published is not False, breadth=breadth, decided=decided)
+    for line in made.silent:
+        say(line)
+    files = ((plot, _draw), (figures, _draw_all), (html, _publish), (csv, _spread))
+    for path, write in files:
+        if path is not None:
+            write(made, path)
     if json:
-        emit({"runs": [str(run.path) for run in read], "tables": [one.document() for one in made]})
+        emit(made.document())
     elif markdown:
-        print("\n".join(one.markdown() for one in made), end="")
-    else:
-        shown(made, print)
+        print("\n".join(one.markdown() for one in made.closed), end="")
+    elif csv is None and html is None:
+        _show(made, print)
     if damaged:
         _refuse(damaged)
+
+
+def _one_for_stdout(flags: Mapping[str, bool]) -> None:
+    """Raise UsageError where several flags mean stdout."""
+    meant = [name for name, typed in flags.items() if typed]
+    if len(meant) > 1:
+        raise UsageError(f"{' and '.join(meant)} both mean stdout; choose one")
 
 
 def _refuse(damaged: Sequence[HarnessError]) -> None:
@@ -79,54 +108,72 @@ def _refuse(damaged: Sequence[HarnessError]) -> None:
 def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) -> None:
     """Print every table that has something to say of these runs; on stderr where stdout is a program's."""
     need_scipy()
-    made = _all(_tables(read_runs(runs), registry(ctx), [], published=True))
-    shown([*early.tables(early.decisions(runs)), *made], say if beside_json else print)
+    decided = early.tables(early.decisions(runs))
+    made = make_report(read_runs(runs), registry(ctx), [], published=True, breadth=Breadth(), decided=decided)
+    _show(made, say if beside_json else print)
 
 
-def _all(by_family: Mapping[str, Sequence[Table]]) -> list[Table]:
-    return [table for tables in by_family.values() for table in tables]
-
-
-def _draw(by_family: Mapping[str, Sequence[Table]], path: Path) -> None:
+def _draw(made: WholeReport, path: Path) -> None:
     """Write the one figure that these tables have; raises UsageError where there is none, or no one."""
-    drawn = list(_figures(by_family).values())
+    drawn = made.figures
     if len(drawn) != 1:
         raise UsageError(
             f"--plot draws one figure, and these tables have {len(drawn) or 'none'}",
             hint=f"harness report RUN --figures {path.parent}, or --table NAME --plot {path} for a table of one figure",
         )
-    _write(path, drawn[0])
+    _write(path, next(iter(drawn.values())), "drawn")
 
 
-def _draw_all(by_family: Mapping[str, Sequence[Table]], folder: Path) -> None:
+def _draw_all(made: WholeReport, folder: Path) -> None:
     """Write every figure that these tables have; raises UsageError where there is none."""
-    drawn = _figures(by_family)
+    drawn = made.figures
     if not drawn:
         raise UsageError("these tables have no figure", hint=f"harness report RUN --figures {folder}, without --table")
     for name, svg in drawn.items():
-        _write(folder / f"{name}.svg", svg)
+        _write(folder / f"{name}.svg", svg, "drawn")
 
 
-def _figures(by_family: Mapping[str, Sequence[Table]]) -> dict[str, str]:
-    """Each figure of each family that has what it needs in these tables, by the names of both."""
-    return {
-        f"{family}-{name}": svg
-        for family, tables in by_family.items()
-        if (figure := family_part_or_none(family, "figure"))
-        for name, draw in figure.FIGURES.items()
-        if (svg := draw({table.name: table for table in tables})) is not None
-    }
+def _publish(made: WholeReport, path: Path) -> None:
+    """Write the page."""
+    _write(path, as_page(made, path.parent), "written")
 
 
-def _write(path: Path, svg: str) -> None:
+def _spread(made: WholeReport, path: Path) -> None:
+    """Every table as a file in a folder, or the only one as this file; raises UsageError where there are several for one."""
+    if path == Path("-") or path.suffix == ".csv":
+        if len(made.tables) != 1:
+            names = ", ".join(sorted({one.name for one in made.tables}))
+            raise UsageError(f"one CSV file holds one table, and here are {names}", hint="--table NAME, or --csv FOLDER")
+        text = as_csv(made.tables[0])
+        if path == Path("-"):
+            print(text, end="")
+        else:
+            _write(path, text, "written")
+        return
+    for section in made.sections:
+        for name, text in _named(section.tables):
+            _write(path / f"{section.family}-{name}.csv", text, "written")
+    if made.closes or made.is_asked:
+        _write(path / f"{spent.NAME}.csv", as_csv(made.spent), "written")
+
+
+def _named(tables: Iterable[Table]) -> Iterable[tuple[str, str]]:
+    """Each table by its name, with a number behind where one name stands for several."""
+    taken: dict[str, int] = {}
+    for one in tables:
+        taken[one.name] = taken.get(one.name, 0) + 1
+        yield one.name if taken[one.name] == 1 else f"{one.name}-{taken[one.name]}", as_csv(one)
+
+
+def _write(path: Path, text: str, what: str) -> None:
     with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(svg, encoding="utf-8")
-    say(f"drawn: {path}")
+        make_folder(path.parent)
+        path.write_text(text, encoding="utf-8")
+    say(f"{what}: {path}")
 
 
 def registry(ctx: typer.Context) -> list[Task]:
-    """The tasks that complete means all of; a broken registry is said and done without."""
+    """The tasks that reports know of; a broken registry is said and done without."""
     try:
         return discover(tasks_root(ctx.obj["tasks"]))
     except HarnessError as error:
@@ -134,28 +181,16 @@ def registry(ctx: typer.Context) -> list[Task]:
         return []
 
 
-def _tables(runs: Sequence[Run], tasks: Sequence[Task], wanted: Sequence[str], *, published: bool) -> dict[str, list[Table]]:
-    played = list(dict.fromkeys(result.family for run in runs for result in run.results))
-    if not played:
-        raise UsageError("these runs have no finished episode", hint=f"the run's command again, with --resume {runs[0].path}")
-    makers = {family: maker for family in played if (maker := _maker(family, alone=len(played) == 1))}
-    return {family: maker.report(gather(runs, family, tasks), wanted, published=published) for family, maker in makers.items()}
-
-
-def _maker(family: str, *, alone: bool) -> ModuleType | None:
-    """The family's own reports; a family without them is said and passed over, unless it is the only one."""
-    try:
-        return family_part(family, "report")
-    except UsageError as lacking:
-        if alone:
-            raise
-        say(str(lacking))
-        return None
+def _show(made: WholeReport, tell: Callable[[str], None]) -> None:
+    shown(made.tables, tell)
+    if made.closes:
+        tell("")
+        for line in spent.lines(made.spent):
+            tell(line)
 
 
 def shown(tables: Sequence[Table], tell: Callable[[str], None]) -> None:
     """Print tables with their notes."""
     for one in tables:
         show_table(one.header, one.cells(), title=f"\n{one.title}", beside_json=tell is say)
-        for note in one.notes:
-            tell(f"  {note}")
+        say_notes(one.notes, beside_json=tell is say)

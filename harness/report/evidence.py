@@ -102,6 +102,17 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Breadth:
+    """How far a report reaches beyond what these runs played."""
+
+    every_task: bool = False
+    """Rows also of tasks that nobody here played."""
+
+    every_published: bool = False
+    """Published rows also of models that nobody here ran."""
+
+
+@dataclass(frozen=True)
 class Evidence:
     """The groups of one family, and what its registry holds."""
 
@@ -110,6 +121,8 @@ class Evidence:
     registry: Mapping[str, Task]
     """The family's tasks, by id; empty where there is no registry here."""
 
+    breadth: Breadth = Breadth()
+
     @property
     def played(self) -> list[Group]:
         """Groups with first tries."""
@@ -117,9 +130,16 @@ class Evidence:
 
     @property
     def tasks(self) -> list[str]:
-        """Every task of the registry, then those only the runs know."""
-        known = [task for group in self.groups for task in (*group.planned, *group.tasks)]
-        return list(dict.fromkeys((*self.registry, *known)))
+        """The tasks that were planned or played, those of the registry first and in its order; all of them where asked."""
+        known = dict.fromkeys(task for group in self.groups for task in (*group.planned, *group.tasks))
+        listed = [task for task in self.registry if task in known or self.breadth.every_task]
+        return list(dict.fromkeys((*listed, *known)))
+
+    def shows(self, printed: str) -> bool:
+        """Whether numbers of a model, by its name in its paper, belong beside ours: it was run here, or all are asked for."""
+        return self.breadth.every_published or any(
+            group.entry is not None and group.entry.printed.get(self.family) == printed for group in self.groups
+        )
 
     def only(self, tasks: Collection[str]) -> Evidence:
         """What there is of these tasks alone."""
@@ -136,7 +156,7 @@ class Evidence:
         return self.only(suite), self.only([task for task in self.tasks if task not in suite])
 
 
-def gather(runs: Sequence[Run], family: str, tasks: Sequence[Task]) -> Evidence:
+def gather(runs: Sequence[Run], family: str, tasks: Sequence[Task], breadth: Breadth = Breadth()) -> Evidence:
     """The evidence of one family in these runs, beside the registry's `tasks`."""
     registry = {task.task_id: task for task in tasks if task.family == family}
     groups: dict[Setup, Group] = {}
@@ -151,7 +171,7 @@ def gather(runs: Sequence[Run], family: str, tasks: Sequence[Task]) -> Evidence:
             if run.planned.retry is None and not any(plan is planned for plan in group.plans):
                 group.plans.append(planned)
     _name(list(groups.values()))
-    return Evidence(family, tuple(groups.values()), registry)
+    return Evidence(family, tuple(groups.values()), registry, breadth)
 
 
 def _shelf(group: Group, result: Result) -> list[Result]:

@@ -5,6 +5,7 @@ A model that is not listed runs and is reported all the same, without these colu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -21,10 +22,13 @@ class ModelEntry(Strict):
     """One model."""
 
     name: str
-    """How reports call it; with `kind`, what a published row is found by."""
+    """How reports call it."""
 
     id: str | None = None
     """As LiteLLM takes it; None where none is pinned."""
+
+    aliases: tuple[str, ...] = ()
+    """Other ids of the same model."""
 
     provider: str
     family: str
@@ -33,6 +37,14 @@ class ModelEntry(Strict):
     active_b: float | None = Field(default=None, gt=0)
     price: Literal["litellm", "none"]
     """Where the price of its tokens comes from."""
+
+    printed: Mapping[str, str]
+    """Its name in the paper of each family that has it."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Its id and its aliases."""
+        return (*([self.id] if self.id else []), *self.aliases)
 
     @property
     def size(self) -> str | None:
@@ -49,12 +61,21 @@ def known_models() -> tuple[ModelEntry, ...]:
     return tuple(ModelEntry.model_validate(entry) for entry in listed)
 
 
+@cache
 def find_model(model: str | None) -> ModelEntry | None:
-    """The entry of a model as LiteLLM names it, with or without the provider in front; None for an unlisted one."""
+    """The entry of a model as LiteLLM names it, whoever serves it; None for an unlisted one."""
     if model is None:
         return None
-    return next((entry for entry in known_models() if entry.id and _spellings(model) & _spellings(entry.id)), None)
+    asked = _spellings(model)
+    return next((entry for entry in known_models() if any(asked & _spellings(one) for one in entry.ids)), None)
+
+
+def printed_name(model: str | None, family: str) -> str | None:
+    """What the paper of a family calls a model as LiteLLM names it; None where it has no such model."""
+    entry = find_model(model)
+    return entry.printed.get(family) if entry else None
 
 
 def _spellings(name: str) -> set[str]:
-    return {name, name.partition("/")[2]} - {""}
+    """A name, without its provider, and without whatever else stands before its last part."""
+    return {name, name.partition("/")[2], name.rpartition("/")[2]} - {""}

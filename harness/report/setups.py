@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -54,11 +55,19 @@ class Conditions:
         self.planned = planned
         known = [registry[task] for task in planned.tasks if task in registry]
         self._defaults = [_defaults(task) for task in known]
+        self._known: dict[tuple[Any, ...], Setup] = {}
         # an episode whose sandbox never opened knows no interface: those beside it do, or the registry
         self._is_game = any(task.is_seated for task in known) or any(result.interface == _SEATS for result in results)
 
     def setup(self, result: Result) -> Setup:
         """The setup that an episode belongs to."""
+        # a run has ten thousand episodes and a handful of these
+        told = (result.agent, result.key_digest, result.templates, json.dumps(result.options, sort_keys=True))
+        if told not in self._known:
+            self._known[told] = self._setup(result)
+        return self._known[told]
+
+    def _setup(self, result: Result) -> Setup:
         agent = self.planned.agent
         how = [*self._playing(), *self._line_up(), *self.options(result), *self.budgets()]
         if result.key_digest != key_digest(PUBLISHED_KEY):

@@ -7,7 +7,8 @@
 3. Two conditions met by the same instances are compared on the pairs that differ: McNemar's exact test.
 4. The interval of a mean of costs or counts, which cannot be below 0, is the t interval of its logarithm, clustered by task:
    it never leaves the range, and in simulations covers more than t cut at 0 and than a bootstrap over tasks (docs/reports.md).
-5. Of scipy, intervals need `special` alone, which is there in a third of the time of `stats`.
+5. Of scipy, intervals need `special` alone, which is there in a third of the time of `stats`; ranks are counted here, so that a
+   report of rates needs no more.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from statistics import fmean
+from statistics import correlation, fmean
 from typing import Any, NamedTuple
 
 from harness.errors import UsageError
@@ -165,7 +167,13 @@ def rank_correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:
     """Spearman's rho; None where either side is the same throughout."""
     if len(set(xs)) < 2 or len(set(ys)) < 2:
         return None
-    return float(scipy_stats().spearmanr(xs, ys).statistic)
+    return correlation(_ranks(xs), _ranks(ys))
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """The rank of each value from 1 up, equal ones sharing the mean of theirs."""
+    ordered = sorted(values)
+    return [(bisect_left(ordered, value) + bisect_right(ordered, value) + 1) / 2 for value in values]
 
 
 def student(degrees: float, share: float = (1 + _LEVEL) / 2) -> float:

@@ -1,18 +1,23 @@
 """Pictures as plain SVG, the same bytes for the same rows: marks and words, and nothing that needs a plotting library.
 
 1. Every mark that stands for a number has a title, `what: number`, which a browser shows under the pointer and a test can read.
-2. Words are measured by a wide estimate, so that what is laid out by it does not overlap in any common font.
+2. Words may be anybody's: they are escaped, and control characters, which XML has not, are spelled out.
+3. Words are measured by a wide estimate, so that what is laid out by it does not overlap in any common font.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, quoteattr
 
+from harness.printable import printable
 from harness.report.table import Table
 
 INK, PALE, GRID = "#222222", "#777777", "#dddddd"
+DARK = "#1a1a1a"
+"""Words on a colour: where a page turns its ink light (`harness report --html`), these stay as they are."""
+
 SIZE = 11
 
 Draw = Callable[[Mapping[str, Table]], str | None]
@@ -22,7 +27,8 @@ Draw = Callable[[Mapping[str, Table]], str | None]
 def picture(width: float, height: float, parts: Iterable[str], title: str) -> str:
     """A whole document of this size, on white, under a title."""
     shown = f'viewBox="0 0 {_n(width)} {_n(height)}" font-family="sans-serif" font-size="{SIZE}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" {shown}>'
+    named = f'role="img" aria-label={quoteattr(title)}'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" {shown} {named}>'
     body = "\n".join((rect(0, 0, width, height, "#ffffff"), text(14, 20, title, size=14, bold=True), *parts))
     return f"{head}\n{body}\n</svg>\n"
 
@@ -39,7 +45,7 @@ def text(
     """Words on a baseline, turned around their anchor by some degrees."""
     how = (' font-weight="bold"' if bold else "") + (f' transform="rotate({_n(turn)} {_n(x)} {_n(y)})"' if turn else "")
     place = f'x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-size="{_n(size)}" fill="{colour}"'
-    return f"<text {place}{how}>{escape(words)}</text>"
+    return f"<text {place}{how}>{escape(printable(words))}</text>"
 
 
 def rect(x: float, y: float, width: float, height: float, colour: str, told: str = "") -> str:
@@ -74,7 +80,7 @@ def wedge(x: float, y: float, radius: float, begin: float, end: float, colour: s
 
 
 def _told(words: str) -> str:
-    return f"<title>{escape(words)}</title>" if words else ""
+    return f"<title>{escape(printable(words))}</title>" if words else ""
 
 
 def _n(number: float) -> str:

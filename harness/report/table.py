@@ -85,10 +85,12 @@ class Table:
 
 
 def _cell(column: Column, value: Value) -> str:
-    """A value in its column's form; text stands for itself in any column."""
+    """A value in its column's form; text stands for itself in any column, and an interval where rates are is a span of them."""
     if value is None:
         return MISSING
-    return value if isinstance(value, str) else _FORMS[column.form](value)
+    if isinstance(value, str):
+        return value
+    return _FORMS["span" if column.form == "rate" and isinstance(value, tuple) else column.form](value)
 
 
 def _piped(cells: list[str]) -> str:

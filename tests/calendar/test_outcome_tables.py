@@ -91,7 +91,7 @@ def test_profiles_are_never_averaged(evidence: Evidence) -> None:
     made = table(evidence, "outcomes")
     rows = [(row.get("setup"), row["source"]) for row in made.rows if row["method"] == "sd-map"]
 
-    assert rows == 2 * [("profile=paper", "ours"), (None, "published"), ("", "ours")]
+    assert rows == 2 * [("profile=paper", "ours"), (None, "published"), (None, "ours")]
 
 
 def test_oracle_pays_the_optimum(evidence: Evidence) -> None:

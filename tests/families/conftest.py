@@ -16,7 +16,7 @@ import pytest
 from harness.agent import Budget
 from harness.records import Hint, Result, RunFolder
 from harness.registry import Task
-from harness.report.evidence import Evidence, gather
+from harness.report.evidence import Breadth, Evidence, gather
 from harness.report.runs import read_runs
 from harness.report.table import Table
 from worlds.contract.labels import severity
@@ -90,10 +90,10 @@ def record(tmp_path: Path) -> Record:
 
 @pytest.fixture(scope="session")
 def gathered() -> Gathered:
-    """Reads runs as the contract family's evidence, beside a registry or none."""
+    """Reads runs as the contract family's evidence, beside a registry or none; `every` task and published row where asked."""
 
-    def read(*paths: Path, tasks: Sequence[Task] = ()) -> Evidence:
-        return gather(read_runs(paths), "contract", tasks)
+    def read(*paths: Path, tasks: Sequence[Task] = (), every: bool = False) -> Evidence:
+        return gather(read_runs(paths), "contract", tasks, Breadth(every_task=every, every_published=every))
 
     return read
 

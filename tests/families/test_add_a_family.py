@@ -94,12 +94,12 @@ def said(typed: Mapping[str, str], command: str) -> str:
 @pytest.mark.property
 def test_family_is_in_every_command(typed: Mapping[str, str]) -> None:
     """list, new, verify, run and report know the family from its packages alone."""
-    assert "relay\t0\t0-9" in said(typed, "list --families")
+    assert re.search("relay +0  0-9", said(typed, "list --families"))
     assert "tasks/relay/my-message" in said(typed, "new")
     assert "1 of 1 tasks hold" in said(typed, "verify")
-    assert "my-message\trelay\teasy" in said(typed, "list relay")
-    assert "oracle\t3\t100.0" in said(typed, "report")
-    assert "nop\t3\t0.0" in said(typed, "report")
+    assert "my-message  relay   easy" in said(typed, "list relay")
+    assert re.search("oracle +3 +100.0", said(typed, "report"))
+    assert re.search("nop +3 +0.0", said(typed, "report"))
 
 
 @pytest.mark.property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -221,6 +222,10 @@ def test_retries_are_no_first_tries(record: Record, gathered: Gathered) -> None:
         ("Qwen/Qwen3.5-9B", "Qwen3.5-9B"),
         ("openai/Qwen/Qwen3.5-9B", "Qwen3.5-9B"),
         ("gpt-5-mini", None),
+        ("gpt-4o", "GPT-4o"),
+        ("openai/gpt-4o-2024-08-06", "GPT-4o"),
+        ("gpt-4o-2024-11-20", None),
+        ("gemini/gemini-3-flash-preview", "Gemini 3 Flash"),
         ("openai/anything", None),
         (None, None),
     ],
@@ -237,8 +242,14 @@ def test_model_list() -> None:
     known = known_models()
     ids = [entry.id for entry in known if entry.id]
 
-    assert 39 == len({(entry.name, entry.kind) for entry in known}) == len(known)
-    assert 25 == len(set(ids)) == len(ids)
+    of_paper = Counter(family for entry in known for family in entry.printed)
+    every = [one for entry in known for one in entry.ids]
+
+    assert {"contract": 39, "calendar": 7, "hidden-profile": 7} == of_paper
+    assert len({(entry.name, entry.kind) for entry in known}) == len(known)
+    assert 25 == sum(entry.id is not None and "contract" in entry.printed for entry in known)
+    assert len(set(every)) == len(every)
+    assert len(set(ids)) == len(ids)
     assert {"397B/17B", "27B", "4B (eff.)", None} <= {entry.size for entry in known}
 
 

@@ -34,7 +34,7 @@ def tables(record: Record, gathered: Gathered) -> dict[str, Table]:
         record("two", {("a", 0): f"{W} {W}", ("b", 0): f"{S} {E}", ("d", 0): f"{S} {S}"}, model="openai/gpt-5.1"),
         record("three", {("a", 0): f"{S} {S}", ("b", 0): f"{S} {S}"}, model="huggingface/Qwen/Qwen3.5-27B"),
     ]
-    return {table.name: table for table in report(gathered(*runs), [], published=True)}
+    return {table.name: table for table in report(gathered(*runs, every=True), [], published=True)}
 
 
 def drawn(tables: Mapping[str, Table], name: str) -> ET.Element:
@@ -58,7 +58,7 @@ def rated(table: Table) -> dict[str, float]:
         f"{row['category']} {row['task']}, {column.title}": row.get(column.key)
         for row in table.rows
         for column in table.columns
-        if column.form == "rate"
+        if column.form == "rate" and row["row"] in {"task", "mean"}
     }
     return {what: round(rate, 4) for what, rate in cells.items() if rate is not None}
 
@@ -104,7 +104,7 @@ def test_what_is_not_complete_is_said(record: Record, gathered: Gathered) -> Non
         record("x", {("a", 0): S}, model="gpt-5", planned=("a", "b")),
         record("y", {("a", 0): W, ("b", 0): S}, model="gpt-5.1"),
     ]
-    tables = {table.name: table for table in report(gathered(*runs), [], published=True)}
+    tables = {table.name: table for table in report(gathered(*runs, every=True), [], published=True)}
     words = [element.text for element in drawn(tables, "figure-4a").iter(f"{SVG}text")]
 
     assert [word for word in words if word and word.startswith("not complete")] == ["not complete: GPT-5, shell: 1 of 2 tasks"]

@@ -111,8 +111,9 @@ def test_not_at_temperature_0_is_marked(record: Record, gathered: Gathered, colu
 
 
 def test_published_rows(record: Record, gathered: Gathered, columns: Columns) -> None:
-    """The published row of a model stands under ours, the others below all of ours, and none has a rank."""
-    table = made(gathered(record("x", {("a", 0): S}, model="gpt-5"), record("y", {("a", 0): W}, model="m")), published=True)
+    """The published row of a model stands under ours, the others below all of ours where asked, and none has a rank."""
+    runs = record("x", {("a", 0): S}, model="gpt-5"), record("y", {("a", 0): W}, model="m")
+    table, short = (made(gathered(*runs, every=every), published=True) for every in (True, False))
     rows = columns(table, "rank", "model", "source", "rate", "episodes", "status")
 
     assert (42 - 1, 39) == (len(rows), sum(row[2] == "published" for row in rows))
@@ -120,6 +121,7 @@ def test_published_rows(record: Record, gathered: Gathered, columns: Columns) ->
         (1, "GPT-5", "ours", 1.0, 1, "complete"), (None, "GPT-5", "published", pytest.approx(0.707), 99, "published"),
         (2, "m", "ours", 0.0, 1, "complete"), (None, "Claude Opus 4.6", "published", pytest.approx(0.778), 99, "published"),
     ] == rows[:4]  # fmt: skip
+    assert [("GPT-5", "ours"), ("GPT-5", "published"), ("m", "ours")] == columns(short, "model", "source")
     assert "published: Table 10 of arXiv:2605.17281v1, CC BY 4.0; the authors' tasks and harness, k = 3" in table.notes
 
 
@@ -157,15 +159,16 @@ def local_report(record: Record, gathered: Gathered, root: Path, tmp_path: Path)
 def test_a_task_of_ones_own_leaves_rows_complete(
     record: Record, gathered: Gathered, columns: Columns, root: Path, tmp_path: Path
 ) -> None:
-    """Complete is said with respect to the suite: a folder more, played or not, changes no row, no mean and no rank."""
+    """Complete is said with respect to the release, whatever the registry holds; a folder more changes no row and no mean."""
     made = local_report(record, gathered, root, tmp_path)
     board = made["leaderboard"]
 
-    assert [(1, "more", 4, 1.0, "complete"), (2, "plain", 4, 0.25, "complete")] == columns(
+    assert [(None, "more", 4, 1.0, "2 of 33 tasks"), (None, "plain", 4, 0.25, "2 of 33 tasks")] == columns(
         board, "rank", "model", "episodes", "rate", "status"
     )
     assert any(note.startswith("2 tasks x 2 attempts") for note in board.notes)
-    assert [("mean of 2", 0.25, 1.0)] == columns(made["tasks"], "task", "plain", "more")[-1:]
+    assert sum("played other versions of" in note for note in board.notes) == 2
+    assert ("mean of 2", 0.25, 1.0) in columns(made["tasks"], "task", "plain", "more")
 
 
 def test_a_task_of_ones_own_stands_apart(

@@ -61,7 +61,7 @@ def test_labels() -> None:
 
 def test_models_have_their_published_rows() -> None:
     """Every row has an entry of the same name, kind and size."""
-    entries = {(entry.name, entry.kind): entry.size for entry in known_models()}
+    entries = {(entry.name, entry.kind): entry.size for entry in known_models() if "contract" in entry.printed}
     sizes = {(row.model, row.kind): None if row.size in {"N/A", "closed"} else row.size for row in leaderboard()}
 
     assert sizes == entries

@@ -71,7 +71,7 @@ AS_JSON: Line = (
     "--json",
 )
 COACHED: Line = ("report", "RUNS", "AGAIN", "--table", "coaching", "--no-published")
-PUBLISHED: Line = ("report", "RUNS/oracle", "--json")
+PUBLISHED: Line = ("report", "RUNS/oracle", "--published", "--json")
 EXPORT: Line = ("export", "episodes", "RUNS/late", "RUNS/oracle")
 EXPORT_TO: Line = ("export", "episodes", "RUNS/nop", "AGAIN", "--format", "contractbench", "--out", "AGAIN/records.jsonl")
 MODELS: Line = ("models",)
@@ -90,30 +90,34 @@ MISTAKES: dict[Line, str] = {
 }  # fmt: skip
 SAID = """
 Leaderboard, contract
-Rank	Model	Eps	Pass	SR %	95 %	k	pass^k	Severity	Ungraded	Status
-1	oracle	4	4	100.0	15.8..100.0	2	1.00	+1.00	0	complete
-2	nop	4	0	0.0	0.0..84.2	2	0.00	-0.30	0	complete
--	violation:acked_twice	2	0	0.0	0.0..84.2	2	0.00	-0.75	0	1 of 2 tasks
--	violation:listed_order	2	0	0.0	0.0..84.2	2	0.00	-1.00	0	1 of 2 tasks
--	violation:resorted_link	2	0	0.0	0.0..84.2	2	0.00	-0.95	0	1 of 2 tasks
-  95 % intervals: Wilson at the effective sample size of attempts clustered by task, t with T - 1 degrees; \
+Model	Eps	Pass	SR %	95 %	k	pass^k	Severity	Ungraded	Status
+oracle	4	4	100.0	15.8..100.0	2	1.00	+1.00	0	2 of 33 tasks
+nop	4	0	0.0	0.0..84.2	2	0.00	-0.30	0	2 of 33 tasks
+violation:acked_twice	2	0	0.0	0.0..84.2	2	0.00	-0.75	0	1 of 33 tasks
+violation:listed_order	2	0	0.0	0.0..84.2	2	0.00	-1.00	0	1 of 33 tasks
+violation:resorted_link	2	0	0.0	0.0..84.2	2	0.00	-0.95	0	1 of 33 tasks
+95 % intervals: Wilson at the effective sample size of attempts clustered by task, t with T - 1 degrees; \
 Clopper-Pearson over the tasks where every attempt or none succeeded
-  2 tasks x 2 attempts do not tell any two models apart
+2 tasks x 2 attempts do not tell any two models apart
 
 Pass rate by task, contract
 Family	Task	violation:acked_twice	violation:listed_order	nop	oracle	violation:resorted_link
 integrity	webhook-hmac-verify	0.00	-	0.00	1.00	-
-integrity	mean of 1	0.00	-	0.00	1.00	-
+integrity	mean of tasks played	0.00	-	0.00	1.00	-
+integrity	tasks played	1	0	1	1	0
 both	presigned-url-download	-	0.00	0.00	1.00	0.00
-both	mean of 1	-	0.00	0.00	1.00	0.00
-all	mean of 2	0.00	0.00	0.00	1.00	0.00
-  mean reward over the graded attempts at each task; means are over the tasks played; both is the paper's Hybrid
+both	mean of tasks played	-	0.00	0.00	1.00	0.00
+both	tasks played	0	1	1	1	1
+all	mean of tasks played	0.00	0.00	0.00	1.00	0.00
+all	tasks played	1	1	2	2	1
+all	95 %	-	-	0.00..0.84	0.16..1.00	-
+mean reward over the graded attempts at each task; means and intervals are of the tasks played; both is Hybrid
 
 Catalogue of tasks, contract
 Task	Difficulty	Quadrant	Contract pattern
 presigned-url-download	hard	Q2	Timing/Backoff
 webhook-hmac-verify	very_hard	Q3	Byte-exact
-  1 in Q2, 1 in Q3
+1 in Q2, 1 in Q3
 
 Pass rate by quadrant and pattern, contract
 By	Kind	Tasks	violation:acked_twice	violation:listed_order	nop	oracle	violation:resorted_link
@@ -122,7 +126,7 @@ quadrant	Q3	1	0.00	-	0.00	1.00	-
 pattern	Byte-exact	1	0.00	-	0.00	1.00	-
 pattern	Timing/Backoff	1	-	0.00	0.00	1.00	0.00
 all	all	2	0.00	0.00	0.00	1.00	0.00
-  mean over tasks of the mean reward over graded attempts, of the tasks played
+mean over tasks of the mean reward over graded attempts, of the tasks played
 
 Labels of failed episodes, contract
 Axis	Label	Severity	violation:acked_twice	violation:listed_order	nop	oracle	violation:resorted_link
@@ -130,7 +134,7 @@ validity	EXPIRED_BEFORE_USE	-1.00	0 (0 %)	2 (100 %)	0 (0 %)	0 (0 %)	0 (0 %)
 validity	VERSION_CONFLICT	-0.75	2 (100 %)	0 (0 %)	0 (0 %)	0 (0 %)	0 (0 %)
 integrity	SIGNATURE_MISMATCH	-0.95	0 (0 %)	0 (0 %)	0 (0 %)	0 (0 %)	2 (100 %)
 meta	OTHER	-0.30	0 (0 %)	0 (0 %)	4 (100 %)	0 (0 %)	0 (0 %)
-  counts and shares of failed episodes, by primary label
+counts and shares of failed episodes, by primary label
 
 Failures by axis, contract
 Model	Eps	Failed	Validity	Integrity	Other	Recov.	Severity score
@@ -139,7 +143,7 @@ violation:listed_order	2	2	2 (100 %)	0 (0 %)	0 (0 %)	0	-1.00
 nop	4	4	0 (0 %)	0 (0 %)	4 (100 %)	0	-0.30
 oracle	4	0	0 (0 %)	0 (0 %)	0 (0 %)	0	+1.00
 violation:resorted_link	2	2	0 (0 %)	2 (100 %)	0 (0 %)	0	-0.95
-  severity score: mean signed severity of the primary label over graded episodes, +1 for a success
+severity score: mean signed severity of the primary label over graded episodes, +1 for a success
 
 Deterministic cells, contract
 Model	Cells	Deterministic	%	Same trace	Source
@@ -149,15 +153,15 @@ nop	2	2	100.0	2	ours
 oracle	2	2	100.0	2	ours
 violation:resorted_link	1	1	100.0	1	ours
 all	7	7	100.0	7	ours
-  a cell is deterministic when all its graded attempts (two or more) have the same label
+a cell is deterministic when all its graded attempts (two or more) have the same label
 
 Variance-driving tasks, contract
 Task	Models that disagree	of
-  tasks on which at least one model's attempts at an instance disagree, by the number of such models
+tasks on which at least one model's attempts at an instance disagree, by the number of such models
 
 Tasks out of line, contract
 Task	Finding	Models	rho	Source
-  rank correlations over 5 models, on the tasks that all of them have: 0
+rank correlations over 5 models, on the tasks that all of them have: 0
 """
 MD = """\
 ### Labels of failed episodes, contract
@@ -227,6 +231,11 @@ def said(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Line, Sai
     return {**dict(zip(lines, told, strict=True)), ("records",): Said(0, records, "")}
 
 
+def plain(text: str) -> list[str]:
+    """Lines of tables with one tab between cells, wherever they stand."""
+    return [re.sub(r" {2,}|\t", "\t", line.strip()) for line in text.splitlines()]
+
+
 def test_every_run_ran(said: dict[Line, Said]) -> None:
     """What the tables are made from was really played."""
     assert [0] * len(RUNS + RETRIES) == [said[line].code for line in (*RUNS, *RETRIES)]
@@ -236,7 +245,14 @@ def test_the_tables_of_known_clients(said: dict[Line, Said]) -> None:
     """The oracle, the idle agent and three violations give exactly the tables that follow from what they are."""
     done = said[REPORT]
 
-    assert SAID.splitlines() == done.out.splitlines()
+    *tables, empty, acked, late, nop, oracle, resorted, every = plain(done.out)
+
+    assert plain(SAID) == tables
+    assert "" == empty
+    assert [
+        "violation:acked_twice: 2 episodes", "violation:listed_order: 2 episodes", "nop: 4 episodes", "oracle: 4 episodes",
+        "violation:resorted_link: 2 episodes", "all: 14 episodes",
+    ] == [line.partition(",")[0] for line in (acked, late, nop, oracle, resorted, every)]  # fmt: skip
     assert (0, "") == (done.code, done.err)
 
 
@@ -253,13 +269,13 @@ def test_json(said: dict[Line, Said]) -> None:
     oracle, nop = board["rows"]
 
     assert (["RUNS/oracle", "RUNS/nop"], "leaderboard", "outliers") == (told["runs"], board["name"], outliers["name"])
-    assert (1, 1.0, 1.0, True, "ours") == tuple(oracle[key] for key in ("rank", "rate", "pass_k", "complete", "source"))
+    assert (None, 1.0, 1.0, False, "ours") == tuple(oracle[key] for key in ("rank", "rate", "pass_k", "complete", "source"))
     assert [0.0, pytest.approx(1 - 0.025**0.5)] == nop["interval"]
     assert {"presigned-url-download", "webhook-hmac-verify"} & {row["task"] for row in outliers["rows"]} == set()
 
 
 def test_json_with_published(said: dict[Line, Said]) -> None:
-    """Published rows come by default and say what they are."""
+    """Published rows of every model come where they are asked for, and say what they are."""
     tables = {table["name"]: table for table in json.loads(said[PUBLISHED].out)["tables"]}
     sources = [row["source"] for row in tables["leaderboard"]["rows"]]
 
@@ -269,7 +285,7 @@ def test_json_with_published(said: dict[Line, Said]) -> None:
 
 def test_retries_through_the_command_line(said: dict[Line, Said]) -> None:
     """The idle agent is as idle whatever it is told: 4 pairs a condition, no difference, p = 1."""
-    assert COACHING.splitlines() == said[COACHED].out.splitlines()
+    assert plain(COACHING) == plain(said[COACHED].out)
 
 
 def test_export(said: dict[Line, Said]) -> None:
@@ -299,7 +315,7 @@ def test_models(said: dict[Line, Said]) -> None:
     listed = json.loads(said[MODELS_JSON].out)
 
     assert "Qwen3.5-397B-A17B (MoE)\thuggingface/Qwen/Qwen3.5-397B-A17B\tHugging Face\tQwen 3.5\tinstruct\t397B/17B\tnone" in (
-        said[MODELS].out.splitlines()
+        plain(said[MODELS].out)
     )
     assert ("Claude Opus 4.6", "anthropic/claude-opus-4-6", None) == tuple(listed[0][key] for key in ("name", "id", "size"))
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.families.contract import labels, outliers, quadrants, tasks, variance
+from harness.families.contract import labels, leaderboard, outliers, quadrants, tasks, variance
 from harness.families.contract.report import NEEDS, TABLES, report
 from harness.report.evidence import Evidence
 from tests.shipped import SHIPPED
@@ -31,22 +31,45 @@ def test_rates_by_task(record: Record, gathered: Gathered, columns: Columns) -> 
 
     assert [
         ("validity", "a", 1.0, 0.5), ("validity", "mean of 1", 1.0, 0.5),
-        ("integrity", "b", 0.0, None), ("integrity", "mean of 1", 0.0, None),
-        ("both", "c", 0.5, None), ("both", "d", 0.0, None), ("both", "mean of 2", 0.25, None),
-        ("all", "mean of 4", 0.375, 0.5),
-    ] == columns(table, "category", "task", "x", "y")  # fmt: skip
+        ("integrity", "b", 0.0, None), ("integrity", "mean of tasks played", 0.0, None),
+        ("integrity", "tasks played", "1", "0"),
+        ("both", "c", 0.5, None), ("both", "d", 0.0, None), ("both", "mean of tasks played", 0.25, None),
+        ("both", "tasks played", "2", "0"),
+        ("all", "mean of tasks played", 0.375, 0.5), ("all", "tasks played", "4", "1"),
+    ] == [row for row in columns(table, "category", "task", "x", "y") if row[1] != "95 %"]  # fmt: skip
+
+
+def test_means_of_tasks_have_the_interval_of_their_attempts(record: Record, gathered: Gathered) -> None:
+    """The last row of pass rates by task is the interval of the leaderboard, where every task has as many attempts."""
+    evidence = gathered(record("x", {("a", 0): f"{S} {W}", ("b", 0): f"{S} {S}", ("c", 0): f"{W} {W}"}, agent="x"))
+    (by_task,), (board,) = (module.tables(evidence, published=False) for module in (tasks, leaderboard))
+
+    assert by_task.rows[-1]["x"] == pytest.approx(board.rows[0]["interval"])
+    assert by_task.cells()[-1][-1].count("..") == 1
+
+
+def test_only_tasks_that_were_played(record: Record, gathered: Gathered) -> None:
+    """A run of one task says nothing of the other 32, unless it is asked to."""
+    run = record("x", {("multi-turn-recall", 0): S}, category="both")
+    short, whole = (
+        tasks.tables(gathered(run, tasks=list(PAPER_TASKS.values()), every=every), published=False)[0]
+        for every in (False, True)
+    )
+
+    assert ["multi-turn-recall", "mean of 1", "mean of 1"] == [row["task"] for row in short.rows]
+    assert 33 == sum(row["row"] == "task" for row in whole.rows)
 
 
 def test_published_rates_beside_ours(record: Record, gathered: Gathered, columns: Columns) -> None:
     """The published column of the same model stands next to ours, the other thirteen in a table below with printed means."""
-    evidence = gathered(record("x", {("a", 0): S}, model="gpt-5.2"))
+    evidence = gathered(record("x", {("a", 0): S}, model="gpt-5.2"), every=True)
     ours, theirs = tasks.tables(evidence, published=True)
 
-    assert ["Family", "Task", "GPT-5.2 (shell)", "GPT-5.2 (published)"] == [column.title for column in ours.columns]
-    assert (2 + 13, 33 + 4) == (len(theirs.columns), len(theirs.rows))
-    assert [("all", "mean of 33", pytest.approx(77 / 99), pytest.approx(70 / 99))] == columns(
+    assert ["Family", "Task", "GPT-5.2 (shell)", "GPT-5.2 (published)"] == ours.header
+    assert (3 + 13, 33 + 4) == (len(theirs.columns), sum(row["row"] in tasks.VALUES for row in theirs.rows))
+    assert ("all", "mean of 33", pytest.approx(77 / 99), pytest.approx(70 / 99)) in columns(
         theirs, "category", "task", "Claude Opus 4.6 (published)", "GPT-5 (published)"
-    )[-1:]
+    )
 
 
 def test_labels(record: Record, gathered: Gathered, columns: Columns) -> None:
@@ -66,7 +89,7 @@ def test_labels(record: Record, gathered: Gathered, columns: Columns) -> None:
 
 def test_published_labels(record: Record, gathered: Gathered, columns: Columns) -> None:
     """The two labels that the paper prints of GPT-5.1 stand beside ours, and the weights of Table 7."""
-    distribution, _ = labels.tables(gathered(record("x", {("a", 0): W}, agent="x")), published=True)
+    distribution, _ = labels.tables(gathered(record("x", {("a", 0): W}, agent="x"), every=True), published=True)
 
     assert [("WRONG_VALUE", (1, 1.0), (21, 21 / 51), -0.8), ("MUTATED_TOKEN", (0, 0.0), (4, 4 / 51), -1.0)] == columns(
         distribution, "label", "x", "GPT-5.1 (published)", "severity_published"
@@ -110,7 +133,7 @@ def test_equal_labels_of_unequal_traces(record: Record, gathered: Gathered, colu
 
 def test_published_variance(record: Record, gathered: Gathered, columns: Columns) -> None:
     """Appendix L stands under ours, and Table 8's tasks beside ours, also where we have not played them."""
-    cells, drivers, _ = variance.tables(gathered(record("x", {("a", 0): f"{S} {W}"})), published=True)
+    cells, drivers, _ = variance.tables(gathered(record("x", {("a", 0): f"{S} {W}"}), every=True), published=True)
 
     assert [("oracle", 1, 0.0, "ours"), ("all 25 models", 733, pytest.approx(0.866), "published")] == columns(
         cells, "model", "cells", "share", "source"
@@ -158,7 +181,7 @@ def test_correlations_use_common_tasks_only(record: Record, gathered: Gathered) 
 
 def test_published_outliers(record: Record, gathered: Gathered, columns: Columns) -> None:
     """Of the fourteen published models none passed four tasks, multi-turn-recall among them."""
-    (table,) = outliers.tables(gathered(record("x", {("a", 0): S})), published=True)
+    (table,) = outliers.tables(gathered(record("x", {("a", 0): S}), every=True), published=True)
     found = columns(table, "task", "finding", "models", "source")
 
     assert ("multi-turn-recall", "at 0 for all", 14, "published") in found
@@ -197,7 +220,7 @@ PAPER_TASKS = {task.task_id: task for task in SHIPPED if task.family == "contrac
 def test_the_catalogue_is_table_6(record: Record, gathered: Gathered, columns: Columns) -> None:
     """All 33 tasks with what their task.toml says, which is what the paper prints: no Q1, five, five and 23."""
     played = record("x", {("cursor-pagination-integrity", 0): S}, category="both")
-    (table,) = quadrants.catalogue_tables(gathered(played, tasks=list(PAPER_TASKS.values())), published=True)
+    (table,) = quadrants.catalogue_tables(gathered(played, tasks=list(PAPER_TASKS.values()), every=True), published=True)
     ours = {task: task_file.parley for task, task_file in PAPER_TASKS.items()}
 
     assert {(task, p.difficulty, p.quadrant, p.pattern) for task, p in ours.items() if p} == {
@@ -242,7 +265,7 @@ def test_rates_by_quadrant_and_pattern(record: Record, gathered: Gathered, colum
 
 def test_published_rates_by_quadrant(record: Record, gathered: Gathered) -> None:
     """The paper's Appendix P gives GPT-5.1 and GPT-5 on integrity, its Q3: 0.47 and 0.80."""
-    _, theirs = quadrants.tables(gathered(record("x", {("a", 0): S}, agent="x")), published=True)
+    _, theirs = quadrants.tables(gathered(record("x", {("a", 0): S}, agent="x"), every=True), published=True)
     (row,) = [row for row in theirs.rows if row["kind"] == "Q3"]
 
     assert (row["GPT-5.1 (published)"], row["GPT-5 (published)"]) == (pytest.approx(7 / 15), pytest.approx(0.8))

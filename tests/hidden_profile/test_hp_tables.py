@@ -25,7 +25,7 @@ from harness.families.hidden_profile.protocol import WITHOUT, any_as_the_paper
 from harness.families.hidden_profile.report import TABLES, report
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import Evidence, Group, gather
+from harness.report.evidence import Breadth, Evidence, Group, gather
 from harness.report.runs import read_runs
 from harness.report.setups import Setup
 from harness.runs.plan import Plan
@@ -150,7 +150,7 @@ def test_consensus_is_counted_where_stances_are(evidence: Evidence) -> None:
 
 def test_variants_stand_beside_the_plain_one(evidence: Evidence) -> None:
     """The paper's variants come first, differences are to the plain runs, and only players with variants are there."""
-    made = table(beside_the_paper(evidence), "variants", published=True)
+    made = table(replace(beside_the_paper(evidence), breadth=Breadth(every_published=True)), "variants", published=True)
     ours = rows(made, source="ours")
 
     assert [row["variant"] for row in ours] == ["none", "asymmetry", "secretary"]
@@ -164,11 +164,16 @@ def test_published_rows_can_be_left_out(evidence: Evidence) -> None:
     for name in TABLES:
         for made in report(evidence, [name], published=False):
             assert "published" not in json.dumps(made.document())
-    made = table(beside_the_paper(evidence), "accuracy", published=True)
-    marked = [row for row in made.rows if str(row["source"]).startswith("published")]
+    beside = beside_the_paper(evidence)
+    every = replace(beside, breadth=Breadth(every_published=True))
+    marked, short = (
+        [row["player"] for row in table(one, "accuracy", published=True).rows if str(row["source"]).startswith("published")]
+        for one in (every, beside)
+    )
 
-    assert [row["player"] for row in marked[:3]] == ["GPT-4.1", "people", "Gemini-2.5-Pro"]
-    assert any("24 groups" in note for note in made.notes)
+    assert marked[:3] == ["GPT-4.1", "people", "Gemini-2.5-Pro"]
+    assert short == ["people"]
+    assert any("24 groups" in note for note in table(beside, "accuracy", published=True).notes)
 
 
 def test_published_rows_stand_beside_the_papers_protocol_alone(evidence: Evidence) -> None:

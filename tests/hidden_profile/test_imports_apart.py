@@ -125,11 +125,11 @@ def test_the_word_is_in_task_toml_list_and_show(zither: Task, harness: Command) 
     )  # fmt: skip
 
     assert UNCERTIFIED in (zither.path / "task.toml").read_text(encoding="utf-8")
-    assert listed.stdout.splitlines() == [
-        "task\tfamily\tdifficulty\tcertificate", f"{NAME}\thidden-profile\tmedium\tuncertified",
+    assert [line.split() for line in listed.stdout.splitlines()] == [
+        ["task", "family", "difficulty", "certificate"], [NAME, "hidden-profile", "medium", "uncertified"],
     ]  # fmt: skip
     assert "\nuncertified: nothing is proved of this task" in shown.stdout
-    assert ours.stdout.splitlines()[0] == "task\tfamily\tdifficulty"
+    assert ours.stdout.splitlines()[0].split() == ["task", "family", "difficulty"]
     assert [path for path in (ROOT / "tasks").rglob("task.toml") if "uncertified" in path.read_text(encoding="utf-8")] == []
 
 

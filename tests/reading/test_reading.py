@@ -264,8 +264,8 @@ def test_show_on_the_command_line(recorded: Recorded, commands: Commands) -> Non
     ]  # fmt: skip
     listed, short, whole, everything, *mistakes = commands(lines)
 
-    assert listed.out.splitlines()[0].split("\t") == ["task", "episode", "agent", "outcome"]
-    assert listed.out.splitlines()[1].split("\t") == [CALENDAR, "s0-a1", "oracle", "SUCCESS, reward 1"]
+    assert re.split(" {2,}", listed.out.splitlines()[0]) == ["task", "episode", "agent", "outcome"]
+    assert re.split(" {2,}", listed.out.splitlines()[1]) == [CALENDAR, "s0-a1", "oracle", "SUCCESS, reward 1"]
     assert short.out.startswith(f"hidden-profile/{HIDDEN}/s0-a1  SUCCESS, reward 1\n")
     assert RecordedEpisode.model_validate_json(whole.out) == read_episode(episode).model_copy(update={"events": ()})
     assert len(json.loads(everything.out)) == len(recorded.episodes)

@@ -17,10 +17,9 @@ def coordination(result: Result) -> float:
 
 def _published() -> Iterator[PublishedFigure]:
     """Table 1: the mean over the two cost settings, of seats in mixed teams."""
-    ids = {one["model"]: one["id"] for one in numbers()["identifiers"]}
     for model in dict.fromkeys(row["model"] for row in numbers()["models"]):
         rows = [row["coordination"] / 100 for row in numbers()["models"] if row["model"] == model]
-        yield PublishedFigure(model, fmean(rows), frozenset({ids[model]}))
+        yield PublishedFigure(model, fmean(rows))
 
 
 HEADLINE = Headline(

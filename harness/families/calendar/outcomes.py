@@ -27,6 +27,7 @@ _COLUMNS = (
     Column("method", "Player"),
     Column("setup", "Set-up"),
     Column("tasks", "Tasks"),
+    Column("episodes", "Games"),
     Column("coordination", "Coord. %", "percent"),
     Column("interval", "95 %", "interval"),
     Column("k", "k", shown=False),
@@ -45,7 +46,6 @@ _COLUMNS = (
     Column("reward", "Reward", "rate"),
     Column("reward_interval", "95 %", "interval", shown=False),
     Column("source", "Source"),
-    Column("episodes", "Games", shown=False),
     Column("excess_kept", "Excess without failed rounds", "rate", shown=False),
     Column("vps_raw", "VPS before the floor", "rate", shown=False),
     Column("ungraded", "Ungraded"),
@@ -63,6 +63,9 @@ _MEASURES = {
     "vps_raw": "vps",
 }
 """Column -> the measure of a game, as the verdict names it."""
+
+_OF_SCHEDULED = ("excess", "messages", "fairness", "excess_kept")
+"""Columns that are of scheduled meetings: who scheduled none has no value there, and not the best one."""
 
 _NOTE = (
     "means over seats, games and tasks; Coord. = meetings scheduled of those a seat takes part in, Excess = cost above the "
@@ -98,17 +101,19 @@ def _rows(evidence: Evidence, block: Block, setting: str, *, published: bool) ->
 
 
 def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
-    known = {column: _by_task(tasks, name) for column, name in _MEASURES.items()}
+    known: dict[str, list[float]] = {column: _by_task(tasks, name) for column, name in _MEASURES.items()}
     results = [result for mine in tasks.values() for result in mine]
     if any(map(prose_writers, results)):
         known |= {"vps": [], "vps_raw": []}
+    if not any(known["coordination"]):
+        known |= {column: [] for column in _OF_SCHEDULED}
     seats = sum(len(result.metrics.get("seats", ())) for result in results)
     rewards = [fmean(result.reward or 0.0 for result in mine) for mine in tasks.values()]
     bounded = ("excess", "messages", "fairness", "vps", "adjusted")
     return {
         "setting": setting,
         "method": group.title,
-        "setup": ", ".join(group.setup.how),
+        "setup": ", ".join(group.setup.how) or None,
         "tasks": len(tasks),
         "episodes": sum(map(len, tasks.values())),
         **{column: fmean(values) if values else None for column, values in known.items()},

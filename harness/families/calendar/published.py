@@ -12,6 +12,8 @@ from typing import Any
 
 import tomli
 
+from harness.report.models import printed_name
+
 PATH = Path(__file__).with_name("published.toml")
 MARK = "published"
 
@@ -29,8 +31,7 @@ def protocol_rows(setting: str, method: str) -> Sequence[Mapping[str, Any]]:
 
 def model_rows(table: str, setting: str | None, model: str | None) -> Sequence[Mapping[str, Any]]:
     """The rows of one list for a model as LiteLLM names it, in a cost setting where the list has them; none for others."""
-    known = {one["id"]: one["model"] for one in numbers()["identifiers"]}
-    name = known.get((model or "").rpartition("/")[2])
+    name = printed_name(model, "calendar")
     return [row for row in numbers()[table] if row["model"] == name and row.get("setting") == setting]
 
 

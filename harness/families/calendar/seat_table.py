@@ -115,6 +115,9 @@ def measured(row: Held) -> Row:
     for one in MEASURES:
         values = row.values(one.of) if not (one.key == "protocol_vps" and row.has_prose) else []
         made |= {one.key: mean(values), f"{one.key}_interval": one.interval(values)}
+    if not made["meetings"]:
+        # who scheduled none has no such value, and not the best one
+        made |= {f"{key}{end}": None for key in ("excess", "messages", "fairness") for end in ("", "_interval")}
     return made
 
 

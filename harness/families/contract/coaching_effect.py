@@ -39,7 +39,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     rows = [row for name, mine in retries.items() for row in _conditions(name, mine)]
     notes = ["differences and p (McNemar, exact, two-sided) are over the failures retried under both conditions"]
     notes += [note for name, mine in retries.items() for note in _warnings(name, mine)]
-    if published:
+    if published and evidence.shows(numbers()["retries"]["model"]):
         rows += _published()
         notes.append(source("Table 4"))
     return [Table("coaching", f"Retries by what they were told, {evidence.family}", _COLUMNS, tuple(rows), tuple(notes))]

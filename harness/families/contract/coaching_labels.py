@@ -34,7 +34,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
         return []
     rows = [row for name, mine in retries.items() for row in _by_label(name, mine)]
     notes = ["passed retries by the label of the first attempt; labels seen once are other"]
-    if published:
+    if published and evidence.shows(numbers()["retries"]["model"]):
         rows += _published()
         notes.append(source("Table 13"))
     title = f"Retries by first label, {evidence.family}"

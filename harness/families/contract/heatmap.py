@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from harness.report.svg import GRID, PALE, line, picture, rect, text, wide
+from harness.families.contract.tasks import VALUES
+from harness.report.svg import DARK, GRID, PALE, line, picture, rect, text, wide
 from harness.report.table import Column, Row, Table
 
 _WIDE, _HIGH, _GAP = 40, 17, 8
@@ -30,8 +31,9 @@ def heatmap(table: Table, title: str) -> str:
     tilt = 0.68 * max(wide(model.title) for model in models)
     top, right = 44 + tilt, 30 + 1.2 * tilt
     parts, y = list(_heads(models, left, top)), top
-    for place, row in enumerate(table.rows):
-        fresh = place > 0 and row["category"] != table.rows[place - 1]["category"]
+    rows = [row for row in table.rows if row["row"] in VALUES]
+    for place, row in enumerate(rows):
+        fresh = place > 0 and row["category"] != rows[place - 1]["category"]
         y += _GAP if fresh else 0
         name = str(row["category"]) if place == 0 or fresh else ""
         parts += _row(row, name, models, left, y)
@@ -45,7 +47,7 @@ def _heads(models: Sequence[Column], left: float, top: float) -> Iterator[str]:
 
 
 def _row(row: Row, name: str, models: Sequence[Column], left: float, y: float) -> Iterator[str]:
-    mean = str(row["task"]).startswith("mean of ")
+    mean = row["row"] == "mean"
     if name:
         yield text(16, y + 12, name, bold=True)
     yield text(left - 8, y + 12, str(row["task"]), anchor="end", bold=mean)
@@ -56,7 +58,7 @@ def _row(row: Row, name: str, models: Sequence[Column], left: float, y: float) -
         if isinstance(rate, float | int):
             told = f"{row['category']} {row['task']}, {model.title}: {rate:.4f}"
             yield rect(x + 1, y + 1, _WIDE - 2, _HIGH - 2, colour(rate), told)
-            yield text(x + _WIDE / 2, y + 12, f"{rate:.2f}", anchor="middle", size=10, bold=mean)
+            yield text(x + _WIDE / 2, y + 12, f"{rate:.2f}", anchor="middle", size=10, bold=mean, colour=DARK)
         else:
             yield rect(x + 1, y + 1, _WIDE - 2, _HIGH - 2, GRID)
 

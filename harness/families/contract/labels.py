@@ -32,7 +32,10 @@ _SCORES = (
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """The distribution over labels, then over axes with the severity score; none without graded first tries."""
     groups = [group for group in evidence.played if group.graded]
-    return [_distribution(groups, evidence.family, published=published), _scores(groups, evidence.family)] if groups else []
+    if not groups:
+        return []
+    theirs = published and evidence.shows(numbers()["labels"]["model"])
+    return [_distribution(groups, evidence.family, published=theirs), _scores(groups, evidence.family)]
 
 
 def severity_score(group: Group) -> float | None:

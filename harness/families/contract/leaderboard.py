@@ -2,8 +2,8 @@
 
 1. Success rate is over graded episodes. Ungraded ones are counted beside it, with the rate that would hold had all failed.
 2. pass^k is the mean over instances (task, seed) that have k graded attempts.
-3. Complete rows come first and alone have a rank. A published row stands right under ours of the same model; the other
-   published rows follow at the end.
+3. Complete rows come first and alone have a rank. A published row stands right under ours of the same model; those of models
+   that nobody here ran follow at the end, where they are asked for.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harness.report.models import ModelEntry, known_models
 from harness.report.power import plan_words
 from harness.report.reliability import reliability
 from harness.report.statistics import METHOD, rate_interval
-from harness.report.status import Status, status
+from harness.report.status import Status, status, wanted_tasks
 from harness.report.table import Column, Row, Table, Value
 
 _COLUMNS = (
@@ -57,8 +57,9 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     if not evidence.played:
         return []
     judged = sorted(((group, status(group, evidence)) for group in evidence.played), key=_place)
-    rows = list(_rows(judged, published=published))
-    notes = [*_method(evidence, judged), *_warnings(judged), *([source("Table 10")] if published else [])]
+    rows = list(_rows(judged, published=published, every=evidence.breadth.every_published))
+    beside = any(row["source"] == MARK for row in rows)
+    notes = [*_method(evidence, judged), *_warnings(judged), *([source("Table 10")] if beside else [])]
     return [Table("leaderboard", f"Leaderboard, {evidence.family}", _COLUMNS, tuple(rows), tuple(notes))]
 
 
@@ -73,7 +74,7 @@ def _place(judged: tuple[Group, Status]) -> tuple[bool, float, str]:
     return not covered.complete, -(rate if rate is not None else -1.0), group.name
 
 
-def _rows(judged: list[tuple[Group, Status]], *, published: bool) -> Iterator[Row]:
+def _rows(judged: list[tuple[Group, Status]], *, published: bool, every: bool) -> Iterator[Row]:
     left = list(leaderboard()) if published else []
     ranked = [success_rate(group) or 0.0 for group, covered in judged if covered.complete]
     for group, covered in judged:
@@ -82,7 +83,8 @@ def _rows(judged: list[tuple[Group, Status]], *, published: bool) -> Iterator[Ro
         same = [row for row in left if row.is_of(group.entry)]
         yield from map(_theirs, same)
         left = [row for row in left if row not in same]
-    yield from map(_theirs, sorted(left, key=lambda row: -row.passed))
+    if every:
+        yield from map(_theirs, sorted(left, key=lambda row: -row.passed))
 
 
 def _ours(group: Group, covered: Status, rank: int | None) -> dict[str, Value]:
@@ -146,8 +148,8 @@ def _degrees(group: Group) -> str | None:
 def _method(evidence: Evidence, judged: list[tuple[Group, Status]]) -> Iterator[str]:
     yield METHOD
     yield from plan_words([group for group, _ in judged])
-    if not evidence.registry:
-        yield "no registry of this family here: complete means all that these runs planned"
+    if not any(wanted_tasks(evidence).values()):
+        yield "these tasks are of no release and no registry here: complete means all that these runs planned"
 
 
 def _warnings(judged: list[tuple[Group, Status]]) -> Iterator[str]:
@@ -156,7 +158,7 @@ def _warnings(judged: list[tuple[Group, Status]]) -> Iterator[str]:
             yield f"{group.name}: not run at temperature 0 ({_degrees(group)})"
         if covered.changed:
             more = f" and {len(covered.changed) - _NAMED} more" if len(covered.changed) > _NAMED else ""
-            yield f"{group.name}: played other versions of {', '.join(covered.changed[:_NAMED])}{more} than the registry has"
+            yield f"{group.name}: played other versions of {', '.join(covered.changed[:_NAMED])}{more} than the release has"
         if len(group.ungraded) > _WORRYING * (len(group.graded) + len(group.ungraded)):
             causes = sorted({str(result.cause) for result in group.ungraded})
             yield f"{group.name}: {len(group.ungraded)} episodes are ungraded ({', '.join(causes)}) and not scored"

@@ -34,7 +34,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     if not ours:
         return []
     rows, notes = list(_rows(ours, "ours")), [_comparable(ours)]
-    if published:
+    if published and evidence.breadth.every_published:
         rates = task_rates()
         rows += _rows({model: rates.exact(model) for model in rates.models}, MARK)
         notes.append(f"{source('Tables 11 and 12')}; findings derived from them here")

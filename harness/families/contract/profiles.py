@@ -124,7 +124,7 @@ def _means(table: Table, column: Column, left: float, y: float) -> Iterator[str]
     for place, (category, colour) in enumerate(_GROUPS.items()):
         for row in table.rows:
             rate: Any = row.get(column.key)
-            if row["category"] == category and str(row["task"]).startswith("mean of ") and rate is not None:
+            if row["category"] == category and row["row"] == "mean" and rate is not None:
                 told = f"{column.title}, {category}: {rate:.4f}"
                 yield rect(left, y + 4 + place * (_BAR + 1), max(1, _SCALE * rate), _BAR, colour, told)
 

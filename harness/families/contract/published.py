@@ -32,7 +32,7 @@ class PublishedRow:
 
     def is_of(self, entry: ModelEntry | None) -> bool:
         """Whether this row and a model of ours go by the same name."""
-        return entry is not None and (entry.name, entry.kind) == (self.model, self.kind)
+        return entry is not None and (entry.printed.get("contract"), entry.kind) == (self.model, self.kind)
 
 
 class TaskKind(NamedTuple):

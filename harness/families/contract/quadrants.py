@@ -51,8 +51,8 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 def task_kinds(evidence: Evidence) -> dict[str, TaskKind]:
     """What each task is: as the registry says, else as published."""
     kinds = {task: catalogue().get(task, TaskKind(_UNKNOWN, _UNKNOWN, _UNKNOWN)) for task in evidence.tasks}
-    for task, entry in evidence.registry.items():
-        if ours := entry.parley:
+    for task in kinds:
+        if (entry := evidence.registry.get(task)) and (ours := entry.parley):
             kinds[task] = TaskKind(ours.difficulty, ours.quadrant or _UNKNOWN, ours.pattern or _UNKNOWN)
     return kinds
 

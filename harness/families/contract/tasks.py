@@ -1,7 +1,7 @@
 """Pass rates task by task (paper, Tables 11 and 12), grouped by what the task puts under pressure.
 
 `both` is what the paper prints as Hybrid. Means are unweighted, over the tasks that were played. A published column stands
-beside ours of the same model; the other published columns are a table of their own.
+beside ours of the same model; the other published columns are a table of their own, where they are asked for.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 from harness.families.contract.published import MARK, numbers, source, task_rates
 from harness.report.evidence import Evidence
+from harness.report.statistics import Interval, share_interval
 from harness.report.table import Column, Row, Table
 
 GROUPS = ("validity", "integrity", "both", "none")
-_FIRST = (Column("category", "Family"), Column("task", "Task"))
+_FIRST = (Column("category", "Family"), Column("task", "Task"), Column("row", "Row", shown=False))
+VALUES = frozenset({"task", "mean"})
+"""What a row's `row` is where its cells are pass rates."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,9 @@ class TaskSeries:
     rates: Mapping[str, float]
     exact: Mapping[str, float]
     """The rates that means are computed from: a published rate is rounded, and stands here as the third that it was."""
+
+    attempts: Mapping[str, int]
+    """How many attempts each is a rate of."""
 
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
@@ -41,20 +47,23 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def series(evidence: Evidence, *, published: bool) -> tuple[list[TaskSeries], list[TaskSeries]]:
-    """Our columns, each with the published one of the same model after it; then the other published ones."""
+    """Our columns, each with the published one of the same model after it; then the other published ones where asked for."""
     theirs = {model: _published(model) for model in task_rates().models} if published else {}
     ours, beside = [], set[str]()
     for group in evidence.played:
-        ours.append(TaskSeries(group.name, group.rates, group.rates))
+        attempts = {task: len(mine) for task, mine in group.tasks.items()}
+        ours.append(TaskSeries(group.name, group.rates, group.rates, attempts))
         if group.title in theirs and group.title not in beside:
             beside.add(group.title)
             ours.append(theirs[group.title])
-    return ours, [column for model, column in theirs.items() if model not in beside]
+    left = [model for model in theirs if model not in beside and evidence.breadth.every_published]
+    return ours, [theirs[model] for model in left]
 
 
 def _published(model: str) -> TaskSeries:
     theirs = task_rates()
-    return TaskSeries(f"{model} ({MARK})", theirs.rates[model], theirs.exact(model))
+    attempts = dict.fromkeys(theirs.rates[model], int(numbers()["attempts"]))
+    return TaskSeries(f"{model} ({MARK})", theirs.rates[model], theirs.exact(model), attempts)
 
 
 def _categories(evidence: Evidence) -> dict[str, str]:
@@ -66,7 +75,7 @@ def _categories(evidence: Evidence) -> dict[str, str]:
 
 def _table(name: str, title: str, tasks: Sequence[str], categories: Mapping[str, str], every: Sequence[TaskSeries]) -> Table:
     columns = (*_FIRST, *(Column(one.name, one.name, "rate") for one in every))
-    notes = ["mean reward over the graded attempts at each task; means are over the tasks played; both is the paper's Hybrid"]
+    notes = ["mean reward over the graded attempts at each task; means and intervals are of the tasks played; both is Hybrid"]
     if any(one.name.endswith(f"({MARK})") for one in every):
         notes.append(source("Tables 11 and 12"))
     return Table(name, title, columns, tuple(_rows(tasks, categories, every)), tuple(notes))
@@ -76,10 +85,28 @@ def _rows(tasks: Sequence[str], categories: Mapping[str, str], every: Sequence[T
     for category in GROUPS:
         mine = [task for task in tasks if categories.get(task, "none") == category]
         for task in mine:
-            yield {"category": category, "task": task, **{one.name: one.rates.get(task) for one in every}}
+            yield {"category": category, "task": task, "row": "task", **{one.name: one.rates.get(task) for one in every}}
         if mine:
-            yield {"category": category, "task": f"mean of {len(mine)}", **means(mine, every)}
-    yield {"category": "all", "task": f"mean of {len(tasks)}", **means(tasks, every)}
+            yield from _summary(category, mine, every)
+    yield from _summary("all", tasks, every)
+
+
+def _summary(category: str, tasks: Sequence[str], every: Sequence[TaskSeries]) -> Iterator[Row]:
+    """The mean of each column, of how many tasks it is where columns differ in that, and its interval."""
+    counts = {one.name: sum(task in one.exact for task in tasks) for one in every}
+    same = set(counts.values()) == {len(tasks)}
+    mean = f"mean of {len(tasks)}" if same else "mean of tasks played"
+    yield {"category": category, "task": mean, "row": "mean", **means(tasks, every)}
+    if not same:
+        yield {"category": category, "task": "tasks played", "row": "tasks", **{name: str(n) for name, n in counts.items()}}
+    intervals = {one.name: _interval(tasks, one) for one in every}
+    if any(intervals.values()):
+        yield {"category": category, "task": "95 %", "row": "interval", **intervals}
+
+
+def _interval(tasks: Sequence[str], one: TaskSeries) -> Interval | None:
+    played = [task for task in tasks if task in one.exact]
+    return share_interval([[one.exact[task]] for task in played], sum(one.attempts[task] for task in played))
 
 
 def means(tasks: Sequence[str], every: Sequence[TaskSeries]) -> dict[str, float | None]:

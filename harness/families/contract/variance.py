@@ -35,6 +35,7 @@ _SHOWN = 5
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """Deterministic cells by model, then the tasks that drive variance; none without a repeated instance."""
+    published = published and evidence.breadth.every_published
     cells = {group.name: _repeated(group) for group in evidence.played}
     if not any(cells.values()):
         return []

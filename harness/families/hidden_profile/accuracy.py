@@ -1,7 +1,8 @@
 """Figure 4 as a table: what each player's groups decide before and after they talk, beside what a seat that knows all decides.
 
 A player and set-up has one row for each rule. Where it was played in both conditions, and only some of the tasks are hidden
-profiles for it, a third row is about these tasks alone. The paper's rows follow, people first.
+profiles for it, a third row is about these tasks alone. The paper's rows
+of people and of the same models follow; those of all its models where they are asked for.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from harness.families.hidden_profile import standing
 from harness.families.hidden_profile.arms import CONDITIONS, MANIFEST, RULES, Arm, Tasks, accuracy, arms, condition_of
 from harness.families.hidden_profile.bootstrap import METHOD
 from harness.families.hidden_profile.figures import fisher, holds, informed, row
-from harness.families.hidden_profile.published import accuracy_rows, numbers, people, source
+from harness.families.hidden_profile.published import PEOPLE, accuracy_rows, numbers, people, source
 from harness.records import Result
 from harness.report.evidence import Evidence
 from harness.report.power import plan_words
@@ -84,7 +85,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     alike = [one for arm, one in of_arm if arm.standing == ours[0].standing]
     notes = [*_NOTES, *plan_words(evidence.played), *_correlation(alike), *standing.notes(arm.standing for arm in ours)]
     if published:
-        rows += accuracy_rows()
+        rows += [one for one in accuracy_rows() if one["player"] == PEOPLE or evidence.shows(str(one["player"]))]
         notes += [source("sections 4.3 and 5.2, Figures 2 and 4"), people(), _ranges()]
     return [Table("accuracy", "Accuracy before and after the talk, hidden-profile", COLUMNS, tuple(rows), tuple(notes))]
 

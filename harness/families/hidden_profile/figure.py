@@ -19,6 +19,7 @@ BARS = (("pre", "Ypre", "#b9c4cf"), ("post", "Ypost", "#2f6db3"), ("full", "Yful
 
 _LEFT, _SCALE, _BAR, _GROUP, _TOP, _RIGHT = 16, 480, 9, 52, 52, 140
 _PEOPLE = "people"
+_TITLE = "Accuracy before and after the talk, and with full information"
 
 
 def figure4(rows: Sequence[Row]) -> str:
@@ -30,7 +31,7 @@ def figure4(rows: Sequence[Row]) -> str:
     for place, row in enumerate(drawn):
         parts += _group(row, _TOP + place * _GROUP)
     body = "\n".join(parts)
-    style = 'font-family="sans-serif" font-size="11"'
+    style = f'font-family="sans-serif" font-size="11" role="img" aria-label="{_TITLE}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" {style}>\n{body}\n</svg>\n'
 
 

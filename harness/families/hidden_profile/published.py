@@ -16,6 +16,8 @@ from harness.report.table import Row
 
 PATH = Path(__file__).with_name("published.toml")
 MARK = "published"
+PEOPLE = "people"
+"""Who stands beside every model."""
 
 
 @cache
@@ -43,7 +45,7 @@ def variant_rows() -> list[Row]:
 
 def people() -> str:
     """The human reference, in a line: what was measured, of how many, and where it is from."""
-    row = next(row for row in numbers()["study1"] if row["player"] == "people")
+    row = next(row for row in numbers()["study1"] if row["player"] == PEOPLE)
     return (
         f"{MARK}: people on {row['tasks']} tasks of the paper, {row['hidden']} ({row['unit']}): {row['post']:.3f} after it, "
         f"{row['full']:.3f} with full information (p = {row['p']:.3f}), {row['messages']} messages a group"

@@ -12,7 +12,7 @@ from harness.families.hidden_profile import standing
 from harness.families.hidden_profile.arms import Arm, Tasks, accuracy, arms
 from harness.families.hidden_profile.bootstrap import METHOD, Cell, enough, interval, replicates
 from harness.families.hidden_profile.figures import figures
-from harness.families.hidden_profile.published import source, variant_rows
+from harness.families.hidden_profile.published import numbers, source, variant_rows
 from harness.report.evidence import Evidence
 from harness.report.table import Column, Row, Table
 
@@ -44,7 +44,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     if not rows:
         return []
     notes = [_NOTE, *standing.notes(arm.standing for arm in played), f"{METHOD}; wording of the variants is our own"]
-    if published:
+    if published and evidence.shows(numbers()["variants"]["player"]):
         rows += variant_rows()
         notes.append(source("Tables A1 and A2, 30 sessions on each of three tasks"))
     return [Table("variants", "Instruction variants, hidden-profile", _COLUMNS, tuple(rows), tuple(notes))]

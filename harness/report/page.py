@@ -1,0 +1,242 @@
+"""A report as one page: static, without scripts, legible in the light and in the dark, on paper and by ear.
+
+1. Everything that a run says - names of models, notes, labels - is hostile: Jinja escapes it, and the page's policy lets
+   nothing be loaded or run. The one style sheet is inside, allowed by its hash; figures are ours, drawn with escaped words.
+2. A figure stands by the tables that it was drawn from, which name every number in it: before them, but for the first table of
+   a family, which is what a reader came for.
+3. An episode links to its page where one lies beside the report (`harness view --bundle`); else the command that shows it is
+   said. The same runs give the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from harness.columns import is_number, keys
+from harness.printable import printable
+from harness.records import Result
+from harness.report.runs import Run
+from harness.report.table import Column, Row, Table, Value
+from harness.report.whole import FamilyReport, WholeReport
+
+_FOLDER = Path(__file__).with_name("pages")
+_LONG = 60
+"""Rows from which on a table is folded."""
+
+_MOST_EPISODES = 1000
+"""Episodes that a family's list names; failures come first."""
+
+_STOPS = ((240, 138, 128), (250, 225, 140), (139, 208, 150))
+"""Colours behind pass rates: at 0, half way and 1, pale enough for dark letters."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """One column's head."""
+
+    title: str
+    is_number: bool
+
+
+@dataclass(frozen=True)
+class PageCell:
+    """One cell; `style` is its class."""
+
+    text: str
+    is_head: bool = False
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class PageRow:
+    """One row; `kind` is its class."""
+
+    cells: tuple[PageCell, ...]
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table ready to be laid out."""
+
+    id: str
+    title: str
+    heads: tuple[Head, ...]
+    rows: tuple[PageRow, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PageFigure:
+    """A figure and the tables that hold its numbers."""
+
+    name: str
+    svg: Markup
+    sources: tuple[PageTable, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table with the figures before it."""
+
+    table: PageTable
+    figures: tuple[PageFigure, ...]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is folded."""
+        return len(self.table.rows) > _LONG
+
+
+@dataclass(frozen=True)
+class EpisodeLine:
+    """One episode in a list."""
+
+    task: str
+    player: str
+    seed: int
+    attempt: int
+    outcome: str
+    reward: str
+    page: str
+    """Its page, from where the report lies; "" where there is none."""
+
+    command: str
+
+
+@dataclass(frozen=True)
+class PageSection:
+    """One family."""
+
+    id: str
+    family: str
+    blocks: tuple[Block, ...]
+    episodes: tuple[EpisodeLine, ...]
+    played: int
+
+
+def as_page(report: WholeReport, folder: Path) -> str:
+    """The page, for a file in `folder`: pages of episodes are looked for beside it."""
+    style = _environment().get_template("style.css.j2").render(heat=[_colour(step / 10) for step in range(11)])
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    text = _environment().get_template("report.html.j2").render(
+        title=f"Report on {_many(len(report.runs), 'run')}",
+        style=Markup(style),  # noqa: S704 - our own file
+        digest=f"sha256-{digest}",
+        facts=list(_facts(report)),
+        sections=[_section(section, report.runs, folder) for section in report.sections],
+        spent=_table("spent", report.spent),
+        runs=[printable(run.path.name) for run in report.runs],
+    )  # fmt: skip
+    # what the macros leave before the first line
+    return text.lstrip()
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+
+
+def _facts(report: WholeReport) -> Iterator[tuple[str, str]]:
+    results = [result for run in report.runs for result in run.results]
+    yield "Episodes", str(len(results))
+    yield "Ungraded", str(sum(result.status == "ungraded" for result in results))
+    yield "Tasks", str(len({(result.family, result.task_id) for result in results}))
+    yield "Players", str(len([row for row in report.spent.rows if row["player"] != "all"]))
+    total = report.spent.rows[-1]
+    yield "Dollars", report.spent.cells()[-1][_place(report.spent, "usd")] if total["usd"] is not None else "none known"
+
+
+def _place(table: Table, key: str) -> int:
+    return [column.key for column in table.shown].index(key)
+
+
+def _section(section: FamilyReport, runs: Sequence[Run], folder: Path) -> PageSection:
+    tables: dict[str, list[PageTable]] = {}
+    ordered: list[PageTable] = []
+    for number, table in enumerate(section.tables):
+        ordered.append(_table(f"{section.family}-{number}-{table.name}", table))
+        tables.setdefault(table.name, []).append(ordered[-1])
+    figures: dict[str, list[PageFigure]] = {}
+    for name, figure in section.figures.items():
+        sources = tuple(one for source in figure.sources for one in tables[source])
+        figures.setdefault(sources[0].id, []).append(PageFigure(name, Markup(figure.svg), sources))  # noqa: S704 - drawn by us
+    blocks = tuple(Block(table, tuple(figures.get(table.id, ()))) for table in ordered)
+    played = [(run, result) for run in runs for result in run.results if result.family == section.family]
+    chosen = sorted(played, key=lambda one: one[1].success)[:_MOST_EPISODES] if len(played) > _MOST_EPISODES else played
+    lines = tuple(_episode(run, result, folder) for run, result in chosen)
+    return PageSection(_id(section.family), section.family, blocks, lines, len(played))
+
+
+def _table(name: str, table: Table) -> PageTable:
+    shown, cells = table.shown, table.cells()
+    right = [all(is_number(row[place]) for row in cells) for place in range(len(shown))]
+    named = keys(cells) - 1
+    rows = tuple(
+        PageRow(tuple(_cells(shown, row, texts, right, named)), _kind(row))
+        for row, texts in zip(table.rows, cells, strict=True)
+    )
+    heads = tuple(Head(printable(column.title), one) for column, one in zip(shown, right, strict=True))
+    return PageTable(_id(name), table.title, heads, rows, tuple(map(printable, table.notes)))
+
+
+def _cells(
+    shown: Sequence[Column], row: Row, texts: Sequence[str], right: Sequence[bool], named: int
+) -> Iterator[PageCell]:  # fmt: skip
+    is_map = row.get("row") in {"task", "mean"}
+    for place, (column, text) in enumerate(zip(shown, texts, strict=True)):
+        styles = ["n"] if right[place] else []
+        if is_map and column.form == "rate" and (step := _step(row.get(column.key))) is not None:
+            styles.append(f"heat-{step}")
+        yield PageCell(printable(text), is_head=place == named, style=" ".join(styles))
+
+
+def _kind(row: Row) -> str:
+    if str(row.get("source", "")).startswith("published"):
+        return "published"
+    return "mean" if row.get("row") == "mean" else ""
+
+
+def _step(value: Value) -> int | None:
+    return round(10 * value) if isinstance(value, int | float) else None
+
+
+def _colour(rate: float) -> str:
+    low, high = (_STOPS[0], _STOPS[1]) if rate < 0.5 else (_STOPS[1], _STOPS[2])
+    share = 2 * (rate if rate < 0.5 else rate - 0.5)
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(low, high, strict=True))
+
+
+def _episode(run: Run, result: Result, folder: Path) -> EpisodeLine:
+    name = f"episodes/{result.key.name}"
+    pages = [path for path in (f"{run.path.name}/{name}.html", f"{name}.html") if (folder / path).is_file()]
+    model = result.model or ", ".join(dict.fromkeys(seat.model or seat.name for seat in result.seats))
+    return EpisodeLine(
+        task=result.task_id,
+        player=printable(model or result.agent),
+        seed=result.seed,
+        attempt=result.attempt,
+        outcome=printable(str(result.failure_label or (f"ungraded: {result.cause}" if result.status == "ungraded" else "-"))),
+        reward="-" if result.reward is None else f"{result.reward:.2f}",
+        page=quote(pages[0]) if pages else "",
+        command=printable(f"harness show {shlex.quote(f'{run.path}/{name}')}"),
+    )
+
+
+def _id(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]", "-", name)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
