@@ -26,6 +26,7 @@ from harness.viewing.comparing import facts, tracks
 from harness.viewing.library import Library, Recorded, ShownRun
 from harness.viewing.pages import ComparePage, PageLink, episode_page_of, run_page_of, runs_page, seat_links, seat_page_of
 from harness.viewing.rendering import HERE, render
+from worlds.core.models import Strict
 
 PAGE_ROWS = 200
 """Episodes on one page of a run."""
@@ -65,7 +66,7 @@ class Served(NamedTuple):
     """False where a file of the run cannot be read and the page says which."""
 
 
-class UnreadablePage(BaseModel):
+class UnreadablePage(Strict):
     """The page of what cannot be read."""
 
     title: str

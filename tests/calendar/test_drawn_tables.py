@@ -83,7 +83,7 @@ def test_fairness(tables: dict[str, Table]) -> None:
     expected = {f"{label(row)}, {row['setting']}": f"{row['fairness']:.4g}" for row in seats(tables)}
 
     assert told(tables, "figure-4") == expected
-    assert "gpt-5.4-mini, published, uniform" in expected
+    assert "GPT-5.4 Mini, published, uniform" in expected
 
 
 def test_reasons_of_failure(tables: dict[str, Table]) -> None:
