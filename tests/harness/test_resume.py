@@ -38,7 +38,7 @@ def test_killed_model_run_goes_on_from_its_file_alone(root: Path, presigned: Tas
     play = SolutionModel([presigned], lambda task, attempt: "solve", "tool")
     with OpenAIServer(Script(play=play)) as server:
         env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-mine"}
-        flags = ("--model", "openai/any", "--interface", "tool", "--runtime", "inprocess", "--max-tokens", "900", "--set")
+        flags = ("--model", "openai/any", "--interface", "tool", "--runtime", "inprocess", "--reply-tokens", "900", "--set")
         run = ("run", presigned.task_id, *flags, "payload_bytes=16", "--seeds", f"0-{EPISODES - 1}", "--workers", "1", "--out")
         whole = harness(*run, tmp_path / "whole", env=env)
         started = subprocess.Popen(
@@ -234,7 +234,7 @@ def test_flags_that_say_what_the_file_says_are_fine(presigned: Task) -> None:
         options=["window_seconds=50"],
         model="openai/any",
         interface="tool",
-        max_tokens=9,
+        reply_tokens=9,
     )
 
     assert alone == typed
