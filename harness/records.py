@@ -172,7 +172,7 @@ class Result(Strict):
 
     recovered: bool = False
     stopped_by: str | None = None
-    """The budget that ended it: wall, turns, tokens, cost or context; steps, virtual_time or request_cap, which worlds count."""
+    """The budget that ended it: wall, turns, tokens, cost, context, or steps, virtual_time, request_cap, which worlds count."""
 
     steps: int = 0
     virtual_time_elapsed: float = 0.0

@@ -21,6 +21,11 @@ def short(count: float) -> str:
     return f"{count:.0f}"
 
 
+def counted(number: int, what: str) -> str:
+    """1 task, 2 tasks."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def duration(seconds: float) -> str:
     """0:07, 12:30, 3:05:00."""
     minutes, rest = divmod(round(seconds), 60)

@@ -87,7 +87,7 @@ def _totals(results: Sequence[Result], spent: Spent) -> Iterator[str]:
         )
     if spent.tokens > total.tokens:
         more = f", {dollars(spent.cost_usd)}" if spent.cost_usd else ""
-        yield f"  with attempts that are not counted: {spent.calls} calls, {short(spent.tokens)} tokens{more}"
+        yield f"  in all, with attempts that were lost or left: {spent.calls} calls, {short(spent.tokens)} tokens{more}"
 
 
 def stops(results: Sequence[Result]) -> dict[str, int]:

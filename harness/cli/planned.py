@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from harness.cli.amounts import dollars, duration, short
+from harness.cli.amounts import counted, dollars, duration, short
 from harness.console import emit, say
 from harness.errors import UsageError
 from harness.report.statistics import smallest_difference
@@ -48,9 +48,10 @@ def planned_lines(session: RunSession, parts: Sequence[PartForecast]) -> Iterato
 def _counts(request: RunRequest, parts: int) -> str:
     tasks, seeds, attempts = len(request.tasks), len(request.seeds), request.attempts
     each = len(request.retry.episodes) if request.retry else tasks * seeds * attempts
-    told = f"{each} failed episodes again" if request.retry else f"{tasks} tasks x {seeds} seeds x {attempts} attempts"
+    product = " x ".join([counted(tasks, "task"), counted(seeds, "seed"), counted(attempts, "attempt")])
+    told = f"{each} failed episodes again" if request.retry else product
     times = f" x {parts} parts" if parts > 1 else ""
-    return f"plan: {told}{times} = {each * parts} episodes, {request.workers} at once"
+    return f"plan: {told}{times} = {counted(each * parts, 'episode')}, {request.workers} at once"
 
 
 def _part(part: PartForecast, parts: int) -> Iterator[str]:
@@ -59,7 +60,7 @@ def _part(part: PartForecast, parts: int) -> Iterator[str]:
     rest = [f"{counts.keep} have a grade and are kept"] if counts.keep else []
     rest += [f"{counts.leave} are left out"] if counts.leave else []
     name = f"{part.name}: " if parts > 1 else ""
-    yield f"{name}{part.player} plays {counts.play} episodes{again}{''.join(f', {one}' for one in rest)}"
+    yield f"{name}{part.player} plays {counted(counts.play, 'episode')}{again}{''.join(f', {one}' for one in rest)}"
     for model, price in part.prices.items():
         yield f"  {model}: {price or 'no known price (--prices FILE)'}"
     if counts.play:
@@ -96,14 +97,12 @@ def smallest_visible(request: RunRequest) -> float | None:
 def _visible(request: RunRequest) -> str:
     tasks, each = len(request.tasks), len(request.seeds) * request.attempts
     points = smallest_visible(request)
-    if points is None:
-        return (
-            "how far two models must differ to be told apart by one task, nobody can say"
-            if tasks < 2
-            else ("how far two models must differ to be told apart is not said: scipy is not installed")
-        )
-    told = f"{100 * points:.0f} points" if points < 1 else "100 points, so it shows nothing"
-    return f"two models of this plan differ visibly from {told} on ({tasks} tasks, {each} episodes each; power 80 %)"
+    size = f"{counted(tasks, 'task')}, {counted(each, 'episode')} each; power 80 %"
+    if points is None and tasks > 1:
+        return "how far two models must differ to be told apart is not said: scipy is not installed (pip install scipy)"
+    if points is None or points >= 1:
+        return f"this plan cannot tell two models apart, however far they differ ({size})"
+    return f"two models of this plan differ visibly from {100 * points:.0f} points on ({size})"
 
 
 def _document(session: RunSession, parts: Sequence[PartForecast]) -> dict[str, Any]:

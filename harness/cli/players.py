@@ -50,7 +50,7 @@ def new_agents(
     if _is_team(flags):
         specs: tuple[AgentSpec, ...] = (_teamed(flags, table, tasks, combinations),)
     else:
-        models = _models(flags, tasks) or [_of_first(flags, tasks, first, confirmed)]
+        models: Sequence[AgentSpec | None] = _models(flags, tasks) or [_of_first(flags, tasks, first, confirmed)]
         named = [spec for model in models for spec in _named(flags, model, table, tasks)]
         # whoever is no model plays once, however many models play
         specs = tuple(spec for number, spec in enumerate(named) if spec not in named[:number])

@@ -38,7 +38,7 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
     if flags.verbose:
         log_to_stderr()
     session = _resumed(ctx, flags, flags.resume) if flags.resume else _begun(ctx, flags)
-    session.check(resumed=flags.resume is not None)
+    session.check(resumed=flags.resume is not None, asks=not flags.dry_run)
     if flags.dry_run:
         show_planned(session, json=flags.json)
         return

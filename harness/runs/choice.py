@@ -17,7 +17,7 @@ STATES = {"errored": "an attempt was made and has no grade", "unscored": "there 
 
 
 @dataclass(frozen=True)
-class Choice:
+class EpisodeChoice:
     """Which of the episodes without a grade are played."""
 
     errored: bool = False
@@ -33,12 +33,12 @@ class Choice:
         return (not self.tasks or key.task_id in self.tasks) and (recorded is not None or not self.errored)
 
 
-EVERYTHING = Choice()
+EVERYTHING = EpisodeChoice()
 
 
-def read_choice(words: Sequence[str], tasks: Collection[str]) -> Choice:
+def read_choice(words: Sequence[str], tasks: Collection[str]) -> EpisodeChoice:
     """What `--only` says of a run with these tasks; raises UsageError for a word that is neither a state nor one of them."""
     if unknown := [word for word in words if word not in STATES and word not in tasks]:
         known = f"{', '.join(STATES)} or a task of the run"
         raise UsageError(f"--only takes {known}, not {unknown[0]!r}", hint=f"--only {next(iter(sorted(tasks)), 'errored')}")
-    return Choice("errored" in words, frozenset(word for word in words if word in tasks))
+    return EpisodeChoice("errored" in words, frozenset(word for word in words if word in tasks))

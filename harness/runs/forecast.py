@@ -14,7 +14,7 @@ from harness.play.agents import models_of, title
 from harness.prices import Price
 from harness.records import Key, Result
 from harness.registry import Task
-from harness.runs.choice import Choice
+from harness.runs.choice import EpisodeChoice
 from harness.runs.experience import Basis, Experience, Typical
 from harness.runs.plan import Plan
 from worlds.core.models import Strict
@@ -67,7 +67,7 @@ class _Sum:
         self.takes = Typical(**total)
 
 
-def counted(plan: Plan, recorded: Mapping[Key, Result], choice: Choice) -> tuple[Counts, list[Key]]:
+def counted(plan: Plan, recorded: Mapping[Key, Result], choice: EpisodeChoice) -> tuple[Counts, list[Key]]:
     """What is done with each episode of a plan, and those that are played."""
     keys = plan.keys
     played = [key for key in keys if choice.takes(key, recorded.get(key))]
@@ -80,7 +80,7 @@ def counted(plan: Plan, recorded: Mapping[Key, Result], choice: Choice) -> tuple
 
 
 def forecast(
-    plan: Plan, name: str, recorded: Mapping[Key, Result], choice: Choice, experience: Experience,
+    plan: Plan, name: str, recorded: Mapping[Key, Result], choice: EpisodeChoice, experience: Experience,
     price: Callable[[str], Price | None], workers: int,
 ) -> PartForecast:  # fmt: skip
     """What one part of a run would take."""
@@ -96,7 +96,7 @@ def forecast(
     prices = {model: price(model) for model in models}
     return PartForecast(
         name=name, player=plan.agent.model or title(plan.agent), models=tuple(models),
-        prices={model: one and one.told for model, one in prices.items()}, episodes=counts, calls=round(takes.calls),
+        prices={model: one.told if one else None for model, one in prices.items()}, episodes=counts, calls=round(takes.calls),
         prompt=round(takes.prompt), completion=round(takes.completion), cost_usd=_cost(takes, list(prices.values())),
         seconds=takes.seconds / max(1, min(workers, len(played))), sources=sources,
     )  # fmt: skip

@@ -42,8 +42,7 @@ def grown(before: RunRequest, after: RunRequest, *, game: bool, at: str) -> tupl
 
 def _bounds(before: RunRequest, after: RunRequest, *, game: bool) -> Iterator[Bound]:
     old, new = before.budget, after.budget
-    seeds = tuple(sorted(before.seeds)), tuple(sorted(after.seeds))
-    yield Bound("--seeds", *map(list, seeds), shrinks=not set(seeds[0]) <= set(seeds[1]))
+    yield Bound("--seeds", sorted(before.seeds), sorted(after.seeds), not set(before.seeds) <= set(after.seeds))
     yield Bound("--k", before.attempts, after.attempts, after.attempts < before.attempts)
     yield Bound("--wall", old.wall_s, new.wall_s, _wall(new, game=game) < _wall(old, game=game))
     yield Bound("--turns", old.turns, new.turns, new.turns < old.turns)

@@ -22,7 +22,7 @@ LONGEST = 1 << 30
 """Bytes of it that are read."""
 
 
-class Ledger:
+class RunLedger:
     """The calls of one run on disk."""
 
     def __init__(self, folder: Path) -> None:

@@ -24,7 +24,7 @@ from harness.play.agents import Cast
 from harness.pod import ROOMS, EpisodeSpec, Runtime
 from harness.records import Key, Result, RunFolder
 from harness.runs.again import Retries, RetryPolicy
-from harness.runs.choice import EVERYTHING, Choice
+from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.coaching import note
 from harness.runs.edition import keep_key
 from harness.runs.executors.base import Again, Executor, Finished, Order, Progress
@@ -45,7 +45,7 @@ def run_plan(
     images: Mapping[str, str],
     progress: Progress,
     cast: Cast | None = None,
-    choice: Choice = EVERYTHING,
+    choice: EpisodeChoice = EVERYTHING,
     policies: Mapping[Cause, RetryPolicy] | None = None,
     command: Sequence[str] = (),
 ) -> list[Result]:

@@ -26,13 +26,13 @@ from harness.prices import HINT, Price
 from harness.records import Result, RunFolder
 from harness.registry import Task
 from harness.runs.again import POLICIES
-from harness.runs.choice import EVERYTHING, Choice
+from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.executors.base import Progress
 from harness.runs.executors.processes import get_ready
 from harness.runs.experience import Experience
 from harness.runs.forecast import PartForecast, forecast
 from harness.runs.growth import GROWING
-from harness.runs.ledger import Ledger
+from harness.runs.ledger import RunLedger
 from harness.runs.plan import Plan, plans
 from harness.runs.request import RunRequest, read_record, requested
 from harness.runs.run import run_plan
@@ -84,7 +84,8 @@ def read_resumed(folder: Path) -> Resumed:
     if not records:
         raise UsageError(f"{folder} holds no run.json to resume", hint="harness run --out FOLDER")
     # the last that was amended has all that the others have
-    latest = requested(*reversed(max(records.items(), key=lambda item: len(item[1].amendments))))
+    last = max(records, key=lambda path: len(records[path].amendments))
+    latest = requested(records[last], last)
     for path, record in records.items():
         if fields := [name for name in latest.differing(requested(record, path)) if name not in GROWING]:
             raise UsageError(f"{path} is a part of another run than its neighbours: other {', '.join(fields)}")
@@ -103,7 +104,7 @@ class RunSession:
         person: Person,
         only: Sequence[str] = (),
         *,
-        choice: Choice = EVERYTHING,
+        choice: EpisodeChoice = EVERYTHING,
         command: Sequence[str] = (),
     ) -> None:
         """`only`: the parts to play; `choice`: which of their episodes; `command`: what was typed."""
@@ -114,18 +115,22 @@ class RunSession:
             folder if len(only) == 1 else folder / name: plan for name, plan in made.items() if not only or name in only
         }
         # a part that is gone on with alone spends what its whole run may
-        ledger = Ledger(folder.parent if len(only) == 1 and only[0] else folder)
+        ledger = RunLedger(folder.parent if len(only) == 1 and only[0] else folder)
         self.meter = Meter(request.limits, ledger.read(), ledger.note)
         self._cast = Cast(say=person.say, meter=self.meter)
         self.agents: list[Agent] = [self._cast.agent(plan.agent, plan.overrides) for plan in self.plans.values()]
 
-    def check(self, *, resumed: bool) -> None:
-        """Everything that can be wrong before anything starts; raises UsageError. Says what was set without any effect."""
+    def check(self, *, resumed: bool, asks: bool = True) -> None:
+        """Everything that can be wrong before anything starts; raises UsageError. Says what was set without any effect.
+
+        `asks`: whether models will be asked, and so need their keys.
+        """
         for (folder, plan), agent in zip(self.plans.items(), self.agents, strict=True):
             for task in plan.tasks:
                 plan.options(task)
             check_templates(plan.templates, plan.tasks, plan.agent)
-            agent.check()
+            if asks:
+                agent.check()
             self._check_prices(plan)
             if not resumed and RunFolder(folder).is_planned:
                 raise UsageError(f"{folder} already holds a run", hint=f"harness run ... --resume {folder}")
