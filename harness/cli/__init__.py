@@ -20,6 +20,7 @@ from harness.cli.signatures import plainly_typed
 from harness.console import log_to_stderr
 from harness.errors import Cancelled, HarnessError
 from harness.printable import printable
+from harness.version import told_version
 from worlds.core.errors import ParleyError
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -90,7 +91,7 @@ def _command(name: str, implementation: Any, help_line: str) -> Any:
 
 def _show_version(asked: bool) -> None:
     if asked:
-        print(f"harness {importlib.import_module('harness.runs.stints').told_version()}")
+        print(f"harness {told_version()}")
         raise typer.Exit(0)
 
 

@@ -18,13 +18,13 @@ from harness.console import people, say
 from harness.play.episode import Phase
 from harness.records import Key, Result
 from harness.runs.executors.base import Finished, News, Progress, Started
-from harness.runs.session import Watched
+from harness.runs.session import WatchedRun
 
 _ROWS = 12
 
 
 @contextmanager
-def progress(watched: Watched) -> Iterator[Progress]:
+def progress(watched: WatchedRun) -> Iterator[Progress]:
     """The listener that a run reports to."""
     board = _Board(watched)
     if not people.is_terminal:
@@ -37,7 +37,7 @@ def progress(watched: Watched) -> Iterator[Progress]:
 class _Board:
     """What is running and what is done."""
 
-    def __init__(self, watched: Watched) -> None:
+    def __init__(self, watched: WatchedRun) -> None:
         self.watched, self.started = watched, time.monotonic()
         self.running: dict[Key, str] = {}
         """Episodes with the phase that each is in."""

@@ -70,7 +70,7 @@ def plainly_typed(command: Any) -> Any:
     for parameter in command.params:
         label = "" if parameter.param_type_name == "argument" else _kind(parameter.type_descriptor.annotation)
         parameter.display_type = lambda ctx, label=label: label
-    for inner in getattr(command, "commands", {}).values():
+    for inner in command.commands.values() if isinstance(command, typer.core.TyperGroup) else ():
         plainly_typed(inner)
     return command
 

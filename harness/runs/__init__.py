@@ -2,5 +2,5 @@
 
 __all__ = [
     "addresses", "choice", "coaching", "edition", "executors", "forecast", "growth", "plan", "request", "run", "session",
-    "stints", "templates",
+    "templates",
 ]  # fmt: skip

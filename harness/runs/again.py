@@ -35,7 +35,7 @@ POLICIES: Mapping[Cause, RetryPolicy] = {
 }
 
 
-class Retries:
+class EpisodeRetries:
     """Counts the tries of the episodes of one session."""
 
     def __init__(self, policies: Mapping[Cause, RetryPolicy], clock: Callable[[], float] = time.monotonic) -> None:

@@ -23,7 +23,7 @@ from harness.errors import Cancelled, Cause, HarnessError, UsageError
 from harness.play.agents import Cast
 from harness.pod import ROOMS, EpisodeSpec, Runtime
 from harness.records import Key, Result, RunFolder
-from harness.runs.again import Retries, RetryPolicy
+from harness.runs.again import EpisodeRetries, RetryPolicy
 from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.coaching import note
 from harness.runs.edition import keep_key
@@ -63,7 +63,7 @@ def run_plan(
         orders = _orders(plan, runtime.name, [key for key, one in recorded.items() if choice.takes(key, one)], images, cast)
         executor = _executor(plan, runtime, folder, len(orders), cast)
         try:
-            for result in _until_settled(executor, orders, workers, progress, Retries(policies or {})):
+            for result in _until_settled(executor, orders, workers, progress, EpisodeRetries(policies or {})):
                 results[result.key] = result
         except BaseException:
             # what ended the run is what has to be said, also where the disk is full
@@ -107,9 +107,13 @@ def _amend(plan: Plan, frozen: RunRecord, folder: RunFolder, record: RunRecord) 
         return
     more = grown(frozen.request, record.request, game=any(task.is_seated for task in plan.tasks), at=now())
     if more:
-        news = record.model_dump(mode="json", include={"identity", "request"})
+        whole, asked, identity = folder.read_plan() or {}, record.request, record.identity
+        # what may not grow stays as it was written down, the address of a server for one
+        request = asked.model_dump(mode="json", include=set(GROWING))
+        planned = identity.model_dump(mode="json", include=set(GROWING))
         amendments = [one.model_dump(mode="json") for one in (*frozen.amendments, *more)]
-        folder.write_plan({**(folder.read_plan() or {}), **news, "amendments": amendments})
+        news = {"request": {**whole["request"], **request}, "identity": {**whole["identity"], **planned}}
+        folder.write_plan({**whole, **news, "amendments": amendments})
 
 
 def refusal(folder: RunFolder, fields: Sequence[str]) -> UsageError:
@@ -140,7 +144,7 @@ def _executor(plan: Plan, runtime: Runtime, folder: RunFolder, episodes: int, ca
 
 
 def _until_settled(
-    executor: Executor, orders: Sequence[Order], workers: int, progress: Progress, retries: Retries
+    executor: Executor, orders: Sequence[Order], workers: int, progress: Progress, retries: EpisodeRetries
 ) -> Iterator[Result]:
     """Play the orders, and those again that were lost to what may pass."""
     with _interrupts():

@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedRun:
     """What a listener is told before the first episode."""
 
     episodes: int
@@ -61,7 +61,7 @@ class Person:
 
     say: Say
     confirmed: Callable[[str], bool]
-    watching: Callable[[Watched], AbstractContextManager[Progress]]
+    watching: Callable[[WatchedRun], AbstractContextManager[Progress]]
     """Makes the listener of a run."""
 
 
@@ -207,7 +207,7 @@ class RunSession:
         get_ready(runtime, agent, len(plan.keys), workers)
         _log.info("%s: %d episodes by %s, %d at once", folder, len(plan.keys), agent.name, workers)
         done = tuple(one for key in plan.keys if (one := RunFolder(folder).finished(key)) and not self._choice.takes(key, one))
-        with self._person.watching(Watched(len(plan.keys), done, self.meter)) as heard:
+        with self._person.watching(WatchedRun(len(plan.keys), done, self.meter)) as heard:
             return run_plan(
                 plan, runtime, RunFolder(folder), workers=workers, images=images, progress=heard, cast=self._cast,
                 choice=self._choice, policies=POLICIES, command=self._command,
