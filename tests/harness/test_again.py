@@ -60,7 +60,7 @@ class Unlucky:
     ],
 )
 def test_tries_by_cause(presigned: Task, tmp_path: Path, failure: BaseException, times: int, tries: int, status: str) -> None:
-    """Patience used up and a runtime that failed: three tries; a refusal, an agent's own failure: one."""
+    """Patience used up, a runtime that failed: three tries, all kept; a refusal, an agent's own failure: one."""
     news: list[News] = []
     agent = Unlucky(failure, times)
     (result,) = run_plan(
@@ -77,8 +77,8 @@ def test_tries_by_cause(presigned: Task, tmp_path: Path, failure: BaseException,
 def lost(cause: Cause = "runtime", **fields: Any) -> Result:
     """An episode without a grade."""
     return Result(
-        run="run", task_id="a", family="contract", seed=0, attempt=1, agent="x", runtime="docker", status="ungraded", cause=cause,
-        may_pass=True, key_digest="", **fields,
+        run="run", task_id="a", family="contract", seed=0, attempt=1, agent="x", runtime="docker", status="ungraded",
+        cause=cause, may_pass=True, key_digest="", **fields,
     )  # fmt: skip
 
 
