@@ -70,7 +70,8 @@ MISTAKES: dict[Line, str] = {
     LABELS: "/dev/null/x.json cannot be written: File exists\n  try: the same command with another path",
     ("--tasks", "/nowhere", "list"): "/nowhere is not a folder of tasks",
     (*FIRST, "-k", "1"): "RUN already holds a run\n  try: harness run ... --resume RUN",
-    (*RESUMED, "-k", "2"): "RUN was planned with other attempts\n  try: harness run --out NEW_FOLDER",
+    (*RESUMED, "--seeds", "0-1"): "--seeds 0,1 is less than the 0,1,2 of this run, which may only grow\n"
+    "  try: leave it out, or harness run --out NEW_FOLDER",
 }
 OTHERS: tuple[Line, ...] = (
     FIRST, RESUMED, ALL, ("--help",), ("list", "--json"), ("list", "contract"), ("show", "presigned-url-download", "--json"),
