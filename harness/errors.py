@@ -9,13 +9,15 @@ ParleyError (worlds.core.errors)
 │   │   └── Endless                   its code did not come to an end (harness.authoring.endless)
 │   ├── BoundaryError        exit 3   something outside the task failed, attributed to where it did
 │   │   ├── ProviderFailure           the model provider
+│   │   │   ├── OutOfPatience         no answer for as long as one call may wait
 │   │   │   └── ProviderLost          no other episode would fare better: ends the run, not the episode alone
 │   │   │       └── Unreachable       nobody has ever answered there
 │   │   ├── RuntimeFailure            containers, sandboxes, images
 │   │   │   ├── ClientFailure         our own model client raised: a bug of ours, and no model's doing
 │   │   │   └── WorkerEnded           a process of ours was killed, or died (harness.processes)
 │   │   ├── WorldFailure              the world's own process or rules
-│   │   └── VerifierFailure           the verifier
+│   │   ├── VerifierFailure           the verifier
+│   │   └── LimitReached              --max-cost or --max-tokens: no further model call is begun
 │   └── Cancelled            exit 130 the user interrupted
 └── CallFailure (harness.agents.llm.failures)  one model call; its caller decides what follows, none reaches the command line
     ├── Transient                     worth another try
@@ -39,8 +41,8 @@ from typing import ClassVar, Literal
 
 from worlds.core.errors import ParleyError
 
-Cause = Literal["agent", "provider", "world", "runtime", "verifier", "cancelled"]
-"""The boundary a failed episode crossed."""
+Cause = Literal["agent", "provider", "world", "runtime", "verifier", "cancelled", "limit"]
+"""The boundary a failed episode crossed; `limit`: what the whole run may spend was spent."""
 
 
 class HarnessError(ParleyError):
@@ -78,12 +80,20 @@ class BoundaryError(HarnessError):
 
     exit_code = 3
     cause: ClassVar[Cause] = "runtime"
+    may_pass: ClassVar[bool] = False
+    """Whether a later try of the same episode may fare better."""
 
 
 class ProviderFailure(BoundaryError):
     """The model provider failed, or could not be asked."""
 
     cause = "provider"
+
+
+class OutOfPatience(ProviderFailure):
+    """The provider did not answer for as long as one call may wait."""
+
+    may_pass = True
 
 
 class ProviderLost(ProviderFailure):
@@ -98,6 +108,7 @@ class RuntimeFailure(BoundaryError):
     """Containers, sandboxes or images failed."""
 
     cause = "runtime"
+    may_pass = True
 
 
 class ClientFailure(RuntimeFailure):
@@ -120,6 +131,12 @@ class Cancelled(HarnessError):
     """The user interrupted."""
 
     exit_code = 130
+
+
+class LimitReached(BoundaryError):
+    """What the whole run may spend is spent, so no further model call is begun."""
+
+    cause = "limit"
 
 
 @contextmanager

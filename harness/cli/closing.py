@@ -1,14 +1,20 @@
 """The block that closes a run: each episode where there are few, a row a task where there are many, and the counts.
 
+Under the counts stand what stopped episodes, and what all of them took.
+
 A failure is told by the rule that broke and the request that broke it, with the command that reads the whole episode.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import compress
 from pathlib import Path
 
+from harness.agents.llm.meter import Spent
+from harness.cli.amounts import cost_told, dollars, short, spent_by
 from harness.cli.progress import outcome
 from harness.console import say, show_table
 from harness.errors import UsageError
@@ -20,12 +26,13 @@ from harness.runs.run import summary
 _MANY = 12
 
 
-def show_closing(results: Sequence[Result], folder: Path, *, beside_json: bool) -> None:
-    """Say how a run went; its table is on stdout unless a JSON document is."""
+def show_closing(results: Sequence[Result], folder: Path, *, beside_json: bool, spent: Spent = Spent()) -> None:  # noqa: B008
+    """Say how a run went; its table is on stdout unless a JSON document is. `spent`: by all calls, also of lost attempts."""
     counts = summary(list(results))
     if len(results) <= _MANY:
+        several = len({result.run for result in results}) > 1
         for result in results:
-            say(f"\n{result.key.name}  {_line(result)}")
+            say(f"\n{f'{result.run}: ' if several else ''}{result.key.name}  {_line(result)}")
             if result.trace_hash:
                 steps = f", {result.steps} steps" if result.steps else ""
                 say(f"  virtual time {result.virtual_time_elapsed:g} s{steps}, trace {result.trace_hash}")
@@ -33,11 +40,13 @@ def show_closing(results: Sequence[Result], folder: Path, *, beside_json: bool) 
                 say(f"  {_bill(result)}")
             say(f"  read it: harness show {shlex.quote(result.path)}")
     else:
-        show_table(("task", "episodes", "success", "mean reward", "labels"), _by_task(results), beside_json=beside_json)
+        show_table(*_table(results), beside_json=beside_json)
         _show_failures([result for result in results if not result.success], folder)
     mean = counts["mean_reward"]
     say(f"\n{counts['success']} of {counts['episodes']} succeeded, mean reward {mean if mean is not None else 'none'}"
         f"{', ' + str(counts['ungraded']) + ' ungraded' if counts['ungraded'] else ''}; run in {folder}")  # fmt: skip
+    for line in _totals(results, spent):
+        say(line)
 
 
 def _show_failures(failed: Sequence[Result], folder: Path) -> None:
@@ -60,25 +69,75 @@ def _line(result: Result) -> str:
         # an earlier episode of a resumed run may be anything; that it failed is known all the same
         return printable(outcome(result))
     told = breach.sentence if breach else str(result.failure_label)
+    if result.stopped:
+        # where nothing but the budget is to blame, its name says it all
+        is_alone = result.failure_detail.get("reason") == result.stopped_by
+        where = f", at {breach.where.rpartition(' at ')[2]}" if breach and breach.where else ""
+        told = (
+            f"stopped by {result.stopped} ({result.failure_label}{where})"
+            if is_alone
+            else f"stopped by {result.stopped}; {told}"
+        )
     return printable(f"{told}, reward {result.reward or 0:g}{', recovered' if result.recovered else ''}").replace("\n", " ")
+
+
+def _totals(results: Sequence[Result], spent: Spent) -> Iterator[str]:
+    """What ended episodes early, and what all of them took."""
+    if stopped := stops(results):
+        yield f"  stopped: {', '.join(f'{count} by {name}' for name, count in stopped.items())}"
+    total = spent_by(results)
+    if total.calls:
+        cached, reasoning = sum(one.tokens.cached for one in results), sum(one.tokens.reasoning for one in results)
+        kept = f" ({total.kept} kept)" if total.kept else ""
+        estimated = ", counted here in part" if any(one.tokens.estimated for one in results) else ""
+        yield (
+            f"  {total.calls} calls{kept}, tokens {total.prompt:,} in ({cached:,} cached), {total.completion:,} out "
+            f"({reasoning:,} reasoning){estimated}, {cost_told(total)}"
+        )
+    if spent.calls > total.calls - total.kept:
+        more = f", {dollars(spent.cost_usd)}" if spent.cost_usd else ""
+        yield f"  in all, with attempts that were lost or left: {spent.calls} calls, {short(spent.tokens)} tokens{more}"
+
+
+def stops(results: Sequence[Result]) -> dict[str, int]:
+    """How many episodes each budget ended."""
+    return dict(Counter(result.stopped for result in results if result.stopped and not result.success))
+
+
+def _table(results: Sequence[Result]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    """A row a task, of each part; columns of what stopped episodes, and of what they cost, where there is something to say."""
+    parts = list(dict.fromkeys(result.run for result in results))
+    rows = [
+        (part if parts[1:] else "", *row) for part in parts for row in _by_task([one for one in results if one.run == part])
+    ]
+    columns = ("part", "task", "episodes", "success", "mean reward", "stopped by", "calls", "tokens", "cost", "labels")
+    said = [any(row[number] for row in rows) or name not in _OPTIONAL for number, name in enumerate(columns)]
+    return tuple(compress(columns, said)), [tuple(compress(row, said)) for row in rows]
+
+
+_OPTIONAL = {"part", "stopped by", "calls", "tokens", "cost"}
 
 
 def _by_task(results: Sequence[Result]) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for task_id in dict.fromkeys(result.task_id for result in results):
         mine = [result for result in results if result.task_id == task_id]
+        total, stopped = spent_by(mine), stops(mine)
+        money = (total.calls or "", short(total.tokens) if total.calls else "", cost_told(total))
         labels = [result.failure_label or "ungraded" for result in mine]
         counted = ", ".join(f"{labels.count(label)} {label}" for label in dict.fromkeys(labels))
         rewards = [result.reward for result in mine if result.reward is not None]
         mean = f"{sum(rewards) / len(rewards):.3f}" if rewards else "none"
-        rows.append((task_id, len(mine), sum(result.success for result in mine), mean, counted))
+        ended = ", ".join(f"{count} {name}" for name, count in stopped.items())
+        rows.append((task_id, len(mine), sum(result.success for result in mine), mean, ended, *money, counted))
     return rows
 
 
 def _bill(result: Result) -> str:
     tokens, about = result.tokens, "~" if result.tokens.estimated else ""
-    kept = f", {tokens.kept} from the cache" if tokens.kept else ""
-    cost = "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}{'~' if result.price == 'estimated' else ''}"
+    kept = f" ({tokens.kept} kept)" if tokens.kept else ""
+    cost = "no price" if result.cost_usd is None else f"{dollars(result.cost_usd)}{'~' if result.price == 'estimated' else ''}"
+    cost += f" ({dollars(result.kept_usd)} kept)" if result.kept_usd else ""
     return (
         f"{tokens.calls} calls{kept}, {result.tool_calls} tool calls, "
         f"tokens {about}{tokens.prompt} in ({tokens.cached} cached), "

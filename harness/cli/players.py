@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, get_args
 
 from harness.agent import AgentSpec
@@ -19,17 +20,18 @@ from harness.agents.seating.variants import read_seat_variants, read_variant
 from harness.cli.config import PROVIDERS
 from harness.cli.flags import RunFlags
 from harness.errors import UsageError
-from harness.play.agents import agent_named
+from harness.play.agents import agent_named, models_of
+from harness.prices import read_prices
 from harness.registry import Task
 from harness.runs.addresses import Confirmed, Names, settled
 from harness.runs.coaching import FirstRun
 
 _PLAYING = ("model", "interface", "protocol")
-_WAITING = {"timeout": "timeout_s", "patience": "patience_s"}
-"""Flag -> the field of a spec that it is."""
-
-_ASKING = ("api_base", "temperature", "max_tokens", "rotate", *_WAITING)
+_ASKING = ("api_base", "temperature", "reply_tokens", "rotate", "timeout", "patience")
 """Flags that are fields of a spec: of a model's alone, and of whoever has models at seats."""
+
+_SPEC_FIELDS = {"reply_tokens": "max_tokens", "timeout": "timeout_s", "patience": "patience_s"}
+"""Flags that a spec calls otherwise."""
 
 _SEATS = ("seat", "seat_model")
 _TOLD = ("variant", "seat_variant")
@@ -50,6 +52,8 @@ def new_agents(
     else:
         models = _models(flags, tasks) or tuple(filter(None, [_of_first(flags, tasks, first, confirmed)]))
         specs = _named(flags, models, table, tasks)
+    if flags.prices is not None:
+        specs = priced(specs, flags.prices)
     if not flags.filed & {"model", "api_base", *_SEATS, *_TEAM}:
         return specs
     return tuple(address_settled(flags, spec, Names(flags.file, f"{flags.file} plays"), confirmed) for spec in specs)
@@ -60,13 +64,9 @@ def resumed_agents(
 ) -> tuple[AgentSpec, ...]:
     """The agents of a run.json with what the flags change of them."""
     given = flags.given(*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
-    names = iter(_model_names(flags) if "model" in given else ())
-    specs = tuple(
-        _updated(spec, given | ({"model": name} if spec.kind == "llm" and (name := next(names, None)) else {}), tasks)
-        if spec.kind in {"llm", "seats"}
-        else spec
-        for spec in recorded
-    )
+    specs = _resumed_models(flags, recorded, given, tasks)
+    if flags.prices is not None:
+        specs = priced(specs, flags.prices)
     if flags.given(*_TEAM):
         return tuple(_same_team(flags, spec, tasks, combinations) for spec in specs)
     models = [spec for spec in specs if spec.kind == "llm"]
@@ -93,17 +93,45 @@ def _families(tasks: Sequence[Task]) -> list[str]:
 
 
 def _model_names(flags: RunFlags) -> list[str]:
-    return [name.strip() for name in (flags.model or "").split(",") if name.strip()]
+    return [name.strip() for name in flags.model.split(",")] if flags.model else []
 
 
 def _models(flags: RunFlags, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
-    """The spec of each model that `--model A,B` names; raises UsageError for one that is named twice."""
+    """The spec of each model that `--model A,B` names; raises UsageError for a name that is empty or stands there twice."""
     called = _model_names(flags)
+    hint = f"--model {','.join(dict.fromkeys(filter(None, called)))}"
+    if not all(called):
+        raise UsageError(f"--model takes names joined by commas, not {flags.model!r}", hint=hint)
     if twice := [name for name in called if called.count(name) > 1]:
-        raise UsageError(f"--model names {twice[0]} twice", hint=f"--model {','.join(dict.fromkeys(called))}")
+        raise UsageError(f"--model names {twice[0]} twice", hint=hint)
     names = (*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
     given = {name: getattr(flags, name) for name in names}
     return tuple(_updated(AgentSpec(kind="llm"), {**given, "model": name}, tasks) for name in called)
+
+
+def _resumed_models(
+    flags: RunFlags, recorded: tuple[AgentSpec, ...], given: Mapping[str, Any], tasks: Sequence[Task]
+) -> tuple[AgentSpec, ...]:
+    """The specs of a run.json with what was given: each model with its own name of `--model A,B`."""
+    names = _model_names(flags) if "model" in given else []
+    count = sum(spec.kind == "llm" for spec in recorded)
+    if count and names and len(names) != count:
+        return _models(flags, tasks)
+    left = iter(names)
+    return tuple(
+        _updated(spec, {**given, **({"model": name} if spec.kind == "llm" and (name := next(left, None)) else {})}, tasks)
+        if spec.kind in {"llm", "seats"}
+        else spec
+        for spec in recorded
+    )
+
+
+def priced(specs: Sequence[AgentSpec], file: Path) -> tuple[AgentSpec, ...]:
+    """The specs with the prices of a file for the models that play in them."""
+    prices = read_prices(file)
+    return tuple(
+        spec.model_copy(update={"prices": {name: prices[name] for name in models_of(spec) if name in prices}}) for spec in specs
+    )
 
 
 def _of_first(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, confirmed: Confirmed) -> AgentSpec | None:
@@ -111,7 +139,7 @@ def _of_first(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, co
     if first is None or flags.agent:
         return None
     spec = first.player(flags.api_base if "api_base" in flags.typed else None, confirmed)
-    return spec and _updated(spec, flags.given("rotate", *_WAITING, *_SEATS, *_TOLD), tasks)
+    return spec and _updated(spec, flags.given("rotate", "timeout", "patience", *_SEATS, *_TOLD), tasks)
 
 
 def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -> AgentSpec:
@@ -125,7 +153,7 @@ def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -
     seats |= {one.seat: one for one in read_seats(flags.get("seat") or (), flags.get("seat_model") or (), families)}
     told = {**spec.seat_variants, **read_seat_variants(flags.get("seat_variant") or (), families)}
     names = (*_PLAYING, *_ASKING) if spec.kind == "llm" else _ASKING
-    fields = {_WAITING.get(name, name): flags[name] for name in names if name in flags}
+    fields = {_SPEC_FIELDS.get(name, name): flags[name] for name in names if name in flags}
     if fields.get("temperature") == PROVIDERS:
         fields["temperature"] = None
     if flags.get("variant"):

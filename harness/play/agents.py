@@ -14,6 +14,7 @@ from pathlib import Path
 
 from harness.agent import Agent, AgentSpec
 from harness.agents.llm.agent import LlmConfig
+from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import to_stderr
 from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
@@ -32,7 +33,7 @@ _ALONE = {"oracle": AgentSpec(kind="oracle"), "nop": AgentSpec(kind="nop")}
 
 Options = Mapping[str, OptionValue]
 Say = Callable[[str], None]
-Make = Callable[[AgentSpec, Options, Say], Agent]
+Make = Callable[[AgentSpec, Options, Say, Meter | None], Agent]
 
 
 def agent_named(
@@ -82,13 +83,22 @@ def title(spec: AgentSpec) -> str:
     return named.get(spec.kind, spec.kind)
 
 
-def make_agent(spec: AgentSpec, options: Options, say: Say = to_stderr, *, replies: Replies | None = None) -> Agent:
+def models_of(spec: AgentSpec) -> list[str]:
+    """The models that a spec plays with, each once, as LiteLLM names them."""
+    return list(
+        dict.fromkeys(name for name in (spec.model, *(one.name for one in spec.holders if one.kind == "model")) if name)
+    )
+
+
+def make_agent(
+    spec: AgentSpec, options: Options, say: Say = to_stderr, meter: Meter | None = None, *, replies: Replies | None = None
+) -> Agent:
     """The live agent of a spec, under the world options of its run; raises UsageError for a spec that no agent has.
 
     `replies`: what models said before, which is not asked again.
 
     Where the options bend the path between agent and world, a task's own clients speak through the harness also where there
-    is a `main`.
+    is a `main`. `meter` counts what its models are asked, and may forbid it.
     """
     if spec.kind in {"oracle", "violation"}:
         return SolutionAgent("solve" if spec.kind == "oracle" else spec.name, by_call=is_bent(options))
@@ -98,7 +108,7 @@ def make_agent(spec: AgentSpec, options: Options, say: Say = to_stderr, *, repli
         return ScriptedAgent(spec.actions)
     if spec.kind == "replay":
         return ReplayAgent(spec.name, handles=offers_handles(options))
-    config = LlmConfig.of(spec, handles=offers_handles(options))
+    config = LlmConfig.of(spec, handles=offers_handles(options), meter=meter)
     return SeatAgent(spec, config=config, say=say, replies=replies)
 
 
@@ -110,8 +120,8 @@ def offers_handles(options: Options) -> bool:
 class Cast:
     """The live agents of a run, each made once: one model client serves all threads."""
 
-    def __init__(self, make: Make = make_agent, say: Say = to_stderr) -> None:
-        self.make, self._say = make, say
+    def __init__(self, make: Make = make_agent, say: Say = to_stderr, meter: Meter | None = None) -> None:
+        self.make, self.meter, self._say = make, meter, say
         self._agents: dict[tuple[str, bool, bool], Agent] = {}
         self._lock = threading.Lock()
 
@@ -120,5 +130,5 @@ class Cast:
         called = (spec.model_dump_json(), is_bent(options), offers_handles(options))
         with self._lock:
             if called not in self._agents:
-                self._agents[called] = self.make(spec, options, self._say)
+                self._agents[called] = self.make(spec, options, self._say, self.meter)
             return self._agents[called]

@@ -49,6 +49,8 @@ def _titled(title: str) -> Iterator[str]:
 def _heading(episode: RecordedEpisode, width: int) -> Iterator[str]:
     result = episode.result
     outcome = result.failure_label or "ungraded"
+    if result.stopped and not result.success:
+        outcome = f"stopped by {result.stopped} ({outcome})"
     if result.status == "ungraded":
         outcome = f"ungraded ({result.cause}: {result.error})"
     else:
@@ -75,7 +77,7 @@ def _facts(episode: RecordedEpisode) -> Iterator[tuple[str, str]]:
     steps = f", {result.steps} steps" if result.steps else ""
     yield "time", f"{result.virtual_time_elapsed:g} virtual s{steps}; {result.timings.total:.1f} real s"
     if result.stopped_by:
-        yield "stopped", f"by the budget of {result.stopped_by}"
+        yield "stopped", f"by {result.stopped}"
     if result.tokens.calls:
         tokens = result.tokens
         cost = "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}"

@@ -1,14 +1,6 @@
 """Many episodes as one run: what was asked for, the frozen plan, and who plays it."""
 
 __all__ = [
-    "addresses",
-    "coaching",
-    "deciding",
-    "edition",
-    "executors",
-    "plan",
-    "request",
-    "run",
-    "session",
-    "templates",
-]
+    "addresses", "choice", "coaching", "deciding", "edition", "executors", "forecast", "growth", "plan", "request", "run",
+    "session", "templates",
+]  # fmt: skip

@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
 from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget
-from harness.agents.llm.provider import public_address
+from harness.agents.llm.meter import RunLimits
+from harness.agents.llm.provider import host_of, public_address
 from harness.errors import UsageError
 from harness.play.agents import title
 from harness.records import Hint, HintMode, Key, Number, RunFolder, TaskId, first_problem
@@ -26,6 +27,18 @@ from harness.runs.deciding import Until
 from worlds.core.models import Lenient, Strict
 
 BREAKER = 5
+
+ON_RESUME: Mapping[str, Literal["fixed", "grows undecided", "grows", "free"]] = {
+    "tasks": "fixed", "agents": "fixed", "options": "fixed", "key_digest": "fixed", "retry": "fixed", "until": "fixed",
+    "templates": "fixed", "seeds": "grows undecided", "attempts": "grows undecided", "budget": "grows undecided",
+    "limits": "grows", "runtime": "free", "workers": "free", "breaker": "free",
+}  # fmt: skip
+"""What may become of each field of a request when its run is gone on with.
+
+`fixed`: it makes another run. `grows`: it may only be raised (`harness.runs.growth`). `grows undecided`: likewise, but in a
+run with `--until` it is fixed, since tasks that were scored would count under other conditions than the rest. `free`: it shapes
+no episode.
+"""
 
 
 class TaskRef(Strict):
@@ -75,6 +88,9 @@ class RunRequest(Strict):
     """World options as they were typed; several values make a sweep."""
 
     budget: Budget = Budget()
+    limits: RunLimits = RunLimits()
+    """Of the run as a whole."""
+
     key_digest: str
     """Of the edition's key, which itself stands nowhere."""
 
@@ -131,15 +147,18 @@ class RunRequest(Strict):
 
     def differing(self, other: RunRequest) -> list[str]:
         """What of two requests makes them two runs, by the names that a plan uses; where they are played may differ."""
-        mine, theirs = self._shaping(), other._shaping()
-        names = {"agents": "agent", **{name: name for name in mine if name != "agents"}}
-        mine["tasks"], theirs["tasks"] = self._digests(), other._digests()
-        return sorted(said for name, said in names.items() if mine[name] != theirs[name])
+        """What of two requests makes them two runs, by the names that a plan uses; what may grow or differ is no part of it."""
+        mine, theirs = self._compared(), other._compared()
+        fixed = {name for name in mine if ON_RESUME[name] == "fixed" or (self.until and ON_RESUME[name] == "grows undecided")}
+        return sorted("agent" if name == "agents" else name for name in fixed if mine[name] != theirs[name])
 
-    def _shaping(self) -> dict[str, Any]:
-        """What of it shapes episodes: neither where they are played, nor how long a provider is waited for."""
-        public = self.model_copy(update={"agents": tuple(map(_asked_as_usual, self.public().agents))})
-        return public.model_dump(exclude={"runtime", "workers", "breaker"})
+    def _compared(self) -> dict[str, Any]:
+        """What two requests are compared by: a server is its host, whatever its port; how models are waited for is nothing."""
+        agents = tuple(
+            spec.model_copy(update={"api_base": host_of(spec.api_base) if spec.api_base else None, **_UNSHAPING})
+            for spec in self.agents
+        )
+        return {**self.model_copy(update={"agents": agents}).model_dump(), "tasks": self._digests()}
 
     def _digests(self) -> dict[str, str]:
         return {task: ref.digest for task, ref in self.tasks.items()}
@@ -150,9 +169,8 @@ def public_spec(spec: AgentSpec) -> AgentSpec:
     return spec.model_copy(update={"api_base": public_address(spec.api_base)}) if spec.api_base else spec
 
 
-def _asked_as_usual(spec: AgentSpec) -> AgentSpec:
-    """The spec with the usual time for a model's provider."""
-    return spec.model_copy(update={"timeout_s": TIMEOUT_S, "patience_s": PATIENCE_S})
+_UNSHAPING = {"prices": {}, "timeout_s": TIMEOUT_S, "patience_s": PATIENCE_S}
+"""Fields of an agent that shape no episode, each with one value for all."""
 
 
 class PlannedRetry(Lenient):
@@ -191,6 +209,34 @@ class Environment(Lenient):
     """Names of the variables of the host that tasks were given."""
 
 
+class Amendment(Lenient):
+    """Something of a run that has grown since it was begun."""
+
+    at: str
+    """When, in UTC, as ISO 8601."""
+
+    flag: str
+    before: Any = None
+    after: Any = None
+
+
+class Stint(Lenient):
+    """One stretch of playing a run: its first, or one that went on with it."""
+
+    begun: str
+    """In UTC, as ISO 8601."""
+
+    ended: str | None = None
+    """None while it plays, and for ever where it was killed."""
+
+    command: str = ""
+    """What was typed, without secrets."""
+
+    version: str = ""
+    commit: str = ""
+    """Of the checkout that played, "" where it was none."""
+
+
 class RunRecord(Lenient):
     """What run.json holds."""
 
@@ -202,6 +248,10 @@ class RunRecord(Lenient):
     environment: Environment | None = None
     request: RunRequest | None = None
     """None in runs of versions that did not write it; such a run is reported, and cannot be rebuilt."""
+
+    amendments: tuple[Amendment, ...] = ()
+    stints: tuple[Stint, ...] = ()
+    """Each stretch in which it was played, in order; empty in runs of versions that did not write it."""
 
 
 def read_record(folder: RunFolder) -> RunRecord | None:

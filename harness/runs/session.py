@@ -15,18 +15,26 @@ from functools import partial
 from pathlib import Path
 
 from harness.agent import Agent, AsksModels
+from harness.agents.llm.completion import listed_price
+from harness.agents.llm.meter import Meter
 from harness.agents.llm.provider import public_address
 from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
-from harness.errors import ProviderLost, UsageError
-from harness.play.agents import Cast, make_agent
+from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError
+from harness.play.agents import Cast, make_agent, models_of
 from harness.play.choose import Say, choose_runtime
 from harness.pod import Runtime
+from harness.prices import HINT, Price
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
+from harness.runs.again import POLICIES
+from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.deciding import Until
 from harness.runs.executors.base import Progress
 from harness.runs.executors.processes import get_ready
+from harness.runs.experience import Experience
+from harness.runs.forecast import PartForecast, forecast
+from harness.runs.ledger import RunLedger
 from harness.runs.plan import Plan, plans
 from harness.runs.request import RunRequest, read_record, requested
 from harness.runs.run import collected, is_played, run_plan
@@ -38,13 +46,26 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
+class WatchedRun:
+    """What a listener is told before the first episode."""
+
+    episodes: int
+    """All of the plan."""
+
+    done: tuple[Result, ...]
+    """Those that are not played any more."""
+
+    meter: Meter
+
+
+@dataclass(frozen=True)
 class Person:
     """Who started a run: hears lines, says yes or no, and watches episodes."""
 
     say: Say
     confirmed: Callable[[str], bool]
-    watching: Callable[[int], AbstractContextManager[Progress]]
-    """Makes the listener for so many episodes."""
+    watching: Callable[[WatchedRun], AbstractContextManager[Progress]]
+    """Makes the listener of a run."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +89,13 @@ def read_resumed(folder: Path) -> Resumed:
     records = {path: record for path in inner if (record := read_record(RunFolder(path))) and record.part == path.name}
     if not records:
         raise UsageError(f"{folder} holds no run.json to resume", hint="harness run --out FOLDER")
-    first, *others = [requested(record, path) for path, record in records.items()]
-    for path, other in zip(list(records)[1:], others, strict=True):
-        if fields := first.differing(other):
+    # the last that was amended has all that the others have
+    last = max(records, key=lambda path: len(records[path].amendments))
+    latest = requested(records[last], last)
+    for path, record in records.items():
+        if fields := latest.differing(requested(record, path)):
             raise UsageError(f"{path} is a part of another run than its neighbours: other {', '.join(fields)}")
-    return Resumed(first, tuple(part.name for part in first.parts))
+    return Resumed(latest, tuple(part.name for part in latest.parts))
 
 
 class RunSession:
@@ -86,24 +109,39 @@ class RunSession:
         folder: Path,
         person: Person,
         only: Sequence[str] = (),
+        *,
         replies: Replies | None = None,
+        choice: EpisodeChoice = EVERYTHING,
+        command: Sequence[str] = (),
     ) -> None:
-        """`only`: the parts to play, where not all; `replies`: what models said before, which is not asked again."""
+        """`only`: the parts to play, where not all; `replies`: what models said before, which is not asked again.
+
+        `choice`: which of their episodes are played; `command`: what was typed.
+        """
         self.request, self.tasks, self.folder, self._person = request, tasks, folder, person
+        self._choice, self._command = choice, command
         made = plans(request, tasks, key, folder.name)
         self.plans: Mapping[Path, Plan] = {
             folder if len(only) == 1 else folder / name: plan for name, plan in made.items() if not only or name in only
         }
-        self._cast = Cast(partial(make_agent, replies=replies), person.say)
+        # a part that is gone on with alone spends what its whole run may
+        ledger = RunLedger(folder.parent if len(only) == 1 and only[0] else folder)
+        self.meter, self.replies = Meter(request.limits, ledger.read(), ledger.note), replies
+        self._cast = Cast(partial(make_agent, replies=replies), person.say, self.meter)
         self.agents: list[Agent] = [self._cast.agent(plan.agent, plan.overrides) for plan in self.plans.values()]
 
-    def check(self, *, resumed: bool) -> None:
-        """Everything that can be wrong before anything starts; raises UsageError. Says what was set without any effect."""
+    def check(self, *, resumed: bool, asks: bool = True) -> None:
+        """Everything that can be wrong before anything starts; raises UsageError. Says what was set without any effect.
+
+        `asks`: whether models will be asked, and so need their keys.
+        """
         for (folder, plan), agent in zip(self.plans.items(), self.agents, strict=True):
             for task in plan.tasks:
                 plan.options(task)
             check_templates(plan.templates, plan.tasks, plan.agent)
-            agent.check()
+            if asks:
+                agent.check()
+            self._check_prices(plan)
             if not resumed and RunFolder(folder).is_planned:
                 raise UsageError(f"{folder} already holds a run", hint=f"harness run ... --resume {folder}")
         for line in dict.fromkeys(line for plan in self.plans.values() for line in plan.idle()):
@@ -111,6 +149,8 @@ class RunSession:
 
     def probe(self) -> None:
         """A small call to every model that is still to be asked; raises ProviderLost for one that cannot be."""
+        if self.meter.reached:
+            return
         for (folder, plan), agent in zip(self.plans.items(), self.agents, strict=True):
             if isinstance(agent, AsksModels) and not is_played(plan, RunFolder(folder)):
                 agent.probe()
@@ -129,25 +169,77 @@ class RunSession:
                 return self._decided(self.request.until, runtime)
             return [result for path, plan in self.plans.items() for result in self._played(plan, path, runtime)]
         except ProviderLost as lost:
-            lost.hint = "; then ".join(filter(None, (lost.hint, self._resume_line())))
+            lost.hint = "; then ".join(filter(None, (lost.hint, self.resume_line)))
             raise
+        except Cancelled as interrupt:
+            raise Cancelled(str(interrupt), hint=self.resume_line) from None
 
     def _decided(self, until: Until, runtime: Runtime) -> list[Result]:
-        """Play both parts task by task until one is better."""
+        """Play both parts task by task until one is better, or a limit of the run is reached."""
         parts = {plan.part: (plan, RunFolder(path)) for path, plan in self.plans.items()}
         images = {part: self._ready(plan, path, runtime) for path, plan in self.plans.items() if (part := plan.part)}
+        commands = dict.fromkeys(parts, self._command)
         (plan, _), *_ = parts.values()
-        with self._person.watching(len(plan.keys) * len(parts)) as heard:
+        done = tuple(one for path, each in self.plans.items() for one in self._kept(each, path))
+        with self._person.watching(WatchedRun(self.episodes, done, self.meter)) as heard:
 
             def play(part: str, keys: Sequence[Key]) -> list[Result]:
                 one, folder = parts[part]
                 return run_plan(
                     one, runtime, folder, workers=self.request.workers, images=images[part], progress=heard, cast=self._cast,
-                    keys=keys, breaker=self.request.breaker,
+                    keys=keys, breaker=self.request.breaker, choice=self._choice, policies=POLICIES,
+                    command=commands.pop(part, None),
                 )  # fmt: skip
 
-            play_until(until, plan, self.folder, self.request.workers, play)
+            play_until(until, plan, self.folder, self.request.workers, play, lambda: self.meter.reached is None)
         return [result for one, folder in parts.values() if folder.is_planned for result in collected(one, folder)]
+
+    @property
+    def episodes(self) -> int:
+        """Of the whole run."""
+        return sum(len(plan.keys) for plan in self.plans.values())
+
+    @property
+    def resume_line(self) -> str:
+        """What to type to go on with this run: where models are asked, and where replies are kept, with it."""
+        words = ["harness", "run", "--resume", str(self.folder)]
+        # no file decides where a key is sent, so an address is typed again
+        address = next((agent.api_base for agent in self.request.agents if agent.api_base), None)
+        words += ["--api-base", public_address(address)] if address else []
+        words += ["--cache", str(self.replies.folder)] if self.replies else []
+        return shlex.join(words)
+
+    def check_limit(self, results: Sequence[Result]) -> None:
+        """Raise LimitReached where a limit left episodes without a grade."""
+        lost = self.episodes - sum(result.status == "graded" for result in results)
+        if lost and (reached := self.meter.reached):
+            flag = reached.partition(" ")[0]
+            raise LimitReached(
+                f"{lost} of {self.episodes} episodes are left: {reached}", hint=f"{self.resume_line} {flag} MORE"
+            )
+
+    def forecast(self) -> list[PartForecast]:
+        """What each part would do and take; nothing is played."""
+        experience = Experience([self.folder, self.folder.parent])
+        made = []
+        for folder, plan in self.plans.items():
+            recorded = {one.key: one for one in RunFolder(folder).results(damaged=[])}
+            price, workers = partial(self.price, plan), self.request.workers
+            made.append(forecast(plan, plan.part, recorded, self._choice, experience, price, workers))
+        return made
+
+    def price(self, plan: Plan, model: str) -> Price | None:
+        """What the tokens of a model cost in a plan; None where nobody knows."""
+        return plan.agent.prices.get(model) or listed_price(model)
+
+    def _check_prices(self, plan: Plan) -> None:
+        """A limit in dollars needs a price; raises UsageError."""
+        flag = "--max-cost" if self.request.limits.cost_usd is not None else "--cost"
+        if self.request.limits.cost_usd is None and plan.budget.cost_usd is None:
+            return
+        for model in models_of(plan.agent):
+            if self.price(plan, model) is None:
+                raise UsageError(f"{model} has no known price, so {flag} could not hold", hint=HINT)
 
     def _check_path(self, runtime: Runtime) -> None:
         bent = any(is_bent(plan.overrides) for plan in self.plans.values())
@@ -168,16 +260,17 @@ class RunSession:
         _log.info("%s: %d episodes by %s, %d at once", folder, len(plan.keys), agent.name, workers)
         return images
 
+    def _kept(self, plan: Plan, folder: Path) -> tuple[Result, ...]:
+        """What is recorded of a plan and not played now."""
+        recorded = ((key, RunFolder(folder).finished(key)) for key in plan.keys)
+        return tuple(one for key, one in recorded if one and not self._choice.takes(key, one))
+
     def _played(self, plan: Plan, folder: Path, runtime: Runtime) -> list[Result]:
         images = self._ready(plan, folder, runtime)
-        with self._person.watching(len(plan.keys)) as heard:
+        if len(self.plans) > 1:
+            self._person.say(f"{plan.part}:")
+        with self._person.watching(WatchedRun(len(plan.keys), self._kept(plan, folder), self.meter)) as heard:
             return run_plan(
                 plan, runtime, RunFolder(folder), workers=self.request.workers, images=images, progress=heard, cast=self._cast,
-                breaker=self.request.breaker,
+                breaker=self.request.breaker, choice=self._choice, policies=POLICIES, command=self._command,
             )  # fmt: skip
-
-    def _resume_line(self) -> str:
-        """What is typed to go on: an address is, where the run has one, since no file decides where a key is sent."""
-        address = next((agent.api_base for agent in self.request.agents if agent.api_base), None)
-        base = f" --api-base {public_address(address)}" if address else ""
-        return f"harness run --resume {shlex.quote(str(self.folder))}{base}"

@@ -21,39 +21,43 @@ Play = Callable[[str, Sequence[Key]], Sequence[Result]]
 """Plays some episodes of one part, those that are not finished, and gives all of their results."""
 
 
-def play_until(until: Until, plan: Plan, folder: Path, workers: int, play: Play) -> Decision:
-    """Play until decided, or until the tasks are used up; raises UsageError for a folder with the path of another plan.
+def play_until(
+    until: Until, plan: Plan, folder: Path, workers: int, play: Play, may_go_on: Callable[[], bool] = lambda: True
+) -> Decision:
+    """Play until decided, until the tasks are used up, or until there may be no more.
 
-    `plan` is that of either part: they differ in who plays alone.
+    `plan` is that of either part: they differ in who plays alone. Raises UsageError for a folder with the path of another plan.
     """
     decision = read_decision(folder) or Decision(until=until)
     if decision.until != until:
         raise UsageError(f"{folder} decides between other players or tasks", hint="harness run --out NEW_FOLDER")
-    families = {task.task_id: task.family for task in plan.tasks}
     by_task: dict[str, list[Key]] = {}
     for key in plan.keys:
         by_task.setdefault(key.task_id, []).append(key)
     left, at_once = decision.left, ceil(workers / (len(plan.keys) / len(plan.tasks)))
     for begin in range(0, len(left), at_once):
-        if decision.winner is not None:
+        if decision.winner is not None or not may_go_on():
             break
-        block = left[begin : begin + at_once]
-        keys = [key for task in block for key in by_task[task]]
+        block = {task: by_task[task] for task in left[begin : begin + at_once]}
+        keys = [key for mine in block.values() for key in mine]
         results = {name: play(name, keys) for name in (until.first, until.second)}
-        decision = _scored(decision, block, families, results, folder)
+        decision = _scored(decision, block, results, folder)
     return decision
 
 
 def _scored(
-    decision: Decision, block: Sequence[str], families: Mapping[str, str], results: Mapping[str, Sequence[Result]], folder: Path
+    decision: Decision, block: Mapping[str, Sequence[Key]], results: Mapping[str, Sequence[Result]], folder: Path
 ) -> Decision:
     """The decision after those tasks of a block that both have, up to the one that decides."""
-    for task in block:
+    for task, keys in block.items():
         first, second = (
             [result for result in results[name] if result.task_id == task]
             for name in (decision.until.first, decision.until.second)
         )
-        gap = difference(first, second, headline_of(families[task]))
+        if any(len(mine) < len(keys) or any(one.cause == "limit" for one in mine) for mine in (first, second)):
+            # what the run may spend was spent in the midst of it
+            continue
+        gap = difference(first, second, headline_of(keys[0].family))
         if gap is None:
             continue
         decision = decision.after(task, gap)

@@ -8,6 +8,7 @@ __all__ = [
     "completion",
     "failures",
     "interface",
+    "meter",
     "model",
     "parallel",
     "provider",

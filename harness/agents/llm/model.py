@@ -30,13 +30,15 @@ from tenacity import RetryCallState
 
 from harness.agent import PATIENCE_S, TIMEOUT_S
 from harness.agents.llm.chances import ASKED
-from harness.agents.llm.completion import Completion, read_completion
+from harness.agents.llm.completion import Completion, listed_price, read_completion
 from harness.agents.llm.failures import CallFailure, Crowded, Denied, NoApi, ParameterRefused, Refused, Transient, Unconnected
 from harness.agents.llm.gate import ProviderGate, gate_of
+from harness.agents.llm.meter import Meter
 from harness.agents.llm.patience import Patience
 from harness.agents.llm.provider import ask, library, public_address, scrub
 from harness.agents.llm.telling import Telling
 from harness.errors import Cancelled, ClientFailure, UsageError
+from harness.prices import Price
 from worlds.core.errors import ParleyError
 
 PLACEHOLDER_KEY = "parley-placeholder"
@@ -76,6 +78,12 @@ class ModelSettings:
 
     first_pause_s: float = 1.0
     """Where exponential pauses start."""
+
+    price: Price | None = None
+    """None: as LiteLLM's table has it."""
+
+    meter: Meter | None = field(default=None, repr=False)
+    """Counts the calls of a whole run, and may forbid one; None: nobody counts."""
 
     def parameters(self) -> dict[str, Any]:
         """The sampling parameters asked for."""
@@ -166,15 +174,18 @@ class ModelClient:
     ) -> Completion:
         """One answer, with the chances of its tokens where these are asked for and the provider names them.
 
-        Raises ProviderFailure when patience is used up or the provider refuses, ProviderLost, ContextFull, UnreadableCall, and
-        ClientFailure for what we did wrong ourselves.
+        Raises ProviderFailure when patience is used up or the provider refuses, ProviderLost, ContextFull, UnreadableCall,
+        LimitReached where the run may spend no more, and ClientFailure for what we did wrong ourselves.
         """
         with self._gate.visited(), _own_bugs():
             response, request, waited_s = self._answered(messages, tools, chances=chances)
         with self._lock:
             self._answers += 1
             number = self._answers
-        return read_completion(response, request, number, waited_s)
+        completion = read_completion(response, request, number, waited_s, self.settings.price)
+        if self.settings.meter is not None:
+            self.settings.meter.add(completion.usage)
+        return completion
 
     def probe(self) -> None:
         """One small call before a run begins, once in the life of this client; raises ProviderLost where it shows no provider.
@@ -190,6 +201,11 @@ class ModelClient:
         """Leave out what an earlier call, whose answer is known, was found to be refused."""
         for name in set(self.effective) - set(effective):
             self._drop(name)
+
+    @property
+    def price(self) -> Price | None:
+        """What its tokens cost, as it was typed or as LiteLLM's table has it; None where nobody knows."""
+        return self.settings.price or listed_price(self.settings.name)
 
     def say_once(self, line: str) -> None:
         """Tell people something once in the life of this client."""
@@ -227,6 +243,8 @@ class ModelClient:
             call.begins(queued_s)
             if self.halt.is_set():
                 raise Cancelled("interrupted while asking the model")
+            if self.settings.meter is not None:
+                self.settings.meter.admit()
             request = self._request(messages, tools, chances=chances)
             while True:
                 try:

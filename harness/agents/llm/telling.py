@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from harness.agents.llm.failures import CallFailure, Denied, NoApi, Refused, Transient, Unconnected, Why
 from harness.agents.llm.provider import public_address
-from harness.errors import ProviderFailure, ProviderLost, Unreachable
+from harness.errors import OutOfPatience, ProviderFailure, ProviderLost, Unreachable
 
 _DENIALS: dict[Why, str] = {
     "key": "does not accept the key",
@@ -32,11 +32,11 @@ class Telling:
         """The model, and where it is asked if that was typed."""
         return f"{self._name} at {self._base}" if self._base else self._name
 
-    def gave_up(self, last: Transient, seconds: float) -> ProviderFailure:
+    def gave_up(self, last: Transient, seconds: float) -> OutOfPatience:
         """Patience is used up."""
         asked = f", which asks to wait {last.retry_after:g} s" if last.retry_after else ""
         hint = "see that the server is up, or run again later with --resume"
-        return ProviderFailure(f"{self._name}: no answer from {self._at(last)}{asked} in {seconds:.0f} s: {last}", hint=hint)
+        return OutOfPatience(f"{self._name}: no answer from {self._at(last)}{asked} in {seconds:.0f} s: {last}", hint=hint)
 
     def never_there(self, failure: Unconnected) -> Unreachable:
         """Nobody was there from the first."""
