@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("harness.cli.tasks", "List tasks by name, glob or family."),
     "show": ("harness.cli.show", "Show one task, one recorded episode, or the episodes of a run."),
     "run": ("harness.cli.run", "Run tasks with an agent or a model, and record every episode."),
+    "host": ("harness.cli.hosting", "Let a group of people play a game, each on a web page of this host."),
     "report": ("harness.cli.report", "Make the tables of runs, with published numbers beside."),
     "audit": ("harness.cli.audit", "Ask a judge model about runs, and say how far it agrees."),
     "export": ("harness.cli.export", "Write episodes as records that other programs read."),

@@ -32,6 +32,12 @@ def progress(total: int) -> Iterator[Progress]:
         yield heard
 
 
+@contextmanager
+def plainly(total: int) -> Iterator[Progress]:
+    """A listener that draws nothing: one line an episode."""
+    yield _Board(total).plain
+
+
 class _Board:
     """What is running and what is done."""
 

@@ -10,7 +10,7 @@ import typer
 from harness.cli.closing import show_closing
 from harness.cli.config import print_config
 from harness.cli.flags import RunFlags
-from harness.cli.progress import progress
+from harness.cli.progress import plainly, progress
 from harness.cli.report import show_tables
 from harness.cli.settings import folder_for, found_again, new_request, resumed_request
 from harness.cli.signatures import takes_flags
@@ -52,7 +52,7 @@ def _begun(ctx: typer.Context, flags: RunFlags) -> RunSession:
     known = gated(ctx, flags.names, trust=flags.trust).tasks
     tasks = grant(first.tasks(known) if first else known, flags.env or ())
     request = new_request(flags, tasks, first, key, _confirmed)
-    return RunSession(request, tasks, key, flags.out or folder_for(request), PERSON)
+    return RunSession(request, tasks, key, flags.out or folder_for(request), _person(request))
 
 
 def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path) -> RunSession:
@@ -66,7 +66,7 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path) -> RunSession:
         again = found_again(resumed.request.tasks, selected(ctx, None), trust=flags.trust)
         known = list(gate(again, trust=flags.trust).tasks)
     request = resumed_request(flags, resumed.request, known, first, key, _confirmed)
-    return RunSession(request, grant(known, flags.env or ()), key, folder, PERSON, resumed.parts)
+    return RunSession(request, grant(known, flags.env or ()), key, folder, _person(request), resumed.parts)
 
 
 def _close(results: list[Result], folder: Path, json: bool) -> None:
@@ -95,4 +95,6 @@ def _confirmed(what: str) -> bool:
     return sys.stdin.isatty() and typer.confirm(f"{what}; send this run's API key there?", err=True)
 
 
-PERSON = Person(say, _confirmed, progress)
+def _person(request: RunRequest) -> Person:
+    """Who started the run; where people play at this terminal, nothing is drawn over what they read."""
+    return Person(say, _confirmed, plainly if any(spec.has_people for spec in request.agents) else progress)

@@ -1,7 +1,7 @@
 """Agents by name, and live agents from their specs: the table that `--agent` reads, and the one place where a spec comes alive.
 
-`oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions), `llm` (with a model), and for games with seats
-whatever players their family offers (`imap`, `sd-map`, ...).
+`oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions), `llm` (with a model), `human` (a person at the terminal),
+and for games with seats whatever players their family offers (`imap`, `sd-map`, ...).
 1. `agent_named` turns flags into a spec, which is data: a plan freezes it, a file holds it, another process reads it.
 2. `make_agent` makes the agent, with its clients and locks, where it plays. A `Cast` makes each only once, for all threads.
 """
@@ -18,12 +18,13 @@ from harness.agents.llm.model import to_stderr
 from harness.agents.path import is_bent
 from harness.agents.scripted import NopAgent, ScriptedAgent, read_actions
 from harness.agents.seating.agent import SeatAgent
+from harness.agents.seating.lineup import HUMAN
 from harness.agents.seating.policy import seat_names, seat_players
 from harness.agents.solutions import SolutionAgent
 from harness.errors import UsageError
 from worlds.core.manifest import OptionValue
 
-NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm")
+NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm", "human")
 
 Options = Mapping[str, OptionValue]
 Say = Callable[[str], None]
@@ -51,7 +52,7 @@ def agent_named(
         raise UsageError(
             "the scripted agent and --script go together", hint="harness run --agent scripted --script actions.json"
         )
-    if any(name in seat_players(family) for family in families):
+    if name == HUMAN or any(name in seat_players(family) for family in families):
         return table.model_copy(update={"kind": "seats", "name": name})
     if model is not None:
         return model
@@ -89,7 +90,7 @@ def make_agent(spec: AgentSpec, options: Options, say: Say = to_stderr) -> Agent
     if spec.kind == "scripted":
         return ScriptedAgent(spec.actions)
     config = LlmConfig.of(spec, handles=offers_handles(options))
-    return SeatAgent(spec, config=config, say=say)
+    return SeatAgent(spec, config=config, say=say, talk=str(options.get("talk", "")))
 
 
 def offers_handles(options: Options) -> bool:
@@ -102,12 +103,12 @@ class Cast:
 
     def __init__(self, make: Make = make_agent, say: Say = to_stderr) -> None:
         self.make, self._say = make, say
-        self._agents: dict[tuple[str, bool, bool], Agent] = {}
+        self._agents: dict[tuple[str, bool, bool, str], Agent] = {}
         self._lock = threading.Lock()
 
     def agent(self, spec: AgentSpec, options: Options) -> Agent:
         """The agent of a spec under these options."""
-        called = (spec.model_dump_json(), is_bent(options), offers_handles(options))
+        called = (spec.model_dump_json(), is_bent(options), offers_handles(options), str(options.get("talk", "")))
         with self._lock:
             if called not in self._agents:
                 self._agents[called] = self.make(spec, options, self._say)

@@ -15,7 +15,7 @@ from pathlib import Path
 from harness.agent import Agent
 from harness.agents.path import is_bent
 from harness.errors import UsageError
-from harness.play.agents import Cast
+from harness.play.agents import Cast, Make, make_agent
 from harness.play.choose import Say, choose_runtime
 from harness.pod import Runtime
 from harness.records import Result, RunFolder
@@ -77,13 +77,15 @@ class RunSession:
         folder: Path,
         person: Person,
         only: Sequence[str] = (),
+        make: Make = make_agent,
     ) -> None:
+        """`make` makes the agents, also other ones than those of a command line: people at pages."""
         self.request, self.tasks, self.folder, self._person = request, tasks, folder, person
         made = plans(request, tasks, key, folder.name)
         self.plans: Mapping[Path, Plan] = {
             folder if len(only) == 1 else folder / name: plan for name, plan in made.items() if not only or name in only
         }
-        self._cast = Cast(say=person.say)
+        self._cast = Cast(make, say=person.say)
         self.agents: list[Agent] = [self._cast.agent(plan.agent, plan.overrides) for plan in self.plans.values()]
 
     def check(self, *, resumed: bool) -> None:
