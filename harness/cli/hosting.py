@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -62,7 +61,7 @@ def host_command(
     request = new_request(flags, [one], None, key, lambda _: False)
     if len(request.parts) != 1:
         raise UsageError("a group plays one game, so no option can have several values")
-    group = Group(people_at(request.agents[0], one), patience_s=patience, say=say)
+    group = Group(people_at(request.agents[0], one, request.combinations[0]), patience_s=patience, say=say)
     folder = out or folder_for(request)
     session = RunSession(
         request, [one], key, folder, Person(say, lambda _: False, plainly), make=maker(group)

@@ -30,9 +30,12 @@ class Group:
 
     beside = True
 
-    def __init__(self, seats: Sequence[int], *, patience_s: float = 600.0, say: Callable[[str], None] = print) -> None:
+    def __init__(
+        self, seats: Sequence[int], *, patience_s: float = 600.0, minute_s: float = 60.0, say: Callable[[str], None] = print
+    ) -> None:
+        """`minute_s`: real seconds of a minute of the chat, fewer where it is rehearsed."""
         self.places = [Place(seat) for seat in seats]
-        self.patience_s, self._say = patience_s, say
+        self.patience_s, self._minute_s, self._say = patience_s, minute_s, say
         self._by_seat = {place.seat: place for place in self.places}
         self._by_token = {place.token: place for place in self.places}
         self._changed = threading.Condition()
@@ -87,7 +90,11 @@ class Group:
     def open(self, minutes: float) -> None:
         """Let everybody write, for so many minutes."""
         with self._changed:
-            self._closes_at = time.monotonic() + minutes * 60
+            self._closes_at = time.monotonic() + minutes * self._minute_s
+            for place in self.places:
+                if place.left and not place.left_chat:
+                    place.left_chat = True
+                    self._words.append((place.seat, None))
         self._say(f"the chat is open for {minutes:g} minutes")
 
     def heard(self, wait_s: float) -> tuple[int, str | None] | None:

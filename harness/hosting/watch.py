@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from harness.agent import Agent, AgentSpec
 from harness.agents.llm.agent import LlmConfig
@@ -13,6 +13,7 @@ from harness.agents.seating.lineup import line_up
 from harness.errors import UsageError
 from harness.hosting.group import Group
 from harness.hosting.server import Host
+from harness.modules import family_part_or_none
 from harness.play.agents import Make, Options, Say
 from harness.records import Result
 from harness.registry import Task
@@ -22,11 +23,13 @@ LINGER_S = 5.0
 """Real seconds for which pages are served after the game, so that they can say that it is over."""
 
 
-def people_at(spec: AgentSpec, task: Task) -> list[int]:
-    """The seats of a task that people hold; raises UsageError for a task without seats, or where nobody would come."""
+def people_at(spec: AgentSpec, task: Task, options: Mapping[str, str]) -> list[int]:
+    """The seats of a task, under these options, that people hold; raises UsageError for a task without seats, or without any left."""
     if not task.is_seated or task.parley is None:
         raise UsageError(f"{task.task_id} has no seats for a group", hint=f"harness run {task.task_id} --agent human")
-    seats = [one.seat for one in line_up(spec, task.parley.seats) if one.kind == "human"]
+    known = family_part_or_none(task.family, "lineups")
+    count = len(known.facts(task, options)) if known else task.parley.seats
+    seats = [one.seat for one in line_up(spec, count) if one.kind == "human"]
     if not seats:
         raise UsageError("no seat is left for a person", hint="harness host TASK, with fewer --seat")
     return seats
@@ -43,14 +46,14 @@ def maker(group: Group, pace_s: float = PACE_S) -> Make:
     return make
 
 
-def hold(host: Host, session: RunSession, say: Callable[[str], None]) -> Sequence[Result]:
+def hold(host: Host, session: RunSession, say: Callable[[str], None], *, linger_s: float = LINGER_S) -> Sequence[Result]:
     """Serve, gather, play; the results. Raises what playing raises, and Cancelled on an interrupt."""
     with host.serving():
         for place in host.group.places:
             say(f"seat {place.seat}: {host.link(place)}")
         host.group.gather()
         results = session.play()
-        until = time.monotonic() + LINGER_S
+        until = time.monotonic() + linger_s
         while time.monotonic() < until and not host.group.everybody_saw_the_end():
             time.sleep(0.1)
         return results

@@ -126,10 +126,6 @@ class PersonSeat:
         self._latencies_s.append(round(reply.latency_s, 4))
         write_down(self.trajectory, turn, reply)
 
-    def leave(self) -> None:
-        """The person is gone for good."""
-        self._left = True
-
     def result(self) -> SeatResult:
         """A name or an id, and how long answers took."""
         self._desk.done(self.sitter)

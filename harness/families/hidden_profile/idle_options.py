@@ -28,7 +28,7 @@ def _of_talk(settings: Settings) -> Iterator[tuple[str, str]]:
     if settings.talk == "chat":
         yield from _of_chat(settings)
         return
-    if settings.minutes != Settings.minutes:
+    if settings.minutes != Settings().minutes:
         yield "minutes", "only talk=chat has a clock"
     if settings.early_stop and settings.track == "free":
         yield "early_stop", "only track=structured has stances to stop by"
@@ -50,7 +50,7 @@ def _of_talk(settings: Settings) -> Iterator[tuple[str, str]]:
 def _of_chat(settings: Settings) -> Iterator[tuple[str, str]]:
     """What needs rounds."""
     for name in ("rounds", "horizon", "exchange_decide", "vote_view", "remind_pre_vote", "early_stop", "stance_poll"):
-        if getattr(settings, name) != getattr(Settings, name):
+        if getattr(settings, name) != getattr(Settings(), name):
             yield name, "a chat has no rounds"
 
 

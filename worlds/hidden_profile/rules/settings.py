@@ -64,5 +64,6 @@ class Settings:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Settings:
-        """The settings that a world's resolved options mean."""
-        return cls(**{name: options[name] for name in cls.__slots__})
+        """The settings that a world's resolved options mean; what is quiet there (`talk`, `minutes`) is as usual here."""
+        told = {"talk": cls().talk, "minutes": cls().minutes, **options}
+        return cls(**{name: told[name] for name in cls.__slots__})
