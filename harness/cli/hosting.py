@@ -15,9 +15,10 @@ from harness.cli.tasks import Json, gated
 from harness.console import emit, say
 from harness.errors import BoundaryError, UsageError
 from harness.hosting.forms import hosted_options
-from harness.hosting.group import Group
-from harness.hosting.server import Host
+from harness.hosting.group import PageGroup
+from harness.hosting.server import PageHost
 from harness.hosting.watch import hold, maker, people_at
+from harness.records import Result
 from harness.registry import Task
 from harness.runs.edition import chosen_key
 from harness.runs.run import summary
@@ -33,7 +34,8 @@ def host_command(
     seed: Annotated[int, typer.Option(min=0, help="Which instance.")] = 0,
     options: Options = None,
     minutes: Annotated[
-        int | None, typer.Option(min=1, max=240, help="How long a free chat is open; 15 unless given. Short for --set minutes=N.")
+        int | None,
+        typer.Option(min=1, max=240, help="How long a free chat is open; 15 unless given. Short for --set minutes=N."),
     ] = None,
     patience: Annotated[float, typer.Option(min=1, help="Seconds to answer a turn; who does not, forfeits it.")] = 600.0,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 0,
@@ -61,13 +63,13 @@ def host_command(
     request = new_request(flags, [one], None, key, lambda _: False)
     if len(request.parts) != 1:
         raise UsageError("a group plays one game, so no option can have several values")
-    group = Group(people_at(request.agents[0], one, request.combinations[0]), patience_s=patience, say=say)
+    group = PageGroup(people_at(request.agents[0], one, request.combinations[0]), patience_s=patience, say=say)
     folder = out or folder_for(request)
-    session = RunSession(
-        request, [one], key, folder, Person(say, lambda _: False, plainly), make=maker(group)
-    )
+    session = RunSession(request, [one], key, folder, Person(say, lambda _: False, plainly), make=maker(group))
     session.check(resumed=False)
-    host = Host(group, "A decision in a group" if one.family == "hidden-profile" else "A game", one.family, address=bind, port=port)
+    host = PageHost(
+        group, "A decision in a group" if one.family == "hidden-profile" else "A game", one.family, address=bind, port=port
+    )
     if bind != _LOOPBACK:
         say(f"warning: everybody who reaches {bind} reaches these pages, unencrypted; whoever has a link holds its seat")
     say(f"{one.task_id}, seed {seed}: one link a person; it begins when all have sat down")
@@ -81,7 +83,7 @@ def _one_task(ctx: typer.Context, name: str) -> Task:
     return tasks[0]
 
 
-def _close(results: list, folder: Path, *, json: bool) -> None:
+def _close(results: list[Result], folder: Path, *, json: bool) -> None:
     if json:
         episodes = [result.model_dump(mode="json") for result in results]
         emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": summary(results)})

@@ -1,3 +1,3 @@
-"""Groups of people who play over a small web page of this host: who they are, what they see, and the one route they write to."""
+"""Groups of people who play over small web pages of this host: who they are, what they see, and the one route they write to."""
 
-__all__ = ["forms", "group", "pages", "places", "server", "watch"]
+__all__ = ["forms", "group", "server", "watch"]

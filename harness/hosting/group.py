@@ -1,8 +1,8 @@
 """A group of people at a game: a desk for the seats, a room for the chat, and the doors through which pages come in.
 
 1. Threads of the game wait here (`ask`, `heard`) for what pages hand in (`answer`, `speak`, `leave`); one lock guards it all.
-2. A turn is answered once and by its own seat. One that nobody answers within the patience is forfeited as `timeout`; until that
-   person is seen again, later turns are forfeited at once, so that one who went home costs the others one wait and not twenty.
+2. A turn is answered once and by its own seat. One that nobody answers within the patience is forfeited as `timeout`; until
+   that person is seen again, later turns are forfeited at once, so that one who went home costs the others one wait and not twenty.
 3. A message of the chat says how many its sender had sent before, so one that is posted twice is taken once.
 4. The chat takes what arrives before its time is up, by this host's clock. What was taken is shown once the game has it.
 """
@@ -14,8 +14,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from harness.agents.seating.person import Late, Sitter
-from harness.hosting.places import Place, Refused, Shown, Stage
+from harness.agents.people.sitting import Late, Sitter
+from harness.hosting.places import NotTaken, PagePlace, Shown, Stage
 from harness.printable import printable
 from worlds.core.turns import OpenTurn
 
@@ -25,7 +25,7 @@ LONGEST_NAME, LONGEST_MESSAGE, LONGEST_REPLY = 40, 4_000, 50_000
 _LOOK_S = 0.25
 
 
-class Group:
+class PageGroup:
     """Everybody who plays by a page."""
 
     beside = True
@@ -34,7 +34,7 @@ class Group:
         self, seats: Sequence[int], *, patience_s: float = 600.0, minute_s: float = 60.0, say: Callable[[str], None] = print
     ) -> None:
         """`minute_s`: real seconds of a minute of the chat, fewer where it is rehearsed."""
-        self.places = [Place(seat) for seat in seats]
+        self.places = [PagePlace(seat) for seat in seats]
         self.patience_s, self._minute_s, self._say = patience_s, minute_s, say
         self._by_seat = {place.seat: place for place in self.places}
         self._by_token = {place.token: place for place in self.places}
@@ -44,7 +44,7 @@ class Group:
         self._closes_at: float | None = None
 
     @property
-    def chat(self) -> Group:
+    def chat(self) -> PageGroup:
         """They talk here."""
         return self
 
@@ -128,65 +128,65 @@ class Group:
 
     # what pages hand in
 
-    def place(self, token: str) -> Place:
-        """Whose link this is; raises Refused."""
+    def place(self, token: str) -> PagePlace:
+        """Whose link this is; raises NotTaken."""
         place = self._by_token.get(token)
         if place is None:
-            raise Refused(404, "There is nothing here. The link must be typed whole.")
+            raise NotTaken(404, "There is nothing here. The link must be typed whole.")
         with self._changed:
             place.away = False
         return place
 
-    def join(self, place: Place, name: str) -> None:
-        """Sit down, with a name or without; raises Refused for a name that is too long or taken."""
+    def join(self, place: PagePlace, name: str) -> None:
+        """Sit down, with a name or without; raises NotTaken for a name that is too long or taken."""
         called = printable(" ".join(name.split()))
         with self._changed:
             if place.joined:
-                raise Refused(409, "You have sat down already.")
+                raise NotTaken(409, "You have sat down already.")
             if len(called) > LONGEST_NAME:
-                raise Refused(422, f"A name has at most {LONGEST_NAME} characters.")
+                raise NotTaken(422, f"A name has at most {LONGEST_NAME} characters.")
             if called and any(called == other.name for other in self.places):
-                raise Refused(409, "Somebody else is called that already.")
+                raise NotTaken(409, "Somebody else is called that already.")
             place.name, place.joined = called, True
             self._changed.notify_all()
         there = sum(one.joined for one in self.places)
         self._say(f"seat {place.seat} is taken by {place.identity} ({there} of {len(self.places)})")
 
-    def answer(self, place: Place, turn: str, text: str) -> None:
-        """Answer the turn that is open for a place; raises Refused."""
+    def answer(self, place: PagePlace, turn: str, text: str) -> None:
+        """Answer the turn that is open for a place; raises NotTaken."""
         with self._changed:
             if place.turn is None or place.turn.id != turn or place.reply is not None:
                 raise _not_open(place, turn)
             if len(text) > LONGEST_REPLY:
-                raise Refused(422, f"A reply has at most {LONGEST_REPLY} characters, and this has {len(text)}.")
+                raise NotTaken(422, f"A reply has at most {LONGEST_REPLY} characters, and this has {len(text)}.")
             place.reply = text
             self._changed.notify_all()
 
-    def speak(self, place: Place, said: str, text: str) -> None:
-        """Say something in the chat; `said`: how many messages they had sent when they wrote this. Raises Refused."""
+    def speak(self, place: PagePlace, said: str, text: str) -> None:
+        """Say something in the chat; `said`: how many messages they had sent when they wrote this. Raises NotTaken."""
         with self._changed:
             if not self._is_open() or place.left_chat or place.left:
-                raise Refused(409, "Too late: the chat is over for you.")
+                raise NotTaken(409, "Too late: the chat is over for you.")
             if said != str(place.said):
-                raise Refused(409, "That message was sent already.")
+                raise NotTaken(409, "That message was sent already.")
             if not text.strip():
-                raise Refused(422, "Nothing was typed.")
+                raise NotTaken(422, "Nothing was typed.")
             if len(text) > LONGEST_MESSAGE:
-                raise Refused(422, f"A message has at most {LONGEST_MESSAGE} characters, and this has {len(text)}.")
+                raise NotTaken(422, f"A message has at most {LONGEST_MESSAGE} characters, and this has {len(text)}.")
             place.said += 1
             self._words.append((place.seat, text))
             self._changed.notify_all()
 
-    def leave_chat(self, place: Place) -> None:
-        """Say that one has nothing more to say; raises Refused where there is no chat."""
+    def leave_chat(self, place: PagePlace) -> None:
+        """Say that one has nothing more to say; raises NotTaken where there is no chat."""
         with self._changed:
             if not self._is_open() or place.left_chat:
-                raise Refused(409, "Too late: the chat is over for you.")
+                raise NotTaken(409, "Too late: the chat is over for you.")
             place.left_chat = True
             self._words.append((place.seat, None))
             self._changed.notify_all()
 
-    def leave(self, place: Place) -> None:
+    def leave(self, place: PagePlace) -> None:
         """Leave the game for good."""
         with self._changed:
             place.left = True
@@ -196,7 +196,7 @@ class Group:
             self._changed.notify_all()
         self._say(f"seat {place.seat}, {place.identity}, left")
 
-    def shown(self, place: Place) -> Shown:
+    def shown(self, place: PagePlace) -> Shown:
         """What their page shows now."""
         with self._changed:
             stage = self._stage(place)
@@ -212,7 +212,7 @@ class Group:
                 place.said, place.left_chat, joined, len(self.places),
             )  # fmt: skip
 
-    def _stage(self, place: Place) -> Stage:
+    def _stage(self, place: PagePlace) -> Stage:
         if place.over or place.left:
             return "over"
         if not place.joined:
@@ -225,8 +225,8 @@ class Group:
         return self._closes_at is not None and time.monotonic() < self._closes_at
 
 
-def _not_open(place: Place, turn: str) -> Refused:
+def _not_open(place: PagePlace, turn: str) -> NotTaken:
     """Why a turn cannot be answered."""
     if turn not in place.done:
-        return Refused(403, "That is not a turn of yours.")
-    return Refused(409, "Too late: that turn was answered already, or its time was up.")
+        return NotTaken(403, "That is not a turn of yours.")
+    return NotTaken(409, "Too late: that turn was answered already, or its time was up.")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from harness.hosting.forms import Form
 from harness.hosting.places import Shown
@@ -46,7 +45,7 @@ def static(name: str) -> bytes:
 
 
 @cache
-def _template(name: str) -> Any:
+def _template(name: str) -> Template:
     environment = Environment(
         loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -12,7 +12,7 @@ from worlds.core.turns import OpenTurn
 Stage = Literal["lobby", "waiting", "turn", "chat", "over"]
 
 
-class Refused(Exception):
+class NotTaken(Exception):
     """What somebody sent cannot be taken; the message is theirs to read."""
 
     def __init__(self, status: int, why: str) -> None:
@@ -21,7 +21,7 @@ class Refused(Exception):
 
 
 @dataclass
-class Place:
+class PagePlace:
     """A seat for one person, opened by a token that only their link has."""
 
     seat: int

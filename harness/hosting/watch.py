@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from harness.agent import Agent, AgentSpec
 from harness.agents.llm.agent import LlmConfig
@@ -11,8 +11,8 @@ from harness.agents.seating.agent import SeatAgent
 from harness.agents.seating.chat import PACE_S
 from harness.agents.seating.lineup import line_up
 from harness.errors import UsageError
-from harness.hosting.group import Group
-from harness.hosting.server import Host
+from harness.hosting.group import PageGroup
+from harness.hosting.server import PageHost
 from harness.modules import family_part_or_none
 from harness.play.agents import Make, Options, Say
 from harness.records import Result
@@ -24,7 +24,7 @@ LINGER_S = 5.0
 
 
 def people_at(spec: AgentSpec, task: Task, options: Mapping[str, str]) -> list[int]:
-    """The seats of a task, under these options, that people hold; raises UsageError for a task without seats, or without any left."""
+    """The seats of a task, under these options, that people hold; raises UsageError for a task without any."""
     if not task.is_seated or task.parley is None:
         raise UsageError(f"{task.task_id} has no seats for a group", hint=f"harness run {task.task_id} --agent human")
     known = family_part_or_none(task.family, "lineups")
@@ -35,18 +35,16 @@ def people_at(spec: AgentSpec, task: Task, options: Mapping[str, str]) -> list[i
     return seats
 
 
-def maker(group: Group, pace_s: float = PACE_S) -> Make:
+def maker(group: PageGroup, pace_s: float = PACE_S) -> Make:
     """Makes agents whose people sit at the pages of a group."""
 
     def make(spec: AgentSpec, options: Options, say: Say) -> Agent:
-        return SeatAgent(
-            spec, config=LlmConfig.of(spec), say=say, desk=group, pace_s=pace_s, talk=str(options.get("talk", ""))
-        )
+        return SeatAgent(spec, config=LlmConfig.of(spec), say=say, desk=group, pace_s=pace_s, talk=str(options.get("talk", "")))
 
     return make
 
 
-def hold(host: Host, session: RunSession, say: Callable[[str], None], *, linger_s: float = LINGER_S) -> Sequence[Result]:
+def hold(host: PageHost, session: RunSession, say: Callable[[str], None], *, linger_s: float = LINGER_S) -> list[Result]:
     """Serve, gather, play; the results. Raises what playing raises, and Cancelled on an interrupt."""
     with host.serving():
         for place in host.group.places:

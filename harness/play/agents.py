@@ -1,7 +1,7 @@
 """Agents by name, and live agents from their specs: the table that `--agent` reads, and the one place where a spec comes alive.
 
-`oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions), `llm` (with a model), `human` (a person at the terminal),
-and for games with seats whatever players their family offers (`imap`, `sd-map`, ...).
+`oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions), `llm` (with a model), `human` (at the terminal), and
+for games with seats whatever players their family offers (`imap`, `sd-map`, ...).
 1. `agent_named` turns flags into a spec, which is data: a plan freezes it, a file holds it, another process reads it.
 2. `make_agent` makes the agent, with its clients and locks, where it plays. A `Cast` makes each only once, for all threads.
 """

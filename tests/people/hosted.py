@@ -8,14 +8,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
 import httpx
 
 from harness.agent import AgentSpec, SeatSpec
 from harness.cli.progress import plainly
-from harness.hosting.group import Group
-from harness.hosting.server import Host
+from harness.hosting.group import PageGroup
+from harness.hosting.server import PageHost
 from harness.hosting.watch import hold, maker, people_at
 from harness.records import Result
 from harness.registry import read_task
@@ -32,15 +31,13 @@ PATIENT_S = 20.0
 class Somebody:
     """A person at a page, without JavaScript."""
 
-    def __init__(self, host: Host, number: int) -> None:
+    def __init__(self, host: PageHost, number: int) -> None:
         self.seat = host.group.places[number].seat
         self.link = host.link(host.group.places[number])
         self._client = httpx.Client(headers={"Origin": host.url}, timeout=PATIENT_S)
 
-    def __enter__(self) -> Somebody:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def close(self) -> None:
+        """Leave the page."""
         self._client.close()
 
     def page(self) -> str:
@@ -76,7 +73,7 @@ class Somebody:
 class Held:
     """A hosted game and what came of it."""
 
-    def __init__(self, host: Host, session: RunSession) -> None:
+    def __init__(self, host: PageHost, session: RunSession) -> None:
         self.host, self.session = host, session
         self.lines: list[str] = []
         self._results: Sequence[Result] = ()
@@ -124,16 +121,16 @@ def hosted(
         tasks=task_refs([here]), seeds=(0,), attempts=1, agents=(spec,), key_digest=key_digest(PUBLISHED_KEY),
         options={key: (value,) for key, value in chosen.items()}, runtime="inprocess", workers=1,
     )  # fmt: skip
-    group = Group(people_at(spec, here, chosen), patience_s=patience_s, minute_s=minute_s, say=say)
+    group = PageGroup(people_at(spec, here, chosen), patience_s=patience_s, minute_s=minute_s, say=say)
     session = RunSession(
         request, [here], PUBLISHED_KEY, folder, Person(say, lambda _: False, plainly), make=maker(group, pace_s)
     )
     session.check(resumed=False)
-    held = Held(Host(group, "A game", here.family), session)
+    held = Held(PageHost(group, "A game", here.family), session)
     held.begin()
     people = [Somebody(held.host, number) for number in range(len(group.places))]
     try:
         yield held, people
     finally:
         for one in people:
-            one.__exit__(None, None, None)
+            one.close()

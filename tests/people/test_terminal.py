@@ -17,7 +17,7 @@ import pytest
 from harness.agents.llm.interface import Mistake
 from harness.agents.people.commands import read_command
 from harness.reading import read_episode
-from harness.records import RunFolder, Result
+from harness.records import Result, RunFolder
 from worlds.core.events import Turned, read_log
 
 ROOT = Path(__file__).parents[2]
@@ -80,7 +80,17 @@ def test_person_plays_a_seat(tmp_path: Path) -> None:
     """A person among policies reads their rules, is told which rule a vote broke, votes again, and is recorded by name."""
     run = tmp_path / "run"
     here = Typist(
-        "bakery-switch", "--agent", "pool", "--seat", "2=human:Ada", "--set", "rounds=1", "--runtime", "inprocess", "--out", str(run)
+        "bakery-switch",
+        "--agent",
+        "pool",
+        "--seat",
+        "2=human:Ada",
+        "--set",
+        "rounds=1",
+        "--runtime",
+        "inprocess",
+        "--out",
+        str(run),
     )
     rules = here.until("=== seat 2, Ada: your instruction ===")
     here.until("Vote now, before anybody has spoken.")
@@ -95,13 +105,15 @@ def test_person_plays_a_seat(tmp_path: Path) -> None:
     here.presses(b'{"vote": "mixer",\n "rationale": "so"}\n\x04')
     here.until("the game is over")
 
-    assert here.ends() == 0 and rules
+    assert here.ends() == 0
+    assert rules
     assert max(map(len, here.shown.splitlines())) <= 80 + len(str(run)) + 80
     result = finished(run)
     turns = seat_of(result, 2)
     assert [turn.reply for turn in turns[:3]] == ["the cellar", "mixer", "I know little.\nSay more."]
     assert [(one.kind, one.name) for one in result.seats][2] == ("human", "Ada")
-    assert result.status == "graded" and result.metrics["lies"] == 0
+    assert result.status == "graded"
+    assert result.metrics["lies"] == 0
 
 
 @pytest.mark.property
@@ -109,7 +121,17 @@ def test_person_who_quits_forfeits(tmp_path: Path) -> None:
     """/quit forfeits the turn and all later ones of the seat; the others play on."""
     run = tmp_path / "run"
     here = Typist(
-        "bakery-switch", "--agent", "pool", "--seat", "1=human", "--set", "rounds=1", "--runtime", "inprocess", "--out", str(run)
+        "bakery-switch",
+        "--agent",
+        "pool",
+        "--seat",
+        "1=human",
+        "--set",
+        "rounds=1",
+        "--runtime",
+        "inprocess",
+        "--out",
+        str(run),
     )
     here.until("Vote now")
     here.types("/help")
@@ -140,7 +162,8 @@ def test_person_plays_a_contract(tmp_path: Path) -> None:
     assert here.ends() == 0
     result = finished(run)
     assert (result.agent, result.interface, result.status, result.tool_calls) == ("human", "tool", "graded", 3)
-    assert not result.success and read_episode(Path(result.path)).result.seats == ()
+    assert not result.success
+    assert read_episode(Path(result.path)).result.seats == ()
 
 
 def test_interrupt_ends_at_once(tmp_path: Path) -> None:
@@ -151,7 +174,8 @@ def test_interrupt_ends_at_once(tmp_path: Path) -> None:
     os.killpg(here.process.pid, 2)
 
     assert here.ends() == 130
-    assert "Fatal" not in here.shown and "Traceback" not in here.shown
+    assert "Fatal" not in here.shown
+    assert "Traceback" not in here.shown
     assert list(RunFolder(run).path.glob("episodes/*/*/*/result.json")) == []
 
 
@@ -161,7 +185,9 @@ def test_nobody_sits_without_a_terminal(arguments: Sequence[str], harness: Comma
     more = () if "--agent" in arguments else ("--agent", "pool")
     done = harness("run", *arguments, *more, "--out", str(tmp_path / "run"))
 
-    assert done.returncode == 2 and "a person needs a terminal" in done.stderr and "harness host TASK" in done.stderr
+    assert done.returncode == 2
+    assert "a person needs a terminal" in done.stderr
+    assert "harness host TASK" in done.stderr
     assert not (tmp_path / "run").exists()
 
 

@@ -4,8 +4,8 @@
 2. Answers are staged. One that its ask refuses is asked again at once, with the reason, while the other seats still think.
 3. When every seat has an answer that stands, the barrier closes: its turns are logged in (seat, attempt) order, and only then
    does the game go on. So arrival order, latency and concurrency leave no trace.
-4. In a free talk the first answer closes its barrier: it alone is logged, the other turns are withdrawn, and the game goes on. There
-   the order in which answers arrive is the game itself, so only a host with a clock can play it (`harness host`).
+4. In a free talk the first answer closes its barrier: it alone is logged, the other turns are withdrawn, and the game goes on.
+   There the order in which answers arrive is the game itself, so only a host with a clock can play it (`harness host`).
 5. A turn is answered once. An answer to a turn that is not open changes nothing.
 """
 

@@ -25,7 +25,7 @@ OPTIONS = {
         default="turns",
         values=("turns", "chat"),
         quiet=True,
-        doc="rounds of talk, one person after the other, or a free chat that is open for some minutes; harness host holds chats",
+        doc="rounds of talk, one person after the other, or a free chat of some minutes, which harness host holds",
     ),
     "minutes": Option(type="int", default=15, min=1, max=240, quiet=True, doc="how long the chat is open; people are told it"),
     "variant": Option(default="none", values=tuple(VARIANTS), doc="one sentence more in the rules and in each turn of talk"),

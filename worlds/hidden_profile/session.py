@@ -6,8 +6,8 @@
 3. Where stances are polled, everybody is asked alone after each round; that turn only measures.
 4. Options change what is repeated (`heard`, `vote_view`, `remind_pre_vote`), what is told (`horizon`), what is talked about
    when (`exchange_decide`), and whether facts are read out first (`reveal_all`).
-5. A chat (`talk`) has no rounds: whoever writes first is heard first, and each message withdraws the turns of the others, who are
-   asked again at once. A seat that forfeits has left. The chat is over once everybody left, which is how a host closes it.
+5. A chat (`talk`) has no rounds: whoever writes first is heard first, and each message withdraws the turns of the others, who
+   are asked again at once. A seat that forfeits has left. The chat is over once everybody left, which is how a host closes it.
 6. On the structured track a message is text, the facts that it rests on, and a stance. A handle that a seat neither holds nor
    has heard is dropped and noted.
 """

@@ -21,7 +21,8 @@ Said = tuple[int, str]
 
 
 _SHOWN = (
-    "rounds", "talk", "minutes", "track", "horizon", "heard", "vote_view", "exchange_decide", "exchanging", "reveal_all", "stakes", "variant",
+    "rounds", "talk", "minutes", "track", "horizon", "heard", "vote_view", "exchange_decide", "exchanging", "reveal_all",
+    "stakes", "variant",
 )  # fmt: skip
 """The settings of a session that its texts may name."""
 

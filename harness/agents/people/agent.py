@@ -1,7 +1,7 @@
 """A person who plays a task without seats at the terminal, with what the `tool` interface gives a model.
 
-Each entry is one call (`commands`), and what it brings is shown as a model would be shown it. No budget of the harness is charged
-for a person: the world's own steps and virtual time are, as for everybody. /quit ends the episode where it stands.
+Each entry is one call (`commands`), and what it brings is shown as a model would be shown it. No budget of the harness is
+charged for a person: the world's own steps and virtual time are, as for everybody. /quit ends the episode where it stands.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class HumanAgent:
         """Raise UsageError without a terminal."""
         self._terminal.check()
 
-    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:  # noqa: ARG002
+    def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play one episode, while other episodes wait for the terminal."""
         report.interface = self._interface.name
         trajectory = Trajectory(f"{task.task_id}-s{seed}", f"{task.task_id}-s{seed}-human", self.name)

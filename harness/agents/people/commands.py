@@ -1,12 +1,12 @@
 """What a person types to act on a service, as the calls of the `tool` interface that a model would make.
 
-    GET /files                      a request; the address as it stands, byte for byte
-    POST /files                     a request with a header and a body
-    X-Token: abc
-    --
-    {"name": "a"}
-    wait 5                          let virtual seconds pass
-    submit {"answer": 1}            hand in the result, which ends the episode; the body may go on in the next lines
+GET /files                      a request; the address as it stands, byte for byte
+POST /files                     a request with a header and a body
+X-Token: abc
+--
+{"name": "a"}
+wait 5                          let virtual seconds pass
+submit {"answer": 1}            hand in the result, which ends the episode; the body may go on in the next lines
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
+from harness.agents.people.sitting import Sitter
 from harness.agents.people.terminal import Left, Terminal
-from harness.agents.seating.person import Sitter
 from harness.agents.turns import is_too_long
 from harness.errors import UsageError
 from worlds.core.turns import OpenTurn

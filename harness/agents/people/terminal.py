@@ -1,7 +1,7 @@
 """A person's keyboard and screen: text is shown wrapped, and what is typed is read line by line.
 
-1. Lines are read from the file descriptor itself. Python's own reader would hold a lock on it, and a thread that waits there when
-   the program is interrupted would keep the program from ending.
+1. Lines are read from the file descriptor itself. Python's own reader would hold a lock on it, and a thread that waits there
+   when the program is interrupted would keep the program from ending.
 2. An entry ends with an empty line or Ctrl-D. A line that ends with a backslash goes on in the next one: a terminal takes at
    most 4,095 bytes a line and silently drops the rest, so a line of that length is refused and said.
 3. What others wrote is spelled out before it is shown, so that nothing in it is obeyed by the terminal.
@@ -64,7 +64,9 @@ class Terminal:
                 self._write("\n")
                 return _joined(lines)
             if len(line.encode()) >= LONGEST_LINE:
-                self.show(f"That line filled the {LONGEST_LINE} bytes that a terminal takes, so its end is lost. Begin again, and")
+                self.show(
+                    f"That line filled the {LONGEST_LINE} bytes that a terminal takes, so its end is lost. Begin again, and"
+                )
                 self.show("end lines with a backslash where they go on.")
                 lines = []
             elif line.strip():

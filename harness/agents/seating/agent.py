@@ -1,7 +1,7 @@
 """The agent of games: a policy, a model or a person at every seat, but for the seats that its spec gives to somebody else.
 
-It is made from an `AgentSpec` alone; people sit at a desk, which is the terminal unless whoever makes the agent has another. One
-whose spec is a model's, or people's, plays tasks without seats too: through that model's interface, or at the terminal.
+It is made from an `AgentSpec` alone; people sit at a desk, which is the terminal unless whoever makes the agent has another.
+One whose spec is a model's, or people's, plays tasks without seats too: through that model's interface, or at the terminal.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.llm.model import ModelClient, to_stderr
 from harness.agents.people.agent import HumanAgent
 from harness.agents.people.desk import TerminalDesk, refuse_chat
+from harness.agents.people.sitting import PeopleDesk, Sitter
 from harness.agents.seating.chat import PACE_S, Chat
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.holders import SeatHolder
 from harness.agents.seating.lineup import line_up, others
 from harness.agents.seating.model import ModelSeat, weigher_of
-from harness.agents.seating.person import Desk, PersonSeat, Sitter
+from harness.agents.seating.person import PersonSeat
 from harness.agents.seating.policy import PolicySeat, check_playable, seat_players
 from harness.agents.seating.replay import ReplaySeat, check_recording
 from harness.agents.seating.variants import check_variants, variant_refs
@@ -47,7 +48,7 @@ class SeatAgent:
         *,
         config: LlmConfig | None = None,
         say: Callable[[str], None] = to_stderr,
-        desk: Desk | None = None,
+        desk: PeopleDesk | None = None,
         pace_s: float = PACE_S,
         talk: str = "",
     ) -> None:
@@ -59,7 +60,7 @@ class SeatAgent:
         self.spec = spec
         self.name = spec.name if spec.kind == "seats" else "llm"
         config = config or LlmConfig.of(spec)
-        self._desk: Desk = desk or _TERMINAL
+        self._desk: PeopleDesk = desk or _TERMINAL
         self._pace_s, self._talk = pace_s, talk
         model = LlmAgent(config, say=say) if spec.kind == "llm" else None
         self._alone: LlmAgent | HumanAgent | None = model or (HumanAgent(_TERMINAL.terminal) if spec.is_human else None)

@@ -1,11 +1,11 @@
 """A free talk: whoever writes first is heard first, and a clock closes it.
 
-1. A room (`ChatRoom`) has the clock and the words of people, in the order in which they came. Each is handed in as the answer to
-   the turn that is open for its seat by then, so the log's order is that of arrival. What was written in time counts.
+1. A room (`ChatRoom`) has the clock and the words of people, in the order in which they came. Each is handed in as the answer
+   to the turn that is open for its seat by then, so the log's order is that of arrival. What was written in time counts.
 2. Policies and models talk too: one is asked when others said something that it has not answered, at most once in `pace_s` and
    MOST_OF_A_PROGRAM times in all. While one is asked, what people write waits; so what it was shown is what the log says.
-3. The room's clock closes the talk: everybody who is still there forfeits as `timeout`. Where no person is left, those that remain
-   forfeit as `declined`, and so does who leaves before. Everything else follows from the arrivals.
+3. The room's clock closes the talk: everybody who is still there forfeits as `timeout`. Where no person is left, those that
+   remain forfeit as `declined`, and so does who leaves before. Everything else follows from the arrivals.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from harness.agents.people.sitting import ChatRoom
 from harness.agents.seating.holders import Forfeit, SeatHolder, SeatReply
-from harness.agents.seating.person import ChatRoom, PersonSeat
+from harness.agents.seating.person import PersonSeat
 from worlds.core.turns import OpenTurn
 
 MOST_OF_A_PROGRAM = 15

@@ -1,6 +1,6 @@
 """The one loop that plays a game: every open turn is put to whoever holds its seat, until no turn is open.
 
-1. Turns that are open together are asked together: models and people at pages side by side on threads, all others in their turn.
+1. Turns that are open together are asked together: models and people at pages side by side on threads, others in their turn.
    Answers are handed in in the order of the turns, so who is fast never shows. A free talk is the exception (`chat`).
 2. A seat may forfeit a turn, with a cause: its conversation is too long for its model (`budget`), or its reply cannot be read
    or is longer than a world takes (`malformed`).
