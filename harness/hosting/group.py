@@ -2,7 +2,7 @@
 
 1. Threads of the game wait here (`ask`, `heard`) for what pages hand in (`answer`, `speak`, `leave`); one lock guards it all.
 2. A turn is answered once and by its own seat. One that nobody answers within the patience is forfeited as `timeout`; until
-   that person is seen again, later turns are forfeited at once, so that one who went home costs the others one wait and not twenty.
+   that person is seen again, later turns are forfeited at once: one who went home costs the others one wait, not twenty.
 3. A message of the chat says how many its sender had sent before, so one that is posted twice is taken once.
 4. The chat takes what arrives before its time is up, by this host's clock. What was taken is shown once the game has it.
 """

@@ -1,6 +1,6 @@
 """The routes of one hosted game: pages and their state by GET, and one POST route for everything that people do.
 
-1. A link has a token, and a token is one person's. Without one there is nothing to see, and nothing says whether there is a game.
+1. A link has a token, and a token is one person's. Without one there is nothing to see, and nothing says that there is a game.
 2. A POST must carry the Origin of this very address, so no other site can make a browser write here. Every request must carry
    its Host, so no name that another site points here can read.
 """

@@ -2,8 +2,8 @@
 
 1. A room (`ChatRoom`) has the clock and the words of people, in the order in which they came. Each is handed in as the answer
    to the turn that is open for its seat by then, so the log's order is that of arrival. What was written in time counts.
-2. Policies and models talk too: one is asked when others said something that it has not answered, at most once in `pace_s` and
-   MOST_OF_A_PROGRAM times in all. While one is asked, what people write waits; so what it was shown is what the log says.
+2. Policies and models talk too: one is asked once at the start, and then when a person said something since, at most once in
+   `pace_s` and MOST_OF_A_PROGRAM times in all; so programs never drown people. While one is asked, what people write waits; so what it was shown is what the log says.
 3. The room's clock closes the talk: everybody who is still there forfeits as `timeout`. Where no person is left, those that
    remain forfeit as `declined`, and so does who leaves before. Everything else follows from the arrivals.
 """
@@ -36,7 +36,7 @@ class Chat:
         self._room, self._minutes, self._pace_s = room, minutes, pace_s
         self._said: Counter[int] = Counter()
         self._spoke: dict[int, tuple[float, int]] = {}
-        """By program: when it was last asked, and how many messages there were after that."""
+        """By program: when it was last asked, and how many messages of people there were by then."""
 
         self._messages = 0
 
@@ -74,7 +74,7 @@ class Chat:
         left = hand_in(turn, reply)
         holder = seats[turn.seat]
         if isinstance(reply, SeatReply) and reply.text.strip():
-            self._messages += 1
+            self._messages += isinstance(holder, PersonSeat)
             self._room.show(turn.seat, reply.text.strip())
         if not isinstance(holder, PersonSeat):
             self._said[turn.seat] += 1

@@ -1,4 +1,4 @@
-"""Hidden profiles for people, as in the paper's study with groups (section 4.2): a vote to click, a timed chat, another vote."""
+"""Hidden profiles for people, as in the paper's study of groups (section 4.2): a vote, a timed chat, another vote."""
 
 from __future__ import annotations
 
