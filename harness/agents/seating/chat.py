@@ -3,7 +3,8 @@
 1. A room (`ChatRoom`) has the clock and the words of people, in the order in which they came. Each is handed in as the answer
    to the turn that is open for its seat by then, so the log's order is that of arrival. What was written in time counts.
 2. Policies and models talk too: one is asked once at the start, and then when a person said something since, at most once in
-   `pace_s` and MOST_OF_A_PROGRAM times in all; so programs never drown people. While one is asked, what people write waits; so what it was shown is what the log says.
+   `pace_s` and MOST_OF_A_PROGRAM times in all; so programs never drown people. While one is asked, what people write waits, so
+   what it was shown is what the log says.
 3. The room's clock closes the talk: everybody who is still there forfeits as `timeout`. Where no person is left, those that
    remain forfeit as `declined`, and so does who leaves before. Everything else follows from the arrivals.
 """
