@@ -43,7 +43,7 @@ class AgentSpec(Strict):
     name: str = ""
     """Of a violation, the wrong client; of a replay, the folder of its run.
 
-    Of `seats`, the policy at every seat that `seats` does not name, or `team`.
+    Of `seats`, the policy at every seat that `seats` does not name, `human` or `team`.
     """
 
     model: str | None = None
@@ -82,6 +82,16 @@ class AgentSpec(Strict):
     def holders(self) -> tuple[Holder, ...]:
         """Everybody who holds a seat by name."""
         return (*self.seats, *(self.team.members if self.team else ()))
+
+    @property
+    def is_human(self) -> bool:
+        """Whether people play wherever nobody else is named."""
+        return self.kind == "seats" and self.name == "human"
+
+    @property
+    def has_people(self) -> bool:
+        """Whether any person plays."""
+        return self.is_human or any(one.kind == "human" for one in self.holders)
 
     @property
     def has_variants(self) -> bool:

@@ -101,7 +101,7 @@ class SeatResult(Strict):
 
     kind: Literal["policy", "model", "human", "replay"]
     name: str
-    """The policy, or the model as LiteLLM names it."""
+    """The policy, the model as LiteLLM names it, or what a person wants to be called: `anonymous`, or an id, without a name."""
 
     model: str | None = None
     """Set where a model held the seat."""
@@ -111,7 +111,7 @@ class SeatResult(Strict):
     """None where no model was called, or one without a price."""
 
     latency_s: float = 0.0
-    """Real seconds that the answers of its model took together, without those in which the provider kept it waiting."""
+    """Real seconds that its model's or person's answers took together, without those in which a provider kept it waiting."""
 
     latencies_s: tuple[float, ...] = ()
     """Of each of these answers, in order; empty in records of versions that did not say it."""

@@ -23,7 +23,8 @@ class Holder(Strict):
 
     kind: Literal["policy", "model", "human", "replay"]
     name: str = ""
-    """A family's player (`imap`), a model as LiteLLM names it, or the folder of the episode that is replayed."""
+    """A family's player (`imap`), a model as LiteLLM names it, the folder of the episode that is replayed, or what a person
+    wants to be called."""
 
 
 class Variant(Strict):

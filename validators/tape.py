@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from worlds.core.events import Event, Noted, Stopped, Turned
@@ -98,6 +98,15 @@ class Tape:
             raise Unanswered
         event = self._events[self._at]
         raise Lost(f"seq {event.seq}: a turn of seat {seat} in {phase} must stand here, not {_of(event)}")
+
+    def next_seat(self, present: Collection[int], phase: str) -> int:
+        """Which of the seats that may speak is the next to; raises Unanswered at the end of the log, or Lost."""
+        if self.over:
+            raise Unanswered
+        event = self._events[self._at]
+        if not isinstance(event, Turned) or event.phase != phase or event.seat not in present:
+            raise Lost(f"seq {event.seq}: a turn of {sorted(present)} in {phase} must stand here, not {_of(event)}")
+        return event.seat
 
     def broken_off(self, what: str) -> NoReturn:
         """Seats were being asked and not all had answered: raises Unanswered if that was the end, else Lost."""

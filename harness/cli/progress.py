@@ -34,6 +34,12 @@ def progress(watched: WatchedRun) -> Iterator[Progress]:
         yield board.note
 
 
+@contextmanager
+def plainly(watched: WatchedRun) -> Iterator[Progress]:
+    """A listener that draws nothing: one line an episode."""
+    yield _Board(watched).plain
+
+
 class _Board:
     """What is running and what is done."""
 

@@ -14,7 +14,7 @@ from harness.cli.closing import show_closing, stops
 from harness.cli.config import print_config
 from harness.cli.flags import RunFlags
 from harness.cli.planned import say_planned, show_planned
-from harness.cli.progress import progress
+from harness.cli.progress import plainly, progress
 from harness.cli.report import show_tables
 from harness.cli.settings import folder_for, found_again, new_request, resumed_request
 from harness.cli.signatures import takes_flags
@@ -28,6 +28,7 @@ from harness.runs.choice import read_choice
 from harness.runs.coaching import read_retry
 from harness.runs.deciding import read_decision
 from harness.runs.edition import chosen_key
+from harness.runs.request import RunRequest
 from harness.runs.run import summary
 from harness.runs.session import Person, RunSession, read_resumed
 from harness.trust import gate
@@ -66,7 +67,7 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: Replies | None) -> RunS
     tasks = grant(first.tasks(known) if first else known, flags.env or ())
     request = new_request(flags, tasks, first, key, _confirmed)
     folder = flags.out or folder_for(request, tasks)
-    return RunSession(request, tasks, key, folder, PERSON, replies=replies, command=_command())
+    return RunSession(request, tasks, key, folder, _person(request), replies=replies, command=_command())
 
 
 def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: Replies | None) -> RunSession:
@@ -83,7 +84,7 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: Replies
     choice = read_choice(flags.only or (), request.tasks)
     tasks = grant(known, flags.env or ())
     return RunSession(
-        request, tasks, key, folder, PERSON, resumed.parts, replies=replies, choice=choice, command=_command()
+        request, tasks, key, folder, _person(request), resumed.parts, replies=replies, choice=choice, command=_command()
     )  # fmt: skip
 
 
@@ -126,4 +127,6 @@ def _confirmed(what: str) -> bool:
     return sys.stdin.isatty() and typer.confirm(f"{what}; send this run's API key there?", err=True)
 
 
-PERSON = Person(say, _confirmed, progress)
+def _person(request: RunRequest) -> Person:
+    """Who started the run; where people play at this terminal, nothing is drawn over what they read."""
+    return Person(say, _confirmed, plainly if any(spec.has_people for spec in request.agents) else progress)

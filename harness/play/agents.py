@@ -1,7 +1,7 @@
 """Agents by name, and live agents from their specs: the table that `--agent` reads, and the one place where a spec comes alive.
 
-`oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions), `llm` (with a model), `replay:<run>`, and for games
-with seats whatever players their family offers (`imap`, `sd-map`, ...).
+`oracle`, `nop`, `violation:<name>`, `scripted` (with a file of actions), `llm` (with a model), `replay:<run>`, `human` (at the
+terminal), and for games with seats whatever players their family offers (`imap`, `sd-map`, ...).
 1. `agent_named` turns flags into a spec, which is data: a plan freezes it, a file holds it, another process reads it.
 2. `make_agent` makes the agent, with its clients and locks, where it plays. A `Cast` makes each only once, for all threads.
 """
@@ -20,13 +20,14 @@ from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
 from harness.agents.scripted import NopAgent, ScriptedAgent, read_actions
 from harness.agents.seating.agent import SeatAgent
+from harness.agents.seating.lineup import HUMAN
 from harness.agents.seating.policy import seat_names, seat_players
 from harness.agents.seating.replayed import ReplayAgent
 from harness.agents.solutions import SolutionAgent
 from harness.errors import UsageError
 from worlds.core.manifest import OptionValue
 
-NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm", "replay:<run>")
+NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm", "replay:<run>", "human")
 
 _ALONE = {"oracle": AgentSpec(kind="oracle"), "nop": AgentSpec(kind="nop")}
 """Agents of which nothing more can be said."""
@@ -57,7 +58,7 @@ def agent_named(
         raise UsageError(
             "the scripted agent and --script go together", hint="harness run --agent scripted --script actions.json"
         )
-    if any(name in seat_players(family) for family in families):
+    if name == HUMAN or any(name in seat_players(family) for family in families):
         return table.model_copy(update={"kind": "seats", "name": name})
     if model is not None:
         return model
@@ -109,7 +110,7 @@ def make_agent(
     if spec.kind == "replay":
         return ReplayAgent(spec.name, handles=offers_handles(options))
     config = LlmConfig.of(spec, handles=offers_handles(options), meter=meter)
-    return SeatAgent(spec, config=config, say=say, replies=replies)
+    return SeatAgent(spec, config=config, say=say, replies=replies, talk=str(options.get("talk", "")))
 
 
 def offers_handles(options: Options) -> bool:
@@ -122,12 +123,12 @@ class Cast:
 
     def __init__(self, make: Make = make_agent, say: Say = to_stderr, meter: Meter | None = None) -> None:
         self.make, self.meter, self._say = make, meter, say
-        self._agents: dict[tuple[str, bool, bool], Agent] = {}
+        self._agents: dict[tuple[str, bool, bool, str], Agent] = {}
         self._lock = threading.Lock()
 
     def agent(self, spec: AgentSpec, options: Options) -> Agent:
         """The agent of a spec under these options."""
-        called = (spec.model_dump_json(), is_bent(options), offers_handles(options))
+        called = (spec.model_dump_json(), is_bent(options), offers_handles(options), str(options.get("talk", "")))
         with self._lock:
             if called not in self._agents:
                 self._agents[called] = self.make(spec, options, self._say, self.meter)

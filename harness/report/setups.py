@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from harness.agent import Budget
+from harness.agent import Budget, SeatSpec
 from harness.records import Result
 from harness.registry import Task
 from harness.runs.request import Planned
@@ -90,7 +90,8 @@ class Conditions:
     def _line_up(self) -> list[str]:
         """Who holds seats beside whom the row is named for, and which seats are told more than their rules."""
         agent = self.planned.agent
-        seats = [f"seat {one.seat}={'replay:' * (one.kind == 'replay')}{one.name}" for one in agent.seats]
+        # people are a kind of player: what they want to be called makes no other set-up
+        seats = [f"seat {one.seat}={_called(one)}" for one in agent.seats]
         rotating = ["rotating"] if agent.rotate else []
         variants = {"": agent.variant, **{f"seat {seat} ": one for seat, one in sorted(agent.seat_variants.items())}}
         varied = [f"{where}variant {one.name} {one.digest[:8]}" for where, one in variants.items() if one is not None]
@@ -112,6 +113,10 @@ class Conditions:
         usual = asdict(Budget(wall_s=Budget().seconds(game=self._is_game)))
         told = asdict(self.planned.budget)
         return [_said(n, value) for n, value in sorted(told.items()) if value is not None and usual.get(n) != value]
+
+
+def _called(seat: SeatSpec) -> str:
+    return "human" if seat.kind == "human" else f"{'replay:' * (seat.kind == 'replay')}{seat.name}"
 
 
 def _members(team: PlannedTeam) -> list[str]:

@@ -21,7 +21,7 @@ from harness.agents.llm.provider import public_address
 from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
 from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError
-from harness.play.agents import Cast, make_agent, models_of
+from harness.play.agents import Cast, Make, make_agent, models_of
 from harness.play.choose import Say, choose_runtime
 from harness.pod import Runtime
 from harness.prices import HINT, Price
@@ -110,13 +110,15 @@ class RunSession:
         person: Person,
         only: Sequence[str] = (),
         *,
+        make: Make | None = None,
         replies: Replies | None = None,
         choice: EpisodeChoice = EVERYTHING,
         command: Sequence[str] = (),
     ) -> None:
         """`only`: the parts to play, where not all; `replies`: what models said before, which is not asked again.
 
-        `choice`: which of their episodes are played; `command`: what was typed.
+        `choice`: which of their episodes are played; `command`: what was typed; `make` makes the agents, also other ones than
+        those of a command line: people at pages.
         """
         self.request, self.tasks, self.folder, self._person = request, tasks, folder, person
         self._choice, self._command = choice, command
@@ -127,7 +129,7 @@ class RunSession:
         # a part that is gone on with alone spends what its whole run may
         ledger = RunLedger(folder.parent if len(only) == 1 and only[0] else folder)
         self.meter, self.replies = Meter(request.limits, ledger.read(), ledger.note), replies
-        self._cast = Cast(partial(make_agent, replies=replies), person.say, self.meter)
+        self._cast = Cast(make or partial(make_agent, replies=replies), person.say, self.meter)
         self.agents: list[Agent] = [self._cast.agent(plan.agent, plan.overrides) for plan in self.plans.values()]
 
     def check(self, *, resumed: bool, asks: bool = True) -> None:

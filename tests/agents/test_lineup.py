@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from harness.agent import AgentSpec, SeatSpec
-from harness.agents.seating.agent import SeatAgent
 from harness.agents.seating.lineup import line_up, others, read_seats
 from harness.errors import UsageError
 
@@ -52,10 +51,14 @@ def test_a_seat_is_named_once() -> None:
         read_seats(["1=imap"], ["1=gpt-5"], FAMILIES)
 
 
-def test_a_person_cannot_sit_down_yet() -> None:
-    """The kind is known, and refused by name."""
-    with pytest.raises(UsageError, match="a person at a seat: not yet"):
-        SeatAgent(AgentSpec(kind="seats", name="imap", seats=read_seats(["0=human"], [], FAMILIES)))
+def test_people_sit_where_they_are_named() -> None:
+    """A person has a name or none; where everybody is one, a seat that is named so again is nobody else."""
+    named = AgentSpec(kind="seats", name="imap", seats=read_seats(["0=human", "2=human:Ada"], [], FAMILIES))
+    everybody = AgentSpec(kind="seats", name="human", seats=read_seats(["1=human"], [], FAMILIES))
+
+    assert [(one.kind, one.name) for one in line_up(named, 3)] == [("human", ""), ("policy", "imap"), ("human", "Ada")]
+    assert [one.kind for one in line_up(everybody, 2)] == ["human", "human"]
+    assert others(everybody) == ()
 
 
 def names(spec: AgentSpec, seats: int, attempt: int) -> str:

@@ -26,11 +26,14 @@ _CHOICES = {
     "first_vote": ("ephemeral", "kept"),
     "heard": ("last", "all"),
     "horizon": ("told", "untold"),
+    "talk": ("turns", "chat"),
 }
 _TYPES: dict[str, type] = {
     "rounds": int, "size": int, "variant": str, "remind_pre_vote": bool, "early_stop": bool, "stakes": bool,
-    "exchange_decide": bool, "reveal_all": bool, "stance_poll": bool,
+    "exchange_decide": bool, "reveal_all": bool, "stance_poll": bool, "minutes": int,
 }  # fmt: skip
+_QUIET = {"talk": "turns", "minutes": 15}
+"""What a log leaves out, and means."""
 
 
 class NoSession(ValueError):
@@ -51,6 +54,8 @@ class LoggedSettings:
     first_vote: str
     heard: str
     horizon: str
+    talk: str
+    minutes: int
     remind_pre_vote: bool
     early_stop: bool
     stance_poll: bool
@@ -155,7 +160,7 @@ def plain(reply: str) -> Said:
 
 
 def _settings(options: Mapping[str, Any]) -> LoggedSettings:
-    names = list(LoggedSettings.__slots__)
+    names, options = list(LoggedSettings.__slots__), {**_QUIET, **options}
     wrong = [name for name, allowed in _CHOICES.items() if options.get(name) not in allowed]
     wrong += [name for name, kind in _TYPES.items() if type(options.get(name)) is not kind]
     if wrong:

@@ -12,7 +12,7 @@ from validators.hidden_profile.history import Replay
 from validators.hidden_profile.reading import NoSession, Opening, read_opening
 from validators.hidden_profile.sight import look_at_system
 from validators.hidden_profile.state import SessionState
-from validators.hidden_profile.talking import reveal, talk
+from validators.hidden_profile.talking import chat, reveal, talk
 from validators.hidden_profile.voting import vote
 from validators.remembered import remembered
 from validators.tape import Lost, Tape, Unanswered, same
@@ -49,7 +49,10 @@ def _follow(state: SessionState) -> None:
     state.before = vote(state, "PRE_VOTE")
     if state.opening.settings.reveal_all:
         reveal(state)
-    talk(state)
+    if state.opening.settings.talk == "chat":
+        chat(state)
+    else:
+        talk(state)
     state.after = vote(state, "POST_VOTE")
     state.tape.exactly("session_end", None, {})
     state.tape.rest()
@@ -80,5 +83,7 @@ def _session(episode: Episode, opening: Opening) -> list[str]:
         for seat, text in enumerate(sessions[0].seats)
         for wrong in look_at_system(opening, seat, text)
     ]
-    public = {"people": opening.scenario.agents, "rounds": opening.settings.rounds, "track": opening.settings.track}
+    settings = opening.settings
+    public = {"people": opening.scenario.agents, "rounds": settings.rounds, "track": settings.track}
+    public |= {"talk": "chat", "minutes": settings.minutes} if settings.talk == "chat" else {}
     return lies if same(sessions[0].public, public) else [*lies, f"seq {sessions[0].seq}: public is not {public}"]

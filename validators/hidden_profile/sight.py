@@ -51,6 +51,12 @@ def look_at_turn(state: SessionState, turn: Turned) -> None:
     _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
 
 
+def look_at_invitation(state: SessionState, turn: Turned, said: Sequence[Shown]) -> None:
+    """Check the text of a turn in a chat; `said` is what it must show."""
+    _complain(state, turn, _beside(turn.text, said))
+    _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
+
+
 def _complain(state: SessionState, turn: Turned, wrong: Iterable[str]) -> None:
     for what in wrong:
         state.tape.lie(turn, f"the text of turn {turn.turn[:40]}: {what}")

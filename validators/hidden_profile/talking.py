@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from validators.hidden_profile.history import Spoken, Stance
 from validators.hidden_profile.reading import plain
-from validators.hidden_profile.sight import look_at_turn
+from validators.hidden_profile.sight import look_at_invitation, look_at_turn
 from validators.hidden_profile.state import SessionState
 from validators.hidden_profile.voting import poll
 from validators.replies import without_thoughts
 from worlds.core.events import Turned
 from worlds.hidden_profile.rules.ballot import option_of
+
+MOST_SAID = 1000
+"""Messages after which a chat is over."""
 
 HANDLE = 40
 """Characters that a note keeps of a handle."""
@@ -47,6 +51,26 @@ def talk(state: SessionState) -> None:
             state.tape.exactly("early_stop", None, {"round": number})
             state.early_stop = number
             return
+
+
+def chat(state: SessionState) -> None:
+    """Follow a free talk: whoever is present may speak next, and who forfeits has left. Raises Unanswered or Lost."""
+    present, said, read = set(state.opening.seats), Counter[int](), Counter[int]()
+    while present and len(state.messages) < MOST_SAID:
+        state.barrier += 1
+        seat = state.tape.next_seat(present, "DISCUSSION")
+        turn = state.tape.turn(seat, "DISCUSSION", said[seat] + 1)
+        state.named(turn)
+        everything = state.opening.settings.heard == "all"
+        new = [one for one in state.messages[read[seat] :] if one[0] != seat]
+        look_at_invitation(state, turn, state.messages if everything else new)
+        if turn.no_reply is not None:
+            present.remove(seat)
+            state.tape.exactly("left", seat, {"no_reply": turn.no_reply})
+            continue
+        said[seat] += 1
+        _say(state, turn, said[seat])
+        read[seat] = len(state.messages)
 
 
 def reveal(state: SessionState) -> None:

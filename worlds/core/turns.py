@@ -4,7 +4,9 @@
 2. Answers are staged. One that its ask refuses is asked again at once, with the reason, while the other seats still think.
 3. When every seat has an answer that stands, the barrier closes: its turns are logged in (seat, attempt) order, and only then
    does the game go on. So arrival order, latency and concurrency leave no trace.
-4. A turn is answered once. An answer to a turn that is not open changes nothing.
+4. In a free talk the first answer closes its barrier: it alone is logged, the other turns are withdrawn, and the game goes on.
+   There the order in which answers arrive is the game itself, so only a host with a clock can play it (`harness host`).
+5. A turn is answered once. An answer to a turn that is not open changes nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from worlds.core.models import Strict
 NO_REPLY_CAUSES = frozenset({"timeout", "provider", "budget", "malformed", "declined"})
 """Why a seat may forfeit a turn; only the host can say so, since a world has no wall clock.
 
-`declined`: whoever holds the seat, a program, has no answer to a turn of this kind, so nobody was asked.
+`declined`: whoever holds the seat does not answer: a program that has no answer to a turn of this kind, a person who left.
 """
 
 
@@ -49,6 +51,8 @@ class Ask(NamedTuple):
     """Whether this measures only: logged, but no part of the seat's conversation."""
 
     refuse: Callable[[Sequence[Answer]], str | None] = _stands
+    free: bool = False
+    """Whether this is a free talk, in which the first answer closes the barrier; never beside asks that are not."""
 
 
 Game = Generator[Sequence[Ask], Answers, None]
@@ -65,6 +69,8 @@ class OpenTurn(Strict):
     attempt: int
     text: str
     ephemeral: bool
+    free: bool | None = None
+    """Set in a free talk: the first answer to any of the turns that are open withdraws the others."""
 
 
 class OpenTurns(Strict):
@@ -113,7 +119,8 @@ class TurnTable:
         again = self._asks[asked.seat].refuse([given for _, given in staged])
         if again is not None:
             self._ask(asked.seat, again, asked.attempt + 1)
-        elif not self._open:
+        elif not self._open or self._asks[asked.seat].free:
+            self._open.clear()
             self._close()
         return True
 
@@ -164,5 +171,6 @@ class TurnTable:
     def _ask(self, seat: int, text: str, attempt: int) -> None:
         ask, name = self._asks[seat], f"{self._barrier}-{seat}-{attempt}"
         self._open[name] = OpenTurn(
-            id=name, seat=seat, phase=ask.phase, round=ask.round, attempt=attempt, text=text, ephemeral=ask.ephemeral
-        )
+            id=name, seat=seat, phase=ask.phase, round=ask.round, attempt=attempt, text=text, ephemeral=ask.ephemeral,
+            free=ask.free or None,
+        )  # fmt: skip

@@ -21,6 +21,13 @@ OPTIONS = {
         type="int", default=0, min=0, max=8, doc="how many people a deck is dealt to, where it can be; 0: as many as it is for"
     ),
     "rounds": Option(type="int", default=15, min=0, max=50, doc="rounds of talk between the two votes"),
+    "talk": Option(
+        default="turns",
+        values=("turns", "chat"),
+        quiet=True,
+        doc="rounds of talk, one person after the other, or a free chat of some minutes, which harness host holds",
+    ),
+    "minutes": Option(type="int", default=15, min=1, max=240, quiet=True, doc="how long the chat is open; people are told it"),
     "variant": Option(default="none", values=tuple(VARIANTS), doc="one sentence more in the rules and in each turn of talk"),
     "track": Option(
         default="free",

@@ -13,6 +13,8 @@ _SESSION = {
         "the options as pairs of id and label, in the order shown", (("attic", "The attic"), ("boat", "A boat"))
     ),
     "rounds": Placeholder("how many rounds of talk there are", 15),
+    "talk": Placeholder("turns or chat: whether people talk in rounds or freely", "turns"),
+    "minutes": Placeholder("how many minutes a chat is open", 15),
     "track": Placeholder("free or structured", "structured"),
     "horizon": Placeholder("told or untold: whether people are to know the number of rounds", "told"),
     "heard": Placeholder("last or all: what of the talk a turn repeats", "last"),
@@ -34,6 +36,8 @@ PLACEHOLDERS: Placeholders = {
         "title": Placeholder("the title of the task", "The way home"),
         "people": _SESSION["people"],
         "rounds": _SESSION["rounds"],
+        "talk": _SESSION["talk"],
+        "minutes": _SESSION["minutes"],
     },
     "system.md.j2": {
         **_PERSON,
@@ -48,6 +52,7 @@ PLACEHOLDERS: Placeholders = {
         "said": _SAID,
         "reminder": Placeholder("this person's own first vote, where the session repeats it; else empty", ""),
     },
+    "chat.md.j2": {**_PERSON, "said": _SAID},
     "poll.md.j2": {**_PERSON, "said": _SAID},
     "post_vote.md.j2": {**_PERSON, "said": _SAID},
     "again.md.j2": {

@@ -6,7 +6,9 @@
 3. Where stances are polled, everybody is asked alone after each round; that turn only measures.
 4. Options change what is repeated (`heard`, `vote_view`, `remind_pre_vote`), what is told (`horizon`), what is talked about
    when (`exchange_decide`), and whether facts are read out first (`reveal_all`).
-5. On the structured track a message is text, the facts that it rests on, and a stance. A handle that a seat neither holds nor
+5. A chat (`talk`) has no rounds: whoever writes first is heard first, and each message withdraws the turns of the others, who
+   are asked again at once. A seat that forfeits has left. The chat is over once everybody left, which is how a host closes it.
+6. On the structured track a message is text, the facts that it rests on, and a stance. A handle that a seat neither holds nor
    has heard is dropped and noted.
 """
 
@@ -29,7 +31,12 @@ from worlds.hidden_profile.view import Said, View
 
 Voting = Generator[Sequence[Ask], Answers, dict[int, Ballot]]
 Polling = Generator[Sequence[Ask], Answers, None]
+Chatting = Generator[Sequence[Ask], Answers, None]
 Talking = Generator[Sequence[Ask], Answers, bool]
+
+
+MOST_SAID = 1000
+"""Messages of a chat, after which it is closed: the paper's groups of people sent 53 on average."""
 
 
 @dataclass
@@ -63,6 +70,15 @@ class GroupSession:
         ballots = yield from self._vote("PRE_VOTE", self.view.pre_vote)
         if self.settings.reveal_all:
             self._reveal()
+        if self.settings.talk == "chat":
+            yield from self._chat()
+        else:
+            yield from self._rounds(ballots)
+        yield from self._vote("POST_VOTE", lambda seat: self.view.post_vote(seat, self._repeated()))
+        self.note("session_end")
+
+    def _rounds(self, ballots: dict[int, Ballot]) -> Polling:
+        """All rounds of talk, or as many as it takes until nothing moves any more."""
         for number in range(1, self.settings.rounds + 1):
             settled = yield from self._round(number, ballots)
             if self.settings.stance_poll:
@@ -70,8 +86,30 @@ class GroupSession:
             if settled and self.settings.early_stop:
                 self.note("early_stop", round=number)
                 break
-        yield from self._vote("POST_VOTE", lambda seat: self.view.post_vote(seat, self._repeated()))
-        self.note("session_end")
+
+    def _chat(self) -> Chatting:
+        """A free talk. A seat's turns count its own messages from 1, and each shows what was said since its last one."""
+        present, said, read = list(self.seats), dict.fromkeys(self.seats, 0), dict.fromkeys(self.seats, 0)
+        while present and len(self.messages) < MOST_SAID:
+            self.spend("turn")
+            answers = yield [
+                Ask(seat, "DISCUSSION", said[seat] + 1, self.view.chat(seat, self._new_to(seat, read[seat])), free=True)
+                for seat in present
+            ]
+            ((seat, (answer,)),) = answers.items()
+            if answer.no_reply is not None:
+                present.remove(seat)
+                self.note("left", seat, no_reply=answer.no_reply)
+                continue
+            said[seat] += 1
+            self._say(seat, said[seat], answer)
+            read[seat] = len(self.messages)
+
+    def _new_to(self, seat: int, since: int) -> list[Said]:
+        """What others said since this seat's last message; everything where all is to be heard."""
+        if self.settings.heard == "all":
+            return list(self.messages)
+        return [said for said in self.messages[since:] if said[0] != seat]
 
     def _vote(self, phase: str, text: Callable[[int], str]) -> Voting:
         self.spend("vote")

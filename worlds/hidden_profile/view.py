@@ -21,7 +21,8 @@ Said = tuple[int, str]
 
 
 _SHOWN = (
-    "rounds", "track", "horizon", "heard", "vote_view", "exchange_decide", "exchanging", "reveal_all", "stakes", "variant",
+    "rounds", "talk", "minutes", "track", "horizon", "heard", "vote_view", "exchange_decide", "exchanging", "reveal_all",
+    "stakes", "variant",
 )  # fmt: skip
 """The settings of a session that its texts may name."""
 
@@ -45,6 +46,10 @@ class View:
     def turn(self, seat: int, number: int, said: Sequence[Said], reminder: str = "") -> str:
         """A turn of talk; `said` is what this seat is to read, `reminder` its own first vote where it is reminded of it."""
         return self._render("turn", seat, number=number, said=_lines(said), reminder=reminder)
+
+    def chat(self, seat: int, said: Sequence[Said]) -> str:
+        """An invitation to say something in the chat; `said` is what is new to this seat."""
+        return self._render("chat", seat, said=_lines(said))
 
     def poll(self, seat: int, said: Sequence[Said]) -> str:
         """The question where a seat stands after a round, asked of it alone."""

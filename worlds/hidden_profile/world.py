@@ -32,6 +32,8 @@ class HiddenProfileWorld(SeatedWorld):
     def prepare(self) -> None:
         """Read the scenario and the options, and deal."""
         self.settings = Settings.of(self.options)
+        if self.settings.talk == "chat" and self.settings.track != "free":
+            raise WorldError("talk=chat is prose, so it needs track=free")
         self.drawn: dict[str, str] = {}
         try:
             self.scenario = self._drawn(read_task(self.setup.folder / "scenario.json"))
@@ -42,7 +44,11 @@ class HiddenProfileWorld(SeatedWorld):
 
     def facts(self) -> Mapping[str, Any]:
         """What the instruction tells."""
-        return {"people": self.scenario.agents, "title": self.scenario.title, "rounds": self.settings.rounds}
+        return {"people": self.scenario.agents, "title": self.scenario.title, **self._length()}
+
+    def _length(self) -> Mapping[str, Any]:
+        """How long the talk is."""
+        return {"rounds": self.settings.rounds, "talk": self.settings.talk, "minutes": self.settings.minutes}
 
     def worded(self) -> str:
         """One instruction serves the family."""
@@ -58,7 +64,8 @@ class HiddenProfileWorld(SeatedWorld):
 
     def public(self) -> Mapping[str, Any]:
         """What a program may know: the shape of the session."""
-        return {"people": self.scenario.agents, "rounds": self.settings.rounds, "track": self.settings.track}
+        chat = {"talk": "chat", "minutes": self.settings.minutes} if self.settings.talk == "chat" else {}
+        return {"people": self.scenario.agents, "rounds": self.settings.rounds, "track": self.settings.track, **chat}
 
     def game(self) -> Game:
         """The session, after a first note of everything that a judge has to know."""

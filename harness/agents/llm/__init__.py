@@ -13,4 +13,5 @@ __all__ = [
     "parallel",
     "provider",
     "replies",
+    "tool",
 ]

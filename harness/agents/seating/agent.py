@@ -1,6 +1,7 @@
-"""The agent of games: a policy or a model at every seat, but for the seats that its spec gives to somebody else.
+"""The agent of games: a policy, a model or a person at every seat, but for the seats that its spec gives to somebody else.
 
-It is made from an `AgentSpec` alone. One whose spec is a model's plays tasks without seats too, through that model's interface.
+It is made from an `AgentSpec` alone; people sit at a desk, which is the terminal unless whoever makes the agent has another.
+One whose spec is a model's, or people's, plays tasks without seats too: through that model's interface, or at the terminal.
 """
 
 from __future__ import annotations
@@ -8,16 +9,22 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report, SeatSpec
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.llm.model import ModelClient, to_stderr
 from harness.agents.llm.replies import ConversationPlace, Replies
+from harness.agents.people.agent import HumanAgent
+from harness.agents.people.desk import TerminalDesk, refuse_chat
+from harness.agents.people.sitting import PeopleDesk, Sitter
+from harness.agents.seating.chat import PACE_S, Chat
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.holders import SeatHolder
 from harness.agents.seating.lineup import line_up, others
 from harness.agents.seating.model import ModelSeat, weigher_of
+from harness.agents.seating.person import PersonSeat
 from harness.agents.seating.policy import PolicySeat, check_playable, seat_players
 from harness.agents.seating.replay import ReplaySeat, check_recording
 from harness.agents.seating.variants import check_variants, variant_refs
@@ -28,6 +35,9 @@ from harness.registry import Task
 
 INTERFACE = "seats"
 """How seats of games are asked, whatever the interface of their models elsewhere."""
+
+_TERMINAL = TerminalDesk()
+"""The one terminal of this process."""
 
 
 class SeatAgent:
@@ -40,18 +50,23 @@ class SeatAgent:
         config: LlmConfig | None = None,
         say: Callable[[str], None] = to_stderr,
         replies: Replies | None = None,
+        desk: PeopleDesk | None = None,
+        pace_s: float = PACE_S,
+        talk: str = "",
     ) -> None:
         """`config` says how models are asked, where that is more than the spec says: a key, patience.
 
-        `replies`: what models said before, which is not asked again.
+        `replies`: what models said before, which is not asked again. `desk`: where people sit; the terminal, unless given.
+        `pace_s`: real seconds between the messages of a program in a free talk. `talk`: the world option, where it is set.
         """
-        if any(one.kind == "human" for one in spec.holders):
-            raise UsageError("a person at a seat: not yet", hint="a policy, a model or replay:FOLDER")
         self.spec, self._replies = spec, replies
         self.name = spec.name if spec.kind == "seats" else "llm"
         config = config or LlmConfig.of(spec)
-        self._alone = LlmAgent(config, say=say, replies=replies) if spec.kind == "llm" else None
-        self._clients = {self._alone.client.settings.name: self._alone.client} if self._alone else {}
+        self._desk: PeopleDesk = desk or _TERMINAL
+        self._pace_s, self._talk = pace_s, talk
+        model = LlmAgent(config, say=say, replies=replies) if spec.kind == "llm" else None
+        self._alone: LlmAgent | HumanAgent | None = model or (HumanAgent(_TERMINAL.terminal) if spec.is_human else None)
+        self._clients = {model.client.settings.name: model.client} if model else {}
         for name in dict.fromkeys(one.name for one in spec.holders if one.kind == "model"):
             self._clients.setdefault(name, ModelClient(config.settings(name), say=say))
         self.only_computes = spec.kind == "seats" and all(one.kind == "policy" for one in spec.holders)
@@ -65,6 +80,8 @@ class SeatAgent:
                 who = extra if self._alone else f"the seat player {self.name!r}"
                 raise UsageError(f"{task.task_id} has no seats for {who}", hint=f"harness show {task.task_id}")
             return self._alone.needs_main(task, runtime)
+        if self._talk == "chat" and self._desk.chat is None:
+            raise refuse_chat()
         known, seated = seat_players(task.family), self._line_up(task)
         check_variants(self.spec, task, len(seated))
         if any(one.kind == "policy" and one.name in known for one in seated):
@@ -90,15 +107,17 @@ class SeatAgent:
         line: dict[str, Any] = {"seats": seats, **({"rotate": True} if self.spec.rotate else {})} if seats else {}
         line |= {"team": self.spec.team.planned} if self.spec.team else {}
         line |= variant_refs(self.spec)
-        if self._alone is not None:
+        if isinstance(self._alone, LlmAgent):
             return self._alone.identity().model_copy(update=line)
         asked = {k: v for client in self._clients.values() for k, v in client.identity().items() if k != "model"}
         return AgentIdentity(name=self.name, **asked, **line)
 
     def check(self) -> None:
-        """Raise UsageError for an unknown provider or a missing key; settle the parameters."""
+        """Raise UsageError for an unknown provider, a missing key, or people without a terminal; settle the parameters."""
         for client in self._clients.values():
             client.check()
+        if self.spec.has_people:
+            self._desk.check()
 
     def probe(self) -> None:
         """One small call to each model; raises ProviderLost for one that cannot be asked."""
@@ -110,7 +129,14 @@ class SeatAgent:
         if self._alone is not None and not task.is_seated:
             self._alone.play(task, seed, pod, budget, report, attempt)
             return
-        game = SeatedGame(pod, budget, report)
+        with self._held():
+            self._play(SeatedGame(pod, budget, report), task, seed, pod, report, attempt)
+
+    def _held(self) -> AbstractContextManager[object]:
+        """Keeps a terminal for one game; other games wait."""
+        return _TERMINAL.terminal.held if self.spec.has_people and self._desk is _TERMINAL else nullcontext()
+
+    def _play(self, game: SeatedGame, task: Task, seed: int, pod: Pod, report: Report, attempt: int) -> None:
         try:
             self._sit(game, task, seed, report, attempt)
             game.play()
@@ -127,11 +153,14 @@ class SeatAgent:
         rows = session["seats"]
         for row, who in zip(rows, line_up(self.spec, len(rows), attempt, task.task_id), strict=True):
             trajectory = None
-            if self._clients:
+            if self._clients or self.spec.has_people:
                 trajectory = self._begin(task, seed, f"seat {row['seat']}", who.name if who.kind == "model" else None)
                 trajectory.system(self._rules(row))
             place = ConversationPlace(task.task_id, seed, attempt, row["seat"])
             game.seats[row["seat"]] = self._holder(row, who, task, session, trajectory, place)
+        public = session["public"]
+        if public.get("talk") == "chat" and self._desk.chat is not None:
+            game.hold_chat(Chat(self._desk.chat, int(public["minutes"]), self._pace_s))
         if self._clients:
             rules = "\n".join(map(self._rules, rows))
             report.prompt_digest = hashlib.sha256(rules.encode()).hexdigest()
@@ -157,19 +186,21 @@ class SeatAgent:
             client = self._clients[who.name]
             asked = self._replies.conversation(client, place) if self._replies else client
             return ModelSeat(number, client, self._rules(row), trajectory, ref, weigher, asked)
+        if who.kind == "human":
+            return PersonSeat(Sitter(number, who.name, str(row["system"])), self._desk, trajectory)
         if who.kind == "replay":
             return ReplaySeat(number, who.name, trajectory)
         return PolicySeat(number, who.name, seat_players(task.family)[who.name](task, number, session), trajectory)
 
     def _trajectory(self, game: SeatedGame, task: Task, seed: int, pod: Pod, report: Report) -> dict[str, Any]:
         """All conversations, each as a trajectory of its own inside the game's; of policies alone, one step."""
-        if not self._clients:
+        if not (self._clients or self.spec.has_people):
             names = Counter(seat.name for seat in report.seats)
             held = ", ".join(f"{name} at {count} seats" for name, count in names.items())
             return scripted_trajectory(self.name, pod.instruction, f"{held or 'nobody sat down'}, {report.tool_calls} turns")
         report.model, report.interface = self.spec.model, INTERFACE
-        client = next(iter(self._clients.values()))
-        report.requested, report.effective = dict(client.requested), client.effective
+        for client in list(self._clients.values())[:1]:
+            report.requested, report.effective = dict(client.requested), client.effective
         whole = self._begin(task, seed, "game", self.spec.model)
         whole.user(pod.instruction)
         for seat in game.seats.values():

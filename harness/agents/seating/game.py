@@ -1,7 +1,7 @@
 """The one loop that plays a game: every open turn is put to whoever holds its seat, until no turn is open.
 
-1. Turns that are open together are asked together: models side by side on threads, policies in their turn. Answers are handed
-   in in the order of the turns, so who is fast never shows.
+1. Turns that are open together are asked together: models and people at pages side by side on threads, others in their turn.
+   Answers are handed in in the order of the turns, so who is fast never shows. A free talk is the exception (`chat`).
 2. A seat may forfeit a turn, with a cause: its conversation is too long for its model (`budget`), or its reply cannot be read
    or is longer than a seat may write (`malformed`).
 3. A budget that runs out stops the game, which is judged as far as it got. A provider that fails leaves the episode ungraded.
@@ -18,8 +18,10 @@ from harness.agent import Budget, Report
 from harness.agents.llm.completion import add_usage, told_tokens
 from harness.agents.llm.model import to_stderr
 from harness.agents.llm.parallel import side_by_side
+from harness.agents.seating.chat import Chat
 from harness.agents.seating.holders import Forfeit, SeatHolder, SeatReply
 from harness.agents.turns import TurnClient, is_too_long
+from harness.errors import UsageError
 from harness.pod import Pod
 from worlds.core.turns import OpenTurn
 
@@ -38,11 +40,12 @@ class SeatedGame:
         """Who holds each seat; whoever plays fills it first."""
 
         self.waited_s = 0.0
-        """Real seconds in which providers kept the game waiting."""
+        """Real seconds in which providers and people kept the game waiting."""
 
         self._pod, self._budget, self._report = pod, budget, report
         self._game, self._started = TurnClient(pod), time.monotonic()
         self._models: list[SeatHolder] = []
+        self._chat: Chat | None = None
         self._asked_for = 0
         self._turns: Counter[int] = Counter()
         """By seat, the turns that its model answered, without those that only measure: the budget is of the game."""
@@ -61,25 +64,41 @@ class SeatedGame:
                 self._report.log.append(f"stopped: the budget of {cause} is used up")
                 self._pod.stop(cause)
                 return
-            turns = self._answered(turns)
+            turns = self._talked(turns) if turns[0].free else self._answered(turns)
+
+    def hold_chat(self, chat: Chat) -> None:
+        """Let people talk freely where the game has a free talk."""
+        self._chat = chat
+
+    def _talked(self, turns: Sequence[OpenTurn]) -> Sequence[OpenTurn]:
+        """A free talk to its end; what is open then."""
+        if self._chat is None:
+            raise UsageError("nobody here can hold a free talk", hint="harness host TASK")
+        started = time.monotonic()
+        try:
+            return self._chat.hold(turns, self.seats, self._answer)
+        finally:
+            self.waited_s += time.monotonic() - started
 
     def _answered(self, turns: Sequence[OpenTurn]) -> Sequence[OpenTurn]:
         """Ask for all open turns, answer them, and return what is open next."""
-        left, waited_s = turns, 0.0
+        left, waited_s, people_s = turns, 0.0, 0.0
         self._asked_for += len(turns)
         for turn, reply in zip(turns, self._asked(turns), strict=True):
             left = self._answer(turn, reply)
             if isinstance(reply, SeatReply) and reply.completion is not None:
                 waited_s = max(waited_s, reply.completion.waited_s)
+            # people at pages are waited for at the same time, those at one terminal one after the other
+            people_s = max(people_s, reply.waited_s) if self.seats[turn.seat].beside else people_s + reply.waited_s
         # The seats waited at the same time, so the game waited as long as the one that waited longest.
-        self.waited_s += waited_s
+        self.waited_s += max(waited_s, people_s)
         return left
 
     def _asked(self, turns: Sequence[OpenTurn]) -> Iterator[SeatReply | Forfeit]:
         """The reply to each turn, in order; a table that only computes starts no thread."""
-        if not self._models:
+        slow = [self.seats[turn.seat].beside for turn in turns]
+        if not any(slow):
             return map(self._ask, turns)
-        slow = [self.seats[turn.seat].client is not None for turn in turns]
         beside = side_by_side(self._ask, [turn for turn, is_slow in zip(turns, slow, strict=True) if is_slow])
         return (next(beside) if is_slow else self._ask(turn) for turn, is_slow in zip(turns, slow, strict=True))
 

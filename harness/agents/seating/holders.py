@@ -1,7 +1,7 @@
 """What the loop asks of whoever holds a seat: an answer to a turn, or a forfeit with its cause.
 
-1. `ask` answers and changes nothing that a conversation is made of. A holder with a `client` is asked beside the others, on a
-   thread of its own; one without only computes, and is asked in its turn.
+1. `ask` answers and changes nothing that a conversation is made of. A holder that waits for somebody (a model, a person at a
+   page) is asked beside the others, on a thread of its own; any other is asked in its turn.
 2. `keep` is called in the order of the turns, whoever was fast. Only there a holder remembers what it said.
 """
 
@@ -25,7 +25,10 @@ class SeatReply(NamedTuple):
     """The model's whole answer, where a model holds the seat."""
 
     latency_s: float = 0.0
-    """Real seconds that the model took, without those in which its provider kept it waiting."""
+    """Real seconds that the model or person took, without those in which a provider kept it waiting."""
+
+    waited_s: float = 0.0
+    """Real seconds that are charged to nobody: a person's, to think and type."""
 
 
 class Forfeit(NamedTuple):
@@ -35,6 +38,8 @@ class Forfeit(NamedTuple):
     """`timeout`, `provider`, `budget`, `malformed` or `declined`."""
 
     why: str
+    waited_s: float = 0.0
+    """Real seconds that are charged to nobody: a person was waited for."""
 
 
 class SeatHolder(Protocol):
@@ -42,6 +47,11 @@ class SeatHolder(Protocol):
 
     usage: Usage
     """What its model was asked so far."""
+
+    @property
+    def beside(self) -> bool:
+        """Whether it is asked at the same time as others."""
+        ...
 
     @property
     def client(self) -> ModelClient | None:

@@ -1,7 +1,7 @@
 """Who sits where: read from flags, and worked out for an attempt.
 
 1. `--seat SEAT=WHO` names one seat's holder: a policy where the family offers one of that name, a recorded episode with
-   `replay:FOLDER`, and else a model. The word `human` is kept for people, who cannot sit down yet.
+   `replay:FOLDER`, a person with `human` or `human:NAME`, and else a model.
 2. The line-up belongs to the attempt. With `rotate` everybody moves on by one seat with each attempt, so as many attempts as
    there are seats put each player once at each.
 3. A team's line-up belongs to the task too: it stands in the spec, worked out for all tasks of the plan (`teams`).
@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from harness.agent import AgentSpec, SeatSpec
 from harness.agents.seating.policy import seat_players
 from harness.errors import UsageError
 from harness.teams import Holder, SeatTeam
+
+HUMAN = "human"
+"""What a person is called where players have names."""
 
 
 def read_seats(texts: Sequence[str], models: Sequence[str], families: Sequence[str]) -> tuple[SeatSpec, ...]:
@@ -40,7 +44,8 @@ def line_up(spec: AgentSpec, seats: int, attempt: int = 1, task: str = "") -> tu
     if spec.kind == "llm":
         usual = [SeatSpec(seat=number, kind="model", name=spec.model or "") for number in range(seats)]
     else:
-        usual = [SeatSpec(seat=number, kind="policy", name=spec.name) for number in range(seats)]
+        kind: Literal["human", "policy"] = "human" if spec.is_human else "policy"
+        usual = [SeatSpec(seat=number, kind=kind, name=spec.name if kind == "policy" else "") for number in range(seats)]
     for one in spec.seats:
         if one.seat >= seats:
             raise UsageError(f"there are the seats 0 to {seats - 1}, so --seat {one.seat} means nothing")
@@ -59,14 +64,14 @@ def may_hold(spec: AgentSpec, seat: int, seats: int) -> Sequence[Holder]:
 
 def others(spec: AgentSpec) -> tuple[SeatSpec, ...]:
     """The seats that somebody else holds than the model or policy of all the rest."""
-    usual = ("model", spec.model) if spec.kind == "llm" else ("policy", spec.name)
+    usual = ("model", spec.model) if spec.kind == "llm" else ("human", "") if spec.is_human else ("policy", spec.name)
     return tuple(one for one in spec.seats if (one.kind, one.name) != usual)
 
 
 def read_holder(who: str, families: Sequence[str]) -> Holder:
     """Who a name means: a policy of one of these families, a recorded episode, a person, or else a model."""
-    if who == "human":
-        return Holder(kind="human")
+    if who == HUMAN or who.startswith(f"{HUMAN}:"):
+        return Holder(kind="human", name=who.partition(":")[2])
     if who.startswith("replay:"):
         return Holder(kind="replay", name=who.removeprefix("replay:"))
     policy = any(who in seat_players(family) for family in families)

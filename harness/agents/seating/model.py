@@ -41,6 +41,8 @@ def weigher_of(family: str, session: Mapping[str, Any]) -> Weigher | None:
 class ModelSeat:
     """One seat: its model, its conversation, and the record of both."""
 
+    beside = True
+
     def __init__(
         self,
         seat: int,

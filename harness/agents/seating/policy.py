@@ -53,6 +53,7 @@ class PolicySeat:
     """A seat that a policy holds: it computes its answers, and costs nothing."""
 
     client = None
+    beside = False
 
     def __init__(self, seat: int, name: str, player: SeatPlayer, trajectory: Trajectory | None = None) -> None:
         self._seat, self._name, self._player = seat, name, player

@@ -25,6 +25,7 @@ class ReplaySeat:
     """A seat that an episode's log holds."""
 
     client = None
+    beside = False
 
     def __init__(self, seat: int, folder: str, trajectory: Trajectory | None = None) -> None:
         self._seat, self._folder = seat, folder

@@ -25,6 +25,11 @@ def idle(task: Task, options: Mapping[str, Any]) -> dict[str, str]:
 
 def _of_talk(settings: Settings) -> Iterator[tuple[str, str]]:
     """What needs stances, or talk."""
+    if settings.talk == "chat":
+        yield from _of_chat(settings)
+        return
+    if settings.minutes != Settings().minutes:
+        yield "minutes", "only talk=chat has a clock"
     if settings.early_stop and settings.track == "free":
         yield "early_stop", "only track=structured has stances to stop by"
     elif settings.early_stop and settings.rounds <= _TOO_FEW:
@@ -40,6 +45,13 @@ def _of_talk(settings: Settings) -> Iterator[tuple[str, str]]:
     ):
         if is_set:
             yield name, "there is no round of talk"
+
+
+def _of_chat(settings: Settings) -> Iterator[tuple[str, str]]:
+    """What needs rounds."""
+    for name in ("rounds", "horizon", "exchange_decide", "vote_view", "remind_pre_vote", "early_stop", "stance_poll"):
+        if getattr(settings, name) != getattr(Settings(), name):
+            yield name, "a chat has no rounds"
 
 
 def _of_facts(settings: Settings, task: Task) -> Iterator[tuple[str, str]]:

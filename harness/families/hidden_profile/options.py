@@ -1,4 +1,4 @@
-"""Options of hidden-profile tasks that no list of values can check: the number of people that a deck is dealt to."""
+"""Options of hidden-profile tasks that no list of values can check: how many a deck is dealt to, and what a chat goes with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from worlds.hidden_profile.rules.sizes import read_sizes, sized
 
 
 def check(task: Task, options: Mapping[str, Any]) -> None:
-    """Raise UsageError for a number of people for which the task's certificate does not hold."""
+    """Raise UsageError for a number of people for which the task's certificate does not hold, and a chat that is not prose."""
+    if options.get("talk") == "chat" and options.get("track", "free") != "free":
+        raise UsageError("talk=chat is prose, so it needs track=free", hint="leave out track, or talk=turns")
     size = int(options.get("size", 0))
     if not size:
         return

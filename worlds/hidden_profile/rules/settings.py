@@ -21,6 +21,12 @@ class Settings:
     """How many people a deck is dealt to; 0 for as many as it was written for."""
 
     rounds: int = 15
+    talk: str = "turns"
+    """turns: in rounds, one after the other; chat: whoever wants to says what they want, until they leave or it is closed."""
+
+    minutes: int = 15
+    """How long the chat is open by the clock of whoever holds the session; people are told it."""
+
     variant: str = "none"
     track: str = "free"
     """free: messages are prose; structured: prose, the facts that it rests on, and a stance."""
@@ -58,5 +64,6 @@ class Settings:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Settings:
-        """The settings that a world's resolved options mean."""
-        return cls(**{name: options[name] for name in cls.__slots__})
+        """The settings that a world's resolved options mean; what is quiet there (`talk`, `minutes`) is as usual here."""
+        told = {"talk": cls().talk, "minutes": cls().minutes, **options}
+        return cls(**{name: told[name] for name in cls.__slots__})

@@ -1,0 +1,72 @@
+"""People at the terminal of this process: what a seat is told, what its person types, one seat after the other.
+
+1. A reply is one entry of the terminal. `/rules` shows the seat's rules again, `/pass` replies with nothing, `/quit` leaves the
+   game: this turn and all later ones of the seat are forfeited as `declined`.
+2. A reply that the game refuses comes back as its next turn, with the rule that it broke, exactly as for a model.
+3. Whose turn it is, is said each time, since several people may share a terminal. What one of them read stays on the screen.
+"""
+
+from __future__ import annotations
+
+from harness.agents.people.sitting import Sitter
+from harness.agents.people.terminal import Left, Terminal
+from harness.agents.turns import is_too_long
+from harness.errors import UsageError
+from worlds.core.turns import OpenTurn
+
+HELP = "An empty line or Ctrl-D sends. /rules shows your instruction again, /pass says nothing, /quit leaves for good."
+
+
+class TerminalDesk:
+    """Sits people down at one terminal."""
+
+    beside = False
+    """Whether people here are asked at the same time."""
+
+    chat = None
+    """No chat is held at a terminal."""
+
+    def __init__(self, terminal: Terminal | None = None) -> None:
+        self.terminal = terminal or Terminal()
+        self._last: int | None = None
+
+    def check(self) -> None:
+        """Raise UsageError without a terminal."""
+        self.terminal.check()
+
+    def sit(self, sitter: Sitter) -> None:
+        """Show a person what their seat is told before the first turn."""
+        self.terminal.show(f"\n=== {sitter.called}: your instruction ===\n\n{sitter.rules.strip()}\n\n{HELP}")
+
+    def ask(self, sitter: Sitter, turn: OpenTurn) -> str | None:
+        """What the person types to a turn; None where they leave."""
+        again = f", attempt {turn.attempt}" if turn.attempt > 1 else ""
+        which = f"{turn.phase.lower().replace('_', ' ')}, round {turn.round}" if turn.round else turn.phase.lower()
+        self.terminal.show(f"\n--- {sitter.called}: {which.replace('_', ' ')}{again} ---\n\n{turn.text.strip()}\n")
+        while True:
+            try:
+                typed = self.terminal.entry()
+            except Left:
+                typed = "/quit"
+            if typed == "/rules":
+                self.terminal.show(f"\n{sitter.rules.strip()}\n")
+            elif typed == "/quit":
+                self.terminal.show("You left. What your seat is still asked is forfeited.")
+                return None
+            elif typed == "/pass":
+                return ""
+            elif typed.startswith("/") and "\n" not in typed and " " not in typed:
+                self.terminal.show(f"There is no {typed}. {HELP}")
+            elif is_too_long(typed):
+                self.terminal.show("That is longer than a reply can be (1 MiB). Once more:")
+            else:
+                return typed
+
+    def done(self, sitter: Sitter) -> None:
+        """Say that a person's game is over."""
+        self.terminal.show(f"\n=== {sitter.called}: the game is over. Thank you. ===\n")
+
+
+def refuse_chat() -> UsageError:
+    """What is said of a chat where nobody can hold one."""
+    return UsageError("a free chat needs people on pages and a clock", hint="harness host TASK, or without talk=chat")
