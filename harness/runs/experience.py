@@ -74,7 +74,7 @@ class Experience:
         own = [one for one in mine if one.model == spec.model]
         chosen, whose = (own, spec.model or title(spec)) if own else (mine, "other players")
         if chosen:
-            return Basis(_mean(chosen), f"{len(chosen)} earlier episodes of {whose}")
+            return Basis(_mean(chosen), f"{len(chosen)} earlier episode{'' if len(chosen) == 1 else 's'} of {whose}")
         return Basis(_defaults().get(task.family, {}).get(how, Typical()), "defaults, measured with a scripted player")
 
 

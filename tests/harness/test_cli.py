@@ -163,7 +163,7 @@ def test_all_tasks_need_a_word(said: dict[Line, Said]) -> None:
 
     assert (2, "") == (done.code, done.out)
     assert re.match(r"plan: \d+ tasks x 1 seed x 1 attempt = (\d+) episodes, 2 at once\noracle plays \1 episodes\n", done.err)
-    assert done.err.endswith("power 80 %)\nharness: no task was named, which means all\n  try: harness run --yes\n")
+    assert done.err.endswith("points apart\nharness: no task was named, which means all\n  try: harness run --yes\n")
 
 
 def test_broken_task_is_exit_4(harness: Command, tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from harness.errors import UsageError
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
 from harness.runs.choice import EpisodeChoice, read_choice
+from harness.runs.deciding import Until
 from harness.runs.growth import grown
 from harness.runs.plan import Plan
-from harness.runs.request import RunRequest
+from harness.runs.request import ON_RESUME, RunRequest
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 
@@ -169,3 +170,28 @@ def test_a_choice_leaves_the_rest_unplayed(presigned: Task, tmp_path: Path) -> N
 
     assert played(plan, folder, choice=EpisodeChoice(errored=True)) == []
     assert len(played(plan, folder)) == 2
+
+
+def test_every_field_has_its_rule() -> None:
+    """A field that is added to requests has to say what a resume may make of it."""
+    assert {*ON_RESUME} == {*RunRequest.model_fields}
+
+
+def test_what_grows_makes_no_other_run_unless_it_is_decided_early() -> None:
+    """With --until only the limits of the run may be raised: tasks that were scored would count under other conditions."""
+    until = {"until": Until(first="a", second="b", order=())}
+    more: dict[str, Any] = {"seeds": (0, 1, 7), "attempts": 3, "budget": replace(BUDGET, turns=6), "limits": RunLimits()}
+
+    assert REQUEST.differing(changed(**more, workers=9, breaker=1)) == []
+    assert changed(**until).differing(changed(**more, **until)) == ["attempts", "budget", "seeds"]
+
+
+def test_how_a_model_is_reached_and_awaited_makes_no_other_run() -> None:
+    """Another port, patience, time-out or price is the run that it was; another host or temperature is not."""
+    spec = AgentSpec(kind="llm", model="openai/any", api_base="http://here:1/v1")
+
+    def differing(**fields: Any) -> list[str]:
+        return changed(agents=(spec,)).differing(changed(agents=(spec.model_copy(update=fields),)))
+
+    assert differing(api_base="http://here:2/v1", patience_s=1.0, timeout_s=2.0) == []
+    assert differing(api_base="http://there:1/v1") == differing(temperature=0.5) == ["agent"]

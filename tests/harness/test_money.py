@@ -12,6 +12,7 @@ import pytest
 
 from harness.agent import AgentSpec, Budget
 from harness.agents.llm.meter import Meter, RunLimits, Spent
+from harness.agents.llm.replies import Replies
 from harness.cli.closing import show_closing
 from harness.errors import LimitReached, UsageError
 from harness.prices import Price, read_prices
@@ -68,7 +69,15 @@ def server(presigned: Task) -> Iterator[OpenAIServer]:
         yield running
 
 
-def session(folder: Path, task: Task, server: OpenAIServer, *models: str, limits: RunLimits, **fields: Any) -> RunSession:
+def session(
+    folder: Path,
+    task: Task,
+    server: OpenAIServer,
+    *models: str,
+    limits: RunLimits,
+    replies: Replies | None = None,
+    **fields: Any,
+) -> RunSession:
     """A run of the task by these models in process."""
     agents = tuple(
         AgentSpec(kind="llm", model=f"openai/{one}", interface="tool", api_base=server.url, prices={f"openai/{one}": PRICE})
@@ -78,7 +87,7 @@ def session(folder: Path, task: Task, server: OpenAIServer, *models: str, limits
         tasks=task_refs([task]), seeds=(0,), agents=agents, limits=limits, key_digest=key_digest(PUBLISHED_KEY),
         runtime="inprocess", **fields,
     )  # fmt: skip
-    return RunSession(request, [task], PUBLISHED_KEY, folder, Quiet().person())
+    return RunSession(request, [task], PUBLISHED_KEY, folder, Quiet().person(), replies=replies)
 
 
 def calls(server: OpenAIServer) -> int:
@@ -243,3 +252,28 @@ def test_closing_block_of_many(capsys: pytest.CaptureFixture[str]) -> None:
 def test_spent_is_data() -> None:
     """A line of the ledger is the sum's own fields."""
     assert Spent(**asdict(Spent(1, 2, 3, 0.5, 1))) + Spent(1) == Spent(2, 2, 3, 0.5, 1)
+
+
+@pytest.mark.property
+def test_kept_replies_cost_a_run_nothing(
+    presigned: Task, server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second run out of the cache spends nothing of its limit, and is told as kept; what goes on with it names the cache."""
+    runs = [
+        session(tmp_path / name, presigned, server, "any", limits=RunLimits(cost_usd=1.0), replies=Replies(tmp_path / "kept"))
+        for name in ("one", "two")
+    ]
+    ((first,), (second,)) = (run.play() for run in runs)
+    asked = first.tokens.calls
+    show_closing([second], tmp_path, beside_json=False, spent=runs[1].meter.spent)
+
+    assert first.cost_usd is not None
+    assert first.cost_usd > 0
+    assert (second.tokens.kept, second.cost_usd, second.kept_usd) == (asked, 0.0, first.cost_usd)
+    assert [run.meter.spent.calls for run in runs] == [asked, 0]
+    totals = capsys.readouterr().err.splitlines()[-1]
+    assert totals.startswith(f"  {asked} calls ({asked} kept), tokens ")
+    assert totals.endswith(f", $0.00 (${first.cost_usd:.4f} kept)")
+    assert runs[1].resume_line == (
+        f"harness run --resume {tmp_path}/two --api-base {server.url} --cache {tmp_path}/kept"
+    )  # fmt: skip

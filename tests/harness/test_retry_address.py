@@ -58,7 +58,7 @@ def changed(played: Path, mine: OpenAIServer, theirs: OpenAIServer, tmp_path: Pa
     first = Path(shutil.copytree(played, tmp_path / "first"))
     plan = first / "run.json"
     text = plan.read_text(encoding="utf-8")
-    assert text.count(mine.url) == 2  # who played, and what was asked for
+    assert text.count(mine.url) == 3  # who played, what was asked for, and what was typed
     plan.write_text(text.replace(mine.url, theirs.url), encoding="utf-8")
     return first
 
@@ -99,8 +99,8 @@ def test_typing_the_address_of_the_file_is_enough(harness: Command, changed: Pat
 
 @pytest.mark.property
 def test_resume_speaks_to_the_typed_address_only(harness: Command, changed: Path, theirs: OpenAIServer) -> None:
-    """A run.json that names another address is another run, and is not gone on with."""
-    typed = ("--api-base", "http://127.0.0.1:1/v1")
+    """A run.json that names another host is another run, and is not gone on with."""
+    typed = ("--api-base", "http://localhost:1/v1")
     done = harness(*RUN, *MODEL, *typed, "--resume", changed, env={"OPENAI_API_KEY": KEY})
 
     assert (done.returncode, "was planned with other agent" in done.stderr) == (2, True)
@@ -135,9 +135,10 @@ def test_a_file_that_contradicts_itself_is_not_gone_on_with(
 ) -> None:
     """The request alone was changed: the plan that it makes is not the one that was frozen."""
     record = json.loads((changed / "run.json").read_bytes())
-    record["request"]["agents"][0]["api_base"] = mine.url
+    elsewhere = mine.url.replace("127.0.0.1", "localhost")
+    record["request"]["agents"][0]["api_base"] = elsewhere
     (changed / "run.json").write_text(json.dumps(record), encoding="utf-8")
-    done = resumed(harness, changed, "--api-base", mine.url)
+    done = resumed(harness, changed, "--api-base", elsewhere)
 
     assert (done.returncode, "was planned with other agent" in done.stderr) == (2, True)
     assert mine.requests == theirs.requests == []

@@ -108,6 +108,23 @@ def test_a_task_that_was_lost_is_scored_later(plan: Plan, tmp_path: Path) -> Non
     assert [step.task for step in second.path] == [*until.order[1:], until.order[0]]
 
 
+def test_a_limit_in_the_midst_of_a_task_scores_nothing_of_it(plan: Plan, tmp_path: Path) -> None:
+    """What the run may spend is spent in the fourth task: three are scored, no more is begun, a resume scores the fourth."""
+    until, played = until_of(plan), list[str]()
+
+    def play(part: str, keys: Sequence[Key]) -> list[Result]:
+        played.extend(key.task_id for key in keys)
+        mine = [scored(key, 1.0) for key in keys]
+        return mine if keys[0].task_id != until.order[3] or part == "a" else mine[:1]
+
+    first = play_until(until, plan, tmp_path, 2, play, lambda: until.order[3] not in played)
+    second = play_until(until, plan, tmp_path, 2, Scripted(1.0))
+
+    assert [step.task for step in first.path] == [*until.order[:3]]
+    assert set(played) == {*until.order[:4]}
+    assert [step.task for step in second.path] == [*until.order]
+
+
 @pytest.mark.property
 def test_a_real_run(harness: Command, tmp_path: Path) -> None:
     """Imap against dsm-private over all calendars: decided for imap on a few of them; resumed, it plays nothing more."""
