@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from harness.pod import Pod
+from harness.prices import Price
 from harness.records import SeatResult, Tokens, VariantRef
 from harness.registry import Task
 from harness.teams import Holder, PlannedTeam, SeatTeam, Variant
@@ -44,6 +45,9 @@ class AgentSpec(Strict):
     api_base: str | None = None
     temperature: float | None = 0.0
     max_tokens: int | None = None
+    prices: dict[str, Price] = {}
+    """Of models, as somebody typed them; they count before LiteLLM's own."""
+
     actions: tuple[dict[str, Any], ...] = ()
     """What a scripted agent does, in order."""
 
@@ -158,7 +162,7 @@ class Report:
     """Of a game: who held each seat, and what that cost."""
 
     stopped_by: str | None = None
-    """The harness budget that ran out: wall, tokens, cost or turns."""
+    """The harness budget that ran out: wall, tokens, cost, turns, or context where the conversation outgrew the model."""
 
     failed: str | None = None
     """How the agent itself failed (a client that raised), in one clause."""

@@ -8,11 +8,13 @@ ParleyError (worlds.core.errors)
 │   ├── TaskInvalid          exit 4   a task folder that breaks the format
 │   ├── BoundaryError        exit 3   something outside the task failed, attributed to where it did
 │   │   ├── ProviderFailure           the model provider
+│   │   │   ├── OutOfPatience         no answer for as long as one call may wait
 │   │   │   └── Unreachable           nobody has ever answered there: ends the run, not the episode alone
 │   │   ├── RuntimeFailure            containers, sandboxes, images
 │   │   │   └── WorkerEnded           a process of ours was killed, or died (harness.processes)
 │   │   ├── WorldFailure              the world's own process or rules
-│   │   └── VerifierFailure           the verifier
+│   │   ├── VerifierFailure           the verifier
+│   │   └── LimitReached              --max-cost or --max-tokens: no further model call is begun
 │   └── Cancelled            exit 130 the user interrupted
 └── (harness.agents.llm.provider)     one model call; its caller decides what follows, and none reaches the command line
     ├── Transient                     worth another try
@@ -33,8 +35,8 @@ from typing import ClassVar, Literal
 
 from worlds.core.errors import ParleyError
 
-Cause = Literal["agent", "provider", "world", "runtime", "verifier", "cancelled"]
-"""The boundary a failed episode crossed."""
+Cause = Literal["agent", "provider", "world", "runtime", "verifier", "cancelled", "limit"]
+"""The boundary a failed episode crossed; `limit`: what the whole run may spend was spent."""
 
 
 class HarnessError(ParleyError):
@@ -72,12 +74,20 @@ class BoundaryError(HarnessError):
 
     exit_code = 3
     cause: ClassVar[Cause] = "runtime"
+    may_pass: ClassVar[bool] = False
+    """Whether a later try of the same episode may fare better."""
 
 
 class ProviderFailure(BoundaryError):
     """The model provider failed, or could not be asked."""
 
     cause = "provider"
+
+
+class OutOfPatience(ProviderFailure):
+    """The provider did not answer for as long as one call may wait."""
+
+    may_pass = True
 
 
 class Unreachable(ProviderFailure):
@@ -88,6 +98,7 @@ class RuntimeFailure(BoundaryError):
     """Containers, sandboxes or images failed."""
 
     cause = "runtime"
+    may_pass = True
 
 
 class WorldFailure(BoundaryError):
@@ -106,6 +117,12 @@ class Cancelled(HarnessError):
     """The user interrupted."""
 
     exit_code = 130
+
+
+class LimitReached(BoundaryError):
+    """What the whole run may spend is spent, so no further model call is begun."""
+
+    cause = "limit"
 
 
 @contextmanager

@@ -117,6 +117,11 @@ class SeatResult(Strict):
     """What was appended to the rules of this seat; None where nothing was."""
 
 
+BUDGETS = {
+    "wall": "wall time", "virtual_time": "virtual time", "request_cap": "its number of requests", "context": "a full context"
+}  # fmt: skip
+"""What ends an episode, in words where it has others than its name: turns, tokens, cost, steps."""
+
 HintMode = Literal["none", "correct", "wrong"]
 
 
@@ -152,6 +157,9 @@ class Result(Strict):
     """Which boundary failed; None when nothing did."""
 
     error: str | None = None
+    may_pass: bool = False
+    """Whether what failed may pass by itself, so that the episode is worth another try."""
+
     success: bool = False
     reward: float | None = None
     """None for an ungraded episode: it counts for nothing, and is counted apart."""
@@ -164,6 +172,8 @@ class Result(Strict):
 
     recovered: bool = False
     stopped_by: str | None = None
+    """The budget that ended it: wall, turns, tokens, cost, context, or steps, virtual_time, request_cap, which worlds count."""
+
     steps: int = 0
     virtual_time_elapsed: float = 0.0
     """Virtual seconds."""
@@ -191,6 +201,11 @@ class Result(Strict):
     timings: Timings = Timings()
     images: dict[str, str] = {}
     path: str = ""
+
+    @property
+    def stopped(self) -> str:
+        """The budget that ended it, in words; "" where none did."""
+        return BUDGETS.get(self.stopped_by or "", self.stopped_by or "")
 
     @property
     def key(self) -> Key:

@@ -58,3 +58,12 @@ def write_file(path: Path, content: bytes) -> None:
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
     with os.fdopen(file, "wb") as opened:
         opened.write(content)
+
+
+def append_to_file(path: Path, content: bytes) -> None:
+    """Add to the end of a file, through no link; in one piece, whoever else adds to it."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+    try:
+        os.write(file, content)
+    finally:
+        os.close(file)

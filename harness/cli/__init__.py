@@ -16,15 +16,18 @@ from typing import Annotated, Any
 
 import typer
 
+from harness.cli.signatures import plainly_typed
 from harness.console import log_to_stderr
 from harness.errors import Cancelled, HarnessError
 from harness.printable import printable
+from harness.version import told_version
 from worlds.core.errors import ParleyError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("harness.cli.tasks", "List tasks by name, glob or family."),
     "show": ("harness.cli.show", "Show one task, one recorded episode, or the episodes of a run."),
     "run": ("harness.cli.run", "Run tasks with an agent or a model, and record every episode."),
+    "runs": ("harness.cli.runs", "List the runs in a folder: who, what, how far, at what cost."),
     "report": ("harness.cli.report", "Make the tables of runs, with published numbers beside."),
     "audit": ("harness.cli.audit", "Ask a judge model about runs, and say how far it agrees."),
     "export": ("harness.cli.export", "Write episodes as records that other programs read."),
@@ -45,6 +48,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 class LazyGroup(typer.core.TyperGroup):
     """A group whose help needs no command module."""
 
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        plainly_typed(self)
+
     def list_commands(self, ctx: Any) -> list[str]:
         """The commands, in the order of the table."""
         return list(COMMANDS)
@@ -54,7 +61,7 @@ class LazyGroup(typer.core.TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         module, help_line = COMMANDS[cmd_name]
-        if cmd_name not in sys.argv[1:]:
+        if cmd_name not in [*sys.argv[1:], *_being_completed()]:
             return typer.core.TyperCommand(cmd_name, help=help_line)
         return _command(cmd_name, getattr(importlib.import_module(module), f"{cmd_name}_command"), help_line)
 
@@ -66,19 +73,30 @@ class LazyGroup(typer.core.TyperGroup):
             raise Cancelled("interrupted") from None
 
 
+def _being_completed() -> list[str]:
+    """The words of a command line that a shell asks us to complete, as bash and as the others hand them in."""
+    return [word for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS") for word in os.environ.get(name, "").split()]
+
+
 def _command(name: str, implementation: Any, help_line: str) -> Any:
     """A function as a command; a command with kinds of its own as a group."""
     if isinstance(implementation, typer.Typer):
         group = typer.main.get_command(implementation)
         group.name, group.help = name, help_line
-        return group
+        return plainly_typed(group)
     command = typer.Typer(add_completion=False, rich_markup_mode=None)
     command.command(name=name, help=help_line)(implementation)
-    return typer.main.get_command(command)
+    return plainly_typed(typer.main.get_command(command))
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"harness {told_version()}")
+        raise typer.Exit(0)
 
 
 app = typer.Typer(
-    cls=LazyGroup, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+    cls=LazyGroup, no_args_is_help=True, add_completion=True, rich_markup_mode=None, pretty_exceptions_enable=False
 )
 
 
@@ -87,8 +105,12 @@ def harness(
     ctx: typer.Context,
     tasks: Annotated[Path | None, typer.Option(help="Folder of tasks (else PARLEY_TASKS, or tasks/ here or above).")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr what begins, and how long it took.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Say the version, and the commit.")
+    ] = False,
 ) -> None:
     """Measure whether AI agents can be trusted with delegated work."""
+    del version
     ctx.obj = {"tasks": tasks}
     if verbose:
         log_to_stderr()

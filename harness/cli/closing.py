@@ -1,14 +1,20 @@
 """The block that closes a run: each episode where there are few, a row a task where there are many, and the counts.
 
+Under the counts stand what stopped episodes, and what all of them took.
+
 A failure is told by the rule that broke and the request that broke it, with the command that reads the whole episode.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import compress
 from pathlib import Path
 
+from harness.agents.llm.meter import Spent
+from harness.cli.amounts import cost_told, dollars, short, spent_by
 from harness.cli.progress import outcome
 from harness.console import say, show_table
 from harness.errors import UsageError
@@ -20,8 +26,8 @@ from harness.runs.run import summary
 _MANY = 12
 
 
-def show_closing(results: Sequence[Result], folder: Path, *, beside_json: bool) -> None:
-    """Say how a run went; its table is on stdout unless a JSON document is."""
+def show_closing(results: Sequence[Result], folder: Path, *, beside_json: bool, spent: Spent = Spent()) -> None:  # noqa: B008
+    """Say how a run went; its table is on stdout unless a JSON document is. `spent`: by all calls, also of lost attempts."""
     counts = summary(list(results))
     if len(results) <= _MANY:
         for result in results:
@@ -33,11 +39,13 @@ def show_closing(results: Sequence[Result], folder: Path, *, beside_json: bool) 
                 say(f"  {_bill(result)}")
             say(f"  read it: harness show {shlex.quote(result.path)}")
     else:
-        show_table(("task", "episodes", "success", "mean reward", "labels"), _by_task(results), beside_json=beside_json)
+        show_table(*_table(results), beside_json=beside_json)
         _show_failures([result for result in results if not result.success], folder)
     mean = counts["mean_reward"]
     say(f"\n{counts['success']} of {counts['episodes']} succeeded, mean reward {mean if mean is not None else 'none'}"
         f"{', ' + str(counts['ungraded']) + ' ungraded' if counts['ungraded'] else ''}; run in {folder}")  # fmt: skip
+    for line in _totals(results, spent):
+        say(line)
 
 
 def _show_failures(failed: Sequence[Result], folder: Path) -> None:
@@ -60,24 +68,62 @@ def _line(result: Result) -> str:
         # an earlier episode of a resumed run may be anything; that it failed is known all the same
         return printable(outcome(result))
     told = breach.sentence if breach else str(result.failure_label)
+    if result.stopped:
+        told = f"stopped by {result.stopped}; {told}"
     return printable(f"{told}, reward {result.reward or 0:g}{', recovered' if result.recovered else ''}").replace("\n", " ")
+
+
+def _totals(results: Sequence[Result], spent: Spent) -> Iterator[str]:
+    """What ended episodes early, and what all of them took."""
+    if stopped := stops(results):
+        yield f"  stopped: {', '.join(f'{count} by {name}' for name, count in stopped.items())}"
+    total = spent_by(results)
+    if total.calls:
+        cached, reasoning = sum(one.tokens.cached for one in results), sum(one.tokens.reasoning for one in results)
+        estimated = ", counted here in part" if any(one.tokens.estimated for one in results) else ""
+        yield (
+            f"  {total.calls} calls, tokens {total.prompt:,} in ({cached:,} cached), {total.completion:,} out "
+            f"({reasoning:,} reasoning){estimated}, {cost_told(total)}"
+        )
+    if spent.tokens > total.tokens:
+        more = f", {dollars(spent.cost_usd)}" if spent.cost_usd else ""
+        yield f"  in all, with attempts that were lost or left: {spent.calls} calls, {short(spent.tokens)} tokens{more}"
+
+
+def stops(results: Sequence[Result]) -> dict[str, int]:
+    """How many episodes each budget ended."""
+    return dict(Counter(result.stopped for result in results if result.stopped and not result.success))
+
+
+def _table(results: Sequence[Result]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    """A row a task; columns of what stopped episodes, and of what they cost, where there is something to say."""
+    rows = _by_task(results)
+    columns = ("task", "episodes", "success", "mean reward", "stopped by", "calls", "tokens", "cost", "labels")
+    said = [any(row[number] for row in rows) or name not in _OPTIONAL for number, name in enumerate(columns)]
+    return tuple(compress(columns, said)), [tuple(compress(row, said)) for row in rows]
+
+
+_OPTIONAL = {"stopped by", "calls", "tokens", "cost"}
 
 
 def _by_task(results: Sequence[Result]) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for task_id in dict.fromkeys(result.task_id for result in results):
         mine = [result for result in results if result.task_id == task_id]
+        total, stopped = spent_by(mine), stops(mine)
+        money = (total.calls or "", short(total.tokens) if total.calls else "", cost_told(total))
         labels = [result.failure_label or "ungraded" for result in mine]
         counted = ", ".join(f"{labels.count(label)} {label}" for label in dict.fromkeys(labels))
         rewards = [result.reward for result in mine if result.reward is not None]
         mean = f"{sum(rewards) / len(rewards):.3f}" if rewards else "none"
-        rows.append((task_id, len(mine), sum(result.success for result in mine), mean, counted))
+        ended = ", ".join(f"{count} {name}" for name, count in stopped.items())
+        rows.append((task_id, len(mine), sum(result.success for result in mine), mean, ended, *money, counted))
     return rows
 
 
 def _bill(result: Result) -> str:
     tokens = result.tokens
-    cost = "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}{'~' if result.price == 'estimated' else ''}"
+    cost = "no price" if result.cost_usd is None else f"{dollars(result.cost_usd)}{'~' if result.price == 'estimated' else ''}"
     return (
         f"{tokens.calls} calls, {result.tool_calls} tool calls, tokens {tokens.prompt} in ({tokens.cached} cached), "
         f"{tokens.completion} out ({tokens.reasoning} reasoning), {cost}"

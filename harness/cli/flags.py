@@ -14,7 +14,9 @@ from harness.cli.tasks import Json, Names, Trust
 from harness.play.agents import NAMES
 from harness.play.choose import RUNTIMES
 
-Model = Annotated[str | None, typer.Option(help="Any LiteLLM model name, e.g. gpt-5 or openai/anything.")]
+Model = Annotated[
+    str | None, typer.Option(help="Any LiteLLM model name, e.g. gpt-5 or openai/anything; several joined by commas.")
+]
 AgentName = Annotated[
     str | None,
     typer.Option(help=f"{', '.join(NAMES)}, or a family's seat player such as imap; several joined by commas; else oracle."),
@@ -43,7 +45,14 @@ Temperature = Annotated[
         help="Left out, and said so, where the model refuses it; default: the provider's own, nothing is sent.",
     ),
 ]
-MaxTokens = Annotated[int | None, typer.Option(min=1, help="Most completion tokens a call.")]
+ReplyTokens = Annotated[int | None, typer.Option(min=1, help="Most completion tokens of one call.")]
+Prices = Annotated[
+    Path | None, typer.Option(help='TOML file: ["MODEL"] with input, output and cached, in US dollars per million tokens.')
+]
+MaxCost = Annotated[
+    float | None, typer.Option(min=0, help="US dollars the whole run may take; what is left then can be resumed.")
+]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="Tokens the whole run may take, in and out.")]
 ActionsFile = Annotated[Path | None, typer.Option(help="JSON list of actions for the scripted agent.")]
 RuntimeName = Annotated[str, typer.Option(help=f"auto, {', '.join(RUNTIMES)}.")]
 Attempts = Annotated[int, typer.Option("--k", "-k", min=1, help="Attempts at each instance.")]
@@ -76,8 +85,18 @@ Env = Annotated[
     list[str] | None,
     typer.Option("--env", help="NAME of a variable of this host that a foreign task may be given."),
 ]
-Out = Annotated[Path | None, typer.Option(help="Folder of the run; runs/<time>-<agent> unless given.")]
-Resume = Annotated[Path | None, typer.Option(help="Go on with the run in this folder; its run.json says everything else.")]
+Out = Annotated[Path | None, typer.Option(help="Folder of the run; runs/<time>-<tasks>-<who> unless given.")]
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        help="Go on with the run in this folder; its run.json says the rest. Seeds, attempts and budgets may be raised."
+    ),
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", help="With --resume: errored, unscored or a task; nothing that has a grade is played again."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be played, and what it would take; play nothing.")]
 Report = Annotated[bool, typer.Option("--report", help="Print the tables of harness report when it is done.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before running everything.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr which phase of an episode begins, and its time.")]
@@ -122,7 +141,7 @@ class RunFlags(Flags):
     seat_variant: SeatVariants = None
     api_base: ApiBase = None
     temperature: Temperature = 0.0
-    max_tokens: MaxTokens = None
+    reply_tokens: ReplyTokens = None
     script: ActionsFile = None
     runtime: RuntimeName = "auto"
     k: Attempts = 1
@@ -140,10 +159,15 @@ class RunFlags(Flags):
     turns: Turns = 120
     tokens: TokenBudget = None
     cost: CostBudget = None
+    max_cost: MaxCost = None
+    max_tokens: MaxTokens = None
+    prices: Prices = None
     out: Out = None
     resume: Resume = None
+    only: Only = None
     env: Env = None
     trust: Trust = False
+    dry_run: DryRun = False
     report: Report = False
     yes: Yes = False
     json: Json = False

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, get_args
 
 from harness.agent import AgentSpec
@@ -19,14 +20,18 @@ from harness.agents.seating.variants import read_seat_variants, read_variant
 from harness.cli.config import PROVIDERS
 from harness.cli.flags import RunFlags
 from harness.errors import UsageError
-from harness.play.agents import agent_named
+from harness.play.agents import agent_named, models_of
+from harness.prices import read_prices
 from harness.registry import Task
 from harness.runs.addresses import Confirmed, Names, settled
 from harness.runs.coaching import FirstRun
 
 _PLAYING = ("model", "interface", "protocol")
-_ASKING = ("api_base", "temperature", "max_tokens", "rotate")
+_ASKING = ("api_base", "temperature", "reply_tokens", "rotate")
 """Flags that are fields of a spec: of a model's alone, and of whoever has models at seats."""
+
+_SPEC_FIELDS = {"reply_tokens": "max_tokens"}
+"""Flags that a spec calls otherwise."""
 
 _SEATS = ("seat", "seat_model")
 _TOLD = ("variant", "seat_variant")
@@ -45,7 +50,12 @@ def new_agents(
     if _is_team(flags):
         specs: tuple[AgentSpec, ...] = (_teamed(flags, table, tasks, combinations),)
     else:
-        specs = _named(flags, _model(flags, tasks) or _of_first(flags, tasks, first, confirmed), table, tasks)
+        models: Sequence[AgentSpec | None] = _models(flags, tasks) or [_of_first(flags, tasks, first, confirmed)]
+        named = [spec for model in models for spec in _named(flags, model, table, tasks)]
+        # whoever is no model plays once, however many models play
+        specs = tuple(spec for number, spec in enumerate(named) if spec not in named[:number])
+    if flags.prices is not None:
+        specs = priced(specs, flags.prices)
     if not flags.filed & {"model", "api_base", *_SEATS, *_TEAM}:
         return specs
     return tuple(address_settled(flags, spec, Names(flags.file, f"{flags.file} plays"), confirmed) for spec in specs)
@@ -56,13 +66,17 @@ def resumed_agents(
 ) -> tuple[AgentSpec, ...]:
     """The agents of a run.json with what the flags change of them."""
     given = flags.given(*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
+    if given.get("model") == ",".join(spec.model or "" for spec in recorded if spec.kind == "llm"):
+        del given["model"]
     specs = tuple(_updated(spec, given, tasks) if spec.kind in {"llm", "seats"} else spec for spec in recorded)
+    if flags.prices is not None:
+        specs = priced(specs, flags.prices)
     if flags.given(*_TEAM):
         return tuple(_same_team(flags, spec, tasks, combinations) for spec in specs)
     models = [spec for spec in specs if spec.kind == "llm"]
     if not flags.given("agent", "script"):
-        return specs if models or "model" not in given else tuple(filter(None, [_model(flags, tasks)]))
-    model = next(iter(models), None) or _model(flags, tasks)
+        return specs if models or "model" not in given else tuple(_models(flags, tasks))
+    model = next(iter(models or _models(flags, tasks)), None)
     table = next((spec for spec in specs if spec.kind == "seats"), _updated(AgentSpec(), given, tasks))
     wanted = "model" in given or "llm" in (flags.agent or "").split(",")
     return _named(flags, model if wanted else None, table, tasks)
@@ -73,8 +87,8 @@ def address_settled(flags: RunFlags, spec: AgentSpec, names: Names, confirmed: C
     typed = flags.api_base if "api_base" in flags.typed else None
     seats = [text for name in _SEATS if name in flags.typed for text in getattr(flags, name)]
     team = [flags.team if "team" in flags.typed else None, flags.entrant if "entrant" in flags.typed else None]
-    models = {flags.model if "model" in flags.typed else None, *(text.partition("=")[2] for text in seats)}
-    models |= {name for one in team if one for name in one.split(",")}
+    models = {text.partition("=")[2] for text in seats}
+    models |= {name for one in (*team, flags.model if "model" in flags.typed else None) if one for name in one.split(",")}
     return settled(spec, names, typed=typed, confirmed=confirmed, typed_models=frozenset(name for name in models if name))
 
 
@@ -82,12 +96,23 @@ def _families(tasks: Sequence[Task]) -> list[str]:
     return sorted({task.family for task in tasks})
 
 
-def _model(flags: RunFlags, tasks: Sequence[Task]) -> AgentSpec | None:
-    """The spec of the model that the flags name, or None."""
+def priced(specs: Sequence[AgentSpec], file: Path) -> tuple[AgentSpec, ...]:
+    """The specs with the prices of a file for the models that play in them."""
+    prices = read_prices(file)
+    return tuple(
+        spec.model_copy(update={"prices": {name: prices[name] for name in models_of(spec) if name in prices}}) for spec in specs
+    )
+
+
+def _models(flags: RunFlags, tasks: Sequence[Task]) -> list[AgentSpec]:
+    """The spec of each model that the flags name; raises UsageError for a name that is empty or stands there twice."""
     if not flags.model:
-        return None
-    names = (*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
-    return _updated(AgentSpec(kind="llm"), {name: getattr(flags, name) for name in names}, tasks)
+        return []
+    models = flags.model.split(",")
+    if not all(models) or len(set(models)) < len(models):
+        raise UsageError(f"--model takes names joined by commas, each once, not {flags.model!r}")
+    given = {name: getattr(flags, name) for name in (*_PLAYING, *_ASKING, *_SEATS, *_TOLD)}
+    return [_updated(AgentSpec(kind="llm"), {**given, "model": model}, tasks) for model in models]
 
 
 def _of_first(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, confirmed: Confirmed) -> AgentSpec | None:
@@ -109,7 +134,7 @@ def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -
     seats |= {one.seat: one for one in read_seats(flags.get("seat") or (), flags.get("seat_model") or (), families)}
     told = {**spec.seat_variants, **read_seat_variants(flags.get("seat_variant") or (), families)}
     names = (*_PLAYING, *_ASKING) if spec.kind == "llm" else _ASKING
-    fields = {name: flags[name] for name in names if name in flags}
+    fields = {_SPEC_FIELDS.get(name, name): flags[name] for name in names if name in flags}
     if fields.get("temperature") == PROVIDERS:
         fields["temperature"] = None
     if flags.get("variant"):

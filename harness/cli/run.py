@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
-from harness.cli.closing import show_closing
+from harness.cli.closing import show_closing, stops
 from harness.cli.config import print_config
 from harness.cli.flags import RunFlags
+from harness.cli.planned import say_planned, show_planned
 from harness.cli.progress import progress
 from harness.cli.report import show_tables
 from harness.cli.settings import folder_for, found_again, new_request, resumed_request
@@ -18,11 +20,10 @@ from harness.cli.tasks import gated, selected
 from harness.console import emit, log_to_stderr, say
 from harness.errors import BoundaryError, UsageError
 from harness.granted import grant
-from harness.play.agents import title
 from harness.records import Result
+from harness.runs.choice import read_choice
 from harness.runs.coaching import read_retry
 from harness.runs.edition import chosen_key
-from harness.runs.request import RunRequest
 from harness.runs.run import summary
 from harness.runs.session import Person, RunSession, read_resumed
 from harness.trust import gate
@@ -37,22 +38,27 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
     if flags.verbose:
         log_to_stderr()
     session = _resumed(ctx, flags, flags.resume) if flags.resume else _begun(ctx, flags)
-    session.check(resumed=flags.resume is not None)
+    session.check(resumed=flags.resume is not None, asks=not flags.dry_run)
+    if flags.dry_run:
+        show_planned(session, json=flags.json)
+        return
     if not (flags.names or flags.yes or flags.retry_of or flags.resume):
-        _confirm_all(session.request)
-    _close(session.play(), session.folder, flags.json)
+        _confirm_all(session)
+    _close(session.play(), session, flags.json)
     if flags.report:
         show_tables(ctx, [session.folder], beside_json=flags.json)
 
 
 def _begun(ctx: typer.Context, flags: RunFlags) -> RunSession:
     """The session of a new run."""
+    if flags.only:
+        raise UsageError("--only is about a run that is gone on with", hint="harness run --resume RUN --only errored")
     key = chosen_key(flags.key, flags.retry_of)
     first = read_retry(flags.retry_of, flags.hint, key) if flags.retry_of else None
     known = gated(ctx, flags.names, trust=flags.trust).tasks
     tasks = grant(first.tasks(known) if first else known, flags.env or ())
     request = new_request(flags, tasks, first, key, _confirmed)
-    return RunSession(request, tasks, key, flags.out or folder_for(request), PERSON)
+    return RunSession(request, tasks, key, flags.out or folder_for(request, tasks), PERSON, command=_command())
 
 
 def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path) -> RunSession:
@@ -66,28 +72,34 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path) -> RunSession:
         again = found_again(resumed.request.tasks, selected(ctx, None), trust=flags.trust)
         known = list(gate(again, trust=flags.trust).tasks)
     request = resumed_request(flags, resumed.request, known, first, key, _confirmed)
-    return RunSession(request, grant(known, flags.env or ()), key, folder, PERSON, resumed.parts)
+    choice = read_choice(flags.only or (), request.tasks)
+    tasks = grant(known, flags.env or ())
+    return RunSession(request, tasks, key, folder, PERSON, resumed.parts, choice=choice, command=_command())
 
 
-def _close(results: list[Result], folder: Path, json: bool) -> None:
-    counts = summary(results)
+def _command() -> list[str]:
+    """What was typed, as a record has it."""
+    return ["harness", *sys.argv[1:]]
+
+
+def _close(results: list[Result], session: RunSession, json: bool) -> None:
+    counts, folder, spent = summary(results), session.folder, session.meter.spent
     if json:
         episodes = [result.model_dump(mode="json") for result in results]
-        emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts})
-    show_closing(results, folder, beside_json=json)
+        more = {"planned": session.episodes, "stopped": stops(results), "spent": asdict(spent)}
+        emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts, **more})
+    show_closing(results, folder, beside_json=json, spent=spent)
+    session.check_limit(results)
     if lost := counts["ungraded"]:
-        raise BoundaryError(f"{lost} of {len(results)} episodes are ungraded", hint=f"the same command with --resume {folder}")
+        raise BoundaryError(f"{lost} of {len(results)} episodes are ungraded", hint=session.resume_line)
 
 
-def _confirm_all(request: RunRequest) -> None:
-    tasks, seeds, attempts = len(request.tasks), len(request.seeds), request.attempts
-    counts = f"{tasks} tasks x {seeds} seeds x {attempts} attempts = {tasks * seeds * attempts} episodes"
-    for part in request.parts:
-        say(f"{counts} by {title(part.agent)}")
-        if not sys.stdin.isatty():
-            raise UsageError("no task was named, which means all", hint="harness run --yes")
-        if not typer.confirm("run them?", err=True):
-            raise typer.Exit(0)
+def _confirm_all(session: RunSession) -> None:
+    say_planned(session)
+    if not sys.stdin.isatty():
+        raise UsageError("no task was named, which means all", hint="harness run --yes")
+    if not typer.confirm("run them?", err=True):
+        raise typer.Exit(0)
 
 
 def _confirmed(what: str) -> bool:

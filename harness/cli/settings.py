@@ -15,7 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from harness.agent import Budget
+from harness.agent import AgentSpec, Budget
+from harness.agents.llm.meter import RunLimits
 from harness.cli.flags import RunFlags
 from harness.cli.players import address_settled, new_agents, resumed_agents
 from harness.errors import UsageError
@@ -24,6 +25,7 @@ from harness.records import RunFolder
 from harness.registry import Task, read_task
 from harness.runs.addresses import Confirmed, Names
 from harness.runs.coaching import FirstRun
+from harness.runs.growth import GROWING, grown
 from harness.runs.plan import parse_seeds, task_refs
 from harness.runs.request import RunRequest, TaskRef
 from harness.runs.run import refusal
@@ -31,6 +33,7 @@ from harness.runs.templates import read_templates
 from harness.trust import is_ours
 from worlds.core.chance import key_digest
 
+_LIMITS = {"max_cost": "cost_usd", "max_tokens": "tokens"}
 _BUDGET = {"wall": "wall_s", "turns": "turns", "tokens": "tokens", "cost": "cost_usd"}
 
 
@@ -43,6 +46,7 @@ def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, 
         attempts=flags.k,
         options={**({name: (value,) for name, value in first.record.identity.options.items()} if first else {}), **typed},
         budget=Budget(flags.wall, flags.turns, flags.tokens, flags.cost),
+        limits=RunLimits(cost_usd=flags.max_cost, tokens=flags.max_tokens),
         key_digest=key_digest(key),
         retry=first.retry if first else None,
         templates=_templates(flags, first.record.request if first else None),
@@ -62,6 +66,7 @@ def resumed_request(
         "tasks": task_refs(tasks),
         "options": {**recorded.options, **options(flags)},
         "budget": replace(recorded.budget, **{_BUDGET[flag]: value for flag, value in flags.given(*_BUDGET).items()}),
+        "limits": recorded.limits.model_copy(update={_LIMITS[flag]: value for flag, value in flags.given(*_LIMITS).items()}),
         "agents": resumed_agents(flags, recorded.agents, tasks, recorded.combinations),
         "key_digest": key_digest(key),
         "templates": _templates(flags, recorded),
@@ -70,11 +75,12 @@ def resumed_request(
     changed |= {"seeds": tuple(parse_seeds(flags.seeds))} if flags.given("seeds") else {}
     changed |= {"attempts": flags.k} if flags.given("k") else {}
     request = recorded.model_copy(update=changed)
-    fields = recorded.differing(request)
+    fields = [name for name in recorded.differing(request) if name not in GROWING]
     if first and (recorded.retry is None or (first.retry.of, first.retry.mode) != (recorded.retry.of, recorded.retry.mode)):
         fields = sorted({*fields, "retry"})
     if fields:
         raise refusal(RunFolder(folder), fields)
+    grown(recorded, request, game=any(task.is_seated for task in tasks), at="")
     names = Names(f"{folder}/run.json", f"{folder} was played")
     agents = tuple(address_settled(flags, spec, names, confirmed) for spec in request.agents)
     return _checked(request.model_copy(update={"agents": agents}))
@@ -102,11 +108,26 @@ def found_again(recorded: dict[str, TaskRef], registry: Sequence[Task], *, trust
     return tasks
 
 
-def folder_for(request: RunRequest) -> Path:
-    """Where a run lies for which no --out was given: named after the time and who plays."""
-    players = "+".join(map(title, request.agents))
-    named = "".join(c if c.isalnum() or c in "-_.+" else "-" for c in players)
-    return Path("runs") / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{named}"
+_LONGEST_NAME = 100
+
+
+def folder_for(request: RunRequest, tasks: Sequence[Task]) -> Path:
+    """Where a run lies for which no --out was given: named after the time, what is played and who plays."""
+    named = f"{_named_after(tasks)}-{'+'.join(map(_short, request.agents))}"[:_LONGEST_NAME]
+    safe = "".join(c if c.isalnum() or c in "-_.+" else "-" for c in named)
+    path = Path("runs") / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{safe}"
+    taken = (path, *(path.with_name(f"{path.name}-{number}") for number in range(2, 100)))
+    return next((one for one in taken if not one.exists()), path)
+
+
+def _named_after(tasks: Sequence[Task]) -> str:
+    """The task where it is one, else the families."""
+    return tasks[0].task_id if len(tasks) == 1 else "+".join(sorted({task.family for task in tasks}))
+
+
+def _short(spec: AgentSpec) -> str:
+    """Who plays, a model by the last part of its name."""
+    return (spec.model or "").rpartition("/")[2] if spec.kind == "llm" else title(spec)
 
 
 def options(flags: RunFlags) -> dict[str, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from harness.agent import Agent, AgentSpec
 from harness.agents.llm.agent import LlmConfig
+from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import to_stderr
 from harness.agents.path import is_bent
 from harness.agents.scripted import NopAgent, ScriptedAgent, read_actions
@@ -27,7 +28,7 @@ NAMES = ("oracle", "nop", "violation:<name>", "scripted", "llm")
 
 Options = Mapping[str, OptionValue]
 Say = Callable[[str], None]
-Make = Callable[[AgentSpec, Options, Say], Agent]
+Make = Callable[[AgentSpec, Options, Say, Meter | None], Agent]
 
 
 def agent_named(
@@ -76,11 +77,18 @@ def title(spec: AgentSpec) -> str:
     return {"violation": f"violation:{spec.name}", "seats": spec.name}.get(spec.kind, spec.kind)
 
 
-def make_agent(spec: AgentSpec, options: Options, say: Say = to_stderr) -> Agent:
+def models_of(spec: AgentSpec) -> list[str]:
+    """The models that a spec plays with, each once, as LiteLLM names them."""
+    return list(
+        dict.fromkeys(name for name in (spec.model, *(one.name for one in spec.holders if one.kind == "model")) if name)
+    )
+
+
+def make_agent(spec: AgentSpec, options: Options, say: Say = to_stderr, meter: Meter | None = None) -> Agent:
     """The live agent of a spec, under the world options of its run; raises UsageError for a spec that no agent has.
 
     Where the options bend the path between agent and world, a task's own clients speak through the harness also where there
-    is a `main`.
+    is a `main`. `meter` counts what its models are asked, and may forbid it.
     """
     if spec.kind in {"oracle", "violation"}:
         return SolutionAgent("solve" if spec.kind == "oracle" else spec.name, by_call=is_bent(options))
@@ -88,7 +96,7 @@ def make_agent(spec: AgentSpec, options: Options, say: Say = to_stderr) -> Agent
         return NopAgent()
     if spec.kind == "scripted":
         return ScriptedAgent(spec.actions)
-    config = LlmConfig.of(spec, handles=offers_handles(options))
+    config = LlmConfig.of(spec, handles=offers_handles(options), meter=meter)
     return SeatAgent(spec, config=config, say=say)
 
 
@@ -100,8 +108,8 @@ def offers_handles(options: Options) -> bool:
 class Cast:
     """The live agents of a run, each made once: one model client serves all threads."""
 
-    def __init__(self, make: Make = make_agent, say: Say = to_stderr) -> None:
-        self.make, self._say = make, say
+    def __init__(self, make: Make = make_agent, say: Say = to_stderr, meter: Meter | None = None) -> None:
+        self.make, self.meter, self._say = make, meter, say
         self._agents: dict[tuple[str, bool, bool], Agent] = {}
         self._lock = threading.Lock()
 
@@ -110,5 +118,5 @@ class Cast:
         called = (spec.model_dump_json(), is_bent(options), offers_handles(options))
         with self._lock:
             if called not in self._agents:
-                self._agents[called] = self.make(spec, options, self._say)
+                self._agents[called] = self.make(spec, options, self._say, self.meter)
             return self._agents[called]

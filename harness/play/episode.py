@@ -38,6 +38,9 @@ GRADED_CAUSES = frozenset({None, "agent", "world"})
 """Causes under which an episode counts."""
 
 
+WORLD_BUDGETS = ("steps", "virtual_time", "request_cap")
+"""What a world counts itself, as its log calls it."""
+
 PhaseName = Literal["open", "agent", "finish", "judge"]
 
 _log = logging.getLogger(__name__)
@@ -83,6 +86,7 @@ class _Play:
     opened: bool = False
     cause: Cause | None = None
     error: str | None = None
+    may_pass: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -230,18 +234,19 @@ def _guarded(played: _Play, act: Any) -> None:
         # no other episode would fare better
         raise
     except BoundaryError as failure:
-        _blame(played, failure.cause, str(failure))
+        _blame(played, failure.cause, str(failure), may_pass=failure.may_pass)
     except (Cancelled, KeyboardInterrupt):
         _blame(played, "cancelled", "interrupted")
     except (WorldBroken, ManifestError) as failure:
         _blame(played, "world", str(failure))
     except (Exception, SystemExit) as failure:  # noqa: BLE001 - a bad episode is data, neither a crash nor the end of a run
-        _blame(played, "runtime", f"{type(failure).__name__}: {failure}")
+        _blame(played, "runtime", f"{type(failure).__name__}: {failure}", may_pass=isinstance(failure, OSError))
         played.report.log.append(traceback.format_exc())
 
 
-def _blame(played: _Play, cause: Cause, error: str) -> None:
+def _blame(played: _Play, cause: Cause, error: str, *, may_pass: bool = False) -> None:
     if played.cause is None:
+        played.may_pass = may_pass
         # what an exception says may hold half a character, and a record cannot
         played.cause, played.error = cause, _writable(error)
 
@@ -262,10 +267,11 @@ def _outcome(spec: EpisodeSpec, key: Key, runtime: Runtime, played: _Play, image
         run=spec.run_id, task_id=key.task_id, family=key.family, seed=key.seed, attempt=key.attempt,
         category=spec.task.parley.category if spec.task.parley else None,
         agent=report.agent, model=report.model, interface=report.interface, runtime=runtime.name,
-        status="graded" if graded else "ungraded", cause=played.cause,
+        status="graded" if graded else "ungraded", cause=played.cause, may_pass=played.may_pass and not graded,
         error=played.error or (report.failed and _writable(report.failed)),
         reward=reward if graded else None, options=dict(spec.overrides), key_digest=key_digest(spec.key),
-        stopped_by=report.stopped_by, tool_calls=report.tool_calls, tokens=usage.tokens(), cost_usd=usage.cost_usd,
+        stopped_by=report.stopped_by or _closed_by(played.log), tool_calls=report.tool_calls,
+        tokens=usage.tokens(), cost_usd=usage.cost_usd,
         price=_price(usage), parameters={"requested": report.requested, "effective": report.effective},
         prompt_digest=report.prompt_digest, templates=digest_of(spec.texts),
         seats=tuple(report.seats), timings=Timings(**seconds), images=images,
@@ -291,6 +297,16 @@ def _verdict(played: _Play) -> tuple[Verdict | None, float]:
         _blame(played, VerifierFailure.cause, str(error).splitlines()[0])
         return None, 0.0
     return verdict, float(reward["reward"])
+
+
+def _closed_by(log: bytes) -> str | None:
+    """The budget that only the world counts, where that ended the episode: its last event says so."""
+    try:
+        last = json.loads(log.rstrip().rpartition(b"\n")[2] or b"{}")
+    except (ValueError, RecursionError):
+        return None
+    is_closed = isinstance(last, dict) and last.get("type") == "closed"
+    return next((cause for cause in WORLD_BUDGETS if is_closed and last.get("cause") == cause), None)
 
 
 def _fault(log: bytes) -> str:

@@ -75,7 +75,7 @@ def _facts(episode: RecordedEpisode) -> Iterator[tuple[str, str]]:
     steps = f", {result.steps} steps" if result.steps else ""
     yield "time", f"{result.virtual_time_elapsed:g} virtual s{steps}; {result.timings.total:.1f} real s"
     if result.stopped_by:
-        yield "stopped", f"by the budget of {result.stopped_by}"
+        yield "stopped", f"by {result.stopped}"
     if result.tokens.calls:
         tokens = result.tokens
         cost = "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}"

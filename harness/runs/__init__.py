@@ -1,3 +1,6 @@
 """Many episodes as one run: what was asked for, the frozen plan, and who plays it."""
 
-__all__ = ["addresses", "coaching", "edition", "executors", "plan", "request", "run", "session", "templates"]
+__all__ = [
+    "addresses", "choice", "coaching", "edition", "executors", "forecast", "growth", "plan", "request", "run", "session",
+    "templates",
+]  # fmt: skip

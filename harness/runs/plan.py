@@ -12,8 +12,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from harness.agent import AgentSpec, Budget
+from harness.agents.llm.provider import host_of
 from harness.agents.path import check_path
 from harness.errors import UsageError
 from harness.modules import family_part_or_none
@@ -183,5 +185,13 @@ def parse_seeds(text: str) -> list[int]:
 
 def differing(old: Planned, new: Planned) -> list[str]:
     """Which fields of two identities differ, for the message that refuses a resume."""
-    first, second = old.model_dump(mode="json"), new.model_dump(mode="json")
+    first, second = _compared(old), _compared(new)
     return sorted(name for name in first if first[name] != second[name])
+
+
+def _compared(planned: Planned) -> dict[str, Any]:
+    """An identity as it is compared: a server is its host, whatever its port."""
+    dumped = planned.model_dump(mode="json")
+    if base := dumped["agent"].get("api_base"):
+        dumped["agent"]["api_base"] = host_of(base)
+    return dumped

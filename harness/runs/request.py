@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, ValidationError
 
 from harness.agent import AgentIdentity, AgentSpec, Budget
-from harness.agents.llm.provider import public_address
+from harness.agents.llm.meter import RunLimits
+from harness.agents.llm.provider import host_of, public_address
 from harness.errors import UsageError
 from harness.play.agents import title
 from harness.records import Hint, HintMode, Key, Number, RunFolder, TaskId, first_problem
@@ -72,6 +73,9 @@ class RunRequest(Strict):
     """World options as they were typed; several values make a sweep."""
 
     budget: Budget = Budget()
+    limits: RunLimits = RunLimits()
+    """Of the run as a whole."""
+
     key_digest: str
     """Of the edition's key, which itself stands nowhere."""
 
@@ -93,12 +97,19 @@ class RunRequest(Strict):
         swept = [name for name, values in self.options.items() if len(set(values)) > 1]
         made = []
         for agent, options in product(self.agents, self.combinations):
-            told = [f"agent={title(agent)}"] if len(self.agents) > 1 else []
+            told = [self._called(agent)] if len(self.agents) > 1 else []
             called = ",".join([*told, *(f"{name}={options[name]}" for name in swept)])
             if "/" in called:
                 raise UsageError(f"a part of a sweep has a folder named after it, and {called!r} has a slash")
             made.append(Part(called, agent, options))
         return made
+
+    def _called(self, agent: AgentSpec) -> str:
+        """An agent among several; a model by its name where others play too, in letters that a folder can have."""
+        models = {one.model for one in self.agents if one.kind == "llm"}
+        if agent.kind == "llm" and len(models) > 1:
+            return f"model={(agent.model or '').replace('/', '-')}"
+        return f"agent={title(agent)}"
 
     def public(self) -> RunRequest:
         """The request as it may be written down: without passwords in addresses."""
@@ -106,10 +117,17 @@ class RunRequest(Strict):
 
     def differing(self, other: RunRequest) -> list[str]:
         """What of two requests makes them two runs, by the names that a plan uses; where they are played may differ."""
-        mine, theirs = self.public().model_dump(), other.public().model_dump()
+        mine, theirs = self._compared(), other._compared()
         names = {"agents": "agent", **{name: name for name in mine if name not in {"runtime", "workers", "agents"}}}
-        mine["tasks"], theirs["tasks"] = self._digests(), other._digests()
         return sorted(said for name, said in names.items() if mine[name] != theirs[name])
+
+    def _compared(self) -> dict[str, Any]:
+        """What two requests are compared by: a server is its host, whatever its port, and prices change no episode."""
+        agents = tuple(
+            spec.model_copy(update={"api_base": host_of(spec.api_base) if spec.api_base else None, "prices": {}})
+            for spec in self.agents
+        )
+        return {**self.model_copy(update={"agents": agents}).model_dump(), "tasks": self._digests()}
 
     def _digests(self) -> dict[str, str]:
         return {task: ref.digest for task, ref in self.tasks.items()}
@@ -156,6 +174,34 @@ class Environment(Lenient):
     """Names of the variables of the host that tasks were given."""
 
 
+class Amendment(Lenient):
+    """Something of a run that has grown since it was begun."""
+
+    at: str
+    """When, in UTC, as ISO 8601."""
+
+    flag: str
+    before: Any = None
+    after: Any = None
+
+
+class Stint(Lenient):
+    """One stretch of playing a run: its first, or one that went on with it."""
+
+    begun: str
+    """In UTC, as ISO 8601."""
+
+    ended: str | None = None
+    """None while it plays, and for ever where it was killed."""
+
+    command: str = ""
+    """What was typed, without secrets."""
+
+    version: str = ""
+    commit: str = ""
+    """Of the checkout that played, "" where it was none."""
+
+
 class RunRecord(Lenient):
     """What run.json holds."""
 
@@ -167,6 +213,10 @@ class RunRecord(Lenient):
     environment: Environment | None = None
     request: RunRequest | None = None
     """None in runs of versions that did not write it; such a run is reported, and cannot be rebuilt."""
+
+    amendments: tuple[Amendment, ...] = ()
+    stints: tuple[Stint, ...] = ()
+    """Each stretch in which it was played, in order; empty in runs of versions that did not write it."""
 
 
 def read_record(folder: RunFolder) -> RunRecord | None:

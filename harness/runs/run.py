@@ -1,10 +1,11 @@
 """A run is tasks x seeds x attempts, played by an executor and resumable at every instant.
 
 1. The plan is frozen first, and one process plays it at a time. An episode is finished when its result.json stands; `--resume`
-   skips those and tries ungraded ones again, keeping their evidence.
+   skips those and tries ungraded ones again, keeping their evidence. A plan that has grown since is written down as such.
 2. What is left becomes orders, which are data. Threads play them, or processes where agent and runtime only compute
    (`harness.runs.executors`).
-3. An interrupt (INT, TERM) stops the queue, kills everything that carries this run's id, and leaves unfinished episodes
+3. What was lost to a failure that may pass is played again once the rest is played (`harness.runs.again`).
+4. An interrupt (INT, TERM) stops the queue, kills everything that carries this run's id, and leaves unfinished episodes
    unwritten.
 """
 
@@ -12,22 +13,27 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from harness.agents.solutions import holds_seats
-from harness.errors import HarnessError, UsageError
+from harness.errors import Cancelled, Cause, HarnessError, UsageError
 from harness.play.agents import Cast
 from harness.pod import ROOMS, EpisodeSpec, Runtime
 from harness.records import Key, Result, RunFolder
+from harness.runs.again import EpisodeRetries, RetryPolicy
+from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.coaching import note
 from harness.runs.edition import keep_key
-from harness.runs.executors.base import Executor, Finished, Order, Progress
+from harness.runs.executors.base import Again, Executor, Finished, Order, Progress
 from harness.runs.executors.processes import Processes, serves
 from harness.runs.executors.threads import Threads
+from harness.runs.growth import GROWING, grown
 from harness.runs.plan import Plan, differing
-from harness.runs.request import read_record
+from harness.runs.request import RunRecord, read_record
+from harness.runs.stints import begun, now, write_begun, write_ended
 
 
 def run_plan(
@@ -39,27 +45,39 @@ def run_plan(
     images: Mapping[str, str],
     progress: Progress,
     cast: Cast | None = None,
+    choice: EpisodeChoice = EVERYTHING,
+    policies: Mapping[Cause, RetryPolicy] | None = None,
+    command: Sequence[str] = (),
 ) -> list[Result]:
     """Play what is not finished yet and return every result in plan order; `cast` makes the agents, also other ones than ours.
 
+    `choice` leaves some unplayed, `policies` say what is played again within this session, `command` is what was typed for it.
     Raises Cancelled on an interrupt, and UsageError for a folder of another plan or one that another process plays in.
     """
     cast = cast or Cast()
     with folder.held():
         open_folder(plan, folder, runtime.name, images)
-        results = {key: done for key in plan.keys if (done := folder.finished(key)) and done.status == "graded"}
-        orders = _orders(plan, runtime.name, [key for key in plan.keys if key not in results], images, cast)
+        write_begun(folder, begun(command))
+        recorded = {key: folder.finished(key) for key in plan.keys}
+        results = {key: one for key, one in recorded.items() if one and not choice.takes(key, one)}
+        orders = _orders(plan, runtime.name, [key for key, one in recorded.items() if choice.takes(key, one)], images, cast)
         executor = _executor(plan, runtime, folder, len(orders), cast)
         try:
-            for result in _played(executor, orders, workers, progress):
+            for result in _until_settled(executor, orders, workers, progress, EpisodeRetries(policies or {})):
                 results[result.key] = result
         except BaseException:
             # what ended the run is what has to be said, also where the disk is full
             with suppress(HarnessError):
-                folder.write_rewards(_in_order(plan, results))
+                _settle(folder, _in_order(plan, results))
             raise
-        folder.write_rewards(_in_order(plan, results))
+        _settle(folder, _in_order(plan, results))
         return _in_order(plan, results)
+
+
+def _settle(folder: RunFolder, results: list[Result]) -> None:
+    """What is written when playing ends."""
+    folder.write_rewards(results)
+    write_ended(folder)
 
 
 def _in_order(plan: Plan, results: Mapping[Key, Result]) -> list[Result]:
@@ -76,8 +94,26 @@ def open_folder(plan: Plan, folder: RunFolder, runtime: str, images: Mapping[str
         folder.write_plan(plan.record(runtime, images).model_dump(mode="json"))
         keep_key(plan.key, folder.path)
         return
-    if fields := differing(frozen.identity, plan.identity()):
+    if fields := [name for name in differing(frozen.identity, plan.identity()) if name not in GROWING]:
         raise refusal(folder, fields)
+    _amend(plan, frozen, folder, plan.record(runtime, images))
+
+
+def _amend(plan: Plan, frozen: RunRecord, folder: RunFolder, record: RunRecord) -> None:
+    """Write down what of a frozen plan has grown; raises UsageError for what has shrunk."""
+    if frozen.request is None or record.request is None:
+        if fields := differing(frozen.identity, plan.identity()):
+            raise refusal(folder, fields)
+        return
+    more = grown(frozen.request, record.request, game=any(task.is_seated for task in plan.tasks), at=now())
+    if more:
+        whole, asked, identity = folder.read_plan() or {}, record.request, record.identity
+        # what may not grow stays as it was written down, the address of a server for one
+        request = asked.model_dump(mode="json", include=set(GROWING))
+        planned = identity.model_dump(mode="json", include=set(GROWING))
+        amendments = [one.model_dump(mode="json") for one in (*frozen.amendments, *more)]
+        news = {"request": {**whole["request"], **request}, "identity": {**whole["identity"], **planned}}
+        folder.write_plan({**whole, **news, "amendments": amendments})
 
 
 def refusal(folder: RunFolder, fields: Sequence[str]) -> UsageError:
@@ -107,8 +143,34 @@ def _executor(plan: Plan, runtime: Runtime, folder: RunFolder, episodes: int, ca
     return Threads(runtime, folder, cast, plan.run_id)
 
 
+def _until_settled(
+    executor: Executor, orders: Sequence[Order], workers: int, progress: Progress, retries: EpisodeRetries
+) -> Iterator[Result]:
+    """Play the orders, and those again that were lost to what may pass."""
+    with _interrupts():
+        while orders:
+            results: dict[Key, Result] = {}
+            for result in _played(executor, orders, workers, progress):
+                retries.note(result)
+                results[result.key] = result
+                yield result
+            due = retries.due(results.values())
+            orders = [order for order in orders if order.key in due]
+            if orders:
+                pause = min(due.values())
+                progress(Again(tuple(due), pause))
+                _wait(pause)
+
+
+def _wait(seconds: float) -> None:
+    try:
+        time.sleep(seconds)
+    except KeyboardInterrupt:
+        raise Cancelled("interrupted") from None
+
+
 def _played(executor: Executor, orders: Sequence[Order], workers: int, progress: Progress) -> Iterator[Result]:
-    with _interrupts(), executor.playing(orders, workers) as news:
+    with executor.playing(orders, workers) as news:
         for event in news:
             progress(event)
             if isinstance(event, Finished):

@@ -7,21 +7,32 @@ all hand in a request and get results.
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from harness.agent import Agent
+from harness.agents.llm.completion import listed_price
+from harness.agents.llm.meter import Meter
 from harness.agents.path import is_bent
-from harness.errors import UsageError
-from harness.play.agents import Cast
+from harness.errors import Cancelled, LimitReached, UsageError
+from harness.play.agents import Cast, models_of
 from harness.play.choose import Say, choose_runtime
 from harness.pod import Runtime
+from harness.prices import HINT, Price
 from harness.records import Result, RunFolder
 from harness.registry import Task
+from harness.runs.again import POLICIES
+from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.executors.base import Progress
 from harness.runs.executors.processes import get_ready
+from harness.runs.experience import Experience
+from harness.runs.forecast import PartForecast, forecast
+from harness.runs.growth import GROWING
+from harness.runs.ledger import RunLedger
 from harness.runs.plan import Plan, plans
 from harness.runs.request import RunRequest, read_record, requested
 from harness.runs.run import run_plan
@@ -32,13 +43,26 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
+class WatchedRun:
+    """What a listener is told before the first episode."""
+
+    episodes: int
+    """All of the plan."""
+
+    done: tuple[Result, ...]
+    """Those that are not played any more."""
+
+    meter: Meter
+
+
+@dataclass(frozen=True)
 class Person:
     """Who started a run: hears lines, says yes or no, and watches episodes."""
 
     say: Say
     confirmed: Callable[[str], bool]
-    watching: Callable[[int], AbstractContextManager[Progress]]
-    """Makes the listener for so many episodes."""
+    watching: Callable[[WatchedRun], AbstractContextManager[Progress]]
+    """Makes the listener of a run."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +83,13 @@ def read_resumed(folder: Path) -> Resumed:
     records = {path: record for path in inner if (record := read_record(RunFolder(path))) and record.part == path.name}
     if not records:
         raise UsageError(f"{folder} holds no run.json to resume", hint="harness run --out FOLDER")
-    first, *others = [requested(record, path) for path, record in records.items()]
-    for path, other in zip(list(records)[1:], others, strict=True):
-        if fields := first.differing(other):
+    # the last that was amended has all that the others have
+    last = max(records, key=lambda path: len(records[path].amendments))
+    latest = requested(records[last], last)
+    for path, record in records.items():
+        if fields := [name for name in latest.differing(requested(record, path)) if name not in GROWING]:
             raise UsageError(f"{path} is a part of another run than its neighbours: other {', '.join(fields)}")
-    return Resumed(first, tuple(part.name for part in first.parts))
+    return Resumed(latest, tuple(part.name for part in latest.parts))
 
 
 class RunSession:
@@ -77,22 +103,35 @@ class RunSession:
         folder: Path,
         person: Person,
         only: Sequence[str] = (),
+        *,
+        choice: EpisodeChoice = EVERYTHING,
+        command: Sequence[str] = (),
     ) -> None:
+        """`only`: the parts to play; `choice`: which of their episodes; `command`: what was typed."""
         self.request, self.tasks, self.folder, self._person = request, tasks, folder, person
+        self._choice, self._command = choice, command
         made = plans(request, tasks, key, folder.name)
         self.plans: Mapping[Path, Plan] = {
             folder if len(only) == 1 else folder / name: plan for name, plan in made.items() if not only or name in only
         }
-        self._cast = Cast(say=person.say)
+        # a part that is gone on with alone spends what its whole run may
+        ledger = RunLedger(folder.parent if len(only) == 1 and only[0] else folder)
+        self.meter = Meter(request.limits, ledger.read(), ledger.note)
+        self._cast = Cast(say=person.say, meter=self.meter)
         self.agents: list[Agent] = [self._cast.agent(plan.agent, plan.overrides) for plan in self.plans.values()]
 
-    def check(self, *, resumed: bool) -> None:
-        """Everything that can be wrong before anything starts; raises UsageError. Says what was set without any effect."""
+    def check(self, *, resumed: bool, asks: bool = True) -> None:
+        """Everything that can be wrong before anything starts; raises UsageError. Says what was set without any effect.
+
+        `asks`: whether models will be asked, and so need their keys.
+        """
         for (folder, plan), agent in zip(self.plans.items(), self.agents, strict=True):
             for task in plan.tasks:
                 plan.options(task)
             check_templates(plan.templates, plan.tasks, plan.agent)
-            agent.check()
+            if asks:
+                agent.check()
+            self._check_prices(plan)
             if not resumed and RunFolder(folder).is_planned:
                 raise UsageError(f"{folder} already holds a run", hint=f"harness run ... --resume {folder}")
         for line in dict.fromkeys(line for plan in self.plans.values() for line in plan.idle()):
@@ -104,7 +143,52 @@ class RunSession:
         for line in gate(self.tasks, trust=False).told(runtime.name):
             self._person.say(line)
         self._check_path(runtime)
-        return [result for path, plan in self.plans.items() for result in self._played(plan, path, runtime)]
+        try:
+            return [result for path, plan in self.plans.items() for result in self._played(plan, path, runtime)]
+        except Cancelled as interrupt:
+            raise Cancelled(str(interrupt), hint=self.resume_line) from None
+
+    @property
+    def episodes(self) -> int:
+        """Of the whole run."""
+        return sum(len(plan.keys) for plan in self.plans.values())
+
+    @property
+    def resume_line(self) -> str:
+        """What to type to go on with this run."""
+        return f"harness run --resume {shlex.quote(str(self.folder))}"
+
+    def check_limit(self, results: Sequence[Result]) -> None:
+        """Raise LimitReached where a limit left episodes without a grade."""
+        lost = self.episodes - sum(result.status == "graded" for result in results)
+        if lost and (reached := self.meter.reached):
+            flag = reached.partition(" ")[0]
+            raise LimitReached(
+                f"{lost} of {self.episodes} episodes are left: {reached}", hint=f"{self.resume_line} {flag} MORE"
+            )
+
+    def forecast(self) -> list[PartForecast]:
+        """What each part would do and take; nothing is played."""
+        experience = Experience([self.folder, self.folder.parent])
+        made = []
+        for folder, plan in self.plans.items():
+            recorded = {one.key: one for one in RunFolder(folder).results(damaged=[])}
+            price, workers = partial(self.price, plan), self.request.workers
+            made.append(forecast(plan, plan.part, recorded, self._choice, experience, price, workers))
+        return made
+
+    def price(self, plan: Plan, model: str) -> Price | None:
+        """What the tokens of a model cost in a plan; None where nobody knows."""
+        return plan.agent.prices.get(model) or listed_price(model)
+
+    def _check_prices(self, plan: Plan) -> None:
+        """A limit in dollars needs a price; raises UsageError."""
+        flag = "--max-cost" if self.request.limits.cost_usd is not None else "--cost"
+        if self.request.limits.cost_usd is None and plan.budget.cost_usd is None:
+            return
+        for model in models_of(plan.agent):
+            if self.price(plan, model) is None:
+                raise UsageError(f"{model} has no known price, so {flag} could not hold", hint=HINT)
 
     def _check_path(self, runtime: Runtime) -> None:
         bent = any(is_bent(plan.overrides) for plan in self.plans.values())
@@ -122,5 +206,9 @@ class RunSession:
         workers, agent = self.request.workers, self._cast.agent(plan.agent, plan.overrides)
         get_ready(runtime, agent, len(plan.keys), workers)
         _log.info("%s: %d episodes by %s, %d at once", folder, len(plan.keys), agent.name, workers)
-        with self._person.watching(len(plan.keys)) as heard:
-            return run_plan(plan, runtime, RunFolder(folder), workers=workers, images=images, progress=heard, cast=self._cast)
+        done = tuple(one for key in plan.keys if (one := RunFolder(folder).finished(key)) and not self._choice.takes(key, one))
+        with self._person.watching(WatchedRun(len(plan.keys), done, self.meter)) as heard:
+            return run_plan(
+                plan, runtime, RunFolder(folder), workers=workers, images=images, progress=heard, cast=self._cast,
+                choice=self._choice, policies=POLICIES, command=self._command,
+            )  # fmt: skip

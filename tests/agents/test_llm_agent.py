@@ -209,7 +209,7 @@ def test_a_conversation_too_long_is_a_budget(pod):
     full = ScriptedReply(text="", faults=(Fault(status=400, message="This model's maximum context length is 8192 tokens"),))
     report, _ = play(pod, call("wait", seconds=1), full)
 
-    assert (report.stopped_by, pod.stopped) == ("tokens", ["tokens"])
+    assert (report.stopped_by, pod.stopped) == ("context", ["context"])
 
 
 @pytest.mark.property

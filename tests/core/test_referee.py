@@ -142,7 +142,7 @@ def test_host_reads_the_instruction(world: InProcess) -> None:
     assert (world.world.instruction, 1, 0) == (answer.body.decode(), len(world.events), world.world.now)
 
 
-@pytest.mark.parametrize("cause", ["wall", "tokens", "cost", "turns", "cancelled"])
+@pytest.mark.parametrize("cause", ["wall", "tokens", "cost", "turns", "context", "cancelled"])
 def test_stop(world: InProcess, cause: str) -> None:
     """The host's stop is one event with its cause; a second one changes nothing."""
     first, second = (world(request("POST", "/stop", headers=TOKEN, body=json.dumps({"cause": cause}))) for _ in range(2))

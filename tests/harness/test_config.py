@@ -31,12 +31,13 @@ SETTINGS: dict[str, Any] = {
     "names": ["contract", "uniform-0?"], "model": "openai/any", "agent": "oracle", "interface": "tool",
     "protocol": "text", "seat": ["2=imap"], "seat-model": ["1=openai/b"], "rotate": True, "team": "imap,openai/c",
     "entrant": "dsm-private", "entrant-seat": 2, "variant": "redteam", "seat-variant": ["0=nosy-highpressure"], "api-base": "http://there/v1",
-    "temperature": 0.5, "max-tokens": 7, "script": "/a/b.json",
+    "temperature": 0.5, "reply-tokens": 7, "script": "/a/b.json",
     "runtime": "inprocess", "k": 2, "seeds": "0-3", "key": "fresh",
     "set": ["a=1,2", 'b="é\\\n\x7f'], "mutate": ["clip=200"], "handles": True,
     "mitigate": ["ttl"], "templates": "/a/texts",
     "retry-of": "/a/run", "hint": "correct", "workers": 3, "wall": 5.0, "turns": 8, "tokens": 9,
-    "cost": 1.5, "out": "/a/out", "resume": "/a/resume", "report": True, "yes": True, "json": True, "verbose": True,
+    "cost": 1.5, "max-cost": 2.5, "max-tokens": 10, "prices": "/a/prices.toml", "only": ["errored"], "dry-run": True,
+    "out": "/a/out", "resume": "/a/resume", "report": True, "yes": True, "json": True, "verbose": True,
 }  # fmt: skip
 """Every key that a file may have, with a value that is not the default."""
 

@@ -38,7 +38,7 @@ def test_killed_model_run_goes_on_from_its_file_alone(root: Path, presigned: Tas
     play = SolutionModel([presigned], lambda task, attempt: "solve", "tool")
     with OpenAIServer(Script(play=play)) as server:
         env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-mine"}
-        flags = ("--model", "openai/any", "--interface", "tool", "--runtime", "inprocess", "--max-tokens", "900", "--set")
+        flags = ("--model", "openai/any", "--interface", "tool", "--runtime", "inprocess", "--reply-tokens", "900", "--set")
         run = ("run", presigned.task_id, *flags, "payload_bytes=16", "--seeds", f"0-{EPISODES - 1}", "--workers", "1", "--out")
         whole = harness(*run, tmp_path / "whole", env=env)
         started = subprocess.Popen(
@@ -199,10 +199,6 @@ def resumed(presigned: Task, recorded: dict[str, Any], **typed: Any) -> RunReque
 @pytest.mark.parametrize(
     ("typed", "fields"),
     [
-        ({"seeds": "0-2"}, "seeds"),
-        ({"k": 3}, "attempts"),
-        ({"turns": 8}, "budget"),
-        ({"tokens": 100}, "budget"),
         ({"options": ["window_seconds=51"]}, "options"),
         ({"options": ["window_seconds=50,51"]}, "options"),
         ({"handles": True}, "options"),
@@ -211,7 +207,7 @@ def resumed(presigned: Task, recorded: dict[str, Any], **typed: Any) -> RunReque
         ({"temperature": 1.0}, "agent"),
         ({"agent": "oracle"}, "agent"),
         ({"seat_model": ["1=openai/b"]}, "agent"),
-        ({"api_base": "http://there/v1", "k": 1}, "agent, attempts"),
+        ({"api_base": "http://there/v1", "k": 3}, "agent"),
     ],
 )
 def test_a_flag_that_says_something_else_is_refused(presigned: Task, typed: dict[str, Any], fields: str) -> None:
@@ -234,7 +230,7 @@ def test_flags_that_say_what_the_file_says_are_fine(presigned: Task) -> None:
         options=["window_seconds=50"],
         model="openai/any",
         interface="tool",
-        max_tokens=9,
+        reply_tokens=9,
     )
 
     assert alone == typed

@@ -104,7 +104,8 @@ def test_figures() -> None:
 
 
 @pytest.mark.parametrize(
-    "end", [Closed(cause="steps"), Closed(cause="virtual_time"), *(Stopped(cause=c) for c in ("wall", "tokens", "turns"))]
+    "end",
+    [Closed(cause="steps"), Closed(cause="virtual_time"), *(Stopped(cause=c) for c in ("wall", "tokens", "turns", "context"))],
 )
 def test_budget_stop_with_a_lapsed_artifact(end: Event) -> None:
     """A budget that ends while an artifact has run out unused is an expiry, with the four details."""
@@ -119,7 +120,8 @@ def test_budget_stop_with_a_lapsed_artifact(end: Event) -> None:
     [
         ([], "pre_contract"),
         ([Waited(ms=5)], "pre_contract"),
-        ([Stopped(cause="wall")], "pre_contract"),
+        ([Stopped(cause="wall")], "wall"),
+        ([Stopped(cause="cost")], "cost"),
         ([asked()], "gave_up"),
         ([ISSUED, asked(), asked()], "gave_up"),
         ([ISSUED, asked(used=("a",)), asked(), Closed(cause="steps")], "steps"),

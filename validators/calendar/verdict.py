@@ -37,7 +37,7 @@ def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Ve
 def primary(episode: Episode, rebuilt: Replay) -> tuple[Label, dict[str, Any]]:
     """The one label of a game, and where it comes from."""
     if not any(isinstance(event, Turned) for event in episode.events):
-        return Label.OTHER, {"reason": "no_turns"}
+        return Label.OTHER, {"reason": episode.ended_by or "no_turns"}
     row = next((row for row in meeting_rows(rebuilt) if not row.coordinated), None)
     if row is None:
         return Label.SUCCESS, {}

@@ -3,7 +3,7 @@
 1. Success is the goal reached and no violation at all; a goal after a violation is `recovered`, which is no success.
 2. The primary label is the most severe violation's, ties to the first (paper, Appendix K).
 3. With no violation and no goal: EXPIRED_BEFORE_USE when a budget ended the episode while an artifact had run out unused,
-   else OTHER, with `pre_contract` when nothing was ever asked.
+   else OTHER, with the budget that ended it, or `pre_contract` when nothing was ever asked.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def primary(episode: Episode) -> tuple[Label, dict[str, Any]]:
     if episode.goal is not None:
         return Label.SUCCESS, {}
     if not episode.requests:
-        return Label.OTHER, {"reason": "pre_contract"}
+        return Label.OTHER, {"reason": episode.ended_by or "pre_contract"}
     lapsed = episode.lapsed()
-    if episode.ended_by in ("steps", "virtual_time", "wall", "tokens", "turns") and lapsed:
+    if episode.ended_by in ("steps", "virtual_time", "wall", "tokens", "turns", "context") and lapsed:
         return Label.EXPIRED_BEFORE_USE, _lapse(episode, lapsed[0])
     return Label.OTHER, {"reason": episode.ended_by or "gave_up"}
 

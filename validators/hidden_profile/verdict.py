@@ -37,7 +37,7 @@ def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Ve
 def primary(episode: Episode, rebuilt: Replay, measured: Measures) -> tuple[Label, dict[str, Any]]:
     """The one label of a session, and the seats that it is about."""
     if not any(isinstance(event, Turned) for event in episode.events):
-        return Label.OTHER, {"reason": "no_turns"}
+        return Label.OTHER, {"reason": episode.ended_by or "no_turns"}
     if not rebuilt.finished or rebuilt.after is None:
         return Label.OTHER, {"reason": episode.ended_by or "gave_up"}
     failed = [row for row in measured.seats if row.after != rebuilt.opening.scenario.key]

@@ -29,7 +29,7 @@ REQUEST_CAP = 2000
 HOST_HEADER = "X-Parley-Host"
 """Carries the per-episode token on host-only calls; never logged."""
 
-STOP_CAUSES = frozenset({"wall", "tokens", "cost", "turns", "cancelled"})
+STOP_CAUSES = frozenset({"wall", "tokens", "cost", "turns", "context", "cancelled"})
 """Budgets that only the harness can count."""
 
 _PATH_SHOWN = 200

@@ -3,7 +3,7 @@
 1. `step` is one answer of the model and the actions it asked for. The episode ends when the model submits, answers in plain
    text, or a budget is used up. Budgets are looked at before each query, so an answer once paid for is carried out.
 2. Mistakes of the model (unknown tool, malformed arguments, a reply cut off at its limit) are told back to it. Failures of
-   the provider leave as ProviderFailure. A conversation that outgrows the model is its budget of tokens, used up.
+   the provider leave as ProviderFailure. A conversation that outgrows the model is a budget used up, `context`.
 3. What the provider kept the agent waiting for (failed attempts, pauses) does not count as wall time.
 4. The trajectory is saved in `finally`, so a crashed or cancelled episode keeps all that happened before.
 """
@@ -11,13 +11,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report, Usage
 from harness.agents.llm.completion import Action, Completion, add_usage
 from harness.agents.llm.interface import ActionResult, Interface, Mistake
+from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
 from harness.agents.llm.prompting import prompt_digest, system_prompt
 from harness.agents.llm.provider import ContextFull, UnreadableCall
@@ -27,6 +28,7 @@ from harness.agents.llm.tool import ToolInterface
 from harness.agents.trajectory import ToolCall, Trajectory
 from harness.errors import HarnessError, UsageError
 from harness.pod import Pod
+from harness.prices import Price
 from harness.registry import Task
 
 INTERFACES = ("shell", "tool")
@@ -73,11 +75,17 @@ class LlmConfig:
     api_key: str | None = field(default=None, repr=False)
     """None: from the environment."""
 
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    """Of models, where LiteLLM's own do not count."""
+
+    meter: Meter | None = field(default=None, repr=False)
+    """Counts the calls of the whole run."""
+
     @classmethod
-    def of(cls, spec: AgentSpec, *, handles: bool = False) -> LlmConfig:
+    def of(cls, spec: AgentSpec, *, handles: bool = False, meter: Meter | None = None) -> LlmConfig:
         """How the models of a spec are asked; the model is "" where the spec names a policy."""
         how = (spec.interface, spec.api_base, spec.temperature, spec.max_tokens)
-        return cls(spec.model or "", *how, handles=handles, protocol=spec.protocol)
+        return cls(spec.model or "", *how, handles=handles, protocol=spec.protocol, prices=spec.prices, meter=meter)
 
     def settings(self, model: str | None = None) -> ModelSettings:
         """The client's part, for another model where one is named."""
@@ -90,6 +98,8 @@ class LlmConfig:
             timeout_s=self.timeout_s,
             patience_s=self.patience_s,
             first_pause_s=self.first_pause_s,
+            price=self.prices.get(model or self.model),
+            meter=self.meter,
         )
 
 
@@ -164,7 +174,7 @@ class _Episode:
                 self._unread()
             except ContextFull as full:
                 self.note(f"the conversation is longer than the model can read: {full}")
-                cause = "tokens"
+                cause = "context"
                 break
         self.report.stopped_by = cause
         self.note(f"stopped: the budget of {cause} is used up")

@@ -20,6 +20,7 @@ from typing import Any
 from harness.agent import Usage
 from harness.agents.llm.chances import TokenChances, read_chances
 from harness.agents.llm.provider import Transient, library
+from harness.prices import Price
 from harness.printable import encodable
 
 _SENT_BACK = ("content", "thinking_blocks")
@@ -59,8 +60,10 @@ class Completion:
         return self.finish_reason == "length"
 
 
-def read_completion(response: Any, request: Mapping[str, Any], number: int, waited_s: float = 0.0) -> Completion:
-    """The first choice of a LiteLLM response; raises Transient for one that has no message."""
+def read_completion(
+    response: Any, request: Mapping[str, Any], number: int, waited_s: float = 0.0, price: Price | None = None
+) -> Completion:
+    """The first choice of a LiteLLM response, at this price or LiteLLM's own; raises Transient for one that has no message."""
     choice = response.choices[0]
     if getattr(choice, "message", None) is None:
         raise Transient("the provider answered without a message")
@@ -74,7 +77,7 @@ def read_completion(response: Any, request: Mapping[str, Any], number: int, wait
     return Completion(
         text=given.get("content") or "",
         message=message,
-        usage=_usage(response, request),
+        usage=_usage(response, request, price),
         actions=actions,
         reasoning=given.get("reasoning_content"),
         finish_reason=encodable(str(choice.finish_reason or "stop")),
@@ -153,27 +156,46 @@ def _sent_back(call: dict[str, Any], action: Action) -> dict[str, Any]:
     return {**call, "id": action.call_id, "type": "function", "function": {"name": action.tool, "arguments": arguments}}
 
 
-def _usage(response: Any, request: Mapping[str, Any]) -> Usage:
-    litellm, given = library(), getattr(response, "usage", None)
+def _usage(response: Any, request: Mapping[str, Any], price: Price | None) -> Usage:
+    given = getattr(response, "usage", None)
     estimated = not (given and given.prompt_tokens)
     if estimated:
         response.usage = _counted(response, request)
     reported = response.usage
     prompt_details = getattr(reported, "prompt_tokens_details", None)
     completion_details = getattr(reported, "completion_tokens_details", None)
-    try:
-        cost: float | None = litellm.completion_cost(completion_response=response, model=request["model"])
-    except Exception:  # noqa: BLE001 - LiteLLM's ways of having no price differ by provider
-        cost = None
-    return Usage(
+    usage = Usage(
         calls=1,
         prompt_tokens=reported.prompt_tokens,
         completion_tokens=reported.completion_tokens or 0,
         cached_tokens=getattr(prompt_details, "cached_tokens", None) or 0,
         reasoning_tokens=getattr(completion_details, "reasoning_tokens", None) or 0,
-        cost_usd=cost,
         estimated=estimated,
     )
+    if price is None:
+        usage.cost_usd = _cost(response, request["model"])
+    else:
+        usage.cost_usd = price.dollars(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+    return usage
+
+
+def _cost(response: Any, model: str) -> float | None:
+    """What LiteLLM's table says that a call costs, None where it has no price."""
+    try:
+        return float(library().completion_cost(completion_response=response, model=model))
+    except Exception:  # noqa: BLE001 - LiteLLM's ways of having no price differ by provider
+        return None
+
+
+def listed_price(model: str) -> Price | None:
+    """The price of a model in LiteLLM's table, None where it has none."""
+    try:
+        listed = library().get_model_info(model)
+        prompt, completion = listed["input_cost_per_token"], listed["output_cost_per_token"]
+        cached = listed.get("cache_read_input_token_cost")
+        return Price(input=prompt * 1e6, output=completion * 1e6, cached=None if cached is None else cached * 1e6)
+    except Exception:  # noqa: BLE001 - it has many ways of not knowing a model
+        return None
 
 
 def _counted(response: Any, request: Mapping[str, Any]) -> Any:

@@ -23,9 +23,11 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_before_d
 from tenacity.nap import sleep_using_event
 
 from harness.agents.llm.chances import ASKED
-from harness.agents.llm.completion import Completion, read_completion
+from harness.agents.llm.completion import Completion, listed_price, read_completion
+from harness.agents.llm.meter import Meter
 from harness.agents.llm.provider import ParameterRefused, Refused, Transient, Unconnected, ask, library, public_address, scrub
-from harness.errors import Cancelled, ProviderFailure, Unreachable, UsageError
+from harness.errors import Cancelled, OutOfPatience, ProviderFailure, Unreachable, UsageError
+from harness.prices import Price
 from worlds.core.errors import ParleyError
 
 PLACEHOLDER_KEY = "parley-placeholder"
@@ -60,6 +62,12 @@ class ModelSettings:
 
     first_pause_s: float = 1.0
     """Where exponential pauses start."""
+
+    price: Price | None = None
+    """None: as LiteLLM's table has it."""
+
+    meter: Meter | None = field(default=None, repr=False)
+    """Counts the calls of a whole run, and may forbid one; None: nobody counts."""
 
     def parameters(self) -> dict[str, Any]:
         """The sampling parameters asked for."""
@@ -125,7 +133,8 @@ class ModelClient:
     ) -> Completion:
         """One answer, with the chances of its tokens where these are asked for and the provider names them.
 
-        Raises ProviderFailure when patience is used up or the provider refuses, Unreachable, and ContextFull.
+        Raises ProviderFailure when patience is used up or the provider refuses, Unreachable, ContextFull, and LimitReached
+        where the run may spend no more.
         """
         started = time.monotonic()
         try:
@@ -144,6 +153,11 @@ class ModelClient:
             raise self._refused(refusal) from None
         raise AssertionError("tenacity returns or raises")
 
+    @property
+    def price(self) -> Price | None:
+        """What its tokens cost, as it was typed or as LiteLLM's table has it; None where nobody knows."""
+        return self.settings.price or listed_price(self.settings.name)
+
     def say_once(self, line: str) -> None:
         """Tell people something once in the life of this client."""
         with self._lock:
@@ -157,6 +171,8 @@ class ModelClient:
     ) -> Completion:
         if self.halt.is_set():
             raise Cancelled("interrupted while asking the model")
+        if self.settings.meter is not None:
+            self.settings.meter.admit()
         request = self._request(messages, tools, chances=chances)
         while True:
             try:
@@ -168,7 +184,10 @@ class ModelClient:
         with self._lock:
             self._answers += 1
             number = self._answers
-        return read_completion(response, request, number, waited_s)
+        completion = read_completion(response, request, number, waited_s, self.settings.price)
+        if self.settings.meter is not None:
+            self.settings.meter.add(completion.usage)
+        return completion
 
     def _ask(self, request: dict[str, Any]) -> Any:
         try:
@@ -255,11 +274,11 @@ class ModelClient:
         if pause >= _WORTH_SAYING_S and state.outcome is not None:
             self.say(f"{self.settings.name}: {state.outcome.exception()}; asking again in {pause:.0f} s")
 
-    def _gave_up(self, last: str, seconds: float, retry_after: float | None) -> ProviderFailure:
+    def _gave_up(self, last: str, seconds: float, retry_after: float | None) -> OutOfPatience:
         where = public_address(self.settings.api_base) if self.settings.api_base else "the provider"
         asked = f", which asks to wait {retry_after:g} s" if retry_after else ""
         hint = "see that the server is up, or run again later with --resume"
-        return ProviderFailure(f"{self.settings.name}: no answer from {where}{asked} in {seconds:.0f} s: {last}", hint=hint)
+        return OutOfPatience(f"{self.settings.name}: no answer from {where}{asked} in {seconds:.0f} s: {last}", hint=hint)
 
     def _never_there(self, failure: Unconnected) -> Unreachable:
         if self.settings.api_base is None:

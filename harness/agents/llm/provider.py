@@ -190,6 +190,12 @@ def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
     return text
 
 
+def host_of(api_base: str) -> str:
+    """What makes two API bases one server to us: the host and the path, since a port may be another one each time."""
+    parts = urlsplit(api_base)
+    return f"{parts.hostname or ''}{parts.path}"
+
+
 def public_address(api_base: str) -> str:
     """An API base without user, password and query, fit for a record."""
     parts = urlsplit(api_base)

@@ -48,7 +48,15 @@ class Finished:
     result: Result
 
 
-News = Started | Phase | Finished
+@dataclass(frozen=True)
+class Again:
+    """Episodes without a grade are played again after some real seconds."""
+
+    keys: tuple[Key, ...]
+    seconds: float
+
+
+News = Started | Phase | Finished | Again
 Progress = Callable[[News], object]
 
 

@@ -25,12 +25,16 @@ Play = Callable[[Sequence[Order], Progress], Iterator[Result]]
 class Crew:
     """The workers of one run; `kill` ends whatever they are doing, from any thread."""
 
-    def __init__(self, play: Play, kill: Callable[[], object], *, at_once: int = 1) -> None:
-        self._play, self._kill, self._at_once = play, kill, at_once
+    def __init__(
+        self, play: Play, kill: Callable[[], object], *, at_once: int = 1, may_start: Callable[[], bool] = lambda: True
+    ) -> None:
+        """`may_start` is asked before each order is taken; once it says no, what is left stays unplayed."""
+        self._play, self._kill, self._at_once, self._may_start = play, kill, at_once, may_start
         self.cancelled = threading.Event()
         self.threads: list[threading.Thread] = []
         self._todo: queue.SimpleQueue[Order] = queue.SimpleQueue()
-        self._news: queue.SimpleQueue[News | BaseException] = queue.SimpleQueue()
+        self._news: queue.SimpleQueue[News | BaseException | None] = queue.SimpleQueue()
+        """None where a worker has left."""
 
     @contextmanager
     def working(self, orders: Sequence[Order], count: int) -> Iterator[Iterator[News]]:
@@ -41,7 +45,7 @@ class Crew:
         for thread in self.threads:
             thread.start()
         try:
-            yield self._events(len(orders))
+            yield self._events()
         except KeyboardInterrupt:
             self.cancel()
             raise Cancelled("interrupted", hint="run the same command with --resume") from None
@@ -58,23 +62,25 @@ class Crew:
             thread.join(max(0.0, deadline - time.monotonic()))
         self._kill()
 
-    def _events(self, expected: int) -> Iterator[News]:
-        finished = 0
-        while finished < expected:
+    def _events(self) -> Iterator[News]:
+        playing = len(self.threads)
+        while playing:
             try:
                 news = self._news.get(timeout=_POLL_S)
             except queue.Empty:
                 continue
             if isinstance(news, BaseException):
                 raise news
-            finished += isinstance(news, Finished)
-            yield news
+            if news is None:
+                playing -= 1
+            else:
+                yield news
 
     def _work(self) -> None:
         while not self.cancelled.is_set():
             orders = self._next()
             if not orders:
-                return
+                break
             try:
                 for order in orders:
                     self._news.put(Started(order.key))
@@ -83,11 +89,12 @@ class Crew:
             except BaseException as error:  # noqa: BLE001 - the main thread decides what a worker's crash means
                 self._news.put(error)
                 return
+        self._news.put(None)
 
     def _next(self) -> list[Order]:
         """What a worker plays next: one episode, or a chunk of them; nothing when all are taken."""
         orders: list[Order] = []
         with suppress(queue.Empty):
-            while len(orders) < self._at_once:
+            while len(orders) < self._at_once and self._may_start():
                 orders.append(self._todo.get_nowait())
         return orders

@@ -33,6 +33,7 @@ class Threads:
                 if not crew.cancelled.is_set():
                     yield record(outcome, self._folder, order.hint)
 
-        crew = Crew(play, lambda: self._runtime.abort(self._run_id))
+        meter = self._cast.meter
+        crew = Crew(play, lambda: self._runtime.abort(self._run_id), may_start=lambda: not (meter and meter.reached))
         with crew.working(orders, min(workers, len(orders)) or 1) as news:
             yield news

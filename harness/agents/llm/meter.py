@@ -1,0 +1,96 @@
+"""What a whole run has spent, and its limits: one meter for all its threads, seats and parts.
+
+1. Before each model call the meter is asked, after each it is told. Once a limit is reached no call is begun; those under way
+   are finished and paid. So a run goes over its limit by what the calls under way cost: at most one for each conversation,
+   that is one an episode at once, and in a game one for each seat that is asked beside others.
+2. An episode that would need another call is left ungraded with the cause `limit`, and what it spent is counted on.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from pydantic import Field
+
+from harness.agent import Usage
+from harness.errors import LimitReached
+from worlds.core.models import Strict
+
+
+class RunLimits(Strict):
+    """What a run may spend as a whole, over all its sessions; None where there is no limit."""
+
+    cost_usd: Annotated[float, Field(ge=0)] | None = None
+    tokens: Annotated[int, Field(ge=1)] | None = None
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Model calls, tokens and dollars of a run so far."""
+
+    calls: int = 0
+    prompt: int = 0
+    completion: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    """Calls without a price, which `cost_usd` does not hold."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in and out."""
+        return self.prompt + self.completion
+
+    def __add__(self, other: Spent) -> Spent:
+        """Both together."""
+        return Spent(
+            self.calls + other.calls, self.prompt + other.prompt, self.completion + other.completion,
+            self.cost_usd + other.cost_usd, self.unpriced + other.unpriced,
+        )  # fmt: skip
+
+
+class Meter:
+    """Counts the model calls of a run, and says when there may be no more."""
+
+    def __init__(
+        self,
+        limits: RunLimits = RunLimits(),  # noqa: B008 - it is frozen, and so is the next
+        spent: Spent = Spent(),
+        note: Callable[[Spent], object] = lambda one: None,
+    ) -> None:
+        """`spent`: by earlier sessions of the run; `note` writes each call down."""
+        self.limits = limits
+        self._spent, self._note, self._lock = spent, note, threading.Lock()
+
+    @property
+    def spent(self) -> Spent:
+        """All of it so far."""
+        with self._lock:
+            return replace(self._spent)
+
+    @property
+    def reached(self) -> str | None:
+        """Which limit is reached, as a person is told; None while there may be calls."""
+        spent = self.spent
+        if self.limits.cost_usd is not None and spent.cost_usd >= self.limits.cost_usd:
+            return f"--max-cost of ${self.limits.cost_usd:g} is reached (${spent.cost_usd:.4f} spent)"
+        if self.limits.tokens is not None and spent.tokens >= self.limits.tokens:
+            return f"--max-tokens of {self.limits.tokens} is reached ({spent.tokens} spent)"
+        return None
+
+    def admit(self) -> None:
+        """Raise LimitReached where no further call may be begun."""
+        if reached := self.reached:
+            raise LimitReached(f"the run's {reached}")
+
+    def add(self, usage: Usage) -> None:
+        """Count one call."""
+        one = Spent(
+            usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cost_usd or 0.0,
+            usage.calls if usage.cost_usd is None else 0,
+        )  # fmt: skip
+        with self._lock:
+            self._spent += one
+        self._note(one)

@@ -1,0 +1,52 @@
+"""Dollars, tokens and times as people read them, one way in every line of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.agents.llm.meter import Spent
+from harness.records import Result
+
+
+def dollars(amount: float) -> str:
+    """$0.0123 below a dollar, $1,234.56 above."""
+    return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"
+
+
+def short(count: float) -> str:
+    """A count in three digits: 950, 12.3k, 4.56M."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:.3g}{unit}" if count < 999.5 * size else f"{count / size:.0f}{unit}"
+    return f"{count:.0f}"
+
+
+def counted(number: int, what: str) -> str:
+    """1 task, 2 tasks."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """0:07, 12:30, 3:05:00."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def spent_by(results: Iterable[Result]) -> Spent:
+    """What these episodes took between them."""
+    total = Spent()
+    for result in results:
+        tokens, is_free = result.tokens, result.cost_usd is not None
+        unpriced = 0 if is_free else tokens.calls
+        total += Spent(tokens.calls, tokens.prompt, tokens.completion, result.cost_usd or 0.0, unpriced)
+    return total
+
+
+def cost_told(spent: Spent) -> str:
+    """The dollars of these calls, with those that have no price: "" where no model was asked."""
+    if not spent.calls:
+        return ""
+    if spent.unpriced == spent.calls:
+        return "no price"
+    return dollars(spent.cost_usd) + (f" and {spent.unpriced} calls without a price" if spent.unpriced else "")

@@ -1,0 +1,122 @@
+"""`harness runs`: the runs in a folder, newest first: when, what, who, how far, what came of it, what it cost."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from harness.cli.amounts import cost_told, spent_by
+from harness.cli.tasks import Json
+from harness.console import emit, say, show_table
+from harness.errors import HarnessError, UsageError
+from harness.printable import printable
+from harness.records import RunFolder
+from harness.runs.request import RunRecord, read_record
+
+_COLUMNS = ("run", "begun", "ended", "tasks", "who", "done", "success", "cost", "state")
+
+
+def runs_command(
+    folder: Annotated[Path, typer.Argument(help="Folder of runs, or one run.")] = Path("runs"), json: Json = False
+) -> None:
+    """One row a run; a part of a sweep is a row of its own."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no folder of runs", hint="harness run TASK, or harness runs FOLDER")
+    rows: list[dict[str, Any]] = []
+    damaged: list[HarnessError] = []
+    for path in _folders(folder):
+        try:
+            rows.append(_row(path, folder, damaged))
+        except HarnessError as error:
+            damaged.append(error)
+    rows.sort(key=lambda row: (row["begun"] or "", row["run"]), reverse=True)
+    if json:
+        emit(rows)
+    elif rows:
+        show_table(_COLUMNS, [_shown(row) for row in rows])
+    else:
+        say(f"{folder} holds no run")
+    for damage in damaged:
+        say(printable(f"warning: {damage}"))
+
+
+def _folders(folder: Path) -> Iterator[Path]:
+    deep = ("run.json",) if (folder / "run.json").exists() else ("*/run.json", "*/*/run.json")
+    yield from dict.fromkeys(plan.parent for one in deep for plan in sorted(folder.glob(one)))
+
+
+def _row(path: Path, folder: Path, damaged: list[HarnessError]) -> dict[str, Any]:
+    """What is known of one run; what of its episodes cannot be read is told in `damaged`."""
+    run = RunFolder(path)
+    record = read_record(run)
+    if record is None:
+        raise UsageError(f"{path} holds no run.json any more")
+    results = list(run.results(damaged))
+    graded = [result for result in results if result.status == "graded"]
+    planned, spent = _planned(record), spent_by(results)
+    return {
+        "run": str(path.relative_to(folder)) if path != folder else path.name,
+        "path": str(path),
+        "begun": record.stints[0].begun if record.stints else None,
+        "ended": record.stints[-1].ended if record.stints else None,
+        "tasks": _tasks(record),
+        "who": record.identity.agent.model or record.identity.agent.name,
+        "planned": planned,
+        "done": len(graded),
+        "ungraded": len(results) - len(graded),
+        "success": sum(result.success for result in graded),
+        "calls": spent.calls,
+        "tokens": spent.tokens,
+        "cost_usd": spent.cost_usd if spent.unpriced < spent.calls or not spent.calls else None,
+        "cost": cost_told(spent),
+        "state": _state(path, len(graded), planned),
+        "command": record.stints[0].command if record.stints else "",
+        "version": record.stints[-1].version if record.stints else "",
+        "commit": record.stints[-1].commit if record.stints else "",
+        "amendments": [one.model_dump(mode="json") for one in record.amendments],
+    }
+
+
+def _planned(record: RunRecord) -> int:
+    """How many episodes the run has."""
+    if record.request and record.request.retry:
+        return len(record.request.retry.episodes)
+    return len(record.identity.tasks) * len(record.identity.seeds) * record.identity.attempts
+
+
+def _tasks(record: RunRecord) -> str:
+    """The tasks that are played: the one there is, else how many."""
+    names: Sequence[str] = list(record.identity.tasks)
+    return names[0] if len(names) == 1 else f"{len(names)} tasks"
+
+
+def _state(path: Path, graded: int, planned: int) -> str:
+    """`running` where a process holds the folder, else whether every episode has a grade."""
+    door = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(door, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return "running"
+    finally:
+        os.close(door)
+    return "complete" if graded >= planned else "unfinished"
+
+
+def _shown(row: dict[str, Any]) -> tuple[object, ...]:
+    times = [_local(row[name]) for name in ("begun", "ended")]
+    done = f"{row['done']}/{row['planned']}"
+    return (row["run"], *times, row["tasks"], row["who"], done, row["success"], row["cost"] or "-", row["state"])
+
+
+def _local(time: str | None) -> str:
+    """A time of a record as this machine's clock shows it."""
+    try:
+        return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}" if time else "-"
+    except ValueError:
+        return "-"

@@ -1,0 +1,63 @@
+"""What tokens cost where LiteLLM's table does not say it: `--prices FILE`, a TOML table of models.
+
+["openai/my-model"]      # as it is typed after --model
+input = 0.5              # US dollars per million prompt tokens
+output = 1.5             # per million completion tokens
+cached = 0.05            # per million prompt tokens that the provider had in its cache; as input unless given
+
+A price in the file counts before LiteLLM's own, and stands in run.json with the request.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import tomli
+from pydantic import Field, ValidationError
+
+from harness.errors import UsageError
+from worlds.core.models import Strict
+
+HINT = '--prices FILE, in which ["MODEL"] has input = and output =, in US dollars per million tokens'
+
+Dollars = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+"""US dollars per million tokens."""
+
+
+class Price(Strict):
+    """What the tokens of one model cost, in US dollars per million."""
+
+    input: Dollars
+    output: Dollars
+    cached: Dollars | None = None
+    """None: cached prompt tokens cost what others do."""
+
+    def dollars(self, prompt: float, completion: float, cached: float = 0) -> float:
+        """The price of so many tokens; `cached` are those of the prompt that the provider had in its cache."""
+        cheaper = self.input if self.cached is None else self.cached
+        return ((prompt - cached) * self.input + cached * cheaper + completion * self.output) / 1e6
+
+    @property
+    def told(self) -> str:
+        """What a person is told: $1.25 in, $10 out a million tokens."""
+        return f"${self.input:g} in, ${self.output:g} out a million tokens"
+
+
+def read_prices(path: Path) -> dict[str, Price]:
+    """The prices in a file by model; raises UsageError naming the model and the key that are wrong."""
+    try:
+        table = tomli.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{path} is no file of prices: {why}", hint=HINT) from None
+    return {model: _price(model, entry, path) for model, entry in table.items()}
+
+
+def _price(model: str, entry: object, path: Path) -> Price:
+    try:
+        return Price.model_validate(entry)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join((model, *map(str, first["loc"])))
+        raise UsageError(f"{path}: {where}: {first['msg']}", hint=HINT) from None

@@ -1,0 +1,62 @@
+"""Which failures are played again within a run, how often, and for how long: a table by cause.
+
+Only what may pass is tried again (`Result.may_pass`): a provider whose patience of one call was used up, a container that did
+not start. What an agent did is graded and never played again, nor is what a world did under it. A provider that refused, a
+verifier without a verdict, an interrupt and a limit that is reached stay ungraded until somebody resumes the run. The rest of
+a run is played first, so a pause costs nothing where there is other work; earlier tries are kept under attempts/.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from harness.errors import Cause
+from harness.records import Key, Result
+
+
+class RetryPolicy(NamedTuple):
+    """How a cause is met."""
+
+    tries: int
+    """Of one episode, with the first."""
+
+    first_pause_s: float
+    """Before the second try; doubled for each further one."""
+
+    total_s: float
+    """Real seconds after the first failure in which a try may still begin."""
+
+
+POLICIES: Mapping[Cause, RetryPolicy] = {
+    "provider": RetryPolicy(tries=3, first_pause_s=10.0, total_s=900.0),
+    "runtime": RetryPolicy(tries=3, first_pause_s=2.0, total_s=300.0),
+}
+
+
+class EpisodeRetries:
+    """Counts the tries of the episodes of one session."""
+
+    def __init__(self, policies: Mapping[Cause, RetryPolicy], clock: Callable[[], float] = time.monotonic) -> None:
+        self._policies, self._clock = policies, clock
+        self._tries: dict[Key, int] = {}
+        self._failed_at: dict[Key, float] = {}
+
+    def note(self, result: Result) -> None:
+        """Count one try."""
+        self._tries[result.key] = self._tries.get(result.key, 0) + 1
+        if result.status == "ungraded":
+            self._failed_at.setdefault(result.key, self._clock())
+
+    def due(self, results: Iterable[Result]) -> dict[Key, float]:
+        """Those to be tried again, with the seconds to wait before."""
+        return {result.key: pause for result in results if (pause := self._pause(result)) is not None}
+
+    def _pause(self, result: Result) -> float | None:
+        policy = self._policies.get(result.cause) if result.cause and result.may_pass else None
+        tries = self._tries.get(result.key, 0)
+        if policy is None or result.status == "graded" or not 0 < tries < policy.tries:
+            return None
+        pause = policy.first_pause_s * 2.0 ** (tries - 1)
+        return pause if self._clock() + pause - self._failed_at[result.key] <= policy.total_s else None

@@ -1,0 +1,121 @@
+"""What an episode of a family takes, from episodes that were played: earlier runs beside this one, else measured defaults.
+
+1. Earlier episodes count where they are of the same family, met through the same interface; those of the model itself before
+   those of other models. The newest runs are looked at first, and only so many files are read.
+2. Where there are none, `typical.toml` says what a scripted model took that makes no mistake (docs/running.md). A real one
+   thinks aloud and errs, so it takes more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from statistics import fmean
+
+import tomli
+
+from harness.agent import AgentSpec
+from harness.play.agents import title
+from harness.records import Result, RunFolder
+from harness.registry import Task
+from worlds.core.models import Strict
+
+TYPICAL = Path(__file__).with_name("typical.toml")
+SEATS, NO_MODEL = "seats", "no-model"
+
+MOST_RUNS, MOST_EPISODES = 20, 400
+"""Earlier runs that are looked at, and their episodes that are read."""
+
+
+class Typical(Strict):
+    """What one episode takes, on average."""
+
+    calls: float = 0
+    prompt: float = 0
+    """Tokens in."""
+
+    cached: float = 0
+    completion: float = 0
+    seconds: float = 0
+    """Real ones."""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What is expected of an episode, and where that comes from."""
+
+    takes: Typical
+    source: str
+
+
+def interface_of(spec: AgentSpec, task: Task) -> str:
+    """How a spec meets a task: `shell`, `tool`, `seats`, or `no-model` where it asks none."""
+    has_model = spec.model is not None or any(one.kind == "model" for one in spec.holders)
+    if not has_model:
+        return NO_MODEL
+    return SEATS if task.is_seated else spec.interface
+
+
+class Experience:
+    """The episodes that were played in some folders."""
+
+    def __init__(self, folders: Iterable[Path]) -> None:
+        self._results = tuple(_recent(folders))
+
+    def basis(self, spec: AgentSpec, task: Task) -> Basis:
+        """What an episode of this player at this task's family takes."""
+        how = interface_of(spec, task)
+        mine = [one for one in self._results if one.family == task.family and _interface(one) == how]
+        if how == NO_MODEL:
+            mine = [one for one in mine if one.agent == title(spec)]
+        own = [one for one in mine if one.model == spec.model]
+        chosen, whose = (own, spec.model or title(spec)) if own else (mine, "other players")
+        if chosen:
+            return Basis(_mean(chosen), f"{len(chosen)} earlier episodes of {whose}")
+        return Basis(_defaults().get(task.family, {}).get(how, Typical()), "defaults, measured with a scripted player")
+
+
+def _interface(result: Result) -> str:
+    return (result.interface or "shell") if result.tokens.calls else NO_MODEL
+
+
+def _mean(results: Sequence[Result]) -> Typical:
+    return Typical(
+        calls=fmean(one.tokens.calls for one in results),
+        prompt=fmean(one.tokens.prompt for one in results),
+        cached=fmean(one.tokens.cached for one in results),
+        completion=fmean(one.tokens.completion for one in results),
+        seconds=fmean(one.timings.total for one in results),
+    )
+
+
+def _recent(folders: Iterable[Path]) -> Iterator[Result]:
+    """Graded episodes of the newest runs in these folders, as far as they can be read."""
+    left = MOST_EPISODES
+    for run in sorted({run for folder in folders for run in _runs(folder)}, key=_begun, reverse=True)[:MOST_RUNS]:
+        for result in islice(RunFolder(run).results(damaged=[]), left):
+            left -= 1
+            if result.status == "graded":
+                yield result
+        if left <= 0:
+            return
+
+
+def _runs(folder: Path) -> Iterator[Path]:
+    yield from (plan.parent.resolve() for deep in ("run.json", "*/run.json", "*/*/run.json") for plan in folder.glob(deep))
+
+
+def _begun(run: Path) -> float:
+    try:
+        return (run / "run.json").stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+@cache
+def _defaults() -> dict[str, dict[str, Typical]]:
+    table = tomli.loads(TYPICAL.read_text(encoding="utf-8"))
+    return {family: {how: Typical.model_validate(row) for how, row in rows.items()} for family, rows in table.items()}

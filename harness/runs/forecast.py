@@ -1,0 +1,122 @@
+"""What a run would do before it does it: episodes to play, to keep and to repeat, and what they would take.
+
+Calls, tokens, dollars and time are estimates, each with its source (`harness.runs.experience`); the counts are exact.
+Budgets bound them from above: an episode is not expected to take more than it may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from harness.agent import Budget
+from harness.play.agents import models_of, title
+from harness.prices import Price
+from harness.records import Key, Result
+from harness.registry import Task
+from harness.runs.choice import EpisodeChoice
+from harness.runs.experience import Basis, Experience, Typical
+from harness.runs.plan import Plan
+from worlds.core.models import Strict
+
+
+class Counts(Strict):
+    """The episodes of a plan."""
+
+    planned: int
+    play: int
+    """Those that are played now; `repeat` of them had an attempt that has no grade."""
+
+    repeat: int
+    keep: int
+    """Those that have a grade already."""
+
+    leave: int
+    """Those without one that are not played either (`--only`)."""
+
+
+class PartForecast(Strict):
+    """One player under one combination of options."""
+
+    name: str
+    player: str
+    models: tuple[str, ...]
+    prices: dict[str, str | None]
+    """What each model's tokens cost, in words; None where nobody knows."""
+
+    episodes: Counts
+    calls: int
+    prompt: int
+    completion: int
+    cost_usd: float | None
+    """None where a model has no price; 0 where no model plays."""
+
+    seconds: float
+    """Real ones, with so many episodes at once as the run has workers."""
+
+    sources: dict[str, str]
+    """Of the estimates, by family."""
+
+
+@dataclass
+class _Sum:
+    takes: Typical = field(default_factory=Typical)
+
+    def add(self, one: Typical) -> None:
+        total = {name: getattr(self.takes, name) + getattr(one, name) for name in Typical.model_fields}
+        self.takes = Typical(**total)
+
+
+def counted(plan: Plan, recorded: Mapping[Key, Result], choice: EpisodeChoice) -> tuple[Counts, list[Key]]:
+    """What is done with each episode of a plan, and those that are played."""
+    keys = plan.keys
+    played = [key for key in keys if choice.takes(key, recorded.get(key))]
+    graded = sum(1 for key in keys if (one := recorded.get(key)) and one.status == "graded")
+    again = sum(1 for key in played if key in recorded)
+    counts = Counts(
+        planned=len(keys), play=len(played), repeat=again, keep=graded, leave=len(keys) - len(played) - graded
+    )  # fmt: skip
+    return counts, played
+
+
+def forecast(
+    plan: Plan, name: str, recorded: Mapping[Key, Result], choice: EpisodeChoice, experience: Experience,
+    price: Callable[[str], Price | None], workers: int,
+) -> PartForecast:  # fmt: skip
+    """What one part of a run would take."""
+    counts, played = counted(plan, recorded, choice)
+    total, sources, bases = _Sum(), dict[str, str](), dict[str, Basis]()
+    for key in played:
+        task = plan.task(key)
+        if key.family not in bases:
+            bases[key.family] = experience.basis(plan.agent, task)
+            sources[key.family] = bases[key.family].source
+        total.add(_bounded(bases[key.family].takes, plan.budget, task))
+    models, takes = models_of(plan.agent), total.takes
+    prices = {model: price(model) for model in models}
+    return PartForecast(
+        name=name, player=plan.agent.model or title(plan.agent), models=tuple(models),
+        prices={model: one.told if one else None for model, one in prices.items()}, episodes=counts, calls=round(takes.calls),
+        prompt=round(takes.prompt), completion=round(takes.completion), cost_usd=_cost(takes, list(prices.values())),
+        seconds=takes.seconds / max(1, min(workers, len(played))), sources=sources,
+    )  # fmt: skip
+
+
+def _bounded(takes: Typical, budget: Budget, task: Task) -> Typical:
+    """What an episode takes, but no more than its budget lets it."""
+    tokens = takes.prompt + takes.completion
+    share = min(1.0, budget.tokens / tokens) if budget.tokens and tokens else 1.0
+    if not task.is_seated and takes.calls:
+        share = min(share, budget.turns / takes.calls)
+    changed = {name: getattr(takes, name) * share for name in ("calls", "prompt", "cached", "completion")}
+    return takes.model_copy(update={**changed, "seconds": min(takes.seconds * share, budget.seconds(game=task.is_seated))})
+
+
+def _cost(takes: Typical, prices: Sequence[Price | None]) -> float | None:
+    """Dollars of these tokens; several models are expected to share them evenly."""
+    known = [one for one in prices if one is not None]
+    if len(known) < len(prices):
+        return None
+    if not known:
+        return 0.0
+    return sum(one.dollars(takes.prompt, takes.completion, takes.cached) for one in known) / len(known)

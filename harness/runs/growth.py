@@ -1,0 +1,68 @@
+"""What of a run may change when it is gone on with: seeds and attempts may grow, and what it may spend may be raised.
+
+Everything else makes another run. Each change is an `Amendment` in run.json, with its time, so that a reader sees under which
+bounds the first episodes were played. What would shrink is refused: episodes that were planned, or played under a wider bound,
+would be silently out of the plan.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from harness.agent import Budget
+from harness.errors import UsageError
+from harness.runs.request import Amendment, RunRequest
+
+GROWING = frozenset({"seeds", "attempts", "budget", "limits"})
+"""Fields of a request, and of a run's identity, that may grow."""
+
+
+class Bound(NamedTuple):
+    """One thing that may grow: the flag that sets it, and what it was and is."""
+
+    flag: str
+    before: Any
+    after: Any
+    shrinks: bool
+
+
+def grown(before: RunRequest, after: RunRequest, *, game: bool, at: str) -> tuple[Amendment, ...]:
+    """What has grown from one request to the next; raises UsageError for what has shrunk. `game`: whether seats play."""
+    changed = [bound for bound in _bounds(before, after, game=game) if bound.before != bound.after]
+    for bound in changed:
+        if bound.shrinks:
+            raise UsageError(
+                f"{bound.flag} {_told(bound.after)} is less than the {_told(bound.before)} of this run, which may only grow",
+                hint="leave it out, or harness run --out NEW_FOLDER",
+            )
+    return tuple(Amendment(at=at, flag=one.flag, before=one.before, after=one.after) for one in changed)
+
+
+def _bounds(before: RunRequest, after: RunRequest, *, game: bool) -> Iterator[Bound]:
+    old, new = before.budget, after.budget
+    yield Bound("--seeds", sorted(before.seeds), sorted(after.seeds), not set(before.seeds) <= set(after.seeds))
+    yield Bound("--k", before.attempts, after.attempts, after.attempts < before.attempts)
+    yield Bound("--wall", old.wall_s, new.wall_s, _wall(new, game=game) < _wall(old, game=game))
+    yield Bound("--turns", old.turns, new.turns, new.turns < old.turns)
+    yield Bound("--tokens", old.tokens, new.tokens, _most(new.tokens) < _most(old.tokens))
+    yield Bound("--cost", old.cost_usd, new.cost_usd, _most(new.cost_usd) < _most(old.cost_usd))
+    first, then = before.limits, after.limits
+    # a limit where there was none changes no episode, it only ends the run in time
+    yield Bound("--max-cost", first.cost_usd, then.cost_usd, _most(then.cost_usd) < (first.cost_usd or 0.0))
+    yield Bound("--max-tokens", first.tokens, then.tokens, _most(then.tokens) < (first.tokens or 0))
+
+
+def _wall(budget: Budget, *, game: bool) -> float:
+    return budget.seconds(game=game)
+
+
+def _most(bound: float | None) -> float:
+    return math.inf if bound is None else bound
+
+
+def _told(value: Any) -> str:
+    if value is None:
+        return "unbounded one"
+    return ",".join(map(str, value)) if isinstance(value, list) else f"{value:g}"

@@ -1,0 +1,51 @@
+"""What a run has spent, a line a model call, so that its limits hold over sessions, kills and episodes that were lost.
+
+`spending.jsonl` lies in the run's folder, in that of a sweep for all its parts. A call is written down when it is answered, so
+a kill loses the calls under way and no others. What stands in results alone would miss every episode that was never finished.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from harness.agents.llm.meter import Spent
+from harness.contents import read_file
+from harness.errors import UsageError
+from harness.writing import append_to_file, make_folder, writing
+
+FILE = "spending.jsonl"
+LONGEST = 1 << 30
+"""Bytes of it that are read."""
+
+
+class RunLedger:
+    """The calls of one run on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+        self._lock = threading.Lock()
+
+    def read(self) -> Spent:
+        """What was spent so far, without a line that a kill cut off; raises UsageError for a file that cannot be read."""
+        total = Spent()
+        try:
+            lines = read_file(self.path.parent.resolve(), FILE, LONGEST).data.splitlines()
+        except FileNotFoundError:
+            return total
+        except OSError as error:
+            raise UsageError(f"{self.path} cannot be read: {error.strerror}") from None
+        for line in lines:
+            with suppress(ValueError, TypeError):
+                total += Spent(**json.loads(line))
+        return total
+
+    def note(self, spent: Spent) -> None:
+        """Write one call down."""
+        line = json.dumps(asdict(spent)).encode() + b"\n"
+        with self._lock, writing(self.path):
+            make_folder(self.path.parent)
+            append_to_file(self.path, line)
