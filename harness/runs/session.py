@@ -145,8 +145,9 @@ class RunSession:
         self._check_path(runtime)
         try:
             return [result for path, plan in self.plans.items() for result in self._played(plan, path, runtime)]
-        except Cancelled as interrupt:
-            raise Cancelled(str(interrupt), hint=self.resume_line) from None
+        except (Cancelled, KeyboardInterrupt):
+            begun = any(RunFolder(path).is_planned for path in self.plans)
+            raise Cancelled("interrupted", hint=self.resume_line if begun else "") from None
 
     @property
     def episodes(self) -> int:
