@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "generate": ("harness.cli.generate", "Generate tasks, or parts of them, by code or by a model."),
     "import": ("harness.cli.importing", "Write published scenarios of another benchmark as task folders."),
     "images": ("harness.cli.host", "Build the base images, and the images of tasks."),
-    "clean": ("harness.cli.host", "Remove what dead runs left behind, or (--images) old images."),
+    "clean": ("harness.cli.clean", "List what dead runs left behind, or (--images) old images, and remove it."),
     "doctor": ("harness.cli.host", "Say which runtimes work here, and what to do about the others."),
 }
 """Command, the module that holds a function of that name, and its one line of help."""
