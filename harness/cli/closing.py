@@ -30,8 +30,9 @@ def show_closing(results: Sequence[Result], folder: Path, *, beside_json: bool, 
     """Say how a run went; its table is on stdout unless a JSON document is. `spent`: by all calls, also of lost attempts."""
     counts = summary(list(results))
     if len(results) <= _MANY:
+        several = len({result.run for result in results}) > 1
         for result in results:
-            say(f"\n{result.key.name}  {_line(result)}")
+            say(f"\n{f'{result.run}: ' if several else ''}{result.key.name}  {_line(result)}")
             if result.trace_hash:
                 steps = f", {result.steps} steps" if result.steps else ""
                 say(f"  virtual time {result.virtual_time_elapsed:g} s{steps}, trace {result.trace_hash}")
@@ -70,7 +71,14 @@ def _line(result: Result) -> str:
         return printable(outcome(result))
     told = breach.sentence if breach else str(result.failure_label)
     if result.stopped:
-        told = f"stopped by {result.stopped}; {told}"
+        # where nothing but the budget is to blame, its name says it all
+        is_alone = result.failure_detail.get("reason") == result.stopped_by
+        where = f", at {breach.where.rpartition(' at ')[2]}" if breach and breach.where else ""
+        told = (
+            f"stopped by {result.stopped} ({result.failure_label}{where})"
+            if is_alone
+            else f"stopped by {result.stopped}; {told}"
+        )
     return printable(f"{told}, reward {result.reward or 0:g}{', recovered' if result.recovered else ''}").replace("\n", " ")
 
 
@@ -97,14 +105,17 @@ def stops(results: Sequence[Result]) -> dict[str, int]:
 
 
 def _table(results: Sequence[Result]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """A row a task; columns of what stopped episodes, and of what they cost, where there is something to say."""
-    rows = _by_task(results)
-    columns = ("task", "episodes", "success", "mean reward", "stopped by", "calls", "tokens", "cost", "labels")
+    """A row a task, of each part; columns of what stopped episodes, and of what they cost, where there is something to say."""
+    parts = list(dict.fromkeys(result.run for result in results))
+    rows = [
+        (part if parts[1:] else "", *row) for part in parts for row in _by_task([one for one in results if one.run == part])
+    ]
+    columns = ("part", "task", "episodes", "success", "mean reward", "stopped by", "calls", "tokens", "cost", "labels")
     said = [any(row[number] for row in rows) or name not in _OPTIONAL for number, name in enumerate(columns)]
     return tuple(compress(columns, said)), [tuple(compress(row, said)) for row in rows]
 
 
-_OPTIONAL = {"stopped by", "calls", "tokens", "cost"}
+_OPTIONAL = {"part", "stopped by", "calls", "tokens", "cost"}
 
 
 def _by_task(results: Sequence[Result]) -> list[tuple[object, ...]]:

@@ -146,8 +146,9 @@ def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -
 def _named(flags: RunFlags, model: AgentSpec | None, table: AgentSpec, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
     """Each agent that --agent names, or the one that the other flags mean."""
     names = flags.agent.split(",") if flags.agent else [None]
-    made = partial(agent_named, model=model, script=flags.script, families=_families(tasks), table=table)
-    return tuple(made(name) for name in names)
+    made = partial(agent_named, script=flags.script, families=_families(tasks), table=table)
+    # of several, the model is the one that is called llm
+    return tuple(made(name, model=model if name == "llm" or len(names) == 1 else None) for name in names)
 
 
 def _is_team(flags: RunFlags) -> bool:

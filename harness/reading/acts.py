@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from harness.reading.model import Act, Breach, RecordedEpisode
+from harness.records import BUDGETS
 from worlds.core.events import Closed, Event, Requested, Stopped, Waited
 
 
@@ -47,7 +48,7 @@ def bare_breach(episode: RecordedEpisode) -> Breach:
     elif failed and not _NAMED.fullmatch(reason):
         rule = f"the hidden test {failed[0].name} failed: {failed[0].message.partition(chr(10))[0]}"
     else:
-        rule = _REASONS.get(reason, f"the goal was not reached: {reason}")
+        rule = _REASONS.get(reason, f"the goal was not reached before its end by {BUDGETS.get(reason, reason)}")
     ended = next((act for act in reversed(episode.acts) if act.what in {"closed", "stop"}), None)
     return Breach(
         label=result.failure_label or "ungraded",

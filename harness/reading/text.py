@@ -49,6 +49,8 @@ def _titled(title: str) -> Iterator[str]:
 def _heading(episode: RecordedEpisode, width: int) -> Iterator[str]:
     result = episode.result
     outcome = result.failure_label or "ungraded"
+    if result.stopped and not result.success:
+        outcome = f"stopped by {result.stopped} ({outcome})"
     if result.status == "ungraded":
         outcome = f"ungraded ({result.cause}: {result.error})"
     else:

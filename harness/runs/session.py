@@ -207,6 +207,8 @@ class RunSession:
         workers, agent = self.request.workers, self._cast.agent(plan.agent, plan.overrides)
         get_ready(runtime, agent, len(plan.keys), workers)
         _log.info("%s: %d episodes by %s, %d at once", folder, len(plan.keys), agent.name, workers)
+        if len(self.plans) > 1:
+            self._person.say(f"{plan.part}:")
         done = tuple(one for key in plan.keys if (one := RunFolder(folder).finished(key)) and not self._choice.takes(key, one))
         with self._person.watching(WatchedRun(len(plan.keys), done, self.meter)) as heard:
             return run_plan(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -70,7 +71,8 @@ MISTAKES: dict[Line, str] = {
     LABELS: "/dev/null/x.json cannot be written: File exists\n  try: the same command with another path",
     ("--tasks", "/nowhere", "list"): "/nowhere is not a folder of tasks",
     (*FIRST, "-k", "1"): "RUN already holds a run\n  try: harness run ... --resume RUN",
-    (*RESUMED, "-k", "2"): "RUN was planned with other attempts\n  try: harness run --out NEW_FOLDER",
+    (*RESUMED, "--seeds", "0-1"): "--seeds 0,1 is less than the 0,1,2 of this run, which may only grow\n"
+    "  try: leave it out, or harness run --out NEW_FOLDER",
 }
 OTHERS: tuple[Line, ...] = (
     FIRST, RESUMED, ALL, ("--help",), ("list", "--json"), ("list", "contract"), ("show", "presigned-url-download", "--json"),
@@ -159,7 +161,8 @@ def test_all_tasks_need_a_word(said: dict[Line, Said]) -> None:
     done = said[ALL]
 
     assert (2, "") == (done.code, done.out)
-    assert done.err.endswith("episodes by oracle\nharness: no task was named, which means all\n  try: harness run --yes\n")
+    assert re.match(r"plan: \d+ tasks x 1 seed x 1 attempt = (\d+) episodes, 2 at once\noracle plays \1 episodes\n", done.err)
+    assert done.err.endswith("power 80 %)\nharness: no task was named, which means all\n  try: harness run --yes\n")
 
 
 def test_broken_task_is_exit_4(harness: Command, tmp_path: Path) -> None:
