@@ -12,10 +12,11 @@ from harness.cli.closing import show_closing, stops
 from harness.cli.config import print_config
 from harness.cli.flags import RunFlags
 from harness.cli.planned import say_planned, show_planned
-from harness.cli.progress import progress
+from harness.cli.progress import lines, progress
 from harness.cli.report import show_tables
 from harness.cli.settings import folder_for, found_again, new_request, resumed_request
 from harness.cli.signatures import takes_flags
+from harness.cli.streaming import STDOUT, streamed
 from harness.cli.tasks import gated, selected
 from harness.console import emit, log_to_stderr, say
 from harness.errors import BoundaryError, UsageError
@@ -44,9 +45,9 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
         return
     if not (flags.names or flags.yes or flags.retry_of or flags.resume):
         _confirm_all(session)
-    _close(session.play(), session, flags.json)
+    _close(session.play(), session, flags)
     if flags.report:
-        show_tables(ctx, [session.folder], beside_json=flags.json)
+        show_tables(ctx, [session.folder], beside_json=_takes_stdout(flags))
 
 
 def _begun(ctx: typer.Context, flags: RunFlags) -> RunSession:
@@ -58,7 +59,7 @@ def _begun(ctx: typer.Context, flags: RunFlags) -> RunSession:
     known = gated(ctx, flags.names, trust=flags.trust).tasks
     tasks = grant(first.tasks(known) if first else known, flags.env or ())
     request = new_request(flags, tasks, first, key, _confirmed)
-    return RunSession(request, tasks, key, flags.out or folder_for(request, tasks), PERSON, command=_command())
+    return RunSession(request, tasks, key, flags.out or folder_for(request, tasks), _person(flags), command=_command())
 
 
 def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path) -> RunSession:
@@ -74,7 +75,7 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path) -> RunSession:
     request = resumed_request(flags, resumed.request, known, first, key, _confirmed)
     choice = read_choice(flags.only or (), request.tasks)
     tasks = grant(known, flags.env or ())
-    return RunSession(request, tasks, key, folder, PERSON, resumed.parts, choice=choice, command=_command())
+    return RunSession(request, tasks, key, folder, _person(flags), resumed.parts, choice=choice, command=_command())
 
 
 def _command() -> list[str]:
@@ -82,13 +83,18 @@ def _command() -> list[str]:
     return ["harness", *sys.argv[1:]]
 
 
-def _close(results: list[Result], session: RunSession, json: bool) -> None:
+def _takes_stdout(flags: RunFlags) -> bool:
+    """Whether stdout belongs to a program."""
+    return flags.json or flags.jsonl == STDOUT
+
+
+def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
     counts, folder, spent = summary(results), session.folder, session.meter.spent
-    if json:
+    if flags.json:
         episodes = [result.model_dump(mode="json") for result in results]
         more = {"planned": session.episodes, "stopped": stops(results), "spent": asdict(spent)}
         emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts, **more})
-    show_closing(results, folder, beside_json=json, spent=spent)
+    show_closing(results, folder, beside_json=_takes_stdout(flags), spent=spent)
     session.check_limit(results)
     if lost := counts["ungraded"]:
         raise BoundaryError(f"{lost} of {len(results)} episodes are ungraded", hint=session.resume_line)
@@ -107,4 +113,12 @@ def _confirmed(what: str) -> bool:
     return sys.stdin.isatty() and typer.confirm(f"{what}; send this run's API key there?", err=True)
 
 
-PERSON = Person(say, _confirmed, progress)
+def _person(flags: RunFlags) -> Person:
+    """Who started this run, and how they watch it."""
+    if flags.jsonl is None:
+        return Person(say, _confirmed, progress)
+    if flags.json and flags.jsonl == STDOUT:
+        raise UsageError("--json and --jsonl - both want stdout", hint="harness run ... --jsonl FILE")
+    # a table that is drawn over and over, and lines between, would spoil each other
+    shared = flags.jsonl == STDOUT and sys.stdout.isatty()
+    return Person(say, _confirmed, streamed(lines if shared else progress, flags.jsonl))

@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from harness.agent import Agent, Budget, Report, Usage
 from harness.agents.path import RoutedPod, is_bent
+from harness.console import about
 from harness.errors import BoundaryError, Cancelled, Cause, Unreachable, VerifierFailure
 from harness.pod import EpisodeSpec, Judgement, Pod, Runtime
 from harness.records import Hint, Key, Result, RunFolder, Timings
@@ -133,7 +134,7 @@ def run_episode(
     `heard` is told of each phase, in this thread.
     """
     played = _Play(Report(agent=agent.name), key, heard)
-    with played.whole():
+    with played.whole(), about(key.name):
         _guarded(played, lambda: _play(spec, runtime, agent, budget, played))
     return _outcome(spec, key, runtime, played, dict(images or {}))
 

@@ -53,6 +53,7 @@ class WatchedRun:
     """Those that are not played any more."""
 
     meter: Meter
+    folder: Path
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,7 @@ class RunSession:
         if len(self.plans) > 1:
             self._person.say(f"{plan.part}:")
         done = tuple(one for key in plan.keys if (one := RunFolder(folder).finished(key)) and not self._choice.takes(key, one))
-        with self._person.watching(WatchedRun(len(plan.keys), done, self.meter)) as heard:
+        with self._person.watching(WatchedRun(len(plan.keys), done, self.meter, folder)) as heard:
             return run_plan(
                 plan, runtime, RunFolder(folder), workers=workers, images=images, progress=heard, cast=self._cast,
                 choice=self._choice, policies=POLICIES, command=self._command,
