@@ -30,6 +30,9 @@ _PHASES = ("open", "agent", "finish", "judge")
 _ROWS, _AROUND = 12, 7
 """Rows of finished episodes at most; lines of the terminal that are not rows."""
 
+_OUTCOME = 32
+"""Columns that an outcome has at least."""
+
 _NAMED = 3
 """Episodes that are named where several are meant."""
 
@@ -67,7 +70,7 @@ class _Board:
 
     def note(self, event: News) -> None:
         if isinstance(event, Started):
-            self.running[event.key] = ("starting", time.monotonic())
+            self.running[event.key] = ("begun", time.monotonic())
         elif isinstance(event, Phase):
             # of an episode that another process has played, phases come when it is finished
             if event.key in self.running and event.seconds is None:
@@ -101,18 +104,18 @@ class _Board:
         counts = f"{self.count} of {self.watched.episodes} episodes done, {len(self.running)} running; {self._success()}"
         title = f"{counts}\n{'; '.join([*self._so_far(), *self._slowest()])}"
         table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold", expand=True)
-        table.add_column("episode", no_wrap=True, overflow="ellipsis", ratio=3)
-        table.add_column("outcome", no_wrap=True, overflow="ellipsis", ratio=4)
+        table.add_column("episode", no_wrap=True, overflow="ellipsis")
+        table.add_column("outcome", no_wrap=True, overflow="ellipsis", ratio=1)
         room = max(3, people.height - _AROUND)
         running = sorted(self.running.items(), key=lambda one: one[1][1])
         shown = running[: max(2, room - min(len(self.done), 3))]
         for key, (phase, since) in shown:
-            table.add_row(key.name, f"{phase}, {duration(time.monotonic() - since)}", style="cyan")
+            table.add_row(_fitting(key), f"{phase}, {duration(time.monotonic() - since)}", style="cyan")
         if more := len(running) - len(shown):
             table.add_row(f"and {more} more that run", "")
         recent = min(_ROWS, room - len(shown))
         for result in reversed(list(self.done.values())[-recent:] if recent > 0 else []):
-            table.add_row(result.key.name, outcome(result))
+            table.add_row(_fitting(result.key), outcome(result))
         return table
 
     def _success(self) -> str:
@@ -134,6 +137,16 @@ class _Board:
         if total := sum(seconds.values()):
             name = max(seconds, key=lambda phase: seconds[phase])
             yield f"slowest phase {name}, {seconds[name] / total:.0%} of the time"
+
+
+def _fitting(key: Key) -> str:
+    """An episode's name without its family where that has no room, and never without its seed."""
+    room = people.width - _OUTCOME
+    if len(key.name) <= room:
+        return key.name
+    name = key.name.partition("/")[2]
+    task, _, instance = name.rpartition("/")
+    return name if len(name) <= room else f"{task[: room - len(instance) - 2]}…/{instance}"
 
 
 def _again(keys: tuple[Key, ...], seconds: float) -> str:
