@@ -25,7 +25,17 @@ from tenacity.nap import sleep_using_event
 from harness.agents.llm.chances import ASKED
 from harness.agents.llm.completion import Completion, listed_price, read_completion
 from harness.agents.llm.meter import Meter
-from harness.agents.llm.provider import ParameterRefused, Refused, Transient, Unconnected, ask, library, public_address, scrub
+from harness.agents.llm.provider import (
+    ParameterRefused,
+    Refused,
+    Transient,
+    Unconnected,
+    ask,
+    library,
+    public_address,
+    scrub,
+    secrets_of,
+)
 from harness.errors import Cancelled, OutOfPatience, ProviderFailure, Unreachable, UsageError
 from harness.prices import Price
 from worlds.core.errors import ParleyError
@@ -305,8 +315,8 @@ class ModelClient:
         return [f"{provider.upper()}_API_KEY"]
 
     def _secrets(self) -> tuple[str, ...]:
-        password = self.settings.api_base.partition("://")[2].rpartition("@")[0] if self.settings.api_base else ""
-        return tuple(s for s in (self.settings.api_key, password) if s)
+        settings = self.settings
+        return (*filter(None, [settings.api_key]), *(secrets_of(settings.api_base) if settings.api_base else ()))
 
 
 def _is_about(parameter: str, refusal: Refused) -> bool:

@@ -10,6 +10,8 @@
 from __future__ import annotations
 
 import atexit
+import base64
+import json
 import logging
 import os
 import re
@@ -20,7 +22,7 @@ from time import time
 from traceback import walk_tb
 from types import ModuleType
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import httpx
 
@@ -28,7 +30,7 @@ from harness.printable import encodable
 from worlds.core.errors import ParleyError
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
 _SECRET_LENGTH = 8
 """Shorter values are too common as words to be blanked."""
 
@@ -112,7 +114,7 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Any:
 
 
 def _sorted(litellm: ModuleType, error: Exception, secrets: tuple[str, ...]) -> ParleyError:
-    said = scrub(_said(error), secrets)
+    said = _said(error, secrets)
     if _stumbled(error):
         return UnreadableCall("the reply held a tool call that cannot be read")
     if isinstance(error, litellm.ContextWindowExceededError):
@@ -120,7 +122,7 @@ def _sorted(litellm: ModuleType, error: Exception, secrets: tuple[str, ...]) -> 
     if isinstance(error, litellm.UnsupportedParamsError):
         return ParameterRefused(said)
     if no_connection := _unconnected(error):
-        return Unconnected(scrub(no_connection, secrets))
+        return Unconnected(scrub(no_connection, secrets)[:_SHOWN])
     status = getattr(error, "status_code", None)
     if not isinstance(status, int):
         return Refused(f"{type(error).__name__}: {said}")
@@ -144,7 +146,7 @@ def _unconnected(error: BaseException) -> str | None:
     """Why no connection was made, as the system says it; None where one was. LiteLLM calls that an error 500 of the server."""
     for link in _chain(error):
         if isinstance(link, httpx.ConnectError):
-            return str(encodable(str(link)[:_SHOWN]))
+            return str(encodable(str(link)))
     return None
 
 
@@ -155,10 +157,11 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _said(error: Exception) -> str:
-    """What the provider said, without LiteLLM's wrapping, in one line that can be written down."""
+def _said(error: Exception, secrets: tuple[str, ...]) -> str:
+    """What the provider said, without LiteLLM's wrapping and without secrets, in one line that can be written down."""
     line = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
-    return str(encodable(_WRAPPING.sub("", line)[:_SHOWN]))
+    # what is cut first may end in half a secret, which nobody would know
+    return str(encodable(scrub(_WRAPPING.sub("", line), secrets)[:_SHOWN]))
 
 
 def _retry_after(error: Exception) -> float | None:
@@ -185,9 +188,24 @@ def _seconds(value: str) -> float | None:
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
     """`text` with every known secret blanked: the given ones and those of the environment."""
     known = {os.environ.get(name, "") for name in list(os.environ) if _SECRET_NAME.search(name)} | set(secrets)
-    for secret in sorted((s for s in known if len(s) >= _SECRET_LENGTH), key=len, reverse=True):
+    told = {form for one in known if len(one) >= _SECRET_LENGTH for form in _forms(one)}
+    for secret in sorted(told, key=len, reverse=True):
         text = text.replace(secret, "[secret]")
     return text
+
+
+def _forms(secret: str) -> tuple[str, ...]:
+    """A secret as it is, and as an address, a header of basic authorisation and a document of JSON carry it."""
+    encoded = base64.b64encode(secret.encode(errors="surrogateescape")).decode()
+    return secret, quote(secret, safe="", errors="surrogateescape"), encoded, json.dumps(secret)[1:-1]
+
+
+def secrets_of(api_base: str) -> tuple[str, ...]:
+    """What must not be shown of an API base: user with password, the password, the values of its query."""
+    parts = urlsplit(api_base)
+    user = unquote(parts.netloc.rpartition("@")[0])
+    values = [value for _, value in parse_qsl(parts.query)]
+    return tuple(one for one in (user, user.partition(":")[2], *values) if one)
 
 
 def host_of(api_base: str) -> str:
