@@ -23,7 +23,7 @@ STDOUT = "-"
 
 
 def streamed(watching: Watching, target: str) -> Watching:
-    """The same listener, with every piece of news written to `target` too; what is there already stays before it."""
+    """A listener that also writes every piece of news to `target`, after what is there already."""
 
     @contextmanager
     def both(watched: WatchedRun) -> Iterator[Progress]:

@@ -2,5 +2,5 @@
 
 __all__ = [
     "addresses", "choice", "coaching", "edition", "executors", "forecast", "growth", "plan", "request", "run", "session",
-    "templates",
+    "stints", "stream", "templates",
 ]  # fmt: skip
