@@ -20,6 +20,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from harness.runs.stream import BegunLine, EndedLine, FinishedLine, PhaseLine, RunLine, StartedLine
+from harness.testing.openai_server import OpenAIServer
+from harness.testing.scripts import Fault, ScriptedReply, script
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 LIMIT_S = 60.0
@@ -55,11 +57,12 @@ def on_terminal(arguments: Sequence[str], columns: int, *, stop_after: str = "",
 @pytest.mark.property
 def test_table_fits_and_ctrl_c_leaves_the_terminal_sane(tmp_path: Path) -> None:
     """At 80 columns no line is cut before its seed, nothing is coloured under NO_COLOR, and the cursor is back after Ctrl-C."""
-    actions = tmp_path / "actions.json"
-    actions.write_text('[{"wait": 1}]', encoding="utf-8")
     folder = str(tmp_path / "run")
-    run = (*RUN, "--seeds", "0-19", "--agent", "scripted", "--script", str(actions), "--workers", "1", "--out", folder)
-    code, written = on_terminal(run, 80, stop_after="s0-a1", NO_COLOR="1")
+    silent = script(ScriptedReply(faults=(Fault(kind="stall", stall_s=600),)))
+    with OpenAIServer(silent) as server:
+        who = ("--model", "openai/any", "--interface", "tool", "--api-base", server.url)
+        run = (*RUN, *who, "--seeds", "0-19", "--workers", "2", "--out", folder)
+        code, written = on_terminal(run, 80, stop_after="agent, 0:01", NO_COLOR="1", OPENAI_API_KEY="sk-mine")
     frames = [CONTROL.sub("", frame) for frame in REDRAWN.split(written)]
     tables = [frame.splitlines() for frame in frames if "of 20 episodes done" in frame]
 
