@@ -12,7 +12,9 @@ import json
 import logging
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from rich.console import Console
@@ -50,9 +52,25 @@ def is_verbose() -> bool:
     return any(isinstance(handler, _ToStderr) for handler in _OURS.handlers)
 
 
+_subject: ContextVar[str] = ContextVar("_subject", default="")
+
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """What is said in this context, and in threads that are started with it, is about this episode."""
+    before = _subject.set(name)
+    try:
+        yield
+    finally:
+        _subject.reset(before)
+
+
 def say(line: str) -> None:
-    """One line for a person."""
-    print(line, file=sys.stderr, flush=True)
+    """One line for a person, with the episode that it is about."""
+    name = _subject.get()
+    # in one piece: several threads may be speaking
+    sys.stderr.write(f"{name}: {line}\n" if name else f"{line}\n")
+    sys.stderr.flush()
 
 
 def emit(document: Any) -> None:

@@ -18,7 +18,7 @@ ParleyError (worlds.core.errors)
 │   │   ├── WorldFailure              the world's own process or rules
 │   │   ├── VerifierFailure           the verifier
 │   │   └── LimitReached              --max-cost or --max-tokens: no further model call is begun
-│   └── Cancelled            exit 130 the user interrupted
+│   └── Cancelled            exit 130 the user interrupted; 143 and 129 by TERM and HUP
 └── CallFailure (harness.agents.llm.failures)  one model call; its caller decides what follows, none reaches the command line
     ├── Transient                     worth another try
     │   ├── Unconnected               no connection was made; worth one where somebody has answered before

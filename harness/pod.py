@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from harness.leftovers import Leftover
 from harness.registry import Task
 from worlds.core.chance import PUBLISHED_KEY
 from worlds.core.levels import FIRST, LEVEL
@@ -173,6 +174,10 @@ class Runtime(Protocol):
 
     def limits(self) -> str:
         """What this runtime cannot limit or show here, in one clause for `doctor`; empty where there is nothing to say."""
+        ...
+
+    def leftovers(self) -> list[Leftover]:
+        """What a sweep would remove now; nothing is changed."""
         ...
 
     def sweep(self) -> list[str]:

@@ -55,7 +55,7 @@ class Worker:
         if not copied:
             # starting a spawned process starts the resource tracker too, and that would unblock the signals
             resource_tracker.ensure_running()
-        with _blocking(signal.SIGINT, *((signal.SIGTERM,) if copied else ())):
+        with _blocking(signal.SIGINT, signal.SIGHUP, *((signal.SIGTERM,) if copied else ())):
             self._process.start()
         theirs.close()
         self._asking = threading.Lock()

@@ -26,7 +26,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -34,6 +34,7 @@ from pydantic import Field, ValidationError
 
 from harness.contents import read_file
 from harness.errors import Cause, HarnessError, UsageError
+from harness.leftovers import Leftover, changed_at
 from harness.writing import make_folder, write_file, writing
 from worlds.core.models import Strict
 
@@ -326,14 +327,47 @@ class RunFolder:
 
     def sweep(self) -> Iterator[Path]:
         """Remove what a killed run left half written (only where its process is gone), and name it."""
-        for partial in self.path.glob("episodes/*/*/.*.partial"):
-            if _abandoned(partial.name.rsplit(".", 2)[-2]):
-                shutil.rmtree(partial, ignore_errors=True)
-                yield partial
-        for beside in (*self.path.glob(".run.json.*"), *self.path.glob(".rewards.jsonl.*")):
-            if _abandoned(beside.name.rpartition(".")[2]):
-                beside.unlink(missing_ok=True)
-                yield beside
+        for left in self.leftovers():
+            path = Path(left.name)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+            yield path
+
+    def leftovers(self) -> list[Leftover]:
+        """What a killed run left half written; nothing is changed."""
+        partial = [("episode folder", path) for path in self.path.glob("episodes/*/*/.*.partial")]
+        beside = [("file", path) for name in ("run.json", "rewards.jsonl") for path in self.path.glob(f".{name}.*")]
+        owned = [(kind, path, path.name.removesuffix(".partial").rpartition(".")[2]) for kind, path in (*partial, *beside)]
+        return [
+            Leftover(kind, str(path), owner if owner.isdecimal() else "", self.path.name, changed_at(path))
+            for kind, path, owner in owned
+            if _abandoned(owner)
+        ]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its files."""
+        total = 0
+        for folder, _, names in os.walk(self.path):
+            for name in names:
+                # a run that is being played renames and removes
+                with suppress(FileNotFoundError):
+                    total += Path(folder, name).lstat().st_size
+        return total
+
+    @property
+    def is_played(self) -> bool:
+        """Whether a process plays this run now, on this machine or another that shares the disk."""
+        door = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(door, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(door)
+        return False
 
     def _finished_names(self) -> list[str]:
         """Each result.json below this folder, sorted; by the names of folders alone, since there may be ten thousand."""

@@ -1,7 +1,8 @@
 """The command line: one table of commands, each in a module that is imported only when it is typed.
 
 What a command makes - tables, findings, data - goes to stdout; progress, notes and errors go to stderr.
-Exit codes: 0 done, 1 gate failed, 2 usage or config, 3 infrastructure errors, 4 invalid task, 130 interrupted.
+Exit codes: 0 done, 1 gate failed, 2 usage or config, 3 infrastructure errors, 4 invalid task; 130 interrupted,
+143 by TERM, 129 by HUP.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import gc
 import importlib
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +19,7 @@ import typer
 from harness.cli.signatures import plainly_typed
 from harness.console import log_to_stderr
 from harness.errors import Cancelled, HarnessError
+from harness.interrupts import stop_signals
 from harness.printable import printable
 from harness.version import told_version
 from worlds.core.errors import ParleyError
@@ -44,7 +45,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("harness.cli.importing", "Write published scenarios of another benchmark as task folders."),
     "release": ("harness.cli.release", "Pin the tasks of a release, by which reports judge what is complete."),
     "images": ("harness.cli.host", "Build the base images, and the images of tasks."),
-    "clean": ("harness.cli.host", "Remove what dead runs left behind, or (--images) old images."),
+    "clean": ("harness.cli.clean", "List what dead runs left behind, or (--images) old images, and remove it."),
     "doctor": ("harness.cli.host", "Say which runtimes work here, and what to do about the others."),
 }
 """Command, the module that holds a function of that name, and its one line of help."""
@@ -124,19 +125,18 @@ def harness(
 def main() -> None:
     """The `harness` command: run, and turn our own errors into one line, a hint and an exit code.
 
-    SIGTERM interrupts like SIGINT, from the first moment on; once that is being obeyed, saying it again changes nothing.
+    INT, TERM and HUP stop it alike, from the first moment on; once that is being obeyed, saying it again changes nothing.
     Whatever umask the user has, nothing that is made here - runs, caches, exports - can be written by others.
     """
     os.umask(os.umask(0o022) | 0o022)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    stop_signals.obey()
     # what is imported stays: looking through it for garbage a hundred times is a seventh of the start
     gc.set_threshold(50_000)
     try:
         app(prog_name="harness")
     except ParleyError as error:
         if isinstance(error, Cancelled):
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            stop_signals.ignore()
         sys.exit(report_error(error))
 
 
@@ -147,7 +147,7 @@ def report_error(error: ParleyError) -> int:
         return HarnessError.exit_code
     if error.hint:
         print(printable(f"  try: {error.hint}"), file=sys.stderr)
-    return error.exit_code
+    return stop_signals.exit_code if isinstance(error, Cancelled) else error.exit_code
 
 
 __all__ = ["main"]

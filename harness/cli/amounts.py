@@ -21,6 +21,12 @@ def short(count: float) -> str:
     return f"{count:.0f}"
 
 
+def size(count: int) -> str:
+    """Bytes in three digits: 950 B, 12.3 kB, 4.56 MB."""
+    told = short(count)
+    return f"{told[:-1]} {told[-1]}B" if told[-1].isalpha() else f"{told} B"
+
+
 def counted(number: int, what: str) -> str:
     """1 task, 2 tasks."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -14,13 +14,13 @@ from itertools import compress
 from pathlib import Path
 
 from harness.agents.llm.meter import Spent
-from harness.cli.amounts import cost_told, dollars, short, spent_by
+from harness.cli.amounts import cost_told, dollars, short, size, spent_by
 from harness.cli.progress import outcome
 from harness.console import say, show_table
 from harness.errors import UsageError
 from harness.printable import printable
 from harness.reading import read_episode
-from harness.records import Result
+from harness.records import Result, RunFolder
 from harness.runs.run import summary
 
 _MANY = 12
@@ -42,9 +42,10 @@ def show_closing(results: Sequence[Result], folder: Path, *, beside_json: bool, 
     else:
         show_table(*_table(results), beside_json=beside_json)
         _show_failures([result for result in results if not result.success], folder)
-    mean = counts["mean_reward"]
-    say(f"\n{counts['success']} of {counts['episodes']} succeeded, mean reward {mean if mean is not None else 'none'}"
-        f"{', ' + str(counts['ungraded']) + ' ungraded' if counts['ungraded'] else ''}; run in {folder}")  # fmt: skip
+    mean, taken = counts["mean_reward"], RunFolder(folder).size
+    lost = f", {counts['ungraded']} ungraded" if counts["ungraded"] else ""
+    say(f"\n{counts['success']} of {counts['episodes']} succeeded, mean reward {mean if mean is not None else 'none'}{lost}; "
+        f"run in {folder} ({size(taken)})")  # fmt: skip
     for line in _totals(results, spent):
         say(line)
 

@@ -115,6 +115,9 @@ Only = Annotated[
     typer.Option("--only", help="With --resume: errored, unscored or a task; nothing that has a grade is played again."),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be played, and what it would take; play nothing.")]
+EventStream = Annotated[
+    str | None, typer.Option("--jsonl", metavar="FILE|-", help="Add every event of the run, a JSON object a line; - is stdout.")
+]
 Report = Annotated[bool, typer.Option("--report", help="Print the tables of harness report when it is done.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before running everything.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr which phase of an episode begins, and its time.")]
@@ -196,6 +199,7 @@ class RunFlags(Flags):
     report: Report = False
     yes: Yes = False
     json: Json = False
+    jsonl: EventStream = None
     verbose: Verbose = False
     config: Config = None
     preset: Preset = None

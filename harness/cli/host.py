@@ -1,4 +1,4 @@
-"""`harness images`, `clean`, `doctor`: what this host needs, what was left on it, what works on it."""
+"""`harness images`, `doctor`: what this host needs, and what works on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import typer
 
 from harness.cli.tasks import Json, Names, selected
 from harness.console import emit, say, show_table
-from harness.errors import RuntimeFailure
 from harness.play.choose import RUNTIMES
 from harness.runtimes.docker.runtime import DockerRuntime
 from worlds.core.chance import PUBLISHED_KEY, key_digest
@@ -35,33 +34,6 @@ def images_command(
         emit(digests)
         return
     show_table(("image", "id"), list(digests.items()))
-
-
-def clean_command(
-    images: Annotated[bool, typer.Option(help="Also remove all but the newest image of each task.")] = False,
-    json: Json = False,
-) -> None:
-    """Remove what dead runs left; live runs, on this host or another, keep everything."""
-    removed = {name: _sweep(name, images) for name in RUNTIMES}
-    if json:
-        emit(removed)
-        return
-    for name, things in removed.items():
-        for thing in things:
-            say(f"{name}: removed {thing}")
-    say(f"{sum(map(len, removed.values()))} things removed")
-
-
-def _sweep(name: str, images: bool) -> list[str]:
-    runtime = RUNTIMES[name](say)
-    try:
-        swept = runtime.sweep()
-        if images and isinstance(runtime, DockerRuntime):
-            swept += runtime.images.clean_images()
-    except RuntimeFailure as failure:
-        say(f"{name}: {failure}")
-        return []
-    return swept
 
 
 def doctor_command(json: Json = False) -> None:

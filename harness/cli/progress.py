@@ -1,42 +1,57 @@
 """How a run looks while it happens: a live table on a terminal, one line an episode elsewhere.
 
-Both count from what an earlier session has done, and say what was spent so far, by all calls that were answered, and how long
-the rest may take: at the rate of this session's episodes.
+1. Both count from what an earlier session has done, and say what was spent so far, by all calls that were answered, and how
+   long the rest may take: at the rate of this session's episodes.
+2. The table fits the terminal: what has run longest comes first, then what was finished last, and what has no room is counted.
+3. In CI, on a terminal that cannot move its cursor, and in a pipe there are lines.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.live import Live
 from rich.table import Table
 
-from harness.cli.amounts import cost_told, duration, short
+from harness.cli.amounts import cost_told, counted, duration, short
 from harness.console import people, say
 from harness.play.episode import Phase
 from harness.records import Key, Result
+from harness.report.statistics import rate_interval
 from harness.runs.executors.base import Finished, News, Progress, Started
 from harness.runs.session import WatchedRun
 
-_ROWS = 12
+_PHASES = ("open", "agent", "finish", "judge")
+_ROWS, _AROUND = 12, 7
+"""Rows of finished episodes at most; lines of the terminal that are not rows."""
+
+_OUTCOME = 32
+"""Columns that an outcome has at least."""
+
+_NAMED = 3
+"""Episodes that are named where several are meant."""
 
 
 @contextmanager
 def progress(watched: WatchedRun) -> Iterator[Progress]:
     """The listener that a run reports to."""
-    board = _Board(watched)
-    if not people.is_terminal:
-        yield board.plain
+    if not people.is_terminal or people.is_dumb_terminal or os.environ.get("CI"):
+        with plainly(watched) as heard:
+            yield heard
         return
-    with Live(console=people, refresh_per_second=8, transient=True, get_renderable=board.table):
+    board = _Board(watched)
+    with Live(console=people, refresh_per_second=4, transient=True, get_renderable=board.table, vertical_overflow="crop"):
         yield board.note
 
 
 @contextmanager
 def plainly(watched: WatchedRun) -> Iterator[Progress]:
-    """A listener that draws nothing: one line an episode."""
+    """A listener that draws nothing: one line an episode, also on a terminal."""
     yield _Board(watched).plain
 
 
@@ -45,22 +60,26 @@ class _Board:
 
     def __init__(self, watched: WatchedRun) -> None:
         self.watched, self.started = watched, time.monotonic()
-        self.running: dict[Key, str] = {}
-        """Episodes with the phase that each is in."""
+        self.running: dict[Key, tuple[str, float]] = {}
+        """Episodes with the phase that each is in, and since when."""
 
         self.done: dict[Key, Result] = {}
         """Those of this session."""
 
+        self._interval = (0, "")
+
     def note(self, event: News) -> None:
         if isinstance(event, Started):
-            self.running[event.key] = "starting"
+            self.running[event.key] = ("begun", time.monotonic())
         elif isinstance(event, Phase):
-            self.running[event.key] = event.name
+            # of an episode that another process has played, phases come when it is finished
+            if event.key in self.running and event.seconds is None:
+                self.running[event.key] = (event.name, time.monotonic())
         elif isinstance(event, Finished):
             self.running.pop(event.key, None)
             self.done[event.key] = event.result
         else:
-            say(f"{len(event.keys)} episodes were lost to what may pass, and are played again in {event.seconds:.0f} s")
+            say(_again(event.keys, event.seconds))
 
     def plain(self, event: News) -> None:
         self.note(event)
@@ -82,17 +101,58 @@ class _Board:
             yield f"{duration(elapsed)}{rest}"
 
     def table(self) -> Table:
-        graded = [one for one in (*self.watched.done, *self.done.values()) if one.status == "graded"]
-        counts = f"{self.count} of {self.watched.episodes} episodes, {sum(one.success for one in graded)} succeeded"
-        title = "; ".join([counts, *self._so_far()])
-        table = Table(box=None, pad_edge=False, title=title, title_justify="left")
-        table.add_column("episode")
-        table.add_column("outcome")
-        for result in list(self.done.values())[-_ROWS:]:
-            table.add_row(result.key.name, outcome(result))
-        for key, phase in list(self.running.items()):
-            table.add_row(key.name, f"running: {phase}")
+        counts = f"{self.count} of {self.watched.episodes} episodes done, {len(self.running)} running; {self._success()}"
+        title = f"{counts}\n{'; '.join([*self._so_far(), *self._slowest()])}"
+        table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold", expand=True)
+        table.add_column("episode", no_wrap=True, overflow="ellipsis")
+        table.add_column("outcome", no_wrap=True, overflow="ellipsis", ratio=1)
+        room = max(3, people.height - _AROUND)
+        running = sorted(self.running.items(), key=lambda one: one[1][1])
+        shown = running[: max(2, room - min(len(self.done), 3))]
+        for key, (phase, since) in shown:
+            table.add_row(_fitting(key), f"{phase}, {duration(time.monotonic() - since)}", style="cyan")
+        if more := len(running) - len(shown):
+            table.add_row(f"and {more} more that run", "")
+        recent = min(_ROWS, room - len(shown))
+        for result in reversed(list(self.done.values())[-recent:] if recent > 0 else []):
+            table.add_row(_fitting(result.key), outcome(result))
         return table
+
+    def _success(self) -> str:
+        """How many of those with a grade succeeded, with the interval of that rate; worked out anew where there are more."""
+        if self._interval[0] != self.count or not self._interval[1]:
+            tasks: defaultdict[str, list[bool]] = defaultdict(list)
+            for one in (*self.watched.done, *self.done.values()):
+                if one.status == "graded":
+                    tasks[one.task_id].append(one.success)
+            graded = [success for task in tasks.values() for success in task]
+            told = f"{sum(graded)} of {len(graded)} succeeded"
+            between = rate_interval(list(tasks.values())) if graded and importlib.util.find_spec("scipy") else None
+            self._interval = (self.count, f"{told} ({between[0]:.0%} to {between[1]:.0%})" if between else told)
+        return self._interval[1]
+
+    def _slowest(self) -> Iterator[str]:
+        """Where the time of the episodes of this session goes."""
+        seconds = {name: sum(getattr(one.timings, name) for one in self.done.values()) for name in _PHASES}
+        if total := sum(seconds.values()):
+            name = max(seconds, key=lambda phase: seconds[phase])
+            yield f"slowest phase {name}, {seconds[name] / total:.0%} of the time"
+
+
+def _fitting(key: Key) -> str:
+    """An episode's name without its family where that has no room, and never without its seed."""
+    room = people.width - _OUTCOME
+    if len(key.name) <= room:
+        return key.name
+    name = key.name.partition("/")[2]
+    task, _, instance = name.rpartition("/")
+    return name if len(name) <= room else f"{task[: room - len(instance) - 2]}…/{instance}"
+
+
+def _again(keys: tuple[Key, ...], seconds: float) -> str:
+    more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
+    names = ", ".join(key.name for key in keys[:_NAMED])
+    return f"{counted(len(keys), 'episode')} lost to what may pass, to be played again in {seconds:.0f} s: {names}{more}"
 
 
 def outcome(result: Result) -> str:

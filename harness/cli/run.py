@@ -18,6 +18,7 @@ from harness.cli.progress import plainly, progress
 from harness.cli.report import show_tables
 from harness.cli.settings import folder_for, found_again, new_request, resumed_request
 from harness.cli.signatures import takes_flags
+from harness.cli.streaming import STDOUT, streamed
 from harness.cli.tasks import gated, selected
 from harness.console import emit, log_to_stderr, say
 from harness.errors import BoundaryError, UsageError
@@ -52,9 +53,9 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
         _confirm_all(session)
     if not flags.no_probe and replies is None:
         session.probe()
-    _close(session.play(), session, flags.json)
+    _close(session.play(), session, flags)
     if flags.report:
-        show_tables(ctx, [session.folder], beside_json=flags.json)
+        show_tables(ctx, [session.folder], beside_json=_takes_stdout(flags))
 
 
 def _begun(ctx: typer.Context, flags: RunFlags, replies: Replies | None) -> RunSession:
@@ -67,7 +68,7 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: Replies | None) -> RunS
     tasks = grant(first.tasks(known) if first else known, flags.env or ())
     request = new_request(flags, tasks, first, key, _confirmed)
     folder = flags.out or folder_for(request, tasks)
-    return RunSession(request, tasks, key, folder, _person(request), replies=replies, command=_command())
+    return RunSession(request, tasks, key, folder, _person(flags, request), replies=replies, command=_command())
 
 
 def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: Replies | None) -> RunSession:
@@ -84,7 +85,8 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: Replies
     choice = read_choice(flags.only or (), request.tasks)
     tasks = grant(known, flags.env or ())
     return RunSession(
-        request, tasks, key, folder, _person(request), resumed.parts, replies=replies, choice=choice, command=_command()
+        request, tasks, key, folder, _person(flags, request), resumed.parts, replies=replies, choice=choice,
+        command=_command(),
     )  # fmt: skip
 
 
@@ -93,17 +95,22 @@ def _command() -> list[str]:
     return ["harness", *sys.argv[1:]]
 
 
-def _close(results: list[Result], session: RunSession, json: bool) -> None:
+def _takes_stdout(flags: RunFlags) -> bool:
+    """Whether stdout belongs to a program."""
+    return flags.json or flags.jsonl == STDOUT
+
+
+def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
     counts, folder, spent = summary(results), session.folder, session.meter.spent
     decision = read_decision(folder) if session.request.until else None
-    if json:
+    if flags.json:
         episodes = [result.model_dump(mode="json") for result in results]
         kept = spent_by(results)
         bill = asdict(replace(spent, kept=kept.kept, kept_usd=kept.kept_usd))
         more = {"planned": session.episodes, "stopped": stops(results), "spent": bill}
         early = {"until": decision.model_dump(mode="json") | {"winner": decision.winner}} if decision else {}
         emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts, **more, **early})
-    show_closing(results, folder, beside_json=json, spent=spent)
+    show_closing(results, folder, beside_json=_takes_stdout(flags), spent=spent)
     if session.replies is not None:
         say(session.replies.told())
     if decision is not None:
@@ -127,6 +134,13 @@ def _confirmed(what: str) -> bool:
     return sys.stdin.isatty() and typer.confirm(f"{what}; send this run's API key there?", err=True)
 
 
-def _person(request: RunRequest) -> Person:
-    """Who started the run; where people play at this terminal, nothing is drawn over what they read."""
-    return Person(say, _confirmed, plainly if any(spec.has_people for spec in request.agents) else progress)
+def _person(flags: RunFlags, request: RunRequest) -> Person:
+    """Who started this run, and how they watch it; where people play at this terminal, nothing is drawn over what they read."""
+    watching = plainly if any(spec.has_people for spec in request.agents) else progress
+    if flags.jsonl is None:
+        return Person(say, _confirmed, watching)
+    if flags.json and flags.jsonl == STDOUT:
+        raise UsageError("--json and --jsonl - both want stdout", hint="harness run ... --jsonl FILE")
+    # a table that is drawn over and over, and lines between, would spoil each other
+    shared = flags.jsonl == STDOUT and sys.stdout.isatty()
+    return Person(say, _confirmed, streamed(plainly if shared else watching, flags.jsonl))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.cli.amounts import cost_told, spent_by
+from harness.cli.amounts import cost_told, size, spent_by
 from harness.cli.tasks import Json
 from harness.console import emit, say, show_table
 from harness.errors import HarnessError, UsageError
@@ -19,7 +17,7 @@ from harness.printable import printable
 from harness.records import RunFolder
 from harness.runs.request import RunRecord, read_record
 
-_COLUMNS = ("run", "begun", "ended", "tasks", "who", "done", "success", "cost", "state")
+_COLUMNS = ("run", "begun", "ended", "tasks", "who", "done", "success", "cost", "size", "state")
 
 
 def runs_command(
@@ -75,6 +73,7 @@ def _row(path: Path, folder: Path, damaged: list[HarnessError]) -> dict[str, Any
         "tokens": spent.tokens,
         "cost_usd": spent.cost_usd if spent.unpriced < spent.calls or not spent.calls else None,
         "cost": cost_told(spent),
+        "bytes": run.size,
         "state": _state(path, len(graded), planned),
         "command": record.stints[0].command if record.stints else "",
         "version": record.stints[-1].version if record.stints else "",
@@ -98,20 +97,16 @@ def _tasks(record: RunRecord) -> str:
 
 def _state(path: Path, graded: int, planned: int) -> str:
     """`running` where a process holds the folder, else whether every episode has a grade."""
-    door = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(door, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if RunFolder(path).is_played:
         return "running"
-    finally:
-        os.close(door)
     return "complete" if graded >= planned else "unfinished"
 
 
 def _shown(row: dict[str, Any]) -> tuple[object, ...]:
     times = [_local(row[name]) for name in ("begun", "ended")]
-    done = f"{row['done']}/{row['planned']}"
-    return (row["run"], *times, row["tasks"], row["who"], done, row["success"], row["cost"] or "-", row["state"])
+    done, taken = f"{row['done']}/{row['planned']}", size(row["bytes"])
+    who, cost = (row["tasks"], row["who"]), row["cost"] or "-"
+    return (row["run"], *times, *who, done, row["success"], cost, taken, row["state"])
 
 
 def _local(time: str | None) -> str:

@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from harness.agent import Agent, Budget, Report, Usage
 from harness.agents.path import RoutedPod, is_bent
+from harness.console import about
 from harness.errors import BoundaryError, Cancelled, Cause, ProviderLost, VerifierFailure
 from harness.pod import EpisodeSpec, Judgement, Pod, Runtime
 from harness.records import Hint, Key, Result, RunFolder, Timings
@@ -40,6 +41,9 @@ GRADED_CAUSES = frozenset({None, "agent", "world"})
 
 WORLD_BUDGETS = ("steps", "virtual_time", "request_cap")
 """What a world counts itself, as its log calls it."""
+
+LONGEST_TEXT = 1 << 20
+"""Characters of one text of a trajectory, or of one entry of agent.log, that are kept."""
 
 PhaseName = Literal["open", "agent", "finish", "judge"]
 
@@ -133,7 +137,7 @@ def run_episode(
     `heard` is told of each phase, in this thread.
     """
     played = _Play(Report(agent=agent.name), key, heard)
-    with played.whole():
+    with played.whole(), about(key.name):
         _guarded(played, lambda: _play(spec, runtime, agent, budget, played))
     return _outcome(spec, key, runtime, played, dict(images or {}))
 
@@ -350,7 +354,8 @@ def _price(usage: Usage) -> Any:
 
 
 def _files(played: _Play) -> dict[str, bytes]:
-    files = {"events.jsonl": played.log, "agent.log": "\n".join(played.report.log).encode(errors="replace")}
+    told = "\n".join(_bounded(line) for line in played.report.log)
+    files = {"events.jsonl": played.log, "agent.log": told.encode(errors="replace")}
     if played.judgement is not None:
         files |= {
             "reward.json": played.judgement.reward,
@@ -360,12 +365,24 @@ def _files(played: _Play) -> dict[str, bytes]:
     return files
 
 
+def _bounded(value: Any) -> Any:
+    """A value of JSON with texts no longer than LONGEST_TEXT: a quarter from the head, the rest from the tail."""
+    if isinstance(value, str):
+        if len(value) <= LONGEST_TEXT:
+            return value
+        head, left_out = LONGEST_TEXT // 4, len(value) - LONGEST_TEXT
+        return f"{value[:head]}\n[{left_out} characters left out]\n{value[head + left_out :]}"
+    if isinstance(value, dict):
+        return {name: _bounded(inner) for name, inner in value.items()}
+    return [_bounded(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
 def _trajectory(run: str, key: Key, played: _Play) -> dict[str, bytes]:
     """trajectory.json; one that cannot be written down is its agent's failure, and the episode goes without."""
     if played.report.trajectory is None:
         return {}
-    trajectory = {**played.report.trajectory, "session_id": run, "trajectory_id": f"{run}/{key.name}"}
     try:
+        trajectory = {**_bounded(played.report.trajectory), "session_id": run, "trajectory_id": f"{run}/{key.name}"}
         written = json.dumps(trajectory, indent=2, ensure_ascii=False, allow_nan=False)
     except (ValueError, TypeError, RecursionError) as error:
         _blame(played, "agent", f"its trajectory cannot be written: {error}")

@@ -2,5 +2,5 @@
 
 __all__ = [
     "addresses", "choice", "coaching", "deciding", "edition", "executors", "forecast", "growth", "plan", "request", "run",
-    "session", "templates",
+    "session", "stints", "stream", "templates",
 ]  # fmt: skip

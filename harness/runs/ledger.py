@@ -7,6 +7,7 @@ a kill loses the calls under way and no others. What stands in results alone wou
 from __future__ import annotations
 
 import json
+import os
 import threading
 from contextlib import suppress
 from dataclasses import asdict
@@ -28,6 +29,7 @@ class RunLedger:
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         self._lock = threading.Lock()
+        self._begun = False
 
     def read(self) -> Spent:
         """What was spent so far, without a line that a kill cut off; raises UsageError for a file that cannot be read."""
@@ -48,4 +50,14 @@ class RunLedger:
         line = json.dumps(asdict(spent)).encode() + b"\n"
         with self._lock, writing(self.path):
             make_folder(self.path.parent)
-            append_to_file(self.path, line)
+            append_to_file(self.path, b"\n" + line if self._is_cut() else line)
+
+    def _is_cut(self) -> bool:
+        """Whether a kill cut the last line off, which must not swallow the next: asked before the first line of a session."""
+        if self._begun:
+            return False
+        self._begun = True
+        with suppress(OSError), self.path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read(1) != b"\n"
+        return False

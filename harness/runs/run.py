@@ -5,21 +5,20 @@
 2. What is left becomes orders, which are data. Threads play them, or processes where agent and runtime only compute
    (`harness.runs.executors`).
 3. What was lost to a failure that may pass is played again once the rest is played (`harness.runs.again`).
-4. An interrupt (INT, TERM) stops the queue, kills everything that carries this run's id, and leaves unfinished episodes
+4. An interrupt (INT, TERM, HUP) stops the queue, kills everything that carries this run's id, and leaves unfinished episodes
    unwritten.
 """
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 from harness.agents.solutions import holds_seats
 from harness.errors import Cancelled, Cause, HarnessError, ProviderLost, UsageError
+from harness.interrupts import interrupting
 from harness.play.agents import Cast
 from harness.pod import ROOMS, EpisodeSpec, Runtime
 from harness.records import Key, Result, RunFolder
@@ -166,7 +165,7 @@ def _until_settled(
     executor: Executor, orders: Sequence[Order], workers: int, progress: Progress, breaker: int, retries: EpisodeRetries
 ) -> Iterator[Result]:
     """Play the orders, and those again that were lost to what may pass."""
-    with _interrupts():
+    with interrupting():
         while orders:
             results: dict[Key, Result] = {}
             for result in _played(executor, orders, workers, progress, breaker):
@@ -198,23 +197,6 @@ def _played(executor: Executor, orders: Sequence[Order], workers: int, progress:
                 yield event.result
             if in_a_row == breaker > 0:
                 raise ProviderLost(f"{breaker} episodes in a row failed by their provider; the others are left unplayed")
-
-
-@contextmanager
-def _interrupts() -> Iterator[None]:
-    """SIGTERM interrupts like SIGINT, where this is the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(_signum: int, _frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def summary(results: list[Result]) -> dict[str, Any]:

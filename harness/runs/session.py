@@ -56,6 +56,7 @@ class WatchedRun:
     """Those that are not played any more."""
 
     meter: Meter
+    folder: Path
 
 
 @dataclass(frozen=True)
@@ -173,8 +174,9 @@ class RunSession:
         except ProviderLost as lost:
             lost.hint = "; then ".join(filter(None, (lost.hint, self.resume_line)))
             raise
-        except Cancelled as interrupt:
-            raise Cancelled(str(interrupt), hint=self.resume_line) from None
+        except (Cancelled, KeyboardInterrupt):
+            begun = any(RunFolder(path).is_planned for path in self.plans)
+            raise Cancelled("interrupted", hint=self.resume_line if begun else "") from None
 
     def _decided(self, until: Until, runtime: Runtime) -> list[Result]:
         """Play both parts task by task until one is better, or a limit of the run is reached."""
@@ -183,7 +185,7 @@ class RunSession:
         commands = dict.fromkeys(parts, self._command)
         (plan, _), *_ = parts.values()
         done = tuple(one for path, each in self.plans.items() for one in self._kept(each, path))
-        with self._person.watching(WatchedRun(self.episodes, done, self.meter)) as heard:
+        with self._person.watching(WatchedRun(self.episodes, done, self.meter, self.folder)) as heard:
 
             def play(part: str, keys: Sequence[Key]) -> list[Result]:
                 one, folder = parts[part]
@@ -271,7 +273,7 @@ class RunSession:
         images = self._ready(plan, folder, runtime)
         if len(self.plans) > 1:
             self._person.say(f"{plan.part}:")
-        with self._person.watching(WatchedRun(len(plan.keys), self._kept(plan, folder), self.meter)) as heard:
+        with self._person.watching(WatchedRun(len(plan.keys), self._kept(plan, folder), self.meter, folder)) as heard:
             return run_plan(
                 plan, runtime, RunFolder(folder), workers=self.request.workers, images=images, progress=heard, cast=self._cast,
                 breaker=self.request.breaker, choice=self._choice, policies=POLICIES, command=self._command,

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from harness.errors import RuntimeFailure
+from harness.leftovers import Leftover
 from harness.pod import CommandResult, EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
 from harness.runtimes.judging import judge_together
@@ -104,6 +105,10 @@ class InProcessRuntime:
     def limits(self) -> str:
         """It limits nothing."""
         return "runs task code in this process; agents without a shell only"
+
+    def leftovers(self) -> list[Leftover]:
+        """Leaves nothing behind."""
+        return []
 
     def sweep(self) -> list[str]:
         """Leaves nothing behind, so finds nothing."""

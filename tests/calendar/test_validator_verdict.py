@@ -138,7 +138,7 @@ def test_first_failed_meeting_names_the_failure(tmp_path: Path) -> None:
     assert found.metrics["refused"] == 4
 
 
-@pytest.mark.parametrize(("turns", "label", "reason", "severity"), [(0, "OTHER", "no_turns", -1.0), (4, "OTHER", "wall", -0.5)])
+@pytest.mark.parametrize(("turns", "label", "reason", "severity"), [(0, "OTHER", "wall", -1.0), (4, "OTHER", "wall", -0.5)])
 def test_meetings_that_were_never_reached_failed(turns: int, label: str, reason: str, severity: float, tmp_path: Path) -> None:
     """A stopped game keeps what it scheduled; the rest is OTHER, and the detail says why it was not reached."""
     found = verdict_of(tmp_path, [AT_2, AT_1], turns)

@@ -79,6 +79,12 @@ def test_only_what_dead_owners_left_goes(runtime: DockerRuntime, make: Callable[
     volume = f"parley-test-{secrets.token_hex(4)}"
     runtime.engine.api.create_volume(volume, labels={OWNER_LABEL: dead})
 
+    left = {one.name: one for one in runtime.leftovers()}
+    names = {str(one["Id"]): str(one["Names"][0]).lstrip("/") for one in runtime.engine.api.containers(all=True)}
+    assert [names[container] in left for container in containers] == [False, True, True, True, False, False, False]
+    assert (left[volume].kind, left[volume].process) == ("volume", dead.split(":")[1])
+    assert all(one.age_s is not None and one.age_s < 86400 for one in (left[volume], left[names[containers[1]]]))
+
     swept = runtime.sweep()
 
     assert here(runtime, containers) == [True, False, False, False, True, True, True]

@@ -48,7 +48,7 @@ NO_OPTION = f"presigned-url-download has no option 'x'; it has {OPTIONS}"
 NO_SCRIPT = "/nowhere.json: not a JSON list of actions: [Errno 2] No such file or directory: '/nowhere.json'"
 NEAR = "presigned-url-download, presigned-url-integrity"
 NO_TASK = f"no task is called 'presigned-url-downlod'; did you mean {NEAR}?"
-AGENTS = "there are oracle, nop, violation:<name>, scripted, llm, replay:<run>"
+AGENTS = "there are oracle, nop, violation:<name>, scripted, llm, replay:<run>, human"
 LABELS: Line = ("generate", "labels", "--model", "openai/any", "--api-base", "http://127.0.0.1:1", "--out", "/dev/null/x.json")
 MISTAKES: dict[Line, str] = {
     ("run", "presigned-url-downlod"): f"{NO_TASK}\n  try: harness list",

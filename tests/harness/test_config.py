@@ -38,7 +38,8 @@ SETTINGS: dict[str, Any] = {
     "mitigate": ["ttl"], "templates": "/a/texts",
     "retry-of": "/a/run", "hint": "correct", "workers": 3, "wall": 5.0, "turns": 8, "tokens": 9,
     "cost": 1.5, "max-cost": 2.5, "max-tokens": 10, "prices": "/a/prices.toml", "only": ["errored"], "dry-run": True,
-    "out": "/a/out", "resume": "/a/resume", "report": True, "yes": True, "json": True, "verbose": True,
+    "out": "/a/out", "resume": "/a/resume", "report": True, "yes": True, "json": True, "jsonl": "a.jsonl",
+    "verbose": True,
 }  # fmt: skip
 """Every key that a file may have, with a value that is not the default."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -236,7 +237,7 @@ def test_closing_block_of_many(capsys: pytest.CaptureFixture[str]) -> None:
     show_closing(many, Path("run"), beside_json=False, spent=Spent(50, 20_000, 1000, 4.0))
     out, err = capsys.readouterr()
 
-    assert [line.split("\t") for line in out.splitlines()] == [
+    assert [re.split(r" {2,}", line.strip()) for line in out.splitlines()] == [
         ["task", "episodes", "success", "mean reward", "stopped by", "calls", "tokens", "cost", "labels"],
         ["task-0", "7", "5", "0.714", "1 cost, 1 a full context", "21", "7.35k", "$1.75", "2 OTHER, 5 SUCCESS"],
         ["task-1", "7", "6", "0.857", "1 virtual time", "21", "7.35k", "$1.75", "1 OTHER, 6 SUCCESS"],

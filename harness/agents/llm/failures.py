@@ -96,7 +96,7 @@ class UnreadableCall(CallFailure):
 
 def sorted_failure(litellm: ModuleType, error: Exception, clean: Callable[[str], str]) -> CallFailure:
     """What LiteLLM raised as one of these; `clean` blanks secrets in what a message repeats."""
-    said = clean(_one_line(error))
+    said = _one_line(error, clean)
     if _stumbled(error):
         return UnreadableCall("the reply held a tool call that cannot be read")
     if isinstance(error, litellm.ContextWindowExceededError):
@@ -118,10 +118,11 @@ def sorted_failure(litellm: ModuleType, error: Exception, clean: Callable[[str],
     return Refused(told, status)
 
 
-def _one_line(error: Exception) -> str:
-    """What the provider said, without LiteLLM's wrapping, in one line that can be written down."""
+def _one_line(error: Exception, clean: Callable[[str], str]) -> str:
+    """What the provider said, without LiteLLM's wrapping and without secrets, in one line that can be written down."""
     line = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
-    return str(encodable(_WRAPPING.sub("", f"{line} ").strip()[:_SHOWN])) or "an error without a word"
+    # what is cut first may end in half a secret, which nobody would know
+    return str(encodable(clean(_WRAPPING.sub("", f"{line} ").strip())[:_SHOWN])) or "an error without a word"
 
 
 def spoken_to(error: BaseException) -> str | None:
@@ -154,16 +155,16 @@ def _broken(error: BaseException, clean: Callable[[str], str]) -> Transient | No
     """A connection that was never made, or broke, or stayed silent: no server said anything then, whatever LiteLLM calls it."""
     for link in _chain(error):
         if isinstance(link, httpx.ConnectError | httpx.ConnectTimeout):
-            return Unconnected(clean(_word_of(link)) or "no connection in time")
+            return Unconnected(_word_of(link, clean) or "no connection in time")
         if isinstance(link, httpx.TimeoutException):
             return Transient("it was silent for longer than a call may be")
         if isinstance(link, httpx.TransportError):
-            return Transient(f"the connection broke: {clean(_word_of(link)) or type(link).__name__}")
+            return Transient(f"the connection broke: {_word_of(link, clean) or type(link).__name__}")
     return None
 
 
-def _word_of(error: Exception) -> str:
-    return str(encodable(str(error)[:_SHOWN]))
+def _word_of(error: Exception, clean: Callable[[str], str]) -> str:
+    return str(encodable(clean(str(error))[:_SHOWN]))
 
 
 def _unspoken(error: Exception, said: str) -> CallFailure:

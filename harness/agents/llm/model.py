@@ -35,7 +35,7 @@ from harness.agents.llm.failures import CallFailure, Crowded, Denied, NoApi, Par
 from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.patience import Patience
-from harness.agents.llm.provider import ask, library, public_address, scrub
+from harness.agents.llm.provider import ask, library, public_address, scrub, secrets_of
 from harness.agents.llm.telling import Telling
 from harness.errors import Cancelled, ClientFailure, UsageError
 from harness.prices import Price
@@ -374,8 +374,8 @@ class ModelClient:
         return [f"{provider.upper()}_API_KEY"]
 
     def _secrets(self) -> tuple[str, ...]:
-        password = self.settings.api_base.partition("://")[2].rpartition("@")[0] if self.settings.api_base else ""
-        return tuple(s for s in (self.settings.api_key, password) if s)
+        settings = self.settings
+        return (*filter(None, [settings.api_key]), *(secrets_of(settings.api_base) if settings.api_base else ()))
 
 
 def _is_about(parameter: str, refusal: Refused) -> bool:

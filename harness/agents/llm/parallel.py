@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
+from contextvars import copy_context
 from typing import TypeVar
 
 In = TypeVar("In")
@@ -24,7 +25,7 @@ def side_by_side(function: Callable[[In], Out], items: Iterable[In], workers: in
     calls: list[tuple[In, Future[Out]]] = [(item, Future()) for item in items]
     todo = deque(calls)
     for number in range(min(workers or len(calls), len(calls))):
-        threading.Thread(target=_work, args=(function, todo), name=f"beside-{number}", daemon=True).start()
+        threading.Thread(target=copy_context().run, args=(_work, function, todo), name=f"beside-{number}", daemon=True).start()
     try:
         for _, answer in calls:
             yield answer.result()

@@ -8,6 +8,8 @@
 from __future__ import annotations
 
 import atexit
+import base64
+import json
 import logging
 import os
 import re
@@ -15,14 +17,14 @@ import threading
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import httpx
 
 from harness.agents.llm.failures import Refused, Transient, sorted_failure, spoken_to
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
 _SECRET_LENGTH = 8
 """Shorter values are too common as words to be blanked."""
 
@@ -75,9 +77,24 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Any:
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
     """`text` with every known secret blanked: the given ones and those of the environment."""
     known = {os.environ.get(name, "") for name in list(os.environ) if _SECRET_NAME.search(name)} | set(secrets)
-    for secret in sorted((s for s in known if len(s) >= _SECRET_LENGTH), key=len, reverse=True):
+    told = {form for one in known if len(one) >= _SECRET_LENGTH for form in _forms(one)}
+    for secret in sorted(told, key=len, reverse=True):
         text = text.replace(secret, "[secret]")
     return text
+
+
+def _forms(secret: str) -> tuple[str, ...]:
+    """A secret as it is, and as an address, a header of basic authorisation and a document of JSON carry it."""
+    encoded = base64.b64encode(secret.encode(errors="surrogateescape")).decode()
+    return secret, quote(secret, safe="", errors="surrogateescape"), encoded, json.dumps(secret)[1:-1]
+
+
+def secrets_of(api_base: str) -> tuple[str, ...]:
+    """What must not be shown of an API base: user with password, the password, the values of its query."""
+    parts = urlsplit(api_base)
+    user = unquote(parts.netloc.rpartition("@")[0])
+    values = [value for _, value in parse_qsl(parts.query)]
+    return tuple(one for one in (user, user.partition(":")[2], *values) if one)
 
 
 def host_of(api_base: str) -> str:

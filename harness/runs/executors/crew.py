@@ -42,9 +42,9 @@ class Crew:
         for order in orders:
             self._todo.put(order)
         self.threads = [threading.Thread(target=self._work, name=f"episode-{n}", daemon=True) for n in range(count)]
-        for thread in self.threads:
-            thread.start()
         try:
+            for thread in self.threads:
+                thread.start()
             yield self._events()
         except KeyboardInterrupt:
             self.cancel()
@@ -59,7 +59,8 @@ class Crew:
         self._kill()
         deadline = time.monotonic() + _GRACE_S
         for thread in self.threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+            if thread.ident is not None:
+                thread.join(max(0.0, deadline - time.monotonic()))
         self._kill()
 
     def _events(self) -> Iterator[News]:

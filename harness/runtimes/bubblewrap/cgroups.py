@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from harness.leftovers import Leftover, changed_at
 from harness.runtimes.owner import is_dead, this_owner
 
 PREFIX = "parley."
@@ -117,13 +118,22 @@ def hierarchies(process: Path = SELF) -> Hierarchies | None:
     return None
 
 
+def groups_left() -> list[Leftover]:
+    """The groups that dead processes of this host left behind, and whose they were; nothing is changed."""
+    return [Leftover("cgroup", str(group), group.name.split(":")[1], made=changed_at(group)) for group in sorted(_left())]
+
+
 def sweep() -> list[str]:
     """Remove the groups that dead processes of this host left behind, and name them."""
-    roots = [point for kind, point, _, options in _mounts(SELF) if kind == "cgroup2" or CONTROLLERS & options]
-    left = [Path(at, name) for root in roots for at, names, _ in os.walk(root) for name in names if _is_left(name)]
+    left = _left()
     for folder in left:
         _remove(folder)
     return sorted(str(folder) for folder in left if not folder.exists())
+
+
+def _left() -> list[Path]:
+    roots = [point for kind, point, _, options in _mounts(SELF) if kind == "cgroup2" or CONTROLLERS & options]
+    return [Path(at, name) for root in roots for at, names, _ in os.walk(root) for name in names if _is_left(name)]
 
 
 def _version_1(process: Path) -> Hierarchies | None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import RuntimeFailure
+from harness.leftovers import Leftover, changed_at
 from harness.registry import Task, contents_of
 from harness.runtimes.owner import is_dead, this_owner
 
@@ -122,12 +123,22 @@ def folders_root() -> Path:
     return root
 
 
+def folders_left() -> list[Leftover]:
+    """What dead processes of this host left behind, and whose it was; nothing is changed."""
+    owners = {folder: ["", "", *Folder(folder).tail(OWNER_FILE).rsplit(":", 2)][-2] for folder in _left()}
+    return [Leftover("sandbox folder", str(folder), pid, made=changed_at(folder)) for folder, pid in sorted(owners.items())]
+
+
 def sweep_folders() -> list[str]:
     """Remove what dead processes of this host left behind, and name it."""
-    left = [folder for folder in folders_root().iterdir() if _is_left(folder)]
+    left = _left()
     for folder in left:
         Folder(folder).remove()
     return sorted(str(folder) for folder in left)
+
+
+def _left() -> list[Path]:
+    return [folder for folder in folders_root().iterdir() if _is_left(folder)]
 
 
 def _is_left(folder: Path) -> bool:

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.errors import HarnessError, RuntimeFailure
+from harness.leftovers import Leftover
 from harness.pod import ROOT, EpisodeSpec, Judgement, Pod, Probe, Say
 from harness.registry import Task
 from harness.runtimes.bubblewrap import bounds, cgroups
 from harness.runtimes.bubblewrap.confined import Confined
 from harness.runtimes.bubblewrap.environments import Environments
-from harness.runtimes.bubblewrap.folders import sweep_folders
+from harness.runtimes.bubblewrap.folders import folders_left, sweep_folders
 from harness.runtimes.bubblewrap.judge import Judging
 from harness.runtimes.bubblewrap.pod import BubblewrapPod
 from harness.runtimes.bubblewrap.probe import try_out
@@ -125,6 +126,10 @@ class BubblewrapRuntime:
                 return prover.run(command, stdin, limit_s=limit_s, most=most)
         finally:
             prover.close()
+
+    def leftovers(self) -> list[Leftover]:
+        """The folders and control groups that dead runs of this host left behind."""
+        return [*folders_left(), *cgroups.groups_left()]
 
     def sweep(self) -> list[str]:
         """Remove the folders and control groups that dead runs of this host left behind; their processes died with them."""

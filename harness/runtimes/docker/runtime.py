@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import HarnessError, RuntimeFailure, VerifierFailure, boundary
+from harness.leftovers import Leftover
 from harness.pod import ROOT, EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
 from harness.runtimes.docker.confined import confined
 from harness.runtimes.docker.engine.client import Engine, regular_files
 from harness.runtimes.docker.engine.images import Images
 from harness.runtimes.docker.engine.limits import deadline_s, hardened, labels
-from harness.runtimes.docker.engine.sweep import remove_episode, remove_run, sweep
+from harness.runtimes.docker.engine.sweep import left_behind, remove_episode, remove_run, sweep
 from harness.runtimes.docker.foreign.asked import build_images, unsupported
 from harness.runtimes.docker.foreign.pod import ForeignPod
 from harness.runtimes.docker.pod import LOG, VERIFIER, VERIFIER_MB, DockerPod
@@ -151,6 +152,10 @@ class DockerRuntime:
         if run_id in self._aborted:
             raise RuntimeFailure(f"run {run_id} was aborted")
         return confined(self.engine, image, marks, command, stdin, cpus=self._cpus, limit_s=limit_s, most=most)
+
+    def leftovers(self) -> list[Leftover]:
+        """What dead runs of this host left behind: containers, volumes, networks."""
+        return left_behind(self.engine)
 
     def sweep(self) -> list[str]:
         """Remove what dead runs of this host left behind, and name it."""

@@ -136,14 +136,17 @@ class Images:
 
     def clean_images(self, task_id: str | None = None) -> list[str]:
         """Remove all but the newest image of each room of each task, or of one task; returns the tags removed."""
+        return [tag for tag in self.old_images(task_id) if self._remove(tag)]
+
+    def old_images(self, task_id: str | None = None) -> list[str]:
+        """The tags of all but the newest image of each room of each task, or of one task."""
         chosen = TASK_LABEL if task_id is None else f"{TASK_LABEL}={task_id}"
         groups: defaultdict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
         with self._engine.doing("listing images") as api:
             for image in api.images(filters={"label": chosen}):
                 groups[image["Labels"][TASK_LABEL], image["Labels"].get(ROOM_LABEL, "")].append(image)
         old = [i for group in groups.values() for i in sorted(group, key=lambda i: i["Created"])[:-1]]
-        tags = [tag for image in old for tag in image["RepoTags"] or ()]
-        return [tag for tag in tags if self._remove(tag)]
+        return [tag for image in old for tag in image["RepoTags"] or ()]
 
     def _task_image(self, task: Task, room: str, part: str) -> str:
         context = folder_context(task.path, part=part)

@@ -12,11 +12,24 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from harness.leftovers import Leftover, moment
 from harness.runtimes.docker.engine.client import Engine
 from harness.runtimes.owner import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, is_dead
 
 _PASSES, _SETTLE_S = 5, 0.3
 """How often a sweep looks, and how long it lets the engine finish what it was told."""
+
+
+def left_behind(engine: Engine) -> list[Leftover]:
+    """What dead processes of this host left behind, and whose it was; nothing is changed."""
+    things = [
+        Leftover(kind[:-1], _name(thing), labels[OWNER_LABEL].rsplit(":", 2)[1], labels.get(RUN_LABEL, ""), moment(made))
+        for kind, all_of_it in engine.labelled(OWNER_LABEL).items()
+        for thing in all_of_it
+        if is_dead((labels := thing.get("Labels") or {}).get(OWNER_LABEL, ""))
+        for made in [thing.get("Created") or thing.get("CreatedAt")]
+    ]
+    return sorted(things, key=lambda thing: (thing.kind, thing.name))
 
 
 def sweep(engine: Engine) -> list[str]:
@@ -58,4 +71,6 @@ def _each(remove: Callable[[str], bool], names: Iterable[str]) -> list[str]:
 
 
 def _name(container: dict[str, Any]) -> str:
-    return str((container.get("Names") or [container["Id"][:12]])[0]).lstrip("/")
+    """The name of a container, a volume or a network."""
+    names = container.get("Names") or [container.get("Name") or container["Id"][:12]]
+    return str(names[0]).lstrip("/")

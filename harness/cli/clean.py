@@ -1,0 +1,124 @@
+"""`harness clean`: what dead runs left on this host, whose it was and how old, and then its removal.
+
+1. Nothing goes that was not listed, or was left meanwhile by a process that is dead; a live run, on this host or another, keeps
+   everything, and a thing without our owner's label is not ours.
+2. A person is asked; where nobody can be asked, `--yes` is. `--dry-run` only lists.
+3. Half-written episodes lie in the folders of runs: those of a run that somebody plays are left alone, also where that is
+   another machine on the same disk.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from harness.cli.amounts import counted
+from harness.cli.tasks import Json
+from harness.console import emit, say, show_table
+from harness.errors import RuntimeFailure, UsageError
+from harness.leftovers import Leftover
+from harness.play.choose import RUNTIMES
+from harness.pod import Runtime
+from harness.records import RunFolder
+from harness.runtimes.docker.runtime import DockerRuntime
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A runtime, or a run's folder, with what was left in it."""
+
+    name: str
+    left: list[Leftover]
+    sweeper: Runtime | RunFolder
+    images: bool = False
+
+    def clear(self) -> list[str]:
+        """Remove what is left there; the names of what went."""
+        gone = [str(name) for name in self.sweeper.sweep()]
+        if self.images and isinstance(self.sweeper, DockerRuntime):
+            gone += self.sweeper.images.clean_images()
+        return gone
+
+
+def clean_command(
+    images: Annotated[bool, typer.Option(help="Also remove all but the newest image of each task.")] = False,
+    runs: Annotated[Path, typer.Option(help="Folder of runs to look through for half-written episodes.")] = Path("runs"),
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List it, and remove nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Remove what dead runs left; live runs, on this host or another, keep everything."""
+    places = [*_runtimes(images=images), *_runs(runs)]
+    left = [(place.name, one) for place in places for one in place.left]
+    if not json:
+        _show(left)
+    removed = [] if dry_run or not left or not _agreed(len(left), yes=yes) else [name for p in places for name in p.clear()]
+    if json:
+        emit({"left": [_told(where, one) for where, one in left], "removed": removed})
+    elif removed:
+        say(f"{counted(len(removed), 'thing')} removed")
+
+
+def _runtimes(*, images: bool) -> Iterator[_Place]:
+    for name, make in RUNTIMES.items():
+        runtime = make(say)
+        try:
+            left = runtime.leftovers()
+            if images and isinstance(runtime, DockerRuntime):
+                left += [Leftover("image", tag, "") for tag in runtime.images.old_images()]
+        except RuntimeFailure as failure:
+            say(f"{name}: {failure}")
+            continue
+        yield _Place(name, left, runtime, images)
+
+
+def _runs(folder: Path) -> Iterator[_Place]:
+    for plan in sorted({*folder.glob("run.json"), *folder.glob("*/run.json"), *folder.glob("*/*/run.json")}):
+        run = RunFolder(plan.parent)
+        if not run.is_played and (left := run.leftovers()):
+            yield _Place(str(plan.parent), left, run)
+
+
+def _agreed(count: int, *, yes: bool) -> bool:
+    """Whether to go on; raises UsageError where nobody can be asked."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"{counted(count, 'thing')} would be removed, and nobody is here to say so", hint="harness clean --yes"
+        )
+    return typer.confirm("remove all of this?", err=True)
+
+
+def _show(left: list[tuple[str, Leftover]]) -> None:
+    if not left:
+        say("nothing is left of dead runs")
+        return
+    rows = [
+        (where, one.kind, one.name, one.run or "-", f"process {one.process}" if one.process else "-", _age(one.age_s))
+        for where, one in left
+    ]
+    show_table(("where", "what", "name", "run", "left by", "age"), rows)
+    kinds = Counter(one.kind for _, one in left)
+    say("left by processes that are dead: " + ", ".join(counted(count, kind) for kind, count in kinds.items()))
+
+
+def _told(where: str, one: Leftover) -> dict[str, Any]:
+    age = None if one.age_s is None else round(one.age_s)
+    return {"where": where, "kind": one.kind, "name": one.name, "run": one.run, "process": one.process, "age_s": age}
+
+
+def _age(seconds: float | None) -> str:
+    """5 s, 3 min, 2 h, 4 d."""
+    if seconds is None:
+        return "-"
+    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,85 @@
+"""A signal to stop is obeyed once: the first raises KeyboardInterrupt, later ones wait until everything has been cleaned up.
+
+1. INT (Ctrl-C), TERM (a supervisor) and HUP (the terminal is gone) stop alike; the exit code is 128 and the signal's number.
+2. An interrupt of the clean-up is what leaves containers behind, so a second signal changes nothing. Where the clean-up itself
+   hangs, one that comes after `PATIENCE_S` ends the process as it stands; the next run sweeps what that leaves.
+3. A signal that was ignored when the process started stays ignored: under nohup a run outlives its terminal.
+4. After HUP nobody reads what is said to the terminal, and saying it would fail: it goes nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PATIENCE_S = 10.0
+"""Real seconds that a clean-up may take before another signal ends it."""
+
+
+class StopSignals:
+    """What this process does when it is told to stop, and by which signal it was."""
+
+    def __init__(self) -> None:
+        self.received: signal.Signals | None = None
+        """The first one."""
+
+        self._since = 0.0
+        self._terminals: list[int] = []
+
+    def obey(self) -> None:
+        """From now on the first of these signals raises KeyboardInterrupt in the main thread."""
+        self._terminals = [number for number in (1, 2) if os.isatty(number)]
+        for number in STOPPING:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._stop)
+
+    def ignore(self) -> None:
+        """From now on none of them changes anything: the process is ending."""
+        for number in STOPPING:
+            signal.signal(number, signal.SIG_IGN)
+
+    @property
+    def exit_code(self) -> int:
+        """128 and the number of the signal; that of Ctrl-C where there was none."""
+        return 128 + (self.received or signal.SIGINT)
+
+    def _stop(self, number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            self._fall_silent()
+        if self.received is None:
+            self.received, self._since = signal.Signals(number), time.monotonic()
+            raise KeyboardInterrupt
+        if time.monotonic() - self._since > PATIENCE_S:
+            os._exit(self.exit_code)
+
+    def _fall_silent(self) -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        for terminal in self._terminals:
+            os.dup2(nowhere, terminal)
+        os.close(nowhere)
+
+
+stop_signals = StopSignals()
+"""Those of the command line."""
+
+
+@contextmanager
+def interrupting() -> Iterator[None]:
+    """TERM and HUP raise KeyboardInterrupt as INT does, in the main thread, where nobody has said what else they should do."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    unclaimed = [number for number in STOPPING[1:] if signal.getsignal(number) is signal.SIG_DFL]
+    try:
+        for number in unclaimed:
+            signal.signal(number, signal.default_int_handler)
+        yield
+    finally:
+        for number in unclaimed:
+            signal.signal(number, signal.SIG_DFL)

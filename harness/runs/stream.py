@@ -1,0 +1,113 @@
+"""The news of a run as records that programs read: one JSON object a line, in the order in which things happen.
+
+`event` names the kind. `begun` comes first, `ended` last; between them, for each episode that is played, `started`, its
+`phase`s and `finished`. A stream without `ended` is that of a run that was killed. Times are real seconds since `begun`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from harness.play.episode import Phase
+from harness.records import Key, Result
+from harness.runs.executors.base import Again, Finished, News, Started
+from worlds.core.models import Strict
+
+
+class Totals(Strict):
+    """Where a run stands."""
+
+    planned: int
+    """Episodes of the whole run, or of one part of a sweep."""
+
+    done: int
+    """Those with a record, also of earlier sessions."""
+
+    succeeded: int
+    ungraded: int
+    calls: int
+    """Model calls of all sessions, also for episodes that were lost; so the next two."""
+
+    tokens: int
+    cost_usd: float
+    unpriced_calls: int
+    """Calls that `cost_usd` does not hold."""
+
+
+class BegunLine(Strict):
+    """Playing begins."""
+
+    event: Literal["begun"] = "begun"
+    at: str
+    """UTC, ISO 8601."""
+
+    path: str
+    """The run's folder."""
+
+    totals: Totals
+
+
+class StartedLine(Strict):
+    """An episode begins."""
+
+    event: Literal["started"] = "started"
+    t: float
+    episode: str
+    key: Key
+
+
+class PhaseLine(Strict):
+    """A phase of an episode begins, or has ended."""
+
+    event: Literal["phase"] = "phase"
+    t: float
+    episode: str
+    phase: Literal["open", "agent", "finish", "judge"]
+    seconds: float | None
+    """How long it took; None where it begins."""
+
+
+class FinishedLine(Strict):
+    """An episode has its record."""
+
+    event: Literal["finished"] = "finished"
+    t: float
+    episode: str
+    result: Result
+    totals: Totals
+
+
+class AgainLine(Strict):
+    """Episodes without a grade are played again after a pause."""
+
+    event: Literal["again"] = "again"
+    t: float
+    episodes: tuple[str, ...]
+    pause_s: float
+
+
+class EndedLine(Strict):
+    """Playing has ended."""
+
+    event: Literal["ended"] = "ended"
+    t: float
+    why: Literal["complete", "interrupted", "failed"]
+    totals: Totals
+
+
+RunLine = Annotated[BegunLine | StartedLine | PhaseLine | FinishedLine | AgainLine | EndedLine, Field(discriminator="event")]
+
+
+def line_of(news: News, t: float, totals: Totals) -> Strict:
+    """One piece of news as a record, so many seconds after the run began."""
+    if isinstance(news, Started):
+        return StartedLine(t=t, episode=news.key.name, key=news.key)
+    if isinstance(news, Phase):
+        return PhaseLine(t=t, episode=news.key.name, phase=news.name, seconds=news.seconds)
+    if isinstance(news, Finished):
+        return FinishedLine(t=t, episode=news.key.name, result=news.result, totals=totals)
+    if isinstance(news, Again):
+        return AgainLine(t=t, episodes=tuple(key.name for key in news.keys), pause_s=news.seconds)
+    raise AssertionError(f"{news} is no news")
