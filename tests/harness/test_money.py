@@ -231,10 +231,10 @@ def results(*stopped: str | None) -> list[Result]:
     ]  # fmt: skip
 
 
-def test_closing_block_of_many(capsys: pytest.CaptureFixture[str]) -> None:
+def test_closing_block_of_many(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A row a task with what stopped it and what it cost, and totals below, with what lost attempts took."""
     many = results(*["cost", "virtual_time", "context", *[None] * 11])
-    show_closing(many, Path("run"), beside_json=False, spent=Spent(50, 20_000, 1000, 4.0))
+    show_closing(many, tmp_path, beside_json=False, spent=Spent(50, 20_000, 1000, 4.0))
     out, err = capsys.readouterr()
 
     assert [re.split(r" {2,}", line.strip()) for line in out.splitlines()] == [
@@ -243,7 +243,7 @@ def test_closing_block_of_many(capsys: pytest.CaptureFixture[str]) -> None:
         ["task-1", "7", "6", "0.857", "1 virtual time", "21", "7.35k", "$1.75", "1 OTHER, 6 SUCCESS"],
     ]
     assert err.endswith(
-        "\n11 of 14 succeeded, mean reward 0.785714; run in run\n"
+        f"\n11 of 14 succeeded, mean reward 0.785714; run in {tmp_path} (0 B)\n"
         "  stopped: 1 by cost, 1 by virtual time, 1 by a full context\n"
         "  42 calls, tokens 14,000 in (1,400 cached), 700 out (70 reasoning), $3.50\n"
         "  in all, with attempts that were lost or left: 50 calls, 21k tokens, $4.00\n"

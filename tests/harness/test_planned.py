@@ -68,8 +68,8 @@ def test_a_run_is_listed_and_planned_again(harness: Command, tmp_path: Path) -> 
     assert (row["done"], row["planned"], row["success"], row["cost_usd"]) == (1, 1, 1, 0.0)
     assert row["command"].startswith("harness run presigned-url-download --agent oracle")
     assert row["begun"] <= row["ended"]
-    assert table[0].split("\t") == ["run", "begun", "ended", "tasks", "who", "done", "success", "cost", "state"]
-    assert table[1].split("\t")[5:] == ["1/1", "1", "-", "complete"]
+    assert table[0].split("\t") == ["run", "begun", "ended", "tasks", "who", "done", "success", "cost", "size", "state"]
+    assert table[1].split("\t")[5:8] + table[1].split("\t")[9:] == ["1/1", "1", "-", "complete"]
     assert part["episodes"] == {"planned": 3, "play": 2, "repeat": 0, "keep": 1, "leave": 0}
     assert part["sources"] == {"contract": "1 earlier episode of oracle"}
     assert plan["mde"] is None
