@@ -23,10 +23,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -35,10 +34,10 @@ from pydantic import Field, ValidationError
 from harness.contents import read_file
 from harness.errors import Cause, HarnessError, UsageError
 from harness.leftovers import Leftover, changed_at
+from harness.run_files import finished_names, is_abandoned, size_of
 from harness.writing import make_folder, write_file, writing
 from worlds.core.models import Strict
 
-_EPISODE = re.compile(r"s.*-a.*")
 """The name of an episode's folder."""
 
 LONGEST_RECORD = 64 << 20
@@ -266,7 +265,7 @@ class RunFolder:
     def results(self, damaged: list[HarnessError] | None = None) -> Iterator[Result]:
         """Every finished episode, by path; raises UsageError naming the file that is no result, or puts it into `damaged`."""
         root = self.path.resolve()
-        for name in self._finished_names():
+        for name in finished_names(self.path):
             try:
                 yield Result.model_validate_json(read_file(root, name, LONGEST_RECORD).data)
             except (OSError, ValidationError) as error:
@@ -343,19 +342,13 @@ class RunFolder:
         return [
             Leftover(kind, str(path), owner if owner.isdecimal() else "", self.path.name, changed_at(path))
             for kind, path, owner in owned
-            if _abandoned(owner)
+            if is_abandoned(owner)
         ]
 
     @property
     def size(self) -> int:
         """Bytes of all its files."""
-        total = 0
-        for folder, _, names in os.walk(self.path):
-            for name in names:
-                # a run that is being played renames and removes
-                with suppress(FileNotFoundError):
-                    total += Path(folder, name).lstat().st_size
-        return total
+        return size_of(self.path)
 
     @property
     def is_played(self) -> bool:
@@ -368,16 +361,6 @@ class RunFolder:
         finally:
             os.close(door)
         return False
-
-    def _finished_names(self) -> list[str]:
-        """Each result.json below this folder, sorted; by the names of folders alone, since there may be ten thousand."""
-        names = ["episodes"]
-        for _ in range(3):
-            names = [f"{name}/{inner}" for name in names for inner in _inner(self.path / name)]
-        episodes = sorted(
-            (name for name in names if _EPISODE.fullmatch(name.rpartition("/")[2])), key=lambda name: name.split("/")
-        )
-        return [f"{name}/result.json" for name in episodes if os.path.lexists(f"{self.path}/{name}/result.json")]
 
     def _read(self, name: str) -> bytes:
         """A file of this run, through no link, of a bounded size."""
@@ -402,15 +385,6 @@ class RunFolder:
                 beside.unlink(missing_ok=True)
 
 
-def _inner(folder: Path) -> list[str]:
-    """The names in a folder that may be folders; none where it is no folder, or cannot be read."""
-    try:
-        with os.scandir(folder) as entries:
-            return [entry.name for entry in entries if not entry.is_file()]
-    except OSError:
-        return []
-
-
 def first_problem(error: ValidationError) -> str:
     """Which field of a record is wrong, and how."""
     first = error.errors()[0]
@@ -422,7 +396,3 @@ def _lock(door: int, path: Path) -> None:
         fcntl.flock(door, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise UsageError(f"another process is playing this run: {path}", hint="harness run --out NEW_FOLDER") from None
-
-
-def _abandoned(owner: str) -> bool:
-    return not owner.isdecimal() or not Path(f"/proc/{owner}").exists() or int(owner) == os.getpid()
