@@ -76,7 +76,7 @@ def test_who_writes_prose_has_no_protocol_vps(tables: dict[str, Table]) -> None:
     """The model at seat 2 says in plain words when it is free: a dash, beside the slots that typed messages told."""
     vps = {(row["player"], row["seats"]): row["protocol_vps"] for row in rows(tables["seats"], setting="uniform")}
 
-    assert vps["openai/gpt-5.4-mini", "2"] is vps["openai/one", "0-4"] is vps["openai/one", "1-2"] is None
+    assert vps["GPT-5.4 Mini", "2"] is vps["openai/one", "0-4"] is vps["openai/one", "1-2"] is None
     assert vps["openai/one", "1"] is not None
     assert [row["protocol_vps"] for row in rows(tables["seats-protocols"], setting="uniform", others=None)] == [12.4]
     told = {row["setup"]: row["vps"] for row in rows(tables["outcomes"], setting="uniform", source="ours", block="protocol")}
@@ -117,5 +117,5 @@ def test_tokens_and_seconds_are_the_seats(found: Evidence, tables: dict[str, Tab
     assert spent["openai/one", "0-4"]["prompt"] == sum(result.tokens.prompt for result in alone.graded)
     assert all(len(seat.latencies_s) == seat.tokens.calls for seat in holders)
     assert all(seat.latency_s == pytest.approx(sum(seat.latencies_s), abs=1e-3) for seat in holders)
-    assert (spent["openai/one", "0-4"]["total"], spent["openai/gpt-5.4-mini", "2"]["median"] > 0) == ("no price", True)
-    assert spent["openai/gpt-5.4-mini", "2"]["total"] > 0
+    assert (spent["openai/one", "0-4"]["total"], spent["GPT-5.4 Mini", "2"]["median"] > 0) == ("no price", True)
+    assert spent["GPT-5.4 Mini", "2"]["total"] > 0

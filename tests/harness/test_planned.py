@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -68,8 +69,9 @@ def test_a_run_is_listed_and_planned_again(harness: Command, tmp_path: Path) -> 
     assert (row["done"], row["planned"], row["success"], row["cost_usd"]) == (1, 1, 1, 0.0)
     assert row["command"].startswith("harness run presigned-url-download --agent oracle")
     assert row["begun"] <= row["ended"]
-    assert table[0].split("\t") == ["run", "begun", "ended", "tasks", "who", "done", "success", "cost", "size", "state"]
-    assert table[1].split("\t")[5:8] + table[1].split("\t")[9:] == ["1/1", "1", "-", "complete"]
+    head, first = (re.split(r" {2,}", line.strip()) for line in table[:2])
+    assert head == ["run", "begun", "ended", "tasks", "who", "done", "success", "cost", "size", "state"]
+    assert first[5:8] + first[9:] == ["1/1", "1", "-", "complete"]
     assert part["episodes"] == {"planned": 3, "play": 2, "repeat": 0, "keep": 1, "leave": 0}
     assert part["sources"] == {"contract": "1 earlier episode of oracle"}
     assert plan["mde"] is None
