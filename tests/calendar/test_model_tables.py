@@ -51,8 +51,8 @@ def test_rows_are_of_holders_and_teams(tables: dict[str, Table]) -> None:
 
     assert shown == [
         ("openai/one", "0-4", None, 5),
-        ("openai/one", "1", "imap x3, openai/gpt-5.4-mini", 1),
-        ("openai/gpt-5.4-mini", "2", "imap x3, openai/one", 1),
+        ("openai/one", "1", "GPT-5.4 Mini, imap x3", 1),
+        ("GPT-5.4 Mini", "2", "imap x3, openai/one", 1),
         ("openai/one", "1-2", "imap x4", 2),
     ]
 
@@ -79,7 +79,9 @@ def test_who_writes_prose_has_no_protocol_vps(tables: dict[str, Table]) -> None:
     assert vps["GPT-5.4 Mini", "2"] is vps["openai/one", "0-4"] is vps["openai/one", "1-2"] is None
     assert vps["openai/one", "1"] is not None
     assert [row["protocol_vps"] for row in rows(tables["seats-protocols"], setting="uniform", others=None)] == [12.4]
-    told = {row["setup"]: row["vps"] for row in rows(tables["outcomes"], setting="uniform", source="ours", block="protocol")}
+    told = {
+        row["setup"] or "": row["vps"] for row in rows(tables["outcomes"], setting="uniform", source="ours", block="protocol")
+    }
     assert told == {"": 12.4}
     assert {row["vps"] for row in rows(tables["outcomes"], setting="uniform", block="model")} == {None}
 
@@ -103,7 +105,7 @@ def test_prose_stands_in_the_messages_of_its_role(found: Evidence, tables: dict[
             for result in group.graded
             if result.task_id.startswith(str(row["setting"]))
             for seat, holder in zip(result.metrics["seats"], result.seats, strict=True)
-            if (holder.model or holder.name) == row["player"]
+            if (holder.model or holder.name) == {"GPT-5.4 Mini": MINI.name}.get(str(row["player"]), row["player"])
         ]
         assert sum(sent) == pytest.approx(total)
 
