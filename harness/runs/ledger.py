@@ -6,6 +6,7 @@ a kill loses the calls under way and no others. What stands in results alone wou
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -36,9 +37,12 @@ class RunLedger:
         total = Spent()
         try:
             lines = read_file(self.path.parent.resolve(), FILE, LONGEST).data.splitlines()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return total
         except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                # no such folder can be; who writes there says so
+                return total
             raise UsageError(f"{self.path} cannot be read: {error.strerror}") from None
         for line in lines:
             with suppress(ValueError, TypeError):
