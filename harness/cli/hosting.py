@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -51,29 +52,37 @@ def host_command(
     People hold every seat that --seat gives to nobody else.
     """
     one = _one_task(ctx, task)
-    chosen = list(options or [])
-    chosen += [f"minutes={minutes}"] if minutes is not None else []
-    named = {text.partition("=")[0] for text in chosen}
-    chosen += [f"{name}={value}" for name, value in hosted_options(one.family).items() if name not in named]
     flags = RunFlags(
-        names=[task], agent="human", seat=seat, options=chosen, seeds=str(seed), runtime=runtime, workers=1, out=out,
-        api_base=api_base, temperature=temperature, typed=frozenset({"names", "agent", "seat", "options", "api_base"}),
+        names=[task], agent="human", seat=seat, options=_chosen(one, options or [], minutes), seeds=str(seed),
+        runtime=runtime, workers=1, out=out, api_base=api_base, temperature=temperature,
+        typed=frozenset({"names", "agent", "seat", "options", "api_base"}),
     )  # fmt: skip
     key = chosen_key(None)
     request = new_request(flags, [one], None, key, lambda _: False)
     if len(request.parts) != 1:
         raise UsageError("a group plays one game, so no option can have several values")
     group = PageGroup(people_at(request.agents[0], one, request.combinations[0]), patience_s=patience, say=say)
-    folder = out or folder_for(request, [one])
-    session = RunSession(request, [one], key, folder, Person(say, lambda _: False, plainly), make=maker(group))
+    folder, person = out or folder_for(request, [one]), Person(say, lambda _: False, plainly)
+    session = RunSession(request, [one], key, folder, person, make=maker(group))
     session.check(resumed=False)
-    host = PageHost(
-        group, "A decision in a group" if one.family == "hidden-profile" else "A game", one.family, address=bind, port=port
-    )
-    if bind != _LOOPBACK:
-        say(f"warning: everybody who reaches {bind} reaches these pages, unencrypted; whoever has a link holds its seat")
+    host = _host(group, one.family, bind, port)
     say(f"{one.task_id}, seed {seed}: one link a person; it begins when all have sat down")
     _close(hold(host, session, say), folder, json=json)
+
+
+def _host(group: PageGroup, family: str, address: str, port: int) -> PageHost:
+    """What serves the pages; says who else can reach them."""
+    if address != _LOOPBACK:
+        say(f"warning: everybody who reaches {address} reaches these pages, unencrypted; whoever has a link holds its seat")
+    title = "A decision in a group" if family == "hidden-profile" else "A game"
+    return PageHost(group, title, family, address=address, port=port)
+
+
+def _chosen(task: Task, options: Sequence[str], minutes: int | None) -> list[str]:
+    """The options that were typed, and those of hosted games that were not."""
+    typed = [*options, *([f"minutes={minutes}"] if minutes is not None else [])]
+    named = {text.partition("=")[0] for text in typed}
+    return [*typed, *(f"{name}={value}" for name, value in hosted_options(task.family).items() if name not in named)]
 
 
 def _one_task(ctx: typer.Context, name: str) -> Task:

@@ -80,14 +80,19 @@ def report_command(
     for path, write in files:
         if path is not None:
             write(made, path)
+    _print(made, json=json, markdown=markdown, tables=csv is None and html is None)
+    if damaged:
+        _refuse(damaged)
+
+
+def _print(made: WholeReport, *, json: bool, markdown: bool, tables: bool) -> None:
+    """The report on stdout, as it was asked for."""
     if json:
         emit(made.document())
     elif markdown:
         print("\n".join(one.markdown() for one in made.closed), end="")
-    elif csv is None and html is None:
+    elif tables:
         _show(made, print)
-    if damaged:
-        _refuse(damaged)
 
 
 def _one_for_stdout(flags: Mapping[str, bool]) -> None:

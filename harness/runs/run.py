@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from harness.agents.solutions import holds_seats
@@ -67,17 +67,24 @@ def run_plan(
         results = {key: one for key, one in recorded.items() if one and not choice.takes(key, one)}
         orders = _orders(plan, runtime.name, [key for key, one in recorded.items() if choice.takes(key, one)], images, cast)
         executor = _executor(plan, runtime, folder, len(orders), cast)
-        try:
+        with _collecting(plan, folder):
             for result in _until_settled(executor, orders, workers, progress, breaker, EpisodeRetries(policies or {})):
                 results[result.key] = result
-        except BaseException:
-            # what ended the run is what has to be said, also where the disk is full
-            with suppress(HarnessError):
-                collected(plan, folder)
-            raise
         if keys is None:
             _settle(folder, _in_order(plan, results))
         return _in_order(plan, results)
+
+
+@contextmanager
+def _collecting(plan: Plan, folder: RunFolder) -> Iterator[None]:
+    """The rewards of a run that does not come to its end are written all the same."""
+    try:
+        yield
+    except BaseException:
+        # what ended the run is what has to be said, also where the disk is full
+        with suppress(HarnessError):
+            collected(plan, folder)
+        raise
 
 
 def is_played(plan: Plan, folder: RunFolder) -> bool:
