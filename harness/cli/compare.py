@@ -38,6 +38,10 @@ Across = Annotated[list[str] | None, typer.Option(help="Compare although these d
 Every = Annotated[bool, typer.Option("--every-task", help="All tasks, not only those that differ most.")]
 
 
+FEWEST = 6
+"""Tasks from which on a test of signs can fall below .05: with five that all differ one way its p is 2 / 2^5."""
+
+
 class Sides(NamedTuple):
     """What is compared, and how messages call it."""
 
@@ -68,11 +72,20 @@ def compare_command(
     else:
         print(f"A = {sides.names[0]}\nB = {sides.names[1]}")
         shown(made, print)
+    _tell_too_few(comparisons)
     if (decision := _decided(sides)) is not None:
         say(f"played with --until, so p values and intervals above mislead: {sentence(decision)}\n  {BIASED}")
         _judge_early(decision, sides, allowed, strict=strict)
         return
     _judge(worse, open_, max_drop)
+
+
+def _tell_too_few(comparisons: Sequence[Comparison]) -> None:
+    """Say where a drop could not be shown whatever happened, so that exit code 0 is not taken for a proof."""
+    for one in comparisons:
+        if 0 < len(one.tasks) < FEWEST:
+            count = f"{len(one.tasks)} task{'s' if len(one.tasks) > 1 else ''}"
+            say(f"{one.family}: {count} can show no drop, whatever happened; {FEWEST} can, and --strict fails till then")
 
 
 def points(text: str) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 from harness.errors import UsageError
 from harness.headline import Headline, cell_means, headline_of
 from harness.records import Result
+from harness.release import pinned_tasks
 from harness.report.evidence import Evidence, Group
 from harness.report.power import mde_words
 from harness.report.ranking import Strata, rank_intervals, rank_shares, weighted
@@ -147,14 +148,21 @@ def _widest(rows: Sequence[Entrant], family: str) -> frozenset[str]:
     return max(by_row, key=len)
 
 
+def _whole(family: str, played: frozenset[str]) -> frozenset[str]:
+    """The tasks that complete means: those of the release, or all that somebody played where none is of it."""
+    pinned = frozenset(pinned_tasks(family))
+    return pinned if pinned & played else played
+
+
 def _row(row: Entrant, families: Sequence[str], wanted: Mapping[str, frozenset[str]]) -> dict[str, Value]:
     mine = [family for family in families if row.tasks(family)]
     episodes = sum(len(row.results(family)) for family in mine)
     figure = weighted([list(row.tasks(family).values()) for family in mine], episodes)
     is_whole = len(mine) == len(families)
     lost = sum(len(row.groups[family].ungraded) for family in mine)
-    lacking = [f"{len(row.tasks(family))} of {len(wanted[family])} {family}" for family in families
-               if wanted[family] - row.tasks(family).keys()]  # fmt: skip
+    whole = {family: _whole(family, wanted[family]) for family in families}
+    lacking = [f"{len(row.tasks(family))} of {len(whole[family])} {family}" for family in families
+               if whole[family] - row.tasks(family).keys()]  # fmt: skip
     interval: Interval | None = figure.interval
     return {
         "model": row.title,
@@ -217,6 +225,9 @@ def _notes(
             yield f"{family}: rows were played at different seeds, so they are of different instances"
         if any(len({group.planned[task] for group in groups if task in group.planned}) > 1 for task in wanted[family]):
             yield f"{family}: rows were played on different versions of some tasks"
+    short = [family for family in families if _whole(family, wanted[family]) - wanted[family]]
+    if short:
+        yield f"ranks are among these rows, on the tasks that they played: not all of the release in {' and '.join(short)}"
     if published:
         yield from (f"{family}, {headline_of(family).source}" for family in families if headline_of(family).source)
 

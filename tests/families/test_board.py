@@ -77,6 +77,15 @@ def test_who_lacks_tasks_is_not_ranked(record: Record) -> None:
     assert (rows[1]["ungraded"], rows[1]["worst"], rows[2]["mean"]) == (1, pytest.approx(0.7), None)
 
 
+def test_a_part_of_the_release_is_not_complete(record: Record) -> None:
+    """Two tasks of the 33 are ranked among those who played them, and are called two of 33."""
+    two = {("presigned-url-download", 0): S, ("etag-conditional-get", 0): W}
+    made_of_two = made(record("x", two, agent="x"), record("y", two, agent="y"))
+
+    assert [(row["rank"], row["status"]) for row in made_of_two.rows] == [(1, "2 of 33 contract")] * 2
+    assert any("not all of the release in contract" in note for note in made_of_two.notes)
+
+
 def test_published_rows_are_references(record: Record) -> None:
     """The papers' models follow, each once however it is spelled, marked and without a rank."""
     rows = made(*two_families(record, "x", f"{S}/{W}", 0.9), published=True).rows

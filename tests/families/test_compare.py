@@ -161,6 +161,18 @@ def test_what_is_printed(record: Record, harness: Command) -> None:
     assert len(told["tables"][1]["rows"]) == 20
 
 
+@pytest.mark.parametrize(("tasks", "is_said", "code"), [(5, True, 0), (6, False, 1)])
+def test_too_few_tasks_to_show_anything(record: Record, harness: Command, tasks: int, is_said: bool, code: int) -> None:
+    """With five tasks all lost the exit code is 0, and stderr says that it proves nothing; six are enough."""
+    names = [f"t{number}" for number in range(tasks)]
+    first = record("first", {(name, 0): "SUCCESS" for name in names}, model="gpt-5")
+    second = record("second", {(name, 0): "WRONG_VALUE" for name in names}, model="gpt-5")
+    plain = harness("compare", str(first), str(second))
+
+    assert (plain.returncode, "can show no drop" in plain.stderr) == (code, is_said)
+    assert harness("compare", str(first), str(second), "--strict").returncode == 1
+
+
 def test_a_sweep_names_its_two(record: Record, tmp_path: Path) -> None:
     """A folder of two runs is compared in itself, or by the names of its parts; three runs are refused."""
     record("sweep/agent=good", run_of(18), agent="good")
