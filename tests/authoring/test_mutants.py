@@ -118,7 +118,7 @@ def test_who_is_ended_leaves_nothing(tmp_path: Path) -> None:
             assert running.poll() is None
             time.sleep(0.01)
         os.killpg(running.pid, signal.SIGTERM)
-        assert running.wait() == 130
+        assert running.wait() == 143
 
     assert list(tmp_path.iterdir()) == []
 

@@ -206,7 +206,10 @@ def test_leaks_of_a_blabber(play: Play) -> None:
 
 @pytest.mark.parametrize("name", [name for name in DUE if name != "truthful"])
 def test_tables(play: Play, name: str) -> None:
-    """A report has the character's numbers in its row, the others' in theirs, and a dash for the VPS of whoever wrote prose."""
+    """A report has the character's numbers in its row, the others' in theirs, and a dash for the VPS of whoever wrote prose.
+
+    Whoever scheduled nothing has no value of scheduled meetings either.
+    """
     due, table = DUE[name], play(name)
     rows = {row["player"]: row for row in table.rows("seats")}
     mine, others = rows[own(table, name)], rows["openai/truthful"]
@@ -219,9 +222,10 @@ def test_tables(play: Play, name: str) -> None:
 
     assert (mine["n"], mine["seats"], others["n"], others["seats"]) == (1, "0", 3, "1-3")
     for key, of_seats in measures.items():
-        assert mine[key] == pytest.approx(of_seats[0]), key
-        assert others[key] == pytest.approx(sum(of_seats[1:]) / 3), key
-        assert outcomes[key] == pytest.approx(sum(of_seats) / 4), key
+        for row, part in ((mine, slice(1)), (others, slice(1, 4)), (outcomes, slice(4))):
+            has_none = key in {"excess", "messages", "fairness"} and not any(shares[part])
+            due_here = None if has_none else pytest.approx(sum(of_seats[part]) / len(of_seats[part]))
+            assert row[key] == due_here, key
     assert mine["protocol_vps"] == (None if due.prose[0] else 0)
     assert (others["protocol_vps"], outcomes["vps"]) == (None, None)
     assert {label: failures[label] for label in Label if label in failures} == {

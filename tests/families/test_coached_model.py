@@ -57,7 +57,7 @@ def test_first_tries_only(evidence: Evidence, columns: Columns) -> None:
     """The leaderboard knows two first tries and no retry, and the paper's row of the same model under ours."""
     (table,) = leaderboard.tables(evidence, published=True)
 
-    assert [("GPT-5.1", "tool", "0", 2, 0, "complete"), ("GPT-5.1", None, "0", 99, 48, "published")] == columns(
+    assert [("GPT-5.1", "tool", "0", 2, 0, "1 of 33 tasks"), ("GPT-5.1", None, "0", 99, 48, "published")] == columns(
         table, "model", "setup", "temperature", "episodes", "passed", "status"
     )[:2]
 

@@ -62,10 +62,12 @@ def pieces(secret: str) -> set[bytes]:
 def test_planted_secrets_reach_no_file(harness: Command, address: str, tmp_path: Path) -> None:
     """Keys of the environment, and user, password and query of --api-base, are echoed in every refusal and seen nowhere."""
     base = f"http://me:{quote(PASSWORD, safe='')}@{address}/v1?key={QUERY}"
-    who = ("--model", "openai/any", "--interface", "tool", "--runtime", "inprocess", "--api-base", base)
+    who = ("--model", "openai/any", "--interface", "tool", "--runtime", "inprocess", "--api-base", base, "--no-probe")
     run = ("run", "presigned-url-download", *who, "--seeds", "0-11", "-v", "--out", tmp_path / "run")
     said = [harness(*run, env=ENV), harness(*run, "--json", env=ENV)]
-    said += [harness("run", "--resume", tmp_path / "run", "--api-base", base, "--jsonl", tmp_path / "events", env=ENV)]
+    said += [
+        harness("run", "--resume", tmp_path / "run", "--api-base", base, "--no-probe", "--jsonl", tmp_path / "events", env=ENV)
+    ]
     said += [harness("runs", tmp_path), harness("runs", tmp_path, "--json"), harness("show", tmp_path / "run")]
     written = {str(path.relative_to(tmp_path)): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     written |= {f"output {number}": (done.stdout + done.stderr).encode() for number, done in enumerate(said)}
