@@ -64,7 +64,7 @@ def test_slow_connections_cost_their_owner_only(episode: Play, attacker: Any) ->
     assert int(agent.output[0]) > 500
     assert asked == [200]
     assert verdict(outcome) == NOTHING
-    assert outcome.result.failure_detail == {"reason": "pre_contract"}
+    assert outcome.result.failure_detail == {"reason": "wall"}
 
 
 def test_full_disks_are_its_own(episode: Play, attacker: Any) -> None:
