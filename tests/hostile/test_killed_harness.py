@@ -85,8 +85,8 @@ class Run:
     process: subprocess.Popen[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        # a suite that was started in the background ignores SIGINT, and so would its children
-        command = ["env", "--default-signal=INT", sys.executable, "-m", "harness", *self.arguments]
+        # a suite that was started in the background ignores SIGINT, under nohup SIGHUP too, and so would its children
+        command = ["env", "--default-signal=INT,HUP", sys.executable, "-m", "harness", *self.arguments]
         environ = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
         self.process = subprocess.Popen(command, text=True, start_new_session=True, env=environ, **pipes)
