@@ -14,7 +14,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 from harness.leftovers import Leftover
@@ -27,9 +26,6 @@ from worlds.core.wire import WireRequest, WireResponse
 OUTPUT_CAP = 64 * 1024
 """Bytes of a command's output that are kept: the first quarter and the last three."""
 
-
-ROOT = Path(__file__).parents[1]
-"""The checkout: docker/, worlds/ and validators/, from which rooms are made, lie here."""
 
 ROOMS = ("agent", "world", "verifier")
 """What a pod and its judgement are made of."""

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from harness.contents import IGNORED, Content, NotPlain, names_in, read_file, read_folder
 from harness.errors import TaskInvalid, UnknownTask, UsageError
+from harness.places import is_checkout, own_tasks
 from harness.taskfile import Parley, TaskFile, read_taskfile
 from worlds.core.levels import FIRST
 
@@ -119,17 +120,23 @@ def _plain() -> Iterator[None]:
 
 
 def tasks_root(explicit: Path | None = None) -> Path:
-    """Where tasks live: the flag, PARLEY_TASKS, the nearest tasks/ upwards, or the checkout this code runs from."""
+    """Where tasks live: the flag, PARLEY_TASKS, the nearest tasks/ upwards, or those that came with this code."""
     if explicit is not None or os.environ.get("PARLEY_TASKS"):
         root = explicit or Path(os.environ["PARLEY_TASKS"])
         if not os.path.isdir(root):  # noqa: PTH112 - a path too long for any system is none, where Path.is_dir raises
             raise UsageError(f"{root} is not a folder of tasks")
         return root.resolve()
     here = Path.cwd()
-    for folder in (*(parent / "tasks" for parent in (here, *here.parents)), Path(__file__).parents[1] / "tasks"):
+    for folder in (*(parent / "tasks" for parent in (here, *here.parents)), *own_tasks()):
         if folder.is_dir() and any(folder.glob("*/*/task.toml")):
             return folder
     raise UsageError("no tasks/ folder here or above", hint="harness --tasks PATH list")
+
+
+def drafts_root(explicit: Path | None = None) -> Path:
+    """Where new tasks go: where tasks live, but never into an installed package; there, `tasks` in this folder."""
+    root = tasks_root(explicit)
+    return root if is_checkout() or root not in own_tasks() else Path("tasks")
 
 
 def read_task(folder: Path) -> Task:

@@ -16,22 +16,21 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from harness import places
 from harness.errors import UsageError
 from harness.registry import Task
 
-_PACKAGE = Path(__file__).resolve().parent
 HINT = "--trust where you have read that code, or --runtime bubblewrap"
 
 
 def own_roots() -> tuple[Path, ...]:
     """The folders of tasks that belong to this harness, resolved; whether there is anything in them or not."""
-    return _roots_of(_PACKAGE)
+    return _roots_of(places.PACKAGE)
 
 
 @cache
 def _roots_of(package: Path) -> tuple[Path, ...]:
-    checkout = [package.parent / "tasks"] if (package.parent / "pyproject.toml").is_file() else []
-    return tuple(root.resolve() for root in (*checkout, package / "tasks"))
+    return tuple(root.resolve() for root in places.own_tasks(package))
 
 
 def is_ours(folder: Path) -> bool:

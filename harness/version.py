@@ -5,9 +5,8 @@ from __future__ import annotations
 import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from harness.places import ROOT
 
 
 def told_version() -> str:

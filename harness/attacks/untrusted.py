@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.target import Target
-from harness.pod import ROOT
+from harness.places import ROOT
 
 PLACES = (
     "environment/api/server.py", "solution/solve.py", "solution/violations.py", "tests/test_outcome.py", "tests/conftest.py",

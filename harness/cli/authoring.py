@@ -14,7 +14,7 @@ from harness.authoring.sync import instructed, sync, task_folders, vouched
 from harness.cli.tasks import Names, Trust
 from harness.console import say
 from harness.play.choose import choose_sandbox
-from harness.registry import tasks_root
+from harness.registry import drafts_root, tasks_root
 from harness.trust import is_ours
 
 
@@ -25,7 +25,7 @@ def new_command(
     fastapi: Annotated[bool, typer.Option("--fastapi", help="Write its server as a FastAPI app (contract).")] = False,
 ) -> None:
     """Write a small task that verifies at once, to be changed into yours."""
-    path = new_task(tasks_root(ctx.obj["tasks"]), family, name, "fastapi" if fastapi else "")
+    path = new_task(drafts_root(ctx.obj["tasks"]), family, name, "fastapi" if fastapi else "")
     say(f"wrote {path}")
     say(f"  try: harness verify {name}")
     say("  then: change task.toml, what is in environment/api, and what else is yours (CONTRIBUTING.md); harness sync; verify")

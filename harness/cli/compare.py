@@ -23,7 +23,6 @@ from harness.report.comparison import Comparison, compared, with_holm
 from harness.report.early import BIASED, decisions, sentence
 from harness.report.evidence import gather
 from harness.report.runs import Run, read_runs
-from harness.report.statistics import need_scipy
 from harness.runs.deciding import Decision
 
 Operands = Annotated[
@@ -60,7 +59,6 @@ def compare_command(
     json: Json = False,
 ) -> None:
     """Compare two runs on the tasks and seeds that both played."""
-    need_scipy()
     allowed, sides = points(max_drop), chosen(operands)
     comparisons = with_holm(_compared(sides, registry(ctx), allowed, across or ()))
     worse = [one for one in comparisons if one.is_worse]

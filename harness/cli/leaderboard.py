@@ -13,7 +13,6 @@ from harness.errors import UsageError
 from harness.report.board import board
 from harness.report.evidence import gather
 from harness.report.runs import read_runs
-from harness.report.statistics import need_scipy
 
 
 def leaderboard_command(
@@ -26,7 +25,6 @@ def leaderboard_command(
     """Rank models over all families in these runs."""
     if markdown and json:
         raise UsageError("--markdown and --json both mean stdout; choose one")
-    need_scipy()
     read, tasks = read_runs(runs), registry(ctx)
     families = sorted({result.family for run in read for result in run.results})
     made = board([gather(read, family, tasks) for family in families], published=published)

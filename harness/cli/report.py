@@ -18,7 +18,6 @@ from harness.report.evidence import Breadth
 from harness.report.page import as_page
 from harness.report.runs import read_runs
 from harness.report.spreadsheets import as_csv
-from harness.report.statistics import need_scipy
 from harness.report.table import Table
 from harness.report.whole import WholeReport, make_report
 from harness.writing import make_folder, writing
@@ -63,7 +62,6 @@ def report_command(
     # ten thousand episodes are half a million objects that stay: looking through them for garbage is a third of the time
     gc.disable()
     _one_for_stdout({"--markdown": markdown, "--json": json, "--csv -": csv == Path("-")})
-    need_scipy()
     damaged: list[HarnessError] = []
     read = read_runs(runs, damaged)
     if damaged and not any(run.results for run in read):
@@ -112,7 +110,6 @@ def _refuse(damaged: Sequence[HarnessError]) -> None:
 
 def show_tables(ctx: typer.Context, runs: Sequence[Path], *, beside_json: bool) -> None:
     """Print every table that has something to say of these runs; on stderr where stdout is a program's."""
-    need_scipy()
     decided = early.tables(early.decisions(runs))
     made = make_report(read_runs(runs), registry(ctx), [], published=True, breadth=Breadth(), decided=decided)
     _show(made, say if beside_json else print)

@@ -14,14 +14,11 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from statistics import correlation, fmean
 from typing import Any, NamedTuple
-
-from harness.errors import UsageError
 
 Interval = tuple[float, float]
 
@@ -50,15 +47,8 @@ class Line(NamedTuple):
     slope_interval: Interval | None
 
 
-def need_scipy() -> None:
-    """Raise UsageError that says how to get scipy, where there is none; nothing is imported yet."""
-    if importlib.util.find_spec("scipy") is None:
-        raise UsageError("a report needs scipy, which is not installed", hint="pip install 'parley-bench[report]'")
-
-
 def scipy_stats() -> Any:
-    """scipy.stats, imported when a statistic needs it; raises UsageError that says how to get it."""
-    need_scipy()
+    """scipy.stats, imported when a statistic needs it: start-up does without."""
     return importlib.import_module("scipy.stats")
 
 
@@ -183,7 +173,6 @@ def student(degrees: float, share: float = (1 + _LEVEL) / 2) -> float:
 
 def _special() -> Any:
     """scipy.special, imported when an interval needs it."""
-    need_scipy()
     return importlib.import_module("scipy.special")
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import random
-import subprocess
-import sys
 from itertools import combinations
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -228,14 +225,3 @@ def test_mde_by_hand() -> None:
 def test_one_task_tells_nothing_apart() -> None:
     """With one task there is no spread to reckon with."""
     assert mde(1, 3) is None
-
-
-def test_scipy_is_asked_for_before_anything_starts(root: Path) -> None:
-    """Without scipy a report names what to install, before it looks at the runs."""
-    code = (
-        "import sys; sys.modules['scipy'] = None; sys.argv[1:] = ['report', '/nowhere']; from harness.cli import main; main()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60, check=False)
-    said = "harness: a report needs scipy, which is not installed\n  try: pip install 'parley-bench[report]'\n"
-
-    assert (2, "", said) == (done.returncode, done.stdout, done.stderr)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import trust
+from harness import places, trust
 from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent, players, violation_names
 from harness.authoring.lint import lint_task
@@ -65,7 +65,7 @@ def test_a_link_in_our_tasks_is_not_ours(outside: Path, tmp_path: Path, monkeypa
     (checkout / "pyproject.toml").touch()
     (checkout / "tasks" / NAME).symlink_to(outside / NAME)
     (checkout / "tasks" / "contract" / "own").mkdir()
-    monkeypatch.setattr(trust, "_PACKAGE", checkout / "harness")
+    monkeypatch.setattr(places, "PACKAGE", checkout / "harness")
 
     assert trust.is_ours(checkout / "tasks" / "contract" / "own")
     assert not trust.is_ours(checkout / "tasks" / NAME)
@@ -73,7 +73,7 @@ def test_a_link_in_our_tasks_is_not_ours(outside: Path, tmp_path: Path, monkeypa
 
 def test_installed_package_has_its_own_tasks_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside an installed package lie other people's packages, one of which may be called `tasks`."""
-    monkeypatch.setattr(trust, "_PACKAGE", tmp_path / "site-packages" / "harness")
+    monkeypatch.setattr(places, "PACKAGE", tmp_path / "site-packages" / "harness")
 
     assert trust.own_roots() == (tmp_path.resolve() / "site-packages" / "harness" / "tasks",)
 

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from harness.errors import UsageError
-
 ORDERS = 200
 """Orders beside the fixed one."""
 
@@ -142,11 +140,8 @@ def mmr(ratings: Iterable[Rating]) -> float | None:
 
 
 def _model(margin: float) -> Any:
-    """OpenSkill's Plackett-Luce model, its default; raises UsageError that says how to get it."""
-    try:
-        return importlib.import_module("openskill.models").PlackettLuce(margin=margin)
-    except ImportError:
-        raise UsageError("ratings need openskill, which is not installed", hint="pip install 'parley-bench[report]'") from None
+    """OpenSkill's Plackett-Luce model, its default."""
+    return importlib.import_module("openskill.models").PlackettLuce(margin=margin)
 
 
 Rated = Mapping[str, Mapping[str, Rating]]

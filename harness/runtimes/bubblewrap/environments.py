@@ -26,7 +26,8 @@ from functools import cached_property
 from pathlib import Path
 
 from harness.errors import RuntimeFailure, boundary
-from harness.pod import ROOMS, ROOT, Say
+from harness.places import ROOT, recipes
+from harness.pod import ROOMS, Say
 from harness.registry import files_of
 from harness.runtimes.bubblewrap import seccomp
 from harness.runtimes.bubblewrap.interpreter import compile_all, find_interpreters
@@ -67,7 +68,7 @@ class Environments:
     """The rooms' environments in one cache."""
 
     def __init__(self, root: Path = ROOT, cache: Path | None = None, say: Say = lambda line: None) -> None:
-        self._docker, self._root, self._say = root / "docker", root, say
+        self._docker, self._root, self._say = recipes(root), root, say
         self.folder = (cache or cache_root()) / "sandbox"
         self._rooms: dict[str, Room] = {}
 
@@ -123,7 +124,7 @@ class Environments:
         packages = [Path(*INSIDE.relative_to(ROOT).parts[:depth], "__init__.py") for depth in range(1, 4)]
         files = {str(path.relative_to(ROOT)): path for path in (*files_of(INSIDE), *(ROOT / path for path in packages))}
         for name, place in OURS[room].items():
-            source = self._root / name
+            source = self._docker / name.removeprefix("docker/") if name.startswith("docker/") else self._root / name
             paths = [source] if source.is_file() else files_of(source)
             files |= {str(Path(place, path.relative_to(source))): path for path in paths}
         contents = {**{name: path.read_bytes() for name, path in files.items()}, **made}
@@ -143,7 +144,7 @@ class Environments:
         path = self._docker / name
         if not path.is_file():
             hint = "harness run --runtime inprocess"
-            raise RuntimeFailure(f"{path} is missing: sandboxes are built from a checkout", hint=hint)
+            raise RuntimeFailure(f"{path} is missing, and sandboxes are built from it", hint=hint)
         return path
 
     def _build(self, name: str, fill: Callable[[Path], None]) -> Path:

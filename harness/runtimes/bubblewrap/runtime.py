@@ -19,7 +19,8 @@ from typing import Protocol
 
 from harness.errors import HarnessError, RuntimeFailure
 from harness.leftovers import Leftover
-from harness.pod import ROOT, EpisodeSpec, Judgement, Pod, Probe, Say
+from harness.places import ROOT
+from harness.pod import EpisodeSpec, Judgement, Pod, Probe, Say
 from harness.registry import Task
 from harness.runtimes.bubblewrap import bounds, cgroups
 from harness.runtimes.bubblewrap.confined import Confined

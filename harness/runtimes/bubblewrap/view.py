@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 
 from harness.errors import RuntimeFailure
-from harness.pod import ROOT
+from harness.places import ROOT
 
 SHOWN = ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "share")
 """Folders of /usr that hold programs; not local, src, include, games."""

@@ -19,7 +19,8 @@ from typing import Any
 
 from harness.errors import HarnessError, RuntimeFailure, VerifierFailure, boundary
 from harness.leftovers import Leftover
-from harness.pod import ROOT, EpisodeSpec, Judgement, Pod, Probe
+from harness.places import ROOT
+from harness.pod import EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
 from harness.runtimes.docker.confined import confined
 from harness.runtimes.docker.engine.client import Engine, regular_files
@@ -82,7 +83,7 @@ class DockerRuntime:
         try:
             began = time.monotonic()
             if not self.images.have_bases():
-                return Probe(False, "the base images are missing; run: make images", missing=True)
+                return Probe(False, "the base images are missing; run: harness images", missing=True)
             self._try_out()
             return Probe(True, f"Docker {self.engine.version()} answered from a container in {time.monotonic() - began:.1f} s")
         except HarnessError as error:

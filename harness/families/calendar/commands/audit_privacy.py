@@ -20,7 +20,6 @@ from harness.families.calendar.privacy.judge_files import write_audit
 from harness.families.calendar.privacy.judge_rows import audits
 from harness.families.calendar.privacy.judge_tables import judge_tables
 from harness.families.calendar.privacy.judging import judge as ask_judge
-from harness.report.statistics import need_scipy
 
 Out = Annotated[Path | None, typer.Option(help="Folder for the seven files of Appendix I.")]
 
@@ -37,7 +36,6 @@ def audit_privacy(
     json: Json = False,
 ) -> None:
     """What calendar messages give away, by a judge model: beside reflections, or what typed messages mean."""
-    need_scipy()
     model = judge_model(judge, api_base, cache, cost=cost)
     read = games_of(what)
     cases = list(cases_of(read.games))

@@ -15,7 +15,6 @@ from harness.families.calendar.privacy.priors import FIELDS as PRIOR_FIELDS
 from harness.families.calendar.privacy.priors import means_by_prior, prior_rows
 from harness.families.calendar.privacy.typed import FIELDS, typed_tables
 from harness.families.calendar.privacy.typed_summary import summary_tables
-from harness.report.statistics import need_scipy
 from harness.report.table import Row
 from validators.calendar.vps import PRIOR
 
@@ -25,7 +24,6 @@ Prior = Annotated[float, typer.Option(min=0.0, max=1.0, help="Belief that a slot
 
 def audit_vps(what: What, csv: Csv = None, prior: Prior = PRIOR, json: Json = False) -> None:
     """What typed calendar messages tell (VPS): as the paper counts, exactly, by source, and under other priors."""
-    need_scipy()
     read = games_of(what)
     made, means = typed_tables(read.games, prior), means_by_prior(read.games)
     tables = summary_tables(read, made, means)

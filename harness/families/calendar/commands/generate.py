@@ -21,7 +21,7 @@ from harness.families.calendar.authoring.parameters import parameters
 from harness.families.calendar.authoring.prior_suite import NAME, PRIOR, prior
 from harness.families.calendar.authoring.suite import CANONICAL, SETTINGS, CandidateTally, Made, canonical, custom
 from harness.families.calendar.commands.labels import generate_labels
-from harness.registry import tasks_root
+from harness.registry import drafts_root
 from worlds.core.chance import PUBLISHED_KEY
 
 SUITES: Mapping[str, Callable[..., Iterable[Made]]] = {CANONICAL: canonical, PRIOR: prior}
@@ -101,7 +101,7 @@ def generate_calendar(
         raise UsageError("a suite has its own shapes, so --suite goes with --seed, --out and --replace alone")
     else:
         made = _custom(name, seed, given, chosen, _edition(), tally)
-    root = out or tasks_root(ctx.obj["tasks"]) / "calendar"
+    root = out or drafts_root(ctx.obj["tasks"]) / "calendar"
     _write(made, root, tally, replace=replace, json=json)
 
 

@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RuntimeFailure, TaskInvalid
-from harness.pod import ROOMS, ROOT, Say
+from harness.places import ROOT, recipes
+from harness.pod import ROOMS, Say
 from harness.registry import Task, contents_of
 from harness.runtimes.archives import pack
 from harness.runtimes.docker.engine.client import Engine
@@ -80,7 +81,7 @@ class Images:
     def build_bases(self, force: bool = False, say: Say = lambda line: None) -> dict[str, str]:
         """Build the base images where they changed; their tags by room. `force` ignores what is there."""
         with self._locks["bases"]:
-            if not (self._root / "docker").is_dir():
+            if not recipes(self._root).is_dir():
                 self._bases = {room: self._existing_base(room) for room in ROOMS}
             elif force or not self._bases:
                 base = self._foundation(say)
@@ -90,7 +91,7 @@ class Images:
     def build_prover(self, say: Say = lambda line: None) -> str:
         """The prover's image, built when it is first needed and where something changed."""
         with self._locks["prover"]:
-            if not (self._root / "docker").is_dir():
+            if not recipes(self._root).is_dir():
                 return self._existing_base("prover")
             return self._build_base("prover", self._foundation(say), False, say)
 
@@ -178,7 +179,7 @@ class Images:
     def _base_context(self, room: str) -> Context:
         """What the Dockerfile of a room copies, and nothing else, so that only its own changes rebuild it."""
         dockerfile = f"docker/{room}/Dockerfile"
-        files = dict(folder_context(self._root / "docker" / room, f"docker/{room}/").files)
+        files = dict(folder_context(recipes(self._root) / room, f"docker/{room}/").files)
         for line in Context(files, dockerfile).recipe:
             for source in line.split()[1:-1] if line.startswith("COPY ") else ():
                 if (self._root / source).is_dir():
@@ -196,14 +197,13 @@ class Images:
         with suppress(*self._engine.errors):
             self._engine.api.pull(BASE)
         if not self.image_id(BASE):
-            raise RuntimeFailure(
-                f"{BASE} cannot be pulled and {BOOTSTRAPPED} is not there", hint="docker/bootstrap.sh && make images"
-            )
+            hint = f"{recipes(self._root)}/bootstrap.sh && harness images"
+            raise RuntimeFailure(f"{BASE} cannot be pulled and {BOOTSTRAPPED} is not there", hint=hint)
         return BASE
 
     def _existing_base(self, room: str) -> str:
         if not self.image_id(f"parley/{room}:1"):
-            raise RuntimeFailure(f"the base image parley/{room}:1 is missing", hint="make images")
+            raise RuntimeFailure(f"the base image parley/{room}:1 is missing", hint="harness images")
         return f"parley/{room}:1"
 
     def _remove(self, tag: str) -> bool:

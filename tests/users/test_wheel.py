@@ -1,0 +1,111 @@
+"""What a stranger installs: the wheel alone, in an empty environment and an empty folder, on every Python that we promise."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.registry import discover
+from tests.source import ROOT
+
+pytestmark = pytest.mark.bubblewrap
+
+PYTHONS = ("3.11", "3.12", "3.13")
+TRACE = "b93ee53071ecf15659d9ed408617f4be21a78f756efad7cd6854dcb9971002db"
+"""What the oracle of presigned-url-download leaves at seed 0, on any machine."""
+
+SEARCH = os.pathsep.join((os.environ["PATH"], str(Path(sys.executable).parent)))
+"""Where commands are; last of all beside this Python, where `make setup` puts uv."""
+
+
+@pytest.fixture(scope="session")
+def uv() -> str:
+    """The uv of this machine, or that `make setup` brought."""
+    command = shutil.which("uv", path=SEARCH)
+    assert command is not None
+    return command
+
+
+@pytest.fixture(scope="session")
+def wheel(uv: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout."""
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run([uv, "build", "-q", "--wheel", "-o", folder, ROOT], check=True, capture_output=True)
+    return next(folder.glob("parley_bench-*.whl"))
+
+
+def interpreter(version: str) -> Path | None:
+    """A Python of this version: the one that runs, else pyenv's, else one on PATH."""
+    if sys.version_info[:2] == tuple(map(int, version.split("."))):
+        return Path(sys.executable)
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    on_path = shutil.which(f"python{version}")
+    places = [*sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}")), *([Path(on_path)] if on_path else [])]
+    works = [path for path in places if subprocess.run([path, "-V"], check=False, capture_output=True).returncode == 0]
+    return works[0] if works else None
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An empty folder to work in, with caches of its own."""
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+@pytest.fixture(params=PYTHONS)
+def installed(request: pytest.FixtureRequest, uv: str, wheel: Path, tmp_path: Path) -> Path:
+    """The `harness` of an environment that has the wheel and what it depends on."""
+    python = interpreter(request.param)
+    if python is None:
+        # continuous integration has them all
+        assert not os.environ.get("CI"), f"no Python {request.param} here"
+        pytest.skip(f"no Python {request.param} here")
+    place = tmp_path / "environment"
+    subprocess.run([uv, "venv", "-q", "--no-project", "--python", python, place], check=True)
+    install = [uv, "pip", "install", "-q", "--python", place / "bin/python", "-c", ROOT / "requirements.lock", wheel]
+    subprocess.run(install, check=True)
+    return place / "bin/harness"
+
+
+def typed(harness: Path, home: Path, *words: str) -> str:
+    """What a command says on both of its streams; it must succeed."""
+    ours = ("PARLEY_", "PYTHON", "VIRTUAL_ENV")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    environ |= {"PATH": SEARCH, "XDG_CACHE_HOME": str(home / ".cache")}
+    done = subprocess.run(
+        [harness, *words],
+        cwd=home,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_the_wheel_needs_nothing_beside_it(installed: Path, home: Path) -> None:
+    """Every task is there, one of each family runs, and a report is made of them."""
+    names = ("presigned-url-download", "uniform-01", "bakery-switch")
+
+    assert len(typed(installed, home, "list").splitlines()) == 1 + len(discover(ROOT / "tasks"))
+    said = typed(installed, home, "run", *names, "--runtime", "inprocess", "--out", "three")
+    assert f"trace {TRACE}" in said
+    assert "3 of 3 succeeded" in said
+    assert "oracle" in typed(installed, home, "report", "three")
+
+
+@pytest.mark.parametrize("installed", [f"{sys.version_info[0]}.{sys.version_info[1]}"], indirect=True)
+def test_whoever_has_the_wheel_alone_has_sandboxes_and_writes_tasks(installed: Path, home: Path) -> None:
+    """The recipes of rooms lie in the package, and a new task goes into the folder one is in, never into the package."""
+    assert "1 of 1 succeeded" in typed(installed, home, "run", "presigned-url-download", "--runtime", "bubblewrap")
+    typed(installed, home, "new", "contract", "my-task")
+    assert (home / "tasks/contract/my-task/task.toml").is_file()
+    assert "1 of 1 tasks hold" in typed(installed, home, "verify", "my-task", "--trust", "--seeds", "0")
