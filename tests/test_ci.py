@@ -1,9 +1,12 @@
-"""What `.ci/run` reads from the harness's own output, it reads rightly."""
+"""What continuous integration reads, from tables and from git, it reads rightly."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+import yaml
 
 from harness.registry import discover
 from tests.source import ROOT
@@ -20,3 +23,52 @@ def test_ci_proves_every_family_on_its_routine_seeds() -> None:
     proved = {words[0]: words[words.index("--seeds") + 1] for words in map(str.split, said.splitlines())}
     assert proved == {"calendar": "0-9", "contract": "0-9", "hidden-profile": "0-1"}
     assert set(proved) == {task.family for task in discover(ROOT / "tasks")}
+
+
+def test_a_pull_request_has_the_task_folders_proved_that_it_touches(tmp_path: Path) -> None:
+    """Changed and new folders are named, those that are gone and what is no task are not, and without any nothing is done."""
+    script = (ROOT / ".ci" / "tasks").read_text(encoding="utf-8").partition("source .ci/machine")[0]
+    place = tmp_path / ".ci" / "tasks"
+    place.parent.mkdir()
+    place.write_text(script, encoding="utf-8")
+    for name in ("contract/old", "contract/changed", "calendar/same"):
+        _file(tmp_path / "tasks" / name / "task.toml", "a")
+    _git(tmp_path, "init", "-q", "-b", "main")
+    _commit(tmp_path)
+    assert "no task folder differs from main" in _told(place, "main")
+
+    _git(tmp_path, "switch", "-q", "-c", "change")
+    (tmp_path / "tasks/contract/old/task.toml").unlink()
+    _file(tmp_path / "tasks/contract/changed/solution/solve.py", "b")
+    _file(tmp_path / "tasks/hidden-profile/added/task.toml", "c")
+    _file(tmp_path / "tasks/README.md", "d")
+    _commit(tmp_path)
+
+    assert _told(place, "main").splitlines() == ["proving changed added"]
+
+
+def test_hosted_ci_runs_what_everybody_runs() -> None:
+    """The workflow has no steps of its own to get out of date: one job is `.ci/run`, the other `.ci/tasks`."""
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
+    last = {name: job["steps"][-1]["run"] for name, job in jobs.items()}
+
+    assert last == {"all": ".ci/run", "tasks": '.ci/tasks "origin/$GITHUB_BASE_REF"'}
+    assert all((ROOT / command.split()[0]).stat().st_mode & 0o111 for command in last.values())
+
+
+def _told(script: Path, base: str) -> str:
+    return subprocess.run(["bash", script, base], capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def _file(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _commit(folder: Path) -> None:
+    _git(folder, "add", "-A")
+    _git(folder, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "a")
+
+
+def _git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", "-C", folder, *words], check=True, capture_output=True, timeout=60)
