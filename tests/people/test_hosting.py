@@ -105,14 +105,20 @@ def test_what_is_not_ones_to_send_is_refused(tmp_path: Path) -> None:
 
 def test_clock_closes_the_chat_and_patience_a_turn(tmp_path: Path) -> None:
     """The chat ends when its time is up; somebody who does not vote forfeits as timeout, and nobody else."""
-    with hosted(tmp_path / "run", BAKERY, POOLS, {**CHAT, "minutes": "1"}, patience_s=1.0, minute_s=0.3) as (held, people):
+    with hosted(tmp_path / "run", BAKERY, POOLS, {**CHAT, "minutes": "1"}) as (held, people):
         ada, ben = people
         for one in people:
             one.post(do="join")
         option = labels(ada)[0]
         for one in people:
             one.vote(option)
+        ada.until("closes in <span id=\"left\">1:00")
+        held.clock.passes(59)
+        ada.until("closes in <span id=\"left\">0:01")
+        held.clock.passes(1)
         ada.vote(option)
+        ben.until("Your choice")
+        held.clock.passes(600)
         result = held.result()
 
     events = read_log((Path(result.path) / "events.jsonl").read_bytes())

@@ -54,7 +54,10 @@ def talk(state: SessionState) -> None:
 
 
 def chat(state: SessionState) -> None:
-    """Follow a free talk: whoever is present may speak next, and who forfeits has left. Raises Unanswered or Lost."""
+    """Follow a free talk: whoever is present may speak next; who forfeits has left, by the clock all of them.
+
+    Raises Unanswered where the log ends in it, Lost where it cannot be followed.
+    """
     present, said, read = set(state.opening.seats), Counter[int](), Counter[int]()
     while present and len(state.messages) < MOST_SAID:
         state.barrier += 1
@@ -65,8 +68,10 @@ def chat(state: SessionState) -> None:
         new = [one for one in state.messages[read[seat] :] if one[0] != seat]
         look_at_invitation(state, turn, state.messages if everything else new)
         if turn.no_reply is not None:
-            present.remove(seat)
-            state.tape.exactly("left", seat, {"no_reply": turn.no_reply})
+            gone = sorted(present) if turn.no_reply == "timeout" else [seat]
+            for one in gone:
+                state.tape.exactly("left", one, {"no_reply": turn.no_reply})
+            present.difference_update(gone)
             continue
         said[seat] += 1
         _say(state, turn, said[seat])

@@ -7,7 +7,7 @@
 4. Options change what is repeated (`heard`, `vote_view`, `remind_pre_vote`), what is told (`horizon`), what is talked about
    when (`exchange_decide`), and whether facts are read out first (`reveal_all`).
 5. A chat (`talk`) has no rounds: whoever writes first is heard first, and each message withdraws the turns of the others, who
-   are asked again at once. A seat that forfeits has left. The chat is over once everybody left, which is how a host closes it.
+   are asked again at once. A seat that forfeits has left, and one that forfeits as `timeout` closes the chat for all.
 6. On the structured track a message is text, the facts that it rests on, and a stance. A handle that a seat neither holds nor
    has heard is dropped and noted.
 """
@@ -98,8 +98,10 @@ class GroupSession:
             ]
             ((seat, (answer,)),) = answers.items()
             if answer.no_reply is not None:
-                present.remove(seat)
-                self.note("left", seat, no_reply=answer.no_reply)
+                # nobody is timed out of a chat but by its clock, and that closes it for all
+                for one in [*present] if answer.no_reply == "timeout" else [seat]:
+                    present.remove(one)
+                    self.note("left", one, no_reply=answer.no_reply)
                 continue
             said[seat] += 1
             self._say(seat, said[seat], answer)
