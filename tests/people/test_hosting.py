@@ -112,9 +112,9 @@ def test_clock_closes_the_chat_and_patience_a_turn(tmp_path: Path) -> None:
         option = labels(ada)[0]
         for one in people:
             one.vote(option)
-        ada.until("closes in <span id=\"left\">1:00")
+        ada.until('closes in <span id="left">1:00')
         held.clock.passes(59)
-        ada.until("closes in <span id=\"left\">0:01")
+        ada.until('closes in <span id="left">0:01')
         held.clock.passes(1)
         ada.vote(option)
         ben.until("Your choice")
