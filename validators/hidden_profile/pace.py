@@ -16,15 +16,16 @@ def look_at_times(events: Sequence[Event]) -> list[str]:
     """Lies in the virtual times of a session."""
     lies: list[str] = []
     costs: dict[str, int] = {}
-    barrier, now, is_known = "", 0, True
+    phase, now, is_known = "", 0, True
     for event in events:
         is_known = is_known and not isinstance(event, Requested | Waited)
         if not isinstance(event, Turned | Noted):
             continue
         due = now
-        if isinstance(event, Turned) and (opened := event.turn.partition("-")[0]) != barrier:
-            barrier, kind = opened, "talk" if event.phase == "DISCUSSION" else "vote"
-            due += costs.setdefault(kind, event.vt - now) if is_known else 0
+        # each turn of talk is alone, whatever its name: one that is answered late in a chat is named by when it was asked
+        if isinstance(event, Turned) and (event.phase == "DISCUSSION" or event.phase != phase):
+            phase = event.phase
+            due += costs.setdefault("talk" if phase == "DISCUSSION" else "vote", event.vt - now) if is_known else 0
         if is_known and event.vt != due:
             lies.append(f"seq {event.seq}: it is said to be at {event.vt} ms, by the turns before it is {due} ms")
         now, is_known = event.vt, True
