@@ -124,12 +124,13 @@ def hosted(
     *,
     patience_s: float = 600.0,
     pace_s: float = 0.0,
+    api_base: str | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[tuple[Held, list[Somebody]]]:
     """A game that waits for its people, by a clock that stands still; everybody's hands and what came of it."""
     family, name = task.split("/")
     here = read_task(ROOT / "tasks" / family / name)
-    spec = AgentSpec(kind="seats", name="human", seats=tuple(seats))
+    spec = AgentSpec(kind="seats", name="human", seats=tuple(seats), api_base=api_base)
     chosen = options or {}
     request = RunRequest(
         tasks=task_refs([here]), seeds=(0,), attempts=1, agents=(spec,), key_digest=key_digest(PUBLISHED_KEY),
