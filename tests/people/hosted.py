@@ -24,7 +24,7 @@ from harness.runs.session import Person, RunSession
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 ROOT = Path(__file__).parents[2]
-PATIENT_S = 20.0
+PATIENT_S = 60.0
 """Real seconds after which a test gives up."""
 
 

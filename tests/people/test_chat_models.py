@@ -22,6 +22,7 @@ from worlds.core.events import Turned, read_log
 
 pytestmark = pytest.mark.property
 
+TASK = "hidden-profile/bakery-switch"
 SEATS = (
     *(SeatSpec(seat=seat, kind="policy", name="silent") for seat in (1, 2)),
     SeatSpec(seat=3, kind="model", name="openai/m"),
@@ -61,10 +62,7 @@ def test_people_go_on_while_a_model_thinks(tmp_path: Path, monkeypatch: pytest.M
     model = SlowModel()
     with (
         OpenAIServer(Script(play=model)) as server,
-        hosted(tmp_path / "run", "hidden-profile/bakery-switch", SEATS, {"talk": "chat"}, api_base=server.url) as (
-            held,
-            (ada,),
-        ),
+        hosted(tmp_path / "run", TASK, SEATS, {"talk": "chat"}, api_base=server.url) as (held, (ada,)),
     ):
         ada.post(do="join", name="Ada")
         option = labels(ada)[0]
@@ -90,7 +88,7 @@ def test_people_go_on_while_a_model_thinks(tmp_path: Path, monkeypatch: pytest.M
     assert "They want me" not in shown
     assert [turn.reply for turn in later if turn.no_reply is None][:1] == ["PASS"]
     assert "Are you there?" not in first.text
-    assert "Person 1: Good.\nPerson 1: Are you there?\n" in later[0].text
+    assert {"Person 1: Good.", "Person 1: Are you there?"} <= {*later[0].text.splitlines()}
     assert [turn.text for turn in (first, *later) if turn.no_reply is None] == [
         messages[-1]["content"] for messages in sent if "The chat is open" in messages[-1]["content"]
     ]
