@@ -125,6 +125,7 @@ def hosted(
     patience_s: float = 600.0,
     pace_s: float = 0.0,
     api_base: str | None = None,
+    runtime: str = "inprocess",
     say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[tuple[Held, list[Somebody]]]:
     """A game that waits for its people, by a clock that stands still; everybody's hands and what came of it."""
@@ -134,7 +135,7 @@ def hosted(
     chosen = options or {}
     request = RunRequest(
         tasks=task_refs([here]), seeds=(0,), attempts=1, agents=(spec,), key_digest=key_digest(PUBLISHED_KEY),
-        options={key: (value,) for key, value in chosen.items()}, runtime="inprocess", workers=1,
+        options={key: (value,) for key, value in chosen.items()}, runtime=runtime, workers=1,
     )  # fmt: skip
     clock = HandClock()
     group = PageGroup(people_at(spec, here, chosen), patience_s=patience_s, say=say, clock=clock)

@@ -129,6 +129,26 @@ def test_clock_closes_the_chat_and_patience_a_turn(tmp_path: Path) -> None:
     assert (result.status, result.metrics["lies"]) == ("graded", 0)
 
 
+@pytest.mark.parametrize(
+    "runtime", [pytest.param("docker", marks=pytest.mark.docker), pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)]
+)
+def test_a_chat_in_another_runtime(runtime: str, tmp_path: Path) -> None:
+    """The world may run in a container or a sandbox: a person chats there to a verdict as in this process."""
+    silent = tuple(SeatSpec(seat=seat, kind="policy", name="silent") for seat in (1, 2, 3))
+    with hosted(tmp_path / "run", BAKERY, silent, CHAT, runtime=runtime) as (held, (ada,)):
+        ada.post(do="join", name="Ada")
+        option = labels(ada)[0]
+        ada.vote(option)
+        ada.say("Good evening.")
+        ada.until("<span>Good evening.</span>")
+        ada.post(do="finish")
+        ada.vote(option)
+        result = held.result()
+
+    assert (result.status, result.runtime, result.metrics["lies"]) == ("graded", runtime, 0)
+    assert result.seats[0].name == "Ada"
+
+
 def test_a_game_in_turns(tmp_path: Path) -> None:
     """In a calendar a person is asked in turn and types what a model would; one who leaves forfeits the rest as declined."""
     policies = tuple(SeatSpec(seat=seat, kind="policy", name="imap") for seat in range(1, 5))
