@@ -48,9 +48,10 @@ class Stages:
             one.post(do="join")
         voted.vote(labels(votes)[0])
         voted.until("The others are being asked")
-        chats, silent = self.game("chat", BAKERY, POOLS, CHAT)
-        for one in (chats, silent):
+        chats, silent, gone = self.game("chat", BAKERY, POOLS[1:], CHAT)
+        for one in (chats, silent, gone):
             one.post(do="join", name=f"Somebody with a long name, at seat {one.seat}")
+        gone.post(do="leave")
         option = labels(chats)[0]
         for one in (chats, silent):
             one.vote(option)
@@ -62,9 +63,6 @@ class Stages:
         (plans,) = self.game("calendar", "calendar/uniform-01", IMAP, {})
         plans.post(do="join")
         plans.until("Your reply")
-        (gone,) = self.game("over", "calendar/uniform-01", IMAP, {})
-        gone.post(do="join")
-        gone.post(do="leave")
         return {
             "lobby": comes.link, "sat down": waits.link, "vote": votes.link, "voted": voted.link, "chat": chats.link,
             "left the chat": silent.link, "turn": plans.link, "over": gone.link,
