@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -15,6 +17,7 @@ from tests.reading.chromium import opened, troubles
 from tests.reading.conftest import CONTRACT, HIDDEN, Recorded
 from tests.reading.test_pages import PAGES
 
+Done = CompletedProcess[str]
 RUNS = ("late", "model", "model-seats", "model-calendar", "nop", "oracle")
 
 
@@ -30,6 +33,17 @@ def test_a_bundle_from_the_disk(recorded: Recorded, tmp_path: Path) -> None:
     assert all(word in told["arrived"]["text"] for word in ("EXPIRED_BEFORE_USE", "the window of the precheck has ended"))
     assert told["arrived"]["url"] == f"{root}/episodes/late/contract/{CONTRACT}/s0-a1.html#act-4"
     assert 0 <= told["arrived"]["box"]["y"] < 720
+
+
+@pytest.mark.browser
+def test_a_report(recorded: Recorded, harness: Callable[..., Done], tmp_path: Path) -> None:
+    """A report on all three families, from the disk: regions that scroll are reached by keyboard, and named apart."""
+    runs = [recorded.folder / run for run in ("late", "many", "model-seats", "model-calendar", "nop", "oracle")]
+    done = harness("report", *map(str, runs), "--html", str(tmp_path / "report.html"))
+    told = opened([(tmp_path / "report.html").as_uri()])
+
+    assert done.returncode == 0
+    assert troubles(told["seen"]) == []
 
 
 @pytest.mark.browser
