@@ -84,8 +84,7 @@ def test_people_go_on_while_a_model_thinks(tmp_path: Path, monkeypatch: pytest.M
 
     log = (Path(result.path) / "events.jsonl").read_bytes()
     first, *later = turns_of(log, 3)
-    assert "PASS" not in shown
-    assert "They want me" not in shown
+    assert not any(words in shown for words in ("PASS", "They want me"))
     assert [turn.reply for turn in later if turn.no_reply is None][:1] == ["PASS"]
     assert "Are you there?" not in first.text
     assert {"Person 1: Good.", "Person 1: Are you there?"} <= {*later[0].text.splitlines()}
@@ -95,6 +94,5 @@ def test_people_go_on_while_a_model_thinks(tmp_path: Path, monkeypatch: pytest.M
     assert lies_of(Episode(tuple(read_log(log)))) == []
     asked_later = retold(log, lambda rows: rows[first.seq].update(turn=f"{int(first.turn[0]) + 2}-3-1"))
     assert "does not show what its seat was to read" in lies_of(asked_later)[0]
-    assert (result.status, result.metrics["lies"]) == ("graded", 0)
+    assert (result.status, result.metrics["lies"], result.seats[3].model) == ("graded", 0, "openai/m")
     assert result.seats[3].tokens.prompt > 0
-    assert result.seats[3].model == "openai/m"
