@@ -65,6 +65,9 @@ def host_command(
     folder, person = out or folder_for(request, [one]), Person(say, lambda _: False, plainly)
     session = RunSession(request, [one], key, folder, person, make=maker(group))
     session.check(resumed=False)
+    # whatever can go wrong before the game goes wrong before anybody is asked to come
+    session.probe()
+    session.runtime.prepare([one])
     host = _host(group, one.family, bind, port)
     say(f"{one.task_id}, seed {seed}: one link a person; it begins when all have sat down")
     _close(hold(host, session, say), folder, json=json)

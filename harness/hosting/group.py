@@ -22,7 +22,8 @@ from worlds.core.turns import OpenTurn
 LONGEST_NAME, LONGEST_MESSAGE, LONGEST_REPLY = 40, 4_000, 50_000
 """Characters."""
 
-_LOOK_S = 0.25
+_LOOK_S = 0.1
+"""Real seconds after which the clock is looked at again where nothing happens."""
 
 
 class PageGroup:
@@ -31,11 +32,16 @@ class PageGroup:
     beside = True
 
     def __init__(
-        self, seats: Sequence[int], *, patience_s: float = 600.0, minute_s: float = 60.0, say: Callable[[str], None] = print
+        self,
+        seats: Sequence[int],
+        *,
+        patience_s: float = 600.0,
+        say: Callable[[str], None] = print,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`minute_s`: real seconds of a minute of the chat, fewer where it is rehearsed."""
+        """`clock` tells seconds, by which the chat closes and patience ends."""
         self.places = [PagePlace(seat) for seat in seats]
-        self.patience_s, self._minute_s, self._say = patience_s, minute_s, say
+        self.patience_s, self._clock, self._say = patience_s, clock, say
         self._by_seat = {place.seat: place for place in self.places}
         self._by_token = {place.token: place for place in self.places}
         self._changed = threading.Condition()
@@ -71,9 +77,9 @@ class PageGroup:
         with self._changed:
             place.turn, place.reply = turn, None
             place.done.add(turn.id)
-            until = time.monotonic() + self.patience_s
-            while place.reply is None and not place.left and not place.away and time.monotonic() < until:
-                self._changed.wait(min(_LOOK_S, self.patience_s))
+            until = self._clock() + self.patience_s
+            while place.reply is None and not place.left and not place.away and self._clock() < until:
+                self._changed.wait(_LOOK_S)
             place.turn, reply = None, place.reply
             if reply is not None or place.left:
                 return reply
@@ -90,7 +96,7 @@ class PageGroup:
     def open(self, minutes: float) -> None:
         """Let everybody write, for so many minutes."""
         with self._changed:
-            self._closes_at = time.monotonic() + minutes * self._minute_s
+            self._closes_at = self._clock() + minutes * 60
             for place in self.places:
                 if place.left and not place.left_chat:
                     place.left_chat = True
@@ -201,7 +207,7 @@ class PageGroup:
         with self._changed:
             stage = self._stage(place)
             place.saw_the_end |= stage == "over"
-            left_s = max(0.0, (self._closes_at or 0.0) - time.monotonic())
+            left_s = max(0.0, (self._closes_at or 0.0) - self._clock())
             turn = place.turn if stage == "turn" else None
             joined = sum(one.joined for one in self.places)
             version = f"{stage} {turn.id if turn else joined if stage == 'waiting' and not place.rules else ''}".strip()
@@ -222,7 +228,7 @@ class PageGroup:
         return "turn" if place.turn is not None and place.reply is None else "waiting"
 
     def _is_open(self) -> bool:
-        return self._closes_at is not None and time.monotonic() < self._closes_at
+        return self._closes_at is not None and self._clock() < self._closes_at
 
 
 def _not_open(place: PagePlace, turn: str) -> NotTaken:

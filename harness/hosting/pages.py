@@ -52,17 +52,19 @@ def _template(name: str) -> Template:
     return environment.get_template(name)
 
 
-def _blocks(text: str) -> list[tuple[bool, str]]:
-    """Rules as headings and the text between them: whether it is a heading, and its words."""
-    blocks: list[tuple[bool, str]] = []
+def _blocks(text: str) -> list[tuple[str, list[str]]]:
+    """Rules as headings, lists and the text between them: which it is, and its lines."""
+    blocks: list[tuple[str, list[str]]] = []
     for line in text.strip().splitlines():
-        if line.startswith("#"):
-            blocks.append((True, line.lstrip("# ")))
-        elif blocks and not blocks[-1][0]:
-            blocks[-1] = (False, f"{blocks[-1][1]}\n{line}")
+        kind = "heading" if line.startswith("#") else "list" if line.startswith("- ") else "text"
+        words = line.lstrip("# ") if kind == "heading" else line.removeprefix("- ")
+        if kind == "text" and line.startswith("  ") and blocks and blocks[-1][0] == "list":
+            blocks[-1][1][-1] += f"\n{line.strip()}"
+        elif blocks and blocks[-1][0] == kind != "heading":
+            blocks[-1][1].append(words)
         else:
-            blocks.append((False, line))
-    return [(is_heading, words.strip("\n")) for is_heading, words in blocks if words.strip()]
+            blocks.append((kind, [words]))
+    return [(kind, lines) for kind, lines in blocks if any(line.strip() for line in lines)]
 
 
 def _clock(seconds: int) -> str:

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from harness.agent import Agent, AsksModels
@@ -158,15 +158,21 @@ class RunSession:
             if isinstance(agent, AsksModels) and not is_played(plan, RunFolder(folder)):
                 agent.probe()
 
-    def play(self) -> list[Result]:
-        """Choose the runtime and play every plan.
-
-        Raises Cancelled, UsageError, the failures of a runtime, and ProviderLost, which says how to go on.
-        """
+    @cached_property
+    def runtime(self) -> Runtime:
+        """Where all of it is played, chosen when it is asked for first; raises UsageError and the failures of a runtime."""
         runtime = choose_runtime(self.request.runtime, self.tasks, self.agents, self._person.say)
         for line in gate(self.tasks, trust=False).told(runtime.name):
             self._person.say(line)
         self._check_path(runtime)
+        return runtime
+
+    def play(self) -> list[Result]:
+        """Choose the runtime, unless that was done, and play every plan.
+
+        Raises Cancelled, UsageError, the failures of a runtime, and ProviderLost, which says how to go on.
+        """
+        runtime = self.runtime
         try:
             if self.request.until is not None:
                 return self._decided(self.request.until, runtime)

@@ -98,7 +98,7 @@ def retold(log: bytes, change: Callable[[list[dict[str, Any]]], object]) -> Epis
     """The log with its events changed by `change` and every hash made anew."""
     rows = [json.loads(line) for line in log.split(b"\n")[:-1]]
     change(rows)
-    return episode_of(_chained(rows))
+    return episode_of(chained(rows))
 
 
 def hostile(draw: random.Random, agents: int, sense: float = 0.6) -> Seat:
@@ -168,7 +168,7 @@ def _written(draw: random.Random, actions: list[Any]) -> str:
     return text[:-1] + ",}"
 
 
-def _chained(rows: list[dict[str, Any]]) -> bytes:
+def chained(rows: list[dict[str, Any]]) -> bytes:
     """Rows as a log whose chain holds, so that `read_log` types them."""
     made: list[dict[str, Any]] = []
     for number, row in enumerate(rows):

@@ -24,8 +24,23 @@ from harness.runs.session import Person, RunSession
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 ROOT = Path(__file__).parents[2]
-PATIENT_S = 20.0
+PATIENT_S = 60.0
 """Real seconds after which a test gives up."""
+
+
+class HandClock:
+    """A clock that stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self._now_s = 0.0
+
+    def __call__(self) -> float:
+        """Seconds."""
+        return self._now_s
+
+    def passes(self, seconds: float) -> None:
+        """Move it on."""
+        self._now_s += seconds
 
 
 class Somebody:
@@ -73,8 +88,8 @@ class Somebody:
 class Held:
     """A hosted game and what came of it."""
 
-    def __init__(self, host: PageHost, session: RunSession) -> None:
-        self.host, self.session = host, session
+    def __init__(self, host: PageHost, session: RunSession, clock: HandClock) -> None:
+        self.host, self.session, self.clock = host, session, clock
         self.lines: list[str] = []
         self._results: Sequence[Result] = ()
         self._error: BaseException | None = None
@@ -107,26 +122,28 @@ def hosted(
     seats: Sequence[SeatSpec] = (),
     options: dict[str, str] | None = None,
     *,
-    patience_s: float = PATIENT_S,
-    minute_s: float = 60.0,
+    patience_s: float = 600.0,
     pace_s: float = 0.0,
+    api_base: str | None = None,
+    runtime: str = "inprocess",
     say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[tuple[Held, list[Somebody]]]:
-    """A game that waits for its people; everybody's hands and what came of it."""
+    """A game that waits for its people, by a clock that stands still; everybody's hands and what came of it."""
     family, name = task.split("/")
     here = read_task(ROOT / "tasks" / family / name)
-    spec = AgentSpec(kind="seats", name="human", seats=tuple(seats))
+    spec = AgentSpec(kind="seats", name="human", seats=tuple(seats), api_base=api_base)
     chosen = options or {}
     request = RunRequest(
         tasks=task_refs([here]), seeds=(0,), attempts=1, agents=(spec,), key_digest=key_digest(PUBLISHED_KEY),
-        options={key: (value,) for key, value in chosen.items()}, runtime="inprocess", workers=1,
+        options={key: (value,) for key, value in chosen.items()}, runtime=runtime, workers=1,
     )  # fmt: skip
-    group = PageGroup(people_at(spec, here, chosen), patience_s=patience_s, minute_s=minute_s, say=say)
+    clock = HandClock()
+    group = PageGroup(people_at(spec, here, chosen), patience_s=patience_s, say=say, clock=clock)
     session = RunSession(
         request, [here], PUBLISHED_KEY, folder, Person(say, lambda _: False, plainly), make=maker(group, pace_s)
     )
     session.check(resumed=False)
-    held = Held(PageHost(group, "A game", here.family), session)
+    held = Held(PageHost(group, "A game", here.family), session, clock)
     held.begin()
     people = [Somebody(held.host, number) for number in range(len(group.places))]
     try:

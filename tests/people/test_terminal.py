@@ -166,6 +166,7 @@ def test_person_plays_a_contract(tmp_path: Path) -> None:
     assert read_episode(Path(result.path)).result.seats == ()
 
 
+@pytest.mark.property
 def test_interrupt_ends_at_once(tmp_path: Path) -> None:
     """Ctrl-C while a person is asked ends the run as any interrupt does: exit 130, nothing half recorded."""
     run = tmp_path / "run"
@@ -179,6 +180,7 @@ def test_interrupt_ends_at_once(tmp_path: Path) -> None:
     assert list(RunFolder(run).path.glob("episodes/*/*/*/result.json")) == []
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("arguments", [("bakery-switch", "--seat", "2=human"), ("api-key-rotation", "--agent", "human")])
 def test_nobody_sits_without_a_terminal(arguments: Sequence[str], harness: Command, tmp_path: Path) -> None:
     """Where no person can type, the run is refused before anything starts, and says where people can play."""

@@ -5,42 +5,20 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from subprocess import CompletedProcess
 
 import pytest
 
 from harness.viewing import Library, Site, open_server, write_bundle
+from tests.reading.chromium import opened, troubles
 from tests.reading.conftest import CONTRACT, HIDDEN, Recorded
 from tests.reading.test_pages import PAGES
 
-LOOK = Path(__file__).with_name("look.cjs")
+Done = CompletedProcess[str]
 RUNS = ("late", "model", "model-seats", "model-calendar", "nop", "oracle")
-
-
-def opened(pages: Sequence[str], clicks: Mapping[str, Any]) -> dict[str, Any]:
-    """What Chromium says of these pages, and where these clicks lead."""
-    modules = os.environ.get("PARLEY_NODE_MODULES")
-    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert modules, "set PARLEY_NODE_MODULES to a folder with playwright-core and axe-core, as make browser does"
-    assert executable, "no Chromium on PATH; try: apt-get install chromium"
-    asked = json.dumps({"executable": executable, "pages": list(pages), "clicks": clicks})
-    done = subprocess.run(
-        ["node", str(LOOK), asked], capture_output=True, text=True, check=False, env={**os.environ, "NODE_PATH": modules}
-    )
-    assert done.returncode == 0, done.stderr
-    return dict(json.loads(done.stdout))
-
-
-def troubles(seen: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The pages with something wrong."""
-    return [one for one in seen if one["said"] or one["found"] or one["wider"] > 0]
 
 
 @pytest.mark.browser
@@ -55,6 +33,17 @@ def test_a_bundle_from_the_disk(recorded: Recorded, tmp_path: Path) -> None:
     assert all(word in told["arrived"]["text"] for word in ("EXPIRED_BEFORE_USE", "the window of the precheck has ended"))
     assert told["arrived"]["url"] == f"{root}/episodes/late/contract/{CONTRACT}/s0-a1.html#act-4"
     assert 0 <= told["arrived"]["box"]["y"] < 720
+
+
+@pytest.mark.browser
+def test_a_report(recorded: Recorded, harness: Callable[..., Done], tmp_path: Path) -> None:
+    """A report on all three families, from the disk: regions that scroll are reached by keyboard, and named apart."""
+    runs = [recorded.folder / run for run in ("late", "many", "model-seats", "model-calendar", "nop", "oracle")]
+    done = harness("report", *map(str, runs), "--html", str(tmp_path / "report.html"))
+    told = opened([(tmp_path / "report.html").as_uri()])
+
+    assert done.returncode == 0
+    assert troubles(told["seen"]) == []
 
 
 @pytest.mark.browser

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from validators.episode import Episode
 from validators.hidden_profile.history import Replay
+from validators.hidden_profile.pace import look_at_times
 from validators.hidden_profile.reading import NoSession, Opening, read_opening
 from validators.hidden_profile.sight import look_at_system
 from validators.hidden_profile.state import SessionState
@@ -69,7 +70,7 @@ def _frame(episode: Episode, opening: Opening) -> list[str]:
         for e in episode.events
         if isinstance(e, Turned) and e.ephemeral is not (e.phase in measuring)
     ]
-    return lies + _session(episode, opening)
+    return lies + look_at_times(episode.events) + _session(episode, opening)
 
 
 def _session(episode: Episode, opening: Opening) -> list[str]:

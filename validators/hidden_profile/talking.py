@@ -19,6 +19,9 @@ from worlds.hidden_profile.rules.ballot import option_of
 MOST_SAID = 1000
 """Messages after which a chat is over."""
 
+PASS = "PASS"
+"""What says nothing in a chat."""
+
 HANDLE = 40
 """Characters that a note keeps of a handle."""
 
@@ -54,23 +57,41 @@ def talk(state: SessionState) -> None:
 
 
 def chat(state: SessionState) -> None:
-    """Follow a free talk: whoever is present may speak next, and who forfeits has left. Raises Unanswered or Lost."""
-    present, said, read = set(state.opening.seats), Counter[int](), Counter[int]()
+    """Follow a free talk: whoever is present may speak next; who forfeits has left, by the clock all of them.
+
+    Raises Unanswered where the log ends in it, Lost where it cannot be followed.
+    """
+    present, said, read, spoke = set(state.opening.seats), Counter[int](), Counter[int](), Counter[int]()
+    asked: dict[int, int] = {}
+    """By barrier, how many messages there were."""
+
     while present and len(state.messages) < MOST_SAID:
         state.barrier += 1
+        asked[state.barrier] = len(state.messages)
         seat = state.tape.next_seat(present, "DISCUSSION")
         turn = state.tape.turn(seat, "DISCUSSION", said[seat] + 1)
-        state.named(turn)
+        told = asked[_opened(state, turn, [barrier for barrier in asked if barrier > spoke[seat]])]
         everything = state.opening.settings.heard == "all"
-        new = [one for one in state.messages[read[seat] :] if one[0] != seat]
-        look_at_invitation(state, turn, state.messages if everything else new)
+        new = [one for one in state.messages[read[seat] : told] if one[0] != seat]
+        look_at_invitation(state, turn, state.messages[:told] if everything else new)
         if turn.no_reply is not None:
-            present.remove(seat)
-            state.tape.exactly("left", seat, {"no_reply": turn.no_reply})
+            gone = sorted(present) if turn.no_reply == "timeout" else [seat]
+            for one in gone:
+                state.tape.exactly("left", one, {"no_reply": turn.no_reply})
+            present.difference_update(gone)
             continue
         said[seat] += 1
         _say(state, turn, said[seat])
-        read[seat] = len(state.messages)
+        read[seat], spoke[seat] = told, state.barrier
+
+
+def _opened(state: SessionState, turn: Turned, barriers: Sequence[int]) -> int:
+    """When a seat was asked what it answers in a chat, by the name of the turn: since its last message."""
+    for barrier in reversed(barriers):
+        if turn.turn == f"{barrier}-{turn.seat}-{turn.attempt}":
+            return barrier
+    state.named(turn)
+    return state.barrier
 
 
 def reveal(state: SessionState) -> None:
@@ -104,7 +125,8 @@ def _say(state: SessionState, turn: Turned, number: int) -> None:
 
 def _read(state: SessionState, turn: Turned) -> _Message | None:
     """A message whose reply means the same to everybody; None for a reply that the world had to mend."""
-    prose = _Message(without_thoughts(turn.reply).strip(), [], None, [])
+    words = without_thoughts(turn.reply).strip()
+    prose = _Message("" if state.opening.settings.talk == "chat" and words == PASS else words, [], None, [])
     if state.opening.settings.track == "free":
         return prose
     said = plain(turn.reply)

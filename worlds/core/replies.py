@@ -23,6 +23,9 @@ _THOUGHT = re.compile(r"\A\s*<(think|thinking)>.*?</\1>\s*", re.DOTALL)
 _HALF = re.compile("[\ud800-\udfff]")
 """Half a surrogate pair."""
 
+PASS = "PASS"
+"""The reply of who says nothing in a free talk; an empty one means the same."""
+
 _DEEPEST = 64
 """Levels of nesting; a log is read by a parser that gives up at about two hundred."""
 
@@ -49,6 +52,12 @@ def parse_reply(text: str, *, strict: bool = False) -> Parsed:
 def without_thoughts(text: str) -> str:
     """A reply less what stands in think tags before it."""
     return _THOUGHT.sub("", text)
+
+
+def spoken(reply: str) -> str:
+    """What others hear of a reply in a free talk: nothing of one that passes."""
+    said = without_thoughts(reply).strip()
+    return "" if said == PASS else said
 
 
 def _openings(text: str) -> int:

@@ -6,6 +6,8 @@
    does the game go on. So arrival order, latency and concurrency leave no trace.
 4. In a free talk the first answer closes its barrier: it alone is logged, the other turns are withdrawn, and the game goes on.
    There the order in which answers arrive is the game itself, so only a host with a clock can play it (`harness host`).
+   Who thinks for long may answer a turn that was withdrawn meanwhile, if it has said nothing since: it is logged as it was
+   asked, so its name and text say what its seat had read.
 5. A turn is answered once. An answer to a turn that is not open changes nothing.
 """
 
@@ -30,6 +32,8 @@ class Answer(NamedTuple):
 
     text: str
     no_reply: str | None = None
+    late: int = 0
+    """In a free talk, how many barriers were closed by others since the turn was opened."""
 
 
 Answers = Mapping[int, Sequence[Answer]]
@@ -86,6 +90,13 @@ class OpenTurns(Strict):
 _by_seat = attrgetter("seat")
 
 
+class _Withdrawn(NamedTuple):
+    """A turn of a free talk that an answer of somebody else withdrew."""
+
+    barrier: int
+    turn: OpenTurn
+
+
 class TurnTable:
     """The open turns of one game; `log` gets each finished one."""
 
@@ -94,6 +105,9 @@ class TurnTable:
         self._asks: dict[int, Ask] = {}
         self._staged: dict[int, list[tuple[OpenTurn, Answer]]] = {}
         self._open: dict[str, OpenTurn] = {}
+        self._withdrawn: dict[str, _Withdrawn] = {}
+        """By id, those whose seats may still answer them."""
+
         self._barrier = 0
         self.over = False
         self._offer(None)
@@ -104,14 +118,21 @@ class TurnTable:
         return sorted(self._open.values(), key=_by_seat) if len(self._open) > 1 else [*self._open.values()]
 
     def seat_of(self, turn: str) -> int | None:
-        """Who is asked, by the id of an open turn; None for any other."""
+        """Who is asked, by the id of a turn that can be answered; None for any other."""
+        if turn in self._withdrawn:
+            return self._withdrawn[turn].turn.seat
         asked = self._open.get(turn)
         return asked.seat if asked else None
 
     def answer(self, turn: str, answer: Answer) -> bool:
         """Take one answer; False, and nothing changes, for a turn that is not open."""
-        asked = self._open.pop(turn, None)
-        if asked is None:
+        if turn in self._withdrawn:
+            opened, asked = self._withdrawn[turn]
+            self._open = {name: one for name, one in self._open.items() if one.seat != asked.seat}
+            answer = answer._replace(late=self._barrier - opened)
+        elif turn in self._open:
+            asked = self._open.pop(turn)
+        else:
             return False
         staged = self._staged.setdefault(asked.seat, [])
         # before `refuse` is asked, which may fail: what made it fail is evidence
@@ -120,6 +141,8 @@ class TurnTable:
         if again is not None:
             self._ask(asked.seat, again, asked.attempt + 1)
         elif not self._open or self._asks[asked.seat].free:
+            self._withdrawn |= {name: _Withdrawn(self._barrier, one) for name, one in self._open.items()}
+            self._withdrawn = {name: one for name, one in self._withdrawn.items() if one.turn.seat != asked.seat}
             self._open.clear()
             self._close()
         return True
@@ -128,6 +151,7 @@ class TurnTable:
         """End the game where it stands: what was answered is logged, nothing is asked any more."""
         self._write()
         self._open.clear()
+        self._withdrawn.clear()
         self._game.close()
         self.over = True
 
@@ -160,9 +184,12 @@ class TurnTable:
             asks = next(self._game) if answers is None else self._game.send(answers)
         except StopIteration:
             self.over = True
+            self._withdrawn.clear()
             return
         self._barrier += 1
         self._asks = {ask.seat: ask for ask in asks}
+        talking = {ask.seat for ask in asks if ask.free}
+        self._withdrawn = {name: one for name, one in self._withdrawn.items() if one.turn.seat in talking}
         assert asks, "a barrier may not be empty"
         assert len(self._asks) == len(asks), "a barrier asks each seat once"
         for ask in asks:

@@ -7,7 +7,8 @@
 4. Options change what is repeated (`heard`, `vote_view`, `remind_pre_vote`), what is told (`horizon`), what is talked about
    when (`exchange_decide`), and whether facts are read out first (`reveal_all`).
 5. A chat (`talk`) has no rounds: whoever writes first is heard first, and each message withdraws the turns of the others, who
-   are asked again at once. A seat that forfeits has left. The chat is over once everybody left, which is how a host closes it.
+   are asked again at once. A reply of PASS says nothing. A seat that forfeits has left, and one that forfeits as `timeout`
+   closes the chat for all.
 6. On the structured track a message is text, the facts that it rests on, and a stance. A handle that a seat neither holds nor
    has heard is dropped and noted.
 """
@@ -18,7 +19,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from worlds.core.replies import parse_reply, without_thoughts
+from worlds.core.replies import parse_reply, spoken, without_thoughts
 from worlds.core.texts import Texts
 from worlds.core.turns import Answer, Answers, Ask, Game
 from worlds.hidden_profile.ballot import Ballot, read_ballot
@@ -88,25 +89,31 @@ class GroupSession:
                 break
 
     def _chat(self) -> Chatting:
-        """A free talk. A seat's turns count its own messages from 1, and each shows what was said since its last one."""
+        """A free talk. A seat's turns count its own messages from 1, and each shows what it has not read when it is asked."""
         present, said, read = list(self.seats), dict.fromkeys(self.seats, 0), dict.fromkeys(self.seats, 0)
+        so_far: list[int] = []
+        """How many messages there were, each time that seats were asked."""
+
         while present and len(self.messages) < MOST_SAID:
             self.spend("turn")
+            so_far.append(len(self.messages))
             answers = yield [
                 Ask(seat, "DISCUSSION", said[seat] + 1, self.view.chat(seat, self._new_to(seat, read[seat])), free=True)
                 for seat in present
             ]
             ((seat, (answer,)),) = answers.items()
             if answer.no_reply is not None:
-                present.remove(seat)
-                self.note("left", seat, no_reply=answer.no_reply)
+                # nobody is timed out of a chat but by its clock, and that closes it for all
+                for one in [*present] if answer.no_reply == "timeout" else [seat]:
+                    present.remove(one)
+                    self.note("left", one, no_reply=answer.no_reply)
                 continue
             said[seat] += 1
             self._say(seat, said[seat], answer)
-            read[seat] = len(self.messages)
+            read[seat] = so_far[-1 - answer.late]
 
     def _new_to(self, seat: int, since: int) -> list[Said]:
-        """What others said since this seat's last message; everything where all is to be heard."""
+        """What others said that this seat has not read; everything where all is to be heard."""
         if self.settings.heard == "all":
             return list(self.messages)
         return [said for said in self.messages[since:] if said[0] != seat]
@@ -177,8 +184,8 @@ class GroupSession:
         return self.messages if self.settings.vote_view == "all" else self.messages[self.last_round :]
 
     def _say(self, seat: int, number: int, answer: Answer) -> None:
-        structured = self.settings.track == "structured"
-        text, cites, stance, bad = self._structured(seat, answer.text) if structured else (_prose(answer.text), [], None, [])
+        structured, prose = self.settings.track == "structured", spoken if self.settings.talk == "chat" else _prose
+        text, cites, stance, bad = self._structured(seat, answer.text) if structured else (prose(answer.text), [], None, [])
         if answer.no_reply is None and text:
             self.messages.append((seat, text + publish(self.scenario, self.public, cites)))
         if stance:

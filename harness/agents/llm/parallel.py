@@ -33,6 +33,13 @@ def side_by_side(function: Callable[[In], Out], items: Iterable[In], workers: in
         todo.clear()
 
 
+def begun(function: Callable[[In], Out], item: In) -> Future[Out]:
+    """`function` of one item, on a thread of its own."""
+    answer = Future[Out]()
+    threading.Thread(target=copy_context().run, args=(_answer, function, item, answer), name="begun", daemon=True).start()
+    return answer
+
+
 def _work(function: Callable[[In], Out], todo: deque[tuple[In, Future[Out]]]) -> None:
     with suppress(IndexError):
         while True:

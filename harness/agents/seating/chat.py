@@ -3,10 +3,10 @@
 1. A room (`ChatRoom`) has the clock and the words of people, in the order in which they came. Each is handed in as the answer
    to the turn that is open for its seat by then, so the log's order is that of arrival. What was written in time counts.
 2. Policies and models talk too: one is asked once at the start, and then when a person said something since, at most once in
-   `pace_s` and MOST_OF_A_PROGRAM times in all; so programs never drown people. While one is asked, what people write waits, so
-   what it was shown is what the log says.
-3. The room's clock closes the talk: everybody who is still there forfeits as `timeout`. Where no person is left, those that
-   remain forfeit as `declined`, and so does who leaves before. Everything else follows from the arrivals.
+   `pace_s` and MOST_OF_A_PROGRAM times in all; so programs never drown people. Whom asking takes long is asked on a thread, and
+   people go on. What it then says is the answer to the turn that it was asked, so the log says what it had read.
+3. The room's clock closes the talk for everybody who is still there, once those that were asked before have answered. Where no
+   person is left, those that remain forfeit as `declined`, and so does who leaves before. All else follows from the arrivals.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 
+from harness.agents.llm.parallel import begun
 from harness.agents.people.sitting import ChatRoom
 from harness.agents.seating.holders import Forfeit, SeatHolder, SeatReply
 from harness.agents.seating.person import PersonSeat
+from worlds.core.replies import spoken
 from worlds.core.turns import OpenTurn
 
 MOST_OF_A_PROGRAM = 15
-"""Messages of one policy or model: as many as a seat has rounds in the paper's talk between models."""
+"""How often one policy or model is asked: as many times as a seat has rounds in the paper's talk between models."""
 
 PACE_S = 10.0
 _LISTEN_S = 0.1
@@ -35,9 +38,12 @@ class Chat:
 
     def __init__(self, room: ChatRoom, minutes: int, pace_s: float = PACE_S) -> None:
         self._room, self._minutes, self._pace_s = room, minutes, pace_s
-        self._said: Counter[int] = Counter()
+        self._asked: Counter[int] = Counter()
         self._spoke: dict[int, tuple[float, int]] = {}
-        """By program: when it was last asked, and how many messages of people there were by then."""
+        """By program: when it spoke last, and how many messages of people it had read."""
+
+        self._thinking: dict[int, tuple[OpenTurn, int, Future[SeatReply | Forfeit]]] = {}
+        """By program that is being asked: its turn, and how many messages of people there were then."""
 
         self._messages = 0
 
@@ -47,6 +53,9 @@ class Chat:
         try:
             while turns and turns[0].free:
                 turns = self._next(turns, seats, hand_in)
+            for turn, _, answer in self._thinking.values():
+                # the chat was full before it answered: the game does not take it, and its tokens were spent all the same
+                turns = hand_in(turn, answer.result())
         finally:
             self._room.close()
         return turns
@@ -57,33 +66,44 @@ class Chat:
         word = self._room.heard(_LISTEN_S)
         if word is not None:
             seat, text = word
-            turn = by_seat.get(seat)
-            return turns if turn is None else self._taken(turn, _of_person(text), seats, hand_in)
-        if self._room.closed:
-            return self._taken(turns[0], Forfeit("timeout", "the chat was closed"), seats, hand_in)
-        if not any(isinstance(seats[seat], PersonSeat) for seat in by_seat):
-            return self._taken(turns[0], Forfeit("declined", "no person is left"), seats, hand_in)
-        program = next((seat for seat in by_seat if not isinstance(seats[seat], PersonSeat) and self._is_due(seat)), None)
-        if program is None:
+            return turns if seat not in by_seat else self._taken(by_seat[seat], _of_person(text), hand_in, is_person=True)
+        ready = next((seat for seat, (_, _, answer) in self._thinking.items() if answer.done()), None)
+        if ready is not None:
+            turn, messages, answer = self._thinking.pop(ready)
+            self._spoke[ready] = (time.monotonic(), messages)
+            return self._taken(turn, answer.result(), hand_in)
+        is_closed = self._room.closed
+        if not is_closed and any(isinstance(seats[seat], PersonSeat) for seat in by_seat):
+            for seat, turn in by_seat.items():
+                if not isinstance(seats[seat], PersonSeat) and self._is_due(seat):
+                    self._asks(turn, seats[seat])
             return turns
-        turn = by_seat[program]
-        return self._taken(turn, seats[program].ask(turn), seats, hand_in)
+        if self._thinking:
+            return turns
+        end = Forfeit("timeout", "the chat was closed") if is_closed else Forfeit("declined", "no person is left")
+        return self._taken(turns[0], end, hand_in)
+
+    def _asks(self, turn: OpenTurn, holder: SeatHolder) -> None:
+        """Ask a program, on a thread where that takes long."""
+        answer = Future[SeatReply | Forfeit]()
+        if holder.beside:
+            answer = begun(holder.ask, turn)
+        else:
+            answer.set_result(holder.ask(turn))
+        self._thinking[turn.seat] = (turn, self._messages, answer)
+        self._asked[turn.seat] += 1
 
     def _taken(
-        self, turn: OpenTurn, reply: SeatReply | Forfeit, seats: Mapping[int, SeatHolder], hand_in: HandIn
+        self, turn: OpenTurn, reply: SeatReply | Forfeit, hand_in: HandIn, *, is_person: bool = False
     ) -> Sequence[OpenTurn]:
         left = hand_in(turn, reply)
-        holder = seats[turn.seat]
-        if isinstance(reply, SeatReply) and reply.text.strip():
-            self._messages += isinstance(holder, PersonSeat)
-            self._room.show(turn.seat, reply.text.strip())
-        if not isinstance(holder, PersonSeat):
-            self._said[turn.seat] += 1
-            self._spoke[turn.seat] = (time.monotonic(), self._messages)
+        if isinstance(reply, SeatReply) and (said := spoken(reply.text)):
+            self._messages += is_person
+            self._room.show(turn.seat, said)
         return left
 
     def _is_due(self, seat: int) -> bool:
-        if self._said[seat] >= MOST_OF_A_PROGRAM:
+        if seat in self._thinking or self._asked[seat] >= MOST_OF_A_PROGRAM:
             return False
         at, heard = self._spoke.get(seat, (None, -1))
         return at is None or (self._messages > heard and time.monotonic() - at >= self._pace_s)
