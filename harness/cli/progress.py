@@ -22,8 +22,10 @@ from harness.cli.amounts import cost_told, counted, duration, short
 from harness.console import people, say
 from harness.play.episode import Phase
 from harness.records import Key, Result
+from harness.report.early import named, standing
 from harness.report.statistics import rate_interval
-from harness.runs.executors.base import Finished, News, Progress, Started
+from harness.runs.deciding import Decision
+from harness.runs.executors.base import Finished, News, Progress, Scored, Started
 from harness.runs.session import WatchedRun
 
 _PHASES = ("open", "agent", "finish", "judge")
@@ -63,8 +65,11 @@ class _Board:
         self.running: dict[Key, tuple[str, float]] = {}
         """Episodes with the phase that each is in, and since when."""
 
-        self.done: dict[Key, Result] = {}
-        """Those of this session."""
+        self.done: dict[tuple[str, Key], Result] = {}
+        """Those of this session, with the run or the part that each is of: two players of a sweep have the same episodes."""
+
+        self.decision: Decision | None = None
+        """Which of two players is better, as far as that is known."""
 
         self._interval = (0, "")
 
@@ -77,15 +82,20 @@ class _Board:
                 self.running[event.key] = (event.name, time.monotonic())
         elif isinstance(event, Finished):
             self.running.pop(event.key, None)
-            self.done[event.key] = event.result
+            self.done[event.result.run, event.key] = event.result
+        elif isinstance(event, Scored):
+            self.decision = event.decision
         else:
             say(_again(event.keys, event.seconds))
 
     def plain(self, event: News) -> None:
         self.note(event)
         if isinstance(event, Finished):
-            told = f"{event.key.name}: {outcome(event.result)}, {event.result.timings.total:.1f} s"
+            who = f"{named(event.result.run)}: " if self.decision else ""
+            told = f"{who}{event.key.name}: {outcome(event.result)}, {event.result.timings.total:.1f} s"
             say("; ".join([f"[{self.count}/{self.watched.episodes}] {told}", *self._so_far()]))
+        elif isinstance(event, Scored):
+            say(standing(event.decision))
 
     @property
     def count(self) -> int:
@@ -103,10 +113,11 @@ class _Board:
     def table(self) -> Table:
         counts = f"{self.count} of {self.watched.episodes} episodes done, {len(self.running)} running; {self._success()}"
         title = f"{counts}\n{'; '.join([*self._so_far(), *self._slowest()])}"
+        title += f"\n{standing(self.decision)}" if self.decision else ""
         table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold", expand=True)
         table.add_column("episode", no_wrap=True, overflow="ellipsis")
         table.add_column("outcome", no_wrap=True, overflow="ellipsis", ratio=1)
-        room = max(3, people.height - _AROUND)
+        room = max(3, people.height - _AROUND - (2 if self.decision else 0))
         running = sorted(self.running.items(), key=lambda one: one[1][1])
         shown = running[: max(2, room - min(len(self.done), 3))]
         for key, (phase, since) in shown:

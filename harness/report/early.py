@@ -64,9 +64,19 @@ def sentence(decision: Decision) -> str:
     interval = f"{named(until.first)} - {named(until.second)} lies in {low:+.2f}..{high:+.2f} (anytime-valid)"
     e_value = decision.path[-1].e_value
     if decision.winner is None:
-        return f"not decided after {played}: e-value {e_value:.2f}, and {1 / until.alpha:g} is needed; {interval}"
+        return f"not decided after {played}: e-value {e_value:.2f}, and {decision.needed:g} is needed; {interval}"
     loser = until.second if decision.winner == until.first else until.first
     return f"{named(decision.winner)} is better than {named(loser)}: e-value {e_value:.1f} after {played}; {interval}"
+
+
+def standing(decision: Decision) -> str:
+    """How it goes, while the run goes on."""
+    until, of = decision.until, len(decision.until.order)
+    if not decision.path:
+        return f"no task of {of} scored yet, an e-value of {decision.needed:g} decides"
+    ahead = f", {named(decision.ahead)} ahead" if decision.ahead else ""
+    last = f"{named(until.first)} - {named(until.second)} {decision.path[-1].difference:+.2f} on {decision.path[-1].task}"
+    return f"{len(decision.path)} of {of} tasks scored, e-value {decision.e_value:.2f} of {decision.needed:g} needed{ahead}; {last}"
 
 
 def _row(decision: Decision) -> Row:
@@ -76,7 +86,7 @@ def _row(decision: Decision) -> Row:
         "second": named(until.second),
         "winner": named(decision.winner) if decision.winner else "not decided",
         "e_value": path[-1].e_value if path else None,
-        "needed": 1 / until.alpha,
+        "needed": decision.needed,
         "tasks": len(path),
         "of": len(until.order),
         "share": decision.share,

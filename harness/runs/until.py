@@ -20,10 +20,14 @@ from harness.runs.plan import Plan
 Play = Callable[[str, Sequence[Key]], Sequence[Result]]
 """Plays some episodes of one part, those that are not finished, and gives all of their results."""
 
+Tell = Callable[[Decision], object]
+"""Hears where the decision stands, before the first task and after each that is scored."""
+
 
 def play_until(
-    until: Until, plan: Plan, folder: Path, workers: int, play: Play, may_go_on: Callable[[], bool] = lambda: True
-) -> Decision:
+    until: Until, plan: Plan, folder: Path, workers: int, play: Play, may_go_on: Callable[[], bool] = lambda: True,
+    tell: Tell = lambda decision: None,
+) -> Decision:  # fmt: skip
     """Play until decided, until the tasks are used up, or until there may be no more.
 
     `plan` is that of either part: they differ in who plays alone. Raises UsageError for a folder with the path of another plan.
@@ -31,6 +35,7 @@ def play_until(
     decision = read_decision(folder) or Decision(until=until)
     if decision.until != until:
         raise UsageError(f"{folder} decides between other players or tasks", hint="harness run --out NEW_FOLDER")
+    tell(decision)
     by_task: dict[str, list[Key]] = {}
     for key in plan.keys:
         by_task.setdefault(key.task_id, []).append(key)
@@ -41,12 +46,12 @@ def play_until(
         block = {task: by_task[task] for task in left[begin : begin + at_once]}
         keys = [key for mine in block.values() for key in mine]
         results = {name: play(name, keys) for name in (until.first, until.second)}
-        decision = _scored(decision, block, results, folder)
+        decision = _scored(decision, block, results, folder, tell)
     return decision
 
 
 def _scored(
-    decision: Decision, block: Mapping[str, Sequence[Key]], results: Mapping[str, Sequence[Result]], folder: Path
+    decision: Decision, block: Mapping[str, Sequence[Key]], results: Mapping[str, Sequence[Result]], folder: Path, tell: Tell
 ) -> Decision:
     """The decision after those tasks of a block that both have, up to the one that decides."""
     for task, keys in block.items():
@@ -62,6 +67,7 @@ def _scored(
             continue
         decision = decision.after(task, gap)
         write_decision(folder, decision)
+        tell(decision)
         if decision.winner is not None:
             break
     return decision

@@ -18,6 +18,7 @@ from harness.agent import AgentSpec, Budget
 from harness.play.episode import Phase
 from harness.pod import EpisodeSpec
 from harness.records import Hint, Key, Result
+from harness.runs.deciding import Decision
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,14 @@ class Again:
     seconds: float
 
 
-News = Started | Phase | Finished | Again
+@dataclass(frozen=True)
+class Scored:
+    """How far a run got in deciding which of two players is better: said before the first task and after each that is scored."""
+
+    decision: Decision
+
+
+News = Started | Phase | Finished | Again | Scored
 Progress = Callable[[News], object]
 
 
