@@ -76,7 +76,8 @@ def standing(decision: Decision) -> str:
         return f"no task of {of} scored yet, an e-value of {decision.needed:g} decides"
     ahead = f", {named(decision.ahead)} ahead" if decision.ahead else ""
     last = f"{named(until.first)} - {named(until.second)} {decision.path[-1].difference:+.2f} on {decision.path[-1].task}"
-    return f"{len(decision.path)} of {of} tasks scored, e-value {decision.e_value:.2f} of {decision.needed:g} needed{ahead}; {last}"
+    e_value = f"e-value {decision.e_value:.2f} of {decision.needed:g} needed"
+    return f"{len(decision.path)} of {of} tasks scored, {e_value}{ahead}; {last}"
 
 
 def _row(decision: Decision) -> Row:

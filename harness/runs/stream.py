@@ -1,7 +1,8 @@
 """The news of a run as records that programs read: one JSON object a line, in the order in which things happen.
 
 `event` names the kind. `begun` comes first, `ended` last; between them, for each episode that is played, `started`, its
-`phase`s and `finished`, and `scored` where tasks decide between two players. A stream without `ended` is that of a run that was killed. Times are real seconds since `begun`.
+`phase`s and `finished`. With `--until`, `scored` says where the decision stands. A stream without `ended` is that of a run
+that was killed. Times are real seconds since `begun`.
 """
 
 from __future__ import annotations
@@ -147,6 +148,7 @@ def line_of(news: News, t: float, totals: Totals) -> Strict:
 def _scored(decision: Decision, t: float) -> ScoredLine:
     until, last = decision.until, decision.path[-1] if decision.path else None
     return ScoredLine(
-        t=t, task=last and last.task, difference=last and last.difference, first=until.first, second=until.second,
-        ahead=decision.ahead, e_value=decision.e_value, needed=decision.needed, scored=len(decision.path), tasks=len(until.order),
+        t=t, task=last.task if last else None, difference=last.difference if last else None,
+        first=until.first, second=until.second, ahead=decision.ahead, e_value=decision.e_value, needed=decision.needed,
+        scored=len(decision.path), tasks=len(until.order),
     )  # fmt: skip

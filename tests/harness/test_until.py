@@ -75,7 +75,7 @@ def test_stops_when_decided(plan: Plan, tmp_path: Path) -> None:
 
 
 def test_says_where_the_decision_stands(plan: Plan, tmp_path: Path) -> None:
-    """Before the first task and after each that is scored: the e-value, what it needs, and who is ahead; so it does on a resume."""
+    """Before the first task and after each that is scored: the e-value, what it needs, and who is ahead; on a resume too."""
     until, heard = until_of(plan), list[Decision]()
     whole = play_until(until, plan, tmp_path, 2, Scripted(0.0), tell=heard.append)
 

@@ -59,7 +59,7 @@ class Again:
 
 @dataclass(frozen=True)
 class Scored:
-    """How far a run got in deciding which of two players is better: said before the first task and after each that is scored."""
+    """Where it stands which of two players is better: said before the first task and after each that is scored."""
 
     decision: Decision
 
