@@ -24,7 +24,6 @@ from harness.play.episode import Phase
 from harness.records import Key, Result
 from harness.report.early import named, standing
 from harness.report.statistics import rate_interval
-from harness.runs.deciding import Decision
 from harness.runs.executors.base import Finished, News, Progress, Scored, Started
 from harness.runs.session import WatchedRun
 
@@ -68,7 +67,7 @@ class _Board:
         self.done: dict[tuple[str, Key], Result] = {}
         """Those of this session, with the run or the part that each is of: two players of a sweep have the same episodes."""
 
-        self.decision: Decision | None = None
+        self.standing = ""
         """Which of two players is better, as far as that is known."""
 
         self._interval = (0, "")
@@ -84,18 +83,18 @@ class _Board:
             self.running.pop(event.key, None)
             self.done[event.result.run, event.key] = event.result
         elif isinstance(event, Scored):
-            self.decision = event.decision
+            self.standing = standing(event)
         else:
             say(_again(event.keys, event.seconds))
 
     def plain(self, event: News) -> None:
         self.note(event)
         if isinstance(event, Finished):
-            who = f"{named(event.result.run)}: " if self.decision else ""
+            who = f"{named(event.result.run)}: " if self.standing else ""
             told = f"{who}{event.key.name}: {outcome(event.result)}, {event.result.timings.total:.1f} s"
             say("; ".join([f"[{self.count}/{self.watched.episodes}] {told}", *self._so_far()]))
         elif isinstance(event, Scored):
-            say(standing(event.decision))
+            say(self.standing)
 
     @property
     def count(self) -> int:
@@ -113,11 +112,11 @@ class _Board:
     def table(self) -> Table:
         counts = f"{self.count} of {self.watched.episodes} episodes done, {len(self.running)} running; {self._success()}"
         title = f"{counts}\n{'; '.join([*self._so_far(), *self._slowest()])}"
-        title += f"\n{standing(self.decision)}" if self.decision else ""
+        title += f"\n{self.standing}" if self.standing else ""
         table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold", expand=True)
         table.add_column("episode", no_wrap=True, overflow="ellipsis")
         table.add_column("outcome", no_wrap=True, overflow="ellipsis", ratio=1)
-        room = max(3, people.height - _AROUND - (2 if self.decision else 0))
+        room = max(3, people.height - _AROUND - (2 if self.standing else 0))
         running = sorted(self.running.items(), key=lambda one: one[1][1])
         shown = running[: max(2, room - min(len(self.done), 3))]
         for key, (phase, since) in shown:

@@ -11,6 +11,7 @@ from statistics import fmean
 
 from harness.report.table import Column, Row, Table
 from harness.runs.deciding import Decision, read_decision
+from harness.runs.executors.base import Scored
 
 _COLUMNS = (
     Column("first", "A"),
@@ -69,15 +70,13 @@ def sentence(decision: Decision) -> str:
     return f"{named(decision.winner)} is better than {named(loser)}: e-value {e_value:.1f} after {played}; {interval}"
 
 
-def standing(decision: Decision) -> str:
+def standing(now: Scored) -> str:
     """How it goes, while the run goes on."""
-    until, of = decision.until, len(decision.until.order)
-    if not decision.path:
-        return f"no task of {of} scored yet, an e-value of {decision.needed:g} decides"
-    ahead = f", {named(decision.ahead)} ahead" if decision.ahead else ""
-    last = f"{named(until.first)} - {named(until.second)} {decision.path[-1].difference:+.2f} on {decision.path[-1].task}"
-    e_value = f"e-value {decision.e_value:.2f} of {decision.needed:g} needed"
-    return f"{len(decision.path)} of {of} tasks scored, {e_value}{ahead}; {last}"
+    if now.difference is None:
+        return f"no task of {now.tasks} scored yet, an e-value of {now.needed:g} decides"
+    ahead = f", {named(now.ahead)} ahead" if now.ahead else ""
+    last = f"{named(now.first)} - {named(now.second)} {now.difference:+.2f} on {now.task}"
+    return f"{now.scored} of {now.tasks} tasks scored, e-value {now.e_value:.2f} of {now.needed:g} needed{ahead}; {last}"
 
 
 def _row(decision: Decision) -> Row:

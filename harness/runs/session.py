@@ -30,7 +30,7 @@ from harness.registry import Task
 from harness.runs.again import POLICIES
 from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.deciding import Until
-from harness.runs.executors.base import Progress, Scored
+from harness.runs.executors.base import Progress
 from harness.runs.executors.processes import get_ready
 from harness.runs.experience import Experience
 from harness.runs.forecast import PartForecast, forecast
@@ -197,7 +197,7 @@ class RunSession:
 
             play_until(
                 until, plan, self.folder, self.request.workers, play, lambda: self.meter.reached is None,
-                lambda decision: heard(Scored(decision)),
+                heard,
             )  # fmt: skip
         return [result for one, folder in parts.values() if folder.is_planned for result in collected(one, folder)]
 

@@ -7,13 +7,13 @@ that was killed. Times are real seconds since `begun`.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from harness.play.episode import Phase
 from harness.records import Key, Result
-from harness.runs.deciding import Decision
 from harness.runs.executors.base import Again, Finished, News, Scored, Started
 from worlds.core.models import Strict
 
@@ -141,14 +141,5 @@ def line_of(news: News, t: float, totals: Totals) -> Strict:
     if isinstance(news, Again):
         return AgainLine(t=t, episodes=tuple(key.name for key in news.keys), pause_s=news.seconds)
     if isinstance(news, Scored):
-        return _scored(news.decision, t)
+        return ScoredLine(t=t, **asdict(news))
     raise AssertionError(f"{news} is no news")
-
-
-def _scored(decision: Decision, t: float) -> ScoredLine:
-    until, last = decision.until, decision.path[-1] if decision.path else None
-    return ScoredLine(
-        t=t, task=last.task if last else None, difference=last.difference if last else None,
-        first=until.first, second=until.second, ahead=decision.ahead, e_value=decision.e_value, needed=decision.needed,
-        scored=len(decision.path), tasks=len(until.order),
-    )  # fmt: skip

@@ -15,18 +15,16 @@ from harness.errors import UsageError
 from harness.headline import difference, headline_of
 from harness.records import Key, Result
 from harness.runs.deciding import Decision, Until, read_decision, write_decision
+from harness.runs.executors.base import Progress, Scored
 from harness.runs.plan import Plan
 
 Play = Callable[[str, Sequence[Key]], Sequence[Result]]
 """Plays some episodes of one part, those that are not finished, and gives all of their results."""
 
-Tell = Callable[[Decision], object]
-"""Hears where the decision stands, before the first task and after each that is scored."""
-
 
 def play_until(
     until: Until, plan: Plan, folder: Path, workers: int, play: Play, may_go_on: Callable[[], bool] = lambda: True,
-    tell: Tell = lambda decision: None,
+    tell: Progress = lambda news: None,
 ) -> Decision:  # fmt: skip
     """Play until decided, until the tasks are used up, or until there may be no more.
 
@@ -35,7 +33,7 @@ def play_until(
     decision = read_decision(folder) or Decision(until=until)
     if decision.until != until:
         raise UsageError(f"{folder} decides between other players or tasks", hint="harness run --out NEW_FOLDER")
-    tell(decision)
+    tell(_news_of(decision))
     by_task: dict[str, list[Key]] = {}
     for key in plan.keys:
         by_task.setdefault(key.task_id, []).append(key)
@@ -51,7 +49,11 @@ def play_until(
 
 
 def _scored(
-    decision: Decision, block: Mapping[str, Sequence[Key]], results: Mapping[str, Sequence[Result]], folder: Path, tell: Tell
+    decision: Decision,
+    block: Mapping[str, Sequence[Key]],
+    results: Mapping[str, Sequence[Result]],
+    folder: Path,
+    tell: Progress,
 ) -> Decision:
     """The decision after those tasks of a block that both have, up to the one that decides."""
     for task, keys in block.items():
@@ -67,7 +69,16 @@ def _scored(
             continue
         decision = decision.after(task, gap)
         write_decision(folder, decision)
-        tell(decision)
+        tell(_news_of(decision))
         if decision.winner is not None:
             break
     return decision
+
+
+def _news_of(decision: Decision) -> Scored:
+    until, last = decision.until, decision.path[-1] if decision.path else None
+    return Scored(
+        first=until.first, second=until.second, ahead=decision.ahead, e_value=decision.e_value, needed=decision.needed,
+        scored=len(decision.path), tasks=len(until.order),
+        task=last.task if last else None, difference=last.difference if last else None,
+    )  # fmt: skip

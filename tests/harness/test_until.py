@@ -16,7 +16,7 @@ from harness.cli.streaming import streamed
 from harness.records import Key, Result
 from harness.registry import Task, discover
 from harness.report.early import standing
-from harness.runs.deciding import Decision, Until, read_decision, write_decision
+from harness.runs.deciding import Until, read_decision, write_decision
 from harness.runs.executors.base import Finished, Scored
 from harness.runs.plan import Plan
 from harness.runs.session import WatchedRun
@@ -76,16 +76,16 @@ def test_stops_when_decided(plan: Plan, tmp_path: Path) -> None:
 
 def test_says_where_the_decision_stands(plan: Plan, tmp_path: Path) -> None:
     """Before the first task and after each that is scored: the e-value, what it needs, and who is ahead; on a resume too."""
-    until, heard = until_of(plan), list[Decision]()
+    until, heard = until_of(plan), list[Scored]()
     whole = play_until(until, plan, tmp_path, 2, Scripted(0.0), tell=heard.append)
 
-    assert [len(one.path) for one in heard] == list(range(len(whole.path) + 1))
+    assert [one.scored for one in heard] == list(range(len(whole.path) + 1))
     assert standing(heard[0]) == "no task of 60 scored yet, an e-value of 20 decides"
     last = f"a - b +1.00 on {until.order[1]}"
     assert standing(heard[2]) == f"2 of 60 tasks scored, e-value {whole.path[1].e_value:.2f} of 20 needed, a ahead; {last}"
     assert (heard[0].ahead, heard[-1].ahead, heard[-1].e_value) == (None, "a", whole.path[-1].e_value)
     play_until(until, plan, tmp_path, 2, Scripted(0.0), tell=heard.append)
-    assert heard[-1] == whole
+    assert heard[-1] == heard[-2]
 
 
 def test_lines_count_both_players_and_name_them(plan: Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,7 +94,7 @@ def test_lines_count_both_players_and_name_them(plan: Plan, tmp_path: Path, caps
     both = [scored(key, 1.0).model_copy(update={"run": run, "reward": 1.0}) for run in ("agent=a", "agent=b")]
     watched = WatchedRun(240, (), Meter(), tmp_path)
     with streamed(plainly, str(tmp_path / "events"))(watched) as heard:
-        heard(Scored(Decision(until=until_of(plan))))
+        play_until(until_of(plan), plan, tmp_path, 2, Scripted(0.0), lambda: False, heard)
         for one in both:
             heard(Finished(key, one))
     lines, events = capsys.readouterr().err.splitlines(), (tmp_path / "events").read_bytes().splitlines()

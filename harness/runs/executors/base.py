@@ -18,7 +18,6 @@ from harness.agent import AgentSpec, Budget
 from harness.play.episode import Phase
 from harness.pod import EpisodeSpec
 from harness.records import Hint, Key, Result
-from harness.runs.deciding import Decision
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,26 @@ class Again:
 class Scored:
     """Where it stands which of two players is better: said before the first task and after each that is scored."""
 
-    decision: Decision
+    first: str
+    second: str
+    """Names of parts."""
+
+    ahead: str | None
+    """The one of them that bets were won on so far."""
+
+    e_value: float
+    needed: float
+    """The e-value that decides."""
+
+    scored: int
+    """Tasks, of `tasks`."""
+
+    tasks: int
+    task: str | None = None
+    """The one that was scored last; None before the first."""
+
+    difference: float | None = None
+    """On that task, first minus second."""
 
 
 News = Started | Phase | Finished | Again | Scored
