@@ -110,7 +110,7 @@ def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
         more = {"planned": session.episodes, "stopped": stops(results), "spent": bill}
         early = {"until": decision.model_dump(mode="json") | {"winner": decision.winner}} if decision else {}
         emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts, **more, **early})
-    show_closing(results, folder, beside_json=_takes_stdout(flags), spent=spent)
+    show_closing(results, folder, beside_json=_takes_stdout(flags), spent=spent, planned=session.episodes)
     if session.replies is not None:
         say(session.replies.told())
     if decision is not None:
