@@ -51,7 +51,14 @@ def show_closing(
     else:
         show_table(*_table(results), beside_json=beside_json)
         _show_failures([result for result in results if not result.success], folder)
-    say(f"\n{_summed(results, len(results) if planned is None else planned)}; run in {folder} ({size(RunFolder(folder).size)})")
+    show_left(results, folder, spent=spent, planned=len(results) if planned is None else planned)
+
+
+def show_left(results: Sequence[Result], folder: Path, *, spent: Spent, planned: int) -> None:
+    """The last lines alone: all that is said of a run that came to no end; nothing of one that never began."""
+    if not (results or spent.calls or folder.exists()):
+        return
+    say(f"\n{_summed(results, planned)}; run in {folder} ({size(RunFolder(folder).size)})")
     for line in _totals(results, spent):
         say(line)
 
@@ -114,7 +121,8 @@ def _totals(results: Sequence[Result], spent: Spent) -> Iterator[str]:
         )
     if spent.calls > total.calls - total.kept:
         more = f", {dollars(spent.cost_usd)}" if spent.cost_usd else ""
-        yield f"  in all, with attempts that were lost or left: {counted(spent.calls, 'call')}, {short(spent.tokens)} tokens{more}"
+        calls = counted(spent.calls, "call")
+        yield f"  in all, with attempts that were lost or left: {calls}, {short(spent.tokens)} tokens{more}"
 
 
 def stops(results: Sequence[Result]) -> dict[str, int]:

@@ -85,6 +85,8 @@ class _Board:
         elif isinstance(event, Scored):
             self.standing = standing(event)
         else:
+            # they are done once more when they are done
+            self.done = {key: one for key, one in self.done.items() if key[1] not in event.keys or one.status == "graded"}
             say(_again(event.keys, event.seconds))
 
     def plain(self, event: News) -> None:
@@ -136,7 +138,7 @@ class _Board:
                 if one.status == "graded":
                     tasks[one.task_id].append(one.success)
             graded = [success for task in tasks.values() for success in task]
-            told = f"{sum(graded)} of {len(graded)} succeeded"
+            told = f"{sum(graded)} of {len(graded)} succeeded" if graded else "none graded yet"
             between = rate_interval(list(tasks.values())) if graded and importlib.util.find_spec("scipy") else None
             self._interval = (self.count, f"{told} ({between[0]:.0%} to {between[1]:.0%})" if between else told)
         return self._interval[1]

@@ -207,6 +207,11 @@ class RunSession:
         return sum(len(plan.keys) for plan in self.plans.values())
 
     @property
+    def recorded(self) -> list[Result]:
+        """What is on disk of the whole run, graded or not."""
+        return [one for path in self.plans for one in RunFolder(path).results(damaged=[])]
+
+    @property
     def resume_line(self) -> str:
         """What to type to go on with this run: where models are asked, and where replies are kept, with it."""
         words = ["harness", "run", "--resume", str(self.folder)]
