@@ -127,7 +127,8 @@ class _Board:
             table.add_row(f"and {more} more that run", "")
         recent = min(_ROWS, room - len(shown))
         for result in reversed(list(self.done.values())[-recent:] if recent > 0 else []):
-            table.add_row(_fitting(result.key), outcome(result))
+            who = f"{named(result.run)}: " if self.standing else ""
+            table.add_row(_fitting(result.key), f"{who}{outcome(result)}")
         return table
 
     def _success(self) -> str:
