@@ -116,6 +116,8 @@ $(SETUP): requirements.lock pyproject.toml
 	  $(BIN)/pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock && \
 	  $(BIN)/pip install -qq --disable-pip-version-check --no-deps -e .; \
 	fi
+	@# uv leaves compiling to whoever imports first, which may be somebody who writes no bytecode: 4 s in each of their runs
+	@$(BIN)/python -c "from harness.agents.llm.provider import library; library()"
 	@touch $@
 
 lock:

@@ -55,7 +55,8 @@ class ScriptedAgent:
         """Only a script with a command needs hands; raises UsageError where there are none."""
         needed = any("run" in action for action in self.actions)
         if needed and runtime == "inprocess":
-            raise UsageError("a script with run actions needs a sandbox", hint="harness run --runtime bubblewrap")
+            hint = "harness doctor, which says what a sandbox lacks here"
+            raise UsageError("a script with run actions needs a sandbox", hint=hint)
         return needed
 
     def identity(self) -> AgentIdentity:

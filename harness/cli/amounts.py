@@ -57,4 +57,5 @@ def cost_told(spent: Spent) -> str:
     if spent.unpriced == spent.calls:
         return "no price"
     kept = f" ({dollars(spent.kept_usd)} kept)" if spent.kept_usd else ""
-    return dollars(spent.cost_usd) + kept + (f" and {spent.unpriced} calls without a price" if spent.unpriced else "")
+    unpriced = f" and {counted(spent.unpriced, 'call')} without a price" if spent.unpriced else ""
+    return dollars(spent.cost_usd) + kept + unpriced

@@ -14,7 +14,7 @@ from itertools import compress
 from pathlib import Path
 
 from harness.agents.llm.meter import Spent
-from harness.cli.amounts import cost_told, dollars, short, size, spent_by
+from harness.cli.amounts import cost_told, counted, dollars, short, size, spent_by
 from harness.cli.progress import outcome
 from harness.console import say, show_table
 from harness.errors import UsageError
@@ -26,9 +26,18 @@ from harness.runs.run import summary
 _MANY = 12
 
 
-def show_closing(results: Sequence[Result], folder: Path, *, beside_json: bool, spent: Spent = Spent()) -> None:  # noqa: B008
-    """Say how a run went; its table is on stdout unless a JSON document is. `spent`: by all calls, also of lost attempts."""
-    counts = summary(list(results))
+def show_closing(
+    results: Sequence[Result],
+    folder: Path,
+    *,
+    beside_json: bool,
+    spent: Spent = Spent(),  # noqa: B008 - it is frozen
+    planned: int | None = None,
+) -> None:
+    """Say how a run went; its table is on stdout unless a JSON document is.
+
+    `spent`: by all calls, also of lost attempts; `planned`: the episodes of the whole run, where that may be more.
+    """
     if len(results) <= _MANY:
         several = len({result.run for result in results}) > 1
         for result in results:
@@ -42,12 +51,27 @@ def show_closing(results: Sequence[Result], folder: Path, *, beside_json: bool, 
     else:
         show_table(*_table(results), beside_json=beside_json)
         _show_failures([result for result in results if not result.success], folder)
-    mean, taken = counts["mean_reward"], RunFolder(folder).size
-    lost = f", {counts['ungraded']} ungraded" if counts["ungraded"] else ""
-    say(f"\n{counts['success']} of {counts['episodes']} succeeded, mean reward {mean if mean is not None else 'none'}{lost}; "
-        f"run in {folder} ({size(taken)})")  # fmt: skip
+    show_left(results, folder, spent=spent, planned=len(results) if planned is None else planned)
+
+
+def show_left(results: Sequence[Result], folder: Path, *, spent: Spent, planned: int) -> None:
+    """The last lines alone: all that is said of a run that came to no end; nothing of one that never began."""
+    if not (results or spent.calls or folder.exists()):
+        return
+    say(f"\n{_summed(results, planned)}; run in {folder} ({size(RunFolder(folder).size)})")
     for line in _totals(results, spent):
         say(line)
+
+
+def _summed(results: Sequence[Result], planned: int) -> str:
+    """The counts in one line."""
+    if not results:
+        return f"none of {counted(planned, 'episode')} is played"
+    counts = summary(list(results))
+    mean = "" if counts["mean_reward"] is None else f", mean reward {counts['mean_reward']}"
+    lost = f", {counts['ungraded']} ungraded" if counts["ungraded"] else ""
+    left = f"; {planned - len(results)} of {planned} are not played" if planned > len(results) else ""
+    return f"{counts['success']} of {counts['episodes']} succeeded{mean}{lost}{left}"
 
 
 def _show_failures(failed: Sequence[Result], folder: Path) -> None:
@@ -92,12 +116,13 @@ def _totals(results: Sequence[Result], spent: Spent) -> Iterator[str]:
         kept = f" ({total.kept} kept)" if total.kept else ""
         estimated = ", counted here in part" if any(one.tokens.estimated for one in results) else ""
         yield (
-            f"  {total.calls} calls{kept}, tokens {total.prompt:,} in ({cached:,} cached), {total.completion:,} out "
+            f"  {counted(total.calls, 'call')}{kept}, tokens {total.prompt:,} in ({cached:,} cached), {total.completion:,} out "
             f"({reasoning:,} reasoning){estimated}, {cost_told(total)}"
         )
     if spent.calls > total.calls - total.kept:
         more = f", {dollars(spent.cost_usd)}" if spent.cost_usd else ""
-        yield f"  in all, with attempts that were lost or left: {spent.calls} calls, {short(spent.tokens)} tokens{more}"
+        calls = counted(spent.calls, "call")
+        yield f"  in all, with attempts that were lost or left: {calls}, {short(spent.tokens)} tokens{more}"
 
 
 def stops(results: Sequence[Result]) -> dict[str, int]:
@@ -126,11 +151,11 @@ def _by_task(results: Sequence[Result]) -> list[tuple[object, ...]]:
         total, stopped = spent_by(mine), stops(mine)
         money = (total.calls or "", short(total.tokens) if total.calls else "", cost_told(total))
         labels = [result.failure_label or "ungraded" for result in mine]
-        counted = ", ".join(f"{labels.count(label)} {label}" for label in dict.fromkeys(labels))
+        by_label = ", ".join(f"{labels.count(label)} {label}" for label in dict.fromkeys(labels))
         rewards = [result.reward for result in mine if result.reward is not None]
         mean = f"{sum(rewards) / len(rewards):.3f}" if rewards else "none"
         ended = ", ".join(f"{count} {name}" for name, count in stopped.items())
-        rows.append((task_id, len(mine), sum(result.success for result in mine), mean, ended, *money, counted))
+        rows.append((task_id, len(mine), sum(result.success for result in mine), mean, ended, *money, by_label))
     return rows
 
 
@@ -140,7 +165,7 @@ def _bill(result: Result) -> str:
     cost = "no price" if result.cost_usd is None else f"{dollars(result.cost_usd)}{'~' if result.price == 'estimated' else ''}"
     cost += f" ({dollars(result.kept_usd)} kept)" if result.kept_usd else ""
     return (
-        f"{tokens.calls} calls{kept}, {result.tool_calls} tool calls, "
-        f"tokens {about}{tokens.prompt} in ({tokens.cached} cached), "
-        f"{about}{tokens.completion} out ({tokens.reasoning} reasoning), {cost}"
+        f"{counted(tokens.calls, 'call')}{kept}, {counted(result.tool_calls, 'tool call')}, "
+        f"tokens {about}{tokens.prompt:,} in ({tokens.cached:,} cached), "
+        f"{about}{tokens.completion:,} out ({tokens.reasoning:,} reasoning), {cost}"
     )

@@ -22,8 +22,9 @@ from harness.cli.amounts import cost_told, counted, duration, short
 from harness.console import people, say
 from harness.play.episode import Phase
 from harness.records import Key, Result
+from harness.report.early import named, standing
 from harness.report.statistics import rate_interval
-from harness.runs.executors.base import Finished, News, Progress, Started
+from harness.runs.executors.base import Finished, News, Progress, Scored, Started
 from harness.runs.session import WatchedRun
 
 _PHASES = ("open", "agent", "finish", "judge")
@@ -63,8 +64,11 @@ class _Board:
         self.running: dict[Key, tuple[str, float]] = {}
         """Episodes with the phase that each is in, and since when."""
 
-        self.done: dict[Key, Result] = {}
-        """Those of this session."""
+        self.done: dict[tuple[str, Key], Result] = {}
+        """Those of this session, with the run or the part that each is of: two players of a sweep have the same episodes."""
+
+        self.standing = ""
+        """Which of two players is better, as far as that is known."""
 
         self._interval = (0, "")
 
@@ -77,15 +81,22 @@ class _Board:
                 self.running[event.key] = (event.name, time.monotonic())
         elif isinstance(event, Finished):
             self.running.pop(event.key, None)
-            self.done[event.key] = event.result
+            self.done[event.result.run, event.key] = event.result
+        elif isinstance(event, Scored):
+            self.standing = standing(event)
         else:
+            # they are done once more when they are done
+            self.done = {key: one for key, one in self.done.items() if key[1] not in event.keys or one.status == "graded"}
             say(_again(event.keys, event.seconds))
 
     def plain(self, event: News) -> None:
         self.note(event)
         if isinstance(event, Finished):
-            told = f"{event.key.name}: {outcome(event.result)}, {event.result.timings.total:.1f} s"
+            who = f"{named(event.result.run)}: " if self.standing else ""
+            told = f"{who}{event.key.name}: {outcome(event.result)}, {event.result.timings.total:.1f} s"
             say("; ".join([f"[{self.count}/{self.watched.episodes}] {told}", *self._so_far()]))
+        elif isinstance(event, Scored):
+            say(self.standing)
 
     @property
     def count(self) -> int:
@@ -103,10 +114,11 @@ class _Board:
     def table(self) -> Table:
         counts = f"{self.count} of {self.watched.episodes} episodes done, {len(self.running)} running; {self._success()}"
         title = f"{counts}\n{'; '.join([*self._so_far(), *self._slowest()])}"
+        title += f"\n{self.standing}" if self.standing else ""
         table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold", expand=True)
         table.add_column("episode", no_wrap=True, overflow="ellipsis")
         table.add_column("outcome", no_wrap=True, overflow="ellipsis", ratio=1)
-        room = max(3, people.height - _AROUND)
+        room = max(3, people.height - _AROUND - (2 if self.standing else 0))
         running = sorted(self.running.items(), key=lambda one: one[1][1])
         shown = running[: max(2, room - min(len(self.done), 3))]
         for key, (phase, since) in shown:
@@ -115,7 +127,8 @@ class _Board:
             table.add_row(f"and {more} more that run", "")
         recent = min(_ROWS, room - len(shown))
         for result in reversed(list(self.done.values())[-recent:] if recent > 0 else []):
-            table.add_row(_fitting(result.key), outcome(result))
+            who = f"{named(result.run)}: " if self.standing else ""
+            table.add_row(_fitting(result.key), f"{who}{outcome(result)}")
         return table
 
     def _success(self) -> str:
@@ -126,7 +139,7 @@ class _Board:
                 if one.status == "graded":
                     tasks[one.task_id].append(one.success)
             graded = [success for task in tasks.values() for success in task]
-            told = f"{sum(graded)} of {len(graded)} succeeded"
+            told = f"{sum(graded)} of {len(graded)} succeeded" if graded else "none graded yet"
             between = rate_interval(list(tasks.values())) if graded and importlib.util.find_spec("scipy") else None
             self._interval = (self.count, f"{told} ({between[0]:.0%} to {between[1]:.0%})" if between else told)
         return self._interval[1]

@@ -13,17 +13,19 @@ from harness.console import emit
 from harness.errors import GateFailed, UsageError
 from harness.modules import families, family_part_or_none
 from harness.printable import printable
-from harness.reading.traces import Replayed, read_document
+from harness.reading.traces import Replayed, read_document, trace_files
 
 SHOWN = 10
 """Differences that are printed of one file."""
 
-Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="Traces, as harness export trace writes them.")]
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE", help="Traces, as harness export trace writes them, or folders of them.")
+]
 
 
 def replay_command(files: Files, json: Json = False) -> None:
     """Play recorded games again from their traces alone, and say what agrees."""
-    replayed = {path: _replayed(path) for path in files}
+    replayed = {path: _replayed(path) for path in trace_files(files)}
     if json:
         emit([{"path": str(path), **one.model_dump(mode="json")} for path, one in replayed.items()])
     else:

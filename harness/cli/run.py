@@ -10,7 +10,7 @@ import typer
 
 from harness.agents.llm.replies import Replies
 from harness.cli.amounts import spent_by
-from harness.cli.closing import show_closing, stops
+from harness.cli.closing import show_closing, show_left, stops
 from harness.cli.config import print_config
 from harness.cli.flags import RunFlags
 from harness.cli.planned import say_planned, show_planned
@@ -21,7 +21,7 @@ from harness.cli.signatures import takes_flags
 from harness.cli.streaming import STDOUT, streamed
 from harness.cli.tasks import gated, selected
 from harness.console import emit, log_to_stderr, say
-from harness.errors import BoundaryError, UsageError
+from harness.errors import BoundaryError, Cancelled, ProviderLost, UsageError
 from harness.granted import grant
 from harness.records import Result
 from harness.report.early import BIASED, sentence
@@ -53,7 +53,12 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
         _confirm_all(session)
     if not flags.no_probe and replies is None:
         session.probe()
-    _close(session.play(), session, flags)
+    try:
+        results = session.play()
+    except (ProviderLost, Cancelled):
+        show_left(session.recorded, session.folder, spent=session.meter.spent, planned=session.episodes)
+        raise
+    _close(results, session, flags)
     if flags.report:
         show_tables(ctx, [session.folder], beside_json=_takes_stdout(flags))
 
@@ -110,7 +115,7 @@ def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
         more = {"planned": session.episodes, "stopped": stops(results), "spent": bill}
         early = {"until": decision.model_dump(mode="json") | {"winner": decision.winner}} if decision else {}
         emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts, **more, **early})
-    show_closing(results, folder, beside_json=_takes_stdout(flags), spent=spent)
+    show_closing(results, folder, beside_json=_takes_stdout(flags), spent=spent, planned=session.episodes)
     if session.replies is not None:
         say(session.replies.told())
     if decision is not None:

@@ -1,20 +1,27 @@
-"""`harness runs`: the runs in a folder, newest first: when, what, who, how far, what came of it, what it cost."""
+"""`harness runs`: the runs in a folder, newest first: when, what, who, how far, what came of it, what it cost.
+
+`cost` is that of the episodes as they stand. What every call took, also for attempts that were lost or left, is in
+spending.jsonl, and is told in notes below the table where it is more: a sweep has one such file for all its parts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from harness.cli.amounts import cost_told, size, spent_by
+from harness.agents.llm.meter import Spent
+from harness.cli.amounts import cost_told, counted, short, size, spent_by
 from harness.cli.tasks import Json
-from harness.console import emit, say, show_table
+from harness.console import emit, say, say_notes, show_table
 from harness.errors import HarnessError, UsageError
 from harness.printable import printable
 from harness.records import RunFolder
+from harness.runs.ledger import RunLedger
 from harness.runs.request import RunRecord, read_record
 
 _COLUMNS = ("run", "begun", "ended", "tasks", "who", "done", "success", "cost", "size", "state")
@@ -38,6 +45,7 @@ def runs_command(
         emit(rows)
     elif rows:
         show_table(_COLUMNS, [_shown(row) for row in rows])
+        say_notes(_more(rows))
     else:
         say(f"{folder} holds no run")
     for damage in damaged:
@@ -73,6 +81,8 @@ def _row(path: Path, folder: Path, damaged: list[HarnessError]) -> dict[str, Any
         "tokens": spent.tokens,
         "cost_usd": spent.cost_usd if spent.unpriced < spent.calls or not spent.calls else None,
         "cost": cost_told(spent),
+        "kept_calls": spent.kept,
+        "all_calls": _all_calls(path.parent if record.part else path, damaged),
         "bytes": run.size,
         "state": _state(path, len(graded), planned),
         "command": record.stints[0].command if record.stints else "",
@@ -80,6 +90,29 @@ def _row(path: Path, folder: Path, damaged: list[HarnessError]) -> dict[str, Any
         "commit": record.stints[-1].commit if record.stints else "",
         "amendments": [one.model_dump(mode="json") for one in record.amendments],
     }
+
+
+def _all_calls(folder: Path, damaged: list[HarnessError]) -> dict[str, Any] | None:
+    """What every call of a run or a sweep took; None where no model was asked, or nobody wrote it down."""
+    try:
+        spent = RunLedger(folder).read()
+    except HarnessError as error:
+        damaged.append(error)
+        return None
+    return {"path": str(folder), **asdict(spent)} if spent.calls else None
+
+
+def _more(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each run or sweep whose calls were more than its episodes show."""
+    whole = {row["all_calls"]["path"]: row["all_calls"] for row in rows if row["all_calls"]}
+    for path, calls in whole.items():
+        shown = [row for row in rows if row["all_calls"] and row["all_calls"]["path"] == path]
+        # of a part that is listed alone nobody knows how many of its sweep's calls were its own
+        is_whole = len(shown) >= len([*Path(path).glob("*/run.json")])
+        if is_whole and calls["calls"] > sum(row["calls"] - row["kept_calls"] for row in shown):
+            spent = Spent(**{name: value for name, value in calls.items() if name != "path"})
+            told = f"{counted(spent.calls, 'call')}, {short(spent.tokens)} tokens, {cost_told(spent)}"
+            yield f"{path}: in all, with attempts that were lost or left, {told}"
 
 
 def _planned(record: RunRecord) -> int:

@@ -44,7 +44,7 @@ class _Stream:
 
     def __init__(self, watched: WatchedRun, target: str) -> None:
         self._watched, self._target, self._began = watched, target, time.monotonic()
-        self._results: dict[Key, Result] = {one.key: one for one in watched.done}
+        self._results: dict[tuple[str, Key], Result] = {(one.run, one.key): one for one in watched.done}
 
     @contextmanager
     def written(self) -> Iterator[None]:
@@ -62,7 +62,7 @@ class _Stream:
 
     def tell(self, news: News) -> None:
         if isinstance(news, Finished):
-            self._results[news.key] = news.result
+            self._results[news.result.run, news.key] = news.result
         self._write(line_of(news, self._t(), self._totals()))
 
     def _t(self) -> float:

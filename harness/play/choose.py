@@ -62,11 +62,11 @@ def choose_sandbox(name: str, say: Say) -> SandboxedRuntime:
 def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
     passed_over: list[str] = []
     problem: HarnessError | None = None
-    broken = False
+    broken: list[str] = []
     for name, make in RUNTIMES.items():
         runtime = make(say)
         unfit = _unfit(runtime, tasks, agents)
-        problem, broken = problem or unfit, broken or unfit is None
+        problem = problem or unfit
         probe = Probe(False, str(unfit)) if unfit else _probed(runtime)
         if probe.ok:
             say(f"runtime: {name} ({probe.why})")
@@ -74,9 +74,12 @@ def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
                 say(f"  not {line}")
             return runtime
         passed_over.append(f"{name}: {probe.why}")
+        broken += [] if unfit else passed_over[-1:]
     if broken and TrustGate(tuple(tasks)).outside:
         # the last problem is that the sandboxes do not work, not that in process is none
         raise UsageError(f"no runtime fits: {'; '.join(passed_over)}", hint="harness doctor, or harness run --trust")
+    if problem and broken:
+        raise UsageError(f"{problem}; {'; '.join(broken)}", hint=problem.hint)
     raise problem or RuntimeFailure(f"no runtime works here: {'; '.join(passed_over)}", hint="harness doctor")
 
 

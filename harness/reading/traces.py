@@ -7,6 +7,7 @@ family a file is of, each family says of itself.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -49,6 +50,17 @@ class FamilyTrace(Protocol):
     def replayed(self, document: Any) -> Replayed:
         """Play a trace again; raises UsageError for one that cannot be read."""
         ...
+
+
+def trace_files(paths: Iterable[Path]) -> list[Path]:
+    """These files, and of each folder every .json below it, by name; raises UsageError for a folder without any."""
+    files: list[Path] = []
+    for path in paths:
+        inside = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+        if not inside:
+            raise UsageError(f"{path} holds no .json file", hint=f"harness export trace RUN --out {path}")
+        files += inside
+    return list(dict.fromkeys(files))
 
 
 def read_document(path: Path) -> Any:

@@ -11,6 +11,7 @@ from statistics import fmean
 
 from harness.report.table import Column, Row, Table
 from harness.runs.deciding import Decision, read_decision
+from harness.runs.executors.base import Scored
 
 _COLUMNS = (
     Column("first", "A"),
@@ -64,9 +65,18 @@ def sentence(decision: Decision) -> str:
     interval = f"{named(until.first)} - {named(until.second)} lies in {low:+.2f}..{high:+.2f} (anytime-valid)"
     e_value = decision.path[-1].e_value
     if decision.winner is None:
-        return f"not decided after {played}: e-value {e_value:.2f}, and {1 / until.alpha:g} is needed; {interval}"
+        return f"not decided after {played}: e-value {e_value:.2f}, and {decision.needed:g} is needed; {interval}"
     loser = until.second if decision.winner == until.first else until.first
     return f"{named(decision.winner)} is better than {named(loser)}: e-value {e_value:.1f} after {played}; {interval}"
+
+
+def standing(now: Scored) -> str:
+    """How it goes, while the run goes on."""
+    if now.difference is None:
+        return f"no task of {now.tasks} scored yet, an e-value of {now.needed:g} decides"
+    ahead = f", {named(now.ahead)} ahead" if now.ahead else ""
+    last = f"{named(now.first)} - {named(now.second)} {now.difference:+.2f} on {now.task}"
+    return f"{now.scored} of {now.tasks} tasks scored, e-value {now.e_value:.2f} of {now.needed:g} needed{ahead}; {last}"
 
 
 def _row(decision: Decision) -> Row:
@@ -76,7 +86,7 @@ def _row(decision: Decision) -> Row:
         "second": named(until.second),
         "winner": named(decision.winner) if decision.winner else "not decided",
         "e_value": path[-1].e_value if path else None,
-        "needed": 1 / until.alpha,
+        "needed": decision.needed,
         "tasks": len(path),
         "of": len(until.order),
         "share": decision.share,

@@ -97,7 +97,7 @@ def lines(spent: Table) -> Iterator[str]:
             parts.append(
                 "no price" if dollars is None else dollars if isinstance(dollars, str) else f"${float(str(dollars)):.4g}"
             )
-            parts.append(f"{row['prompt'] or 0} tokens in, {row['completion'] or 0} out")
+            parts.append(f"{int(str(row['prompt'] or 0)):,} tokens in, {int(str(row['completion'] or 0)):,} out")
         parts.append(_told(float(str(row["seconds"]))))
         yield f"{row['player']}: {', '.join(parts)}"
 

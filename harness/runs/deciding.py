@@ -73,6 +73,22 @@ class Decision(Strict):
         return None if won is None else (self.until.first, self.until.second)[won]
 
     @property
+    def ahead(self) -> str | None:
+        """The part that more was won with so far by betting on it, None where neither is."""
+        bets = bet(self.differences)
+        return None if bets.first == bets.second else self.until.first if bets.first > bets.second else self.until.second
+
+    @property
+    def e_value(self) -> float:
+        """Evidence so far that one is better."""
+        return bet(self.differences).e_value
+
+    @property
+    def needed(self) -> float:
+        """The e-value that decides."""
+        return 1 / self.until.alpha
+
+    @property
     def share(self) -> float:
         """Of the planned tasks, those that were scored."""
         return len(self.path) / len(self.until.order)

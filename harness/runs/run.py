@@ -199,11 +199,14 @@ def _played(executor: Executor, orders: Sequence[Order], workers: int, progress:
     with executor.playing(orders, workers) as news:
         for event in news:
             progress(event)
-            if isinstance(event, Finished):
-                in_a_row = in_a_row + 1 if event.result.cause == "provider" else 0
-                yield event.result
+            if not isinstance(event, Finished):
+                continue
+            result = event.result
+            in_a_row = in_a_row + 1 if result.cause == "provider" else 0
+            yield result
             if in_a_row == breaker > 0:
-                raise ProviderLost(f"{breaker} episodes in a row failed by their provider; the others are left unplayed")
+                said = f"{breaker} episodes in a row failed by their provider, and the others are left unplayed"
+                raise ProviderLost(f"{said}; the last one: {result.error}")
 
 
 def summary(results: list[Result]) -> dict[str, Any]:

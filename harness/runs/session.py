@@ -201,13 +201,21 @@ class RunSession:
                     command=commands.pop(part, None),
                 )  # fmt: skip
 
-            play_until(until, plan, self.folder, self.request.workers, play, lambda: self.meter.reached is None)
+            play_until(
+                until, plan, self.folder, self.request.workers, play, lambda: self.meter.reached is None,
+                heard,
+            )  # fmt: skip
         return [result for one, folder in parts.values() if folder.is_planned for result in collected(one, folder)]
 
     @property
     def episodes(self) -> int:
         """Of the whole run."""
         return sum(len(plan.keys) for plan in self.plans.values())
+
+    @property
+    def recorded(self) -> list[Result]:
+        """What is on disk of the whole run, graded or not."""
+        return [one for path in self.plans for one in RunFolder(path).results(damaged=[])]
 
     @property
     def resume_line(self) -> str:

@@ -1,18 +1,20 @@
 """The news of a run as records that programs read: one JSON object a line, in the order in which things happen.
 
 `event` names the kind. `begun` comes first, `ended` last; between them, for each episode that is played, `started`, its
-`phase`s and `finished`. A stream without `ended` is that of a run that was killed. Times are real seconds since `begun`.
+`phase`s and `finished`. With `--until`, `scored` says where the decision stands. A stream without `ended` is that of a run
+that was killed. Times are real seconds since `begun`.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from harness.play.episode import Phase
 from harness.records import Key, Result
-from harness.runs.executors.base import Again, Finished, News, Started
+from harness.runs.executors.base import Again, Finished, News, Scored, Started
 from worlds.core.models import Strict
 
 
@@ -88,6 +90,32 @@ class AgainLine(Strict):
     pause_s: float
 
 
+class ScoredLine(Strict):
+    """Where the decision stands of a run that stops once one of two players is better."""
+
+    event: Literal["scored"] = "scored"
+    t: float
+    task: str | None
+    """The one that was scored last; None before the first."""
+
+    difference: float | None
+    """On that task, first minus second."""
+
+    first: str
+    second: str
+    """Names of parts."""
+
+    ahead: str | None
+    """The one of them that bets were won on so far."""
+
+    e_value: float
+    needed: float
+    """The e-value that decides."""
+
+    scored: int
+    tasks: int
+
+
 class EndedLine(Strict):
     """Playing has ended."""
 
@@ -97,7 +125,9 @@ class EndedLine(Strict):
     totals: Totals
 
 
-RunLine = Annotated[BegunLine | StartedLine | PhaseLine | FinishedLine | AgainLine | EndedLine, Field(discriminator="event")]
+RunLine = Annotated[
+    BegunLine | StartedLine | PhaseLine | FinishedLine | AgainLine | ScoredLine | EndedLine, Field(discriminator="event")
+]
 
 
 def line_of(news: News, t: float, totals: Totals) -> Strict:
@@ -110,4 +140,6 @@ def line_of(news: News, t: float, totals: Totals) -> Strict:
         return FinishedLine(t=t, episode=news.key.name, result=news.result, totals=totals)
     if isinstance(news, Again):
         return AgainLine(t=t, episodes=tuple(key.name for key in news.keys), pause_s=news.seconds)
+    if isinstance(news, Scored):
+        return ScoredLine(t=t, **asdict(news))
     raise AssertionError(f"{news} is no news")

@@ -15,6 +15,7 @@ from harness.errors import UsageError
 from harness.headline import difference, headline_of
 from harness.records import Key, Result
 from harness.runs.deciding import Decision, Until, read_decision, write_decision
+from harness.runs.executors.base import Progress, Scored
 from harness.runs.plan import Plan
 
 Play = Callable[[str, Sequence[Key]], Sequence[Result]]
@@ -22,8 +23,9 @@ Play = Callable[[str, Sequence[Key]], Sequence[Result]]
 
 
 def play_until(
-    until: Until, plan: Plan, folder: Path, workers: int, play: Play, may_go_on: Callable[[], bool] = lambda: True
-) -> Decision:
+    until: Until, plan: Plan, folder: Path, workers: int, play: Play, may_go_on: Callable[[], bool] = lambda: True,
+    tell: Progress = lambda news: None,
+) -> Decision:  # fmt: skip
     """Play until decided, until the tasks are used up, or until there may be no more.
 
     `plan` is that of either part: they differ in who plays alone. Raises UsageError for a folder with the path of another plan.
@@ -31,6 +33,7 @@ def play_until(
     decision = read_decision(folder) or Decision(until=until)
     if decision.until != until:
         raise UsageError(f"{folder} decides between other players or tasks", hint="harness run --out NEW_FOLDER")
+    tell(_news_of(decision))
     by_task: dict[str, list[Key]] = {}
     for key in plan.keys:
         by_task.setdefault(key.task_id, []).append(key)
@@ -41,12 +44,16 @@ def play_until(
         block = {task: by_task[task] for task in left[begin : begin + at_once]}
         keys = [key for mine in block.values() for key in mine]
         results = {name: play(name, keys) for name in (until.first, until.second)}
-        decision = _scored(decision, block, results, folder)
+        decision = _scored(decision, block, results, folder, tell)
     return decision
 
 
 def _scored(
-    decision: Decision, block: Mapping[str, Sequence[Key]], results: Mapping[str, Sequence[Result]], folder: Path
+    decision: Decision,
+    block: Mapping[str, Sequence[Key]],
+    results: Mapping[str, Sequence[Result]],
+    folder: Path,
+    tell: Progress,
 ) -> Decision:
     """The decision after those tasks of a block that both have, up to the one that decides."""
     for task, keys in block.items():
@@ -62,6 +69,16 @@ def _scored(
             continue
         decision = decision.after(task, gap)
         write_decision(folder, decision)
+        tell(_news_of(decision))
         if decision.winner is not None:
             break
     return decision
+
+
+def _news_of(decision: Decision) -> Scored:
+    until, last = decision.until, decision.path[-1] if decision.path else None
+    return Scored(
+        first=until.first, second=until.second, ahead=decision.ahead, e_value=decision.e_value, needed=decision.needed,
+        scored=len(decision.path), tasks=len(until.order),
+        task=last.task if last else None, difference=last.difference if last else None,
+    )  # fmt: skip

@@ -21,6 +21,7 @@ from harness.cli.export import export_command
 from harness.cli.importing import import_command
 from harness.play.agents import Cast
 from harness.reading import episode_lines, read_episode
+from harness.reading.traces import trace_files
 from harness.records import RunFolder
 from harness.registry import read_task
 from harness.report.evidence import gather
@@ -140,9 +141,13 @@ def test_replay_by_the_command_line(traces: Path, tmp_path: Path) -> None:
     place = text.index('"rounds_succeeded": ') + len('"rounds_succeeded": ')
     tampered.write_text(text[:place] + "9" + text[place + 1 :])
     (tmp_path / "other.json").write_text('{"schema": "other"}')
-    done, wrong, other = (harness("replay", path) for path in (sound, tampered, tmp_path / "other.json"))
+    (tmp_path / "empty").mkdir()
+    paths = (sound, tampered, tmp_path / "other.json", tmp_path / "empty")
+    done, wrong, other, empty = (harness("replay", path) for path in paths)
 
-    assert (done.returncode, wrong.returncode, other.returncode) == (0, 1, 2)
+    assert (done.returncode, wrong.returncode, other.returncode, empty.returncode) == (0, 1, 2, 2)
+    assert "empty holds no .json file" in empty.stderr
+    assert [str(path) for path in trace_files([traces, sound])] == sorted(map(str, traces.rglob("*.json")))
     assert "uniform-31 s0-a1, sd-map" in done.stdout
     assert "measures" in done.stdout
     assert len(done.stdout.splitlines()) == 3
@@ -151,7 +156,7 @@ def test_replay_by_the_command_line(traces: Path, tmp_path: Path) -> None:
 
 def test_imported_runs_read_like_any_other(runs: Path, traces: Path, tmp_path: Path) -> None:
     """Results, verdicts and logs are those of the runs that were exported; tables and `show` say that they were imported."""
-    typed(import_command, "trace", *sorted(traces.rglob("*.json")), "--out", tmp_path / "run")
+    typed(import_command, "trace", traces, "--out", tmp_path / "run")
     before = {(Path(r.path).parents[3].name, r.attempt): r for run in read_runs([runs]) for r in run.results}
     after = {(Path(r.path).parents[3].name, r.attempt): r for run in read_runs([tmp_path / "run"]) for r in run.results}
 

@@ -155,10 +155,6 @@ violation:resorted_link	1	1	100.0	1	ours
 all	7	7	100.0	7	ours
 a cell is deterministic when all its graded attempts (two or more) have the same label
 
-Variance-driving tasks, contract
-Task	Models that disagree	of
-tasks on which at least one model's attempts at an instance disagree, by the number of such models
-
 Tasks out of line, contract
 Task	Finding	Models	rho	Source
 rank correlations over 5 models, on the tasks that all of them have: 0

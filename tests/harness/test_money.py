@@ -250,6 +250,20 @@ def test_closing_block_of_many(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     )
 
 
+def test_closing_line_says_what_is_left(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A run that a limit stopped before its first episode has no `0 of 0`, one that was stopped later says what it left."""
+    show_closing([], tmp_path, beside_json=False, spent=Spent(1, 20, 1, 0.5), planned=33)
+    none = capsys.readouterr().err
+    show_closing(results(*[None] * 13), tmp_path, beside_json=False, planned=33)
+    some = capsys.readouterr().err
+
+    assert none.splitlines()[1:] == [
+        f"none of 33 episodes is played; run in {tmp_path} (0 B)",
+        "  in all, with attempts that were lost or left: 1 call, 21 tokens, $0.5000",
+    ]
+    assert f"\n13 of 13 succeeded, mean reward 1.0; 20 of 33 are not played; run in {tmp_path} (0 B)\n" in some
+
+
 def test_spent_is_data() -> None:
     """A line of the ledger is the sum's own fields."""
     assert Spent(**asdict(Spent(1, 2, 3, 0.5, 1))) + Spent(1) == Spent(2, 2, 3, 0.5, 1)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec, Budget
+from harness.agents.llm.meter import Spent
 from harness.cli.amounts import duration, short
 from harness.cli.flags import RunFlags
 from harness.cli.players import new_agents
@@ -22,6 +23,7 @@ from harness.registry import Task
 from harness.runs.choice import EVERYTHING
 from harness.runs.experience import Experience
 from harness.runs.forecast import PartForecast, forecast
+from harness.runs.ledger import RunLedger
 from harness.runs.plan import Plan
 from harness.runs.request import RunRequest
 from harness.runs.run import run_plan
@@ -89,6 +91,24 @@ def test_an_interrupted_run_is_unfinished_and_a_held_one_runs(harness: Command, 
     (left,) = json.loads(harness("runs", tmp_path, "--json").stdout)
 
     assert [(one["state"], one["done"], one["planned"]) for one in (held, left)] == [("running", 1, 2), ("unfinished", 1, 2)]
+
+
+def test_calls_that_no_episode_shows_are_told(harness: Command, presigned: Task, tmp_path: Path) -> None:
+    """What lost attempts took is told below the table; of a sweep for all its parts together, of a part alone not at all."""
+    for folder, part in ((tmp_path / "alone", ""), (tmp_path / "sweep" / "a", "a"), (tmp_path / "sweep" / "b", "b")):
+        plan = Plan("run", [presigned], [0], 1, AgentSpec(kind="nop"), part=part)
+        run_plan(plan, InProcessRuntime(), RunFolder(folder), workers=1, images={}, progress=lambda event: None)
+    for folder, calls in ((tmp_path / "alone", 2), (tmp_path / "sweep", 3)):
+        RunLedger(folder).note(Spent(calls=calls, prompt=1000, cost_usd=0.5))
+    listed, part = harness("runs", tmp_path), harness("runs", tmp_path / "sweep" / "a")
+    rows = json.loads(harness("runs", tmp_path, "--json").stdout)
+
+    assert [line.strip() for line in listed.stdout.splitlines()[4:]] == [
+        f"{tmp_path}/{name}: in all, with attempts that were lost or left, {calls} calls, 1k tokens, $0.5000"
+        for name, calls in (("sweep", 3), ("alone", 2))
+    ]
+    assert "in all" not in part.stdout
+    assert {row["run"]: row["all_calls"]["calls"] for row in rows} == {"alone": 2, "sweep/a": 3, "sweep/b": 3}
 
 
 def expected(

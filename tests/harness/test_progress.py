@@ -19,6 +19,11 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
+from harness.agents.llm.meter import Meter
+from harness.cli.progress import plainly
+from harness.records import Key, Result
+from harness.runs.executors.base import Again, Finished
+from harness.runs.session import WatchedRun
 from harness.runs.stream import BegunLine, EndedLine, FinishedLine, PhaseLine, RunLine, StartedLine
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Fault, ScriptedReply, script
@@ -84,6 +89,23 @@ def test_lines_count_on_after_a_resume(harness: Command, tmp_path: Path) -> None
     assert re.findall(r"^\[\d/\d\]", first.stderr, re.MULTILINE) == ["[1/2]", "[2/2]"], first.stderr
     assert re.findall(r"^\[\d/\d\]", second.stderr, re.MULTILINE) == ["[3/4]", "[4/4]"], second.stderr
     assert "\x1b" not in first.stderr
+
+
+def test_an_episode_that_is_played_again_is_counted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is lost to what may pass is not done while it waits: the second try has the number of the first."""
+    key = Key(family="contract", task_id="a", seed=0, attempt=1)
+    lost = Result.model_validate(
+        {**key.model_dump(), "run": "run", "agent": "x", "runtime": "inprocess", "status": "ungraded", "cause": "provider",
+         "error": "silence", "key_digest": ""}
+    )  # fmt: skip
+    with plainly(WatchedRun(2, (), Meter(), tmp_path)) as heard:
+        for news in (Finished(key, lost), Again((key,), 10.0), Finished(key, lost)):
+            heard(news)
+    first, waits, second = capsys.readouterr().err.splitlines()
+
+    assert first.startswith("[1/2] contract/a/s0-a1: ungraded (provider: silence)")
+    assert waits == "1 episode lost to what may pass, to be played again in 10 s: contract/a/s0-a1"
+    assert second.startswith("[1/2] ")
 
 
 def test_events_are_lines_of_documented_models(harness: Command, tmp_path: Path) -> None:

@@ -383,3 +383,16 @@ def test_a_rule_that_fails_is_named(harness: Callable[..., subprocess.CompletedP
     assert (episode["cause"], episode["error"]) == ("world", "its rule raised KeyError at GET /api/value")
     assert "the world failed: its rule raised KeyError at GET /api/value" in done.stderr
     assert "valeu" not in done.stdout + done.stderr
+
+
+def test_a_shell_without_any_sandbox(harness: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
+    """Where no sandbox works, who needs one is told what each lacks, and not to try a runtime that was tried."""
+    script = tmp_path / "script.json"
+    script.write_text('[{"run": "true"}]')
+    env = {"PATH": str(tmp_path), "DOCKER_HOST": f"unix://{tmp_path}/none"}
+    done = harness("run", "presigned-url-download", "--script", script, "--out", tmp_path / "run", env=env)
+
+    assert done.returncode == 2
+    assert "a script with run actions needs a sandbox; docker: no Docker engine answers" in done.stderr
+    assert "; bubblewrap: bubblewrap is not installed" in done.stderr
+    assert "--runtime" not in done.stderr.partition("try: ")[2]

@@ -10,10 +10,16 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec
+from harness.agents.llm.meter import Meter
+from harness.cli.progress import plainly
+from harness.cli.streaming import streamed
 from harness.records import Key, Result
 from harness.registry import Task, discover
+from harness.report.early import standing
 from harness.runs.deciding import Until, read_decision, write_decision
+from harness.runs.executors.base import Finished, Scored
 from harness.runs.plan import Plan
+from harness.runs.session import WatchedRun
 from harness.runs.until import play_until
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
@@ -66,6 +72,37 @@ def test_stops_when_decided(plan: Plan, tmp_path: Path) -> None:
     assert [task for part, task in play.played if part == "a"] == [task for part, task in play.played if part == "b"]
     assert {task for _, task in play.played} == {*done}
     assert read_decision(tmp_path) == decision
+
+
+def test_says_where_the_decision_stands(plan: Plan, tmp_path: Path) -> None:
+    """Before the first task and after each that is scored: the e-value, what it needs, and who is ahead; on a resume too."""
+    until, heard = until_of(plan), list[Scored]()
+    whole = play_until(until, plan, tmp_path, 2, Scripted(0.0), tell=heard.append)
+
+    assert [one.scored for one in heard] == list(range(len(whole.path) + 1))
+    assert standing(heard[0]) == "no task of 60 scored yet, an e-value of 20 decides"
+    last = f"a - b +1.00 on {until.order[1]}"
+    assert standing(heard[2]) == f"2 of 60 tasks scored, e-value {whole.path[1].e_value:.2f} of 20 needed, a ahead; {last}"
+    assert (heard[0].ahead, heard[-1].ahead, heard[-1].e_value) == (None, "a", whole.path[-1].e_value)
+    play_until(until, plan, tmp_path, 2, Scripted(0.0), tell=heard.append)
+    assert heard[-1] == heard[-2]
+
+
+def test_lines_count_both_players_and_name_them(plan: Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two players have episodes of the same names: neither hides the other in a line, nor in the totals of events."""
+    key = plan.keys[0]
+    both = [scored(key, 1.0).model_copy(update={"run": run, "reward": 1.0}) for run in ("agent=a", "agent=b")]
+    watched = WatchedRun(240, (), Meter(), tmp_path)
+    with streamed(plainly, str(tmp_path / "events"))(watched) as heard:
+        play_until(until_of(plan), plan, tmp_path, 2, Scripted(0.0), lambda: False, heard)
+        for one in both:
+            heard(Finished(key, one))
+    lines, events = capsys.readouterr().err.splitlines(), (tmp_path / "events").read_bytes().splitlines()
+
+    assert [line[: line.index(key.name)] for line in lines[1:]] == ["[1/240] a: ", "[2/240] b: "]
+    assert lines[0] == "no task of 60 scored yet, an e-value of 20 decides"
+    assert [json.loads(line)["event"] for line in events] == ["begun", "scored", "finished", "finished", "ended"]
+    assert json.loads(events[-1])["totals"]["done"] == 2
 
 
 def test_either_direction(plan: Plan, tmp_path: Path) -> None:
@@ -130,13 +167,17 @@ def test_a_real_run(harness: Command, tmp_path: Path) -> None:
     """Imap against dsm-private over all calendars: decided for imap on a few of them; resumed, it plays nothing more."""
     out = tmp_path / "run"
     words = ("calendar", "--agent", "imap,dsm-private", "--until", "imap-dsm-private", "--runtime", "inprocess", "--yes")
-    done = harness("run", *words, "--out", str(out), "--json")
+    done = harness("run", *words, "--out", str(out), "--json", "--jsonl", str(tmp_path / "events"))
+    events = [json.loads(line) for line in (tmp_path / "events").read_bytes().splitlines()]
+    last = next(event for event in reversed(events) if event["event"] == "scored")
     told = json.loads(done.stdout)
     before = {path: path.stat().st_mtime_ns for path in out.glob("agent=*/episodes/*/*/*/result.json")}
     again = harness("run", "--resume", str(out))
     plan = json.loads((out / "agent=imap" / "run.json").read_text(encoding="utf-8"))
 
-    assert told["until"]["winner"] == "agent=imap"
+    assert told["until"]["winner"] == last["ahead"] == "agent=imap"
+    assert last["e_value"] >= last["needed"] == 20
+    assert last["e_value"] == told["until"]["path"][-1]["e_value"]
     scored_tasks, all_tasks = len(told["until"]["path"]), len(told["until"]["until"]["order"])
     assert 2 * scored_tasks <= len(before) <= 2 * (scored_tasks + 1)
     assert scored_tasks < 0.5 * all_tasks

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.families.hidden_profile.heard import Hearing, by_cues, hearing, losses_between, said_of
+from harness.families.hidden_profile.heard import Counts, Hearing, by_cues, counted, hearing, losses_between, said_of
 from oracles.hidden_profile.detection import KINDS, Detection, compared, heard, sentences
 from tests.shipped import SHIPPED
 from worlds.core.loading import SCENARIO
@@ -20,6 +20,12 @@ DECKS = {
 }
 LATE = [one for one in sentences() if one.late]
 EARLY = [one for one in sentences() if not one.late]
+
+
+@pytest.fixture(scope="module")
+def counts() -> Counts:
+    """What the cues make of every labelled sentence."""
+    return counted(SHIPPED)
 
 
 def test_labelled_sentences_are_of_the_decks() -> None:
@@ -38,9 +44,9 @@ def test_labelled_sentences_are_of_the_decks() -> None:
         assert bool(one.says) == (one.kind == "paraphrase"), one.text
 
 
-def test_rates_on_sentences_that_nobody_mended_cues_on() -> None:
+def test_rates_on_sentences_that_nobody_mended_cues_on(counts: Counts) -> None:
     """What is printed in reports; docs/hidden-profile.md has these figures."""
-    late = by_cues(SHIPPED, late=True)
+    late = by_cues(counts, late=True)
 
     assert late is not None
     assert (late.total.precision, late.total.recall) == (pytest.approx(0.957, abs=0.001), pytest.approx(0.923, abs=0.001))
@@ -48,9 +54,9 @@ def test_rates_on_sentences_that_nobody_mended_cues_on() -> None:
     assert late.recall == (pytest.approx(0.895, abs=0.001), pytest.approx(0.945, abs=0.001))
 
 
-def test_rates_on_all_labelled_sentences() -> None:
+def test_rates_on_all_labelled_sentences(counts: Counts) -> None:
     """Precision is at least .97 and recall at least .92, even at the lower ends; and all three pairs are in the note."""
-    whole, before, late = (by_cues(SHIPPED, late=which) for which in (None, False, True))
+    whole, before, late = (by_cues(counts, late=which) for which in (None, False, True))
 
     assert whole is not None
     assert before is not None
@@ -58,7 +64,7 @@ def test_rates_on_all_labelled_sentences() -> None:
     assert whole.total == before.total + late.total
     assert (whole.total.precision, whole.total.recall) == (pytest.approx(0.985, abs=0.001), pytest.approx(0.971, abs=0.001))
     assert (whole.least_precision, whole.least_recall) == (pytest.approx(0.977, abs=0.001), pytest.approx(0.960, abs=0.001))
-    assert said_of(SHIPPED) == (
+    assert said_of(counts) == (
         "cues on sentences labelled by language models, 95 % intervals; "
         "written last, scored once: precision 0.957 (0.93..0.97), recall 0.923 (0.89..0.94); "
         "mended on: precision 0.999 (0.99..1.00), recall 0.995 (0.98..1.00); "

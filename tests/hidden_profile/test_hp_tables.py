@@ -312,6 +312,15 @@ def test_no_bound_is_above_all_there_is(evidence: Evidence) -> None:
     assert {row["bound"] for row in rows(table(evidence, "guessers"), kind="text only")} <= {1.0}
 
 
+def test_guessers_are_made_only_where_they_are_asked_for(evidence: Evidence) -> None:
+    """They take half a second a task, and say more of tasks than of players; no other table waits for them."""
+    without, everything = (report(evidence, wanted, published=False) for wanted in ([], ["all"]))
+
+    assert [made.name for made in without] == [made.name for made in everything]
+    assert "guessers" not in {made.name for made in everything}
+    assert {made.name for made in report(evidence, ["guessers"], published=False)} == {"guessers"}
+
+
 def test_guessers_need_the_tasks() -> None:
     """Without a registry there is nothing to read."""
     with pytest.raises(UsageError, match="registry"):

@@ -47,7 +47,7 @@ class ShellInterface:
     def needs_main(self, runtime: str) -> bool:
         """Always; raises UsageError in process."""
         if runtime == "inprocess":
-            hint = "--interface tool, or --runtime docker or bubblewrap"
+            hint = "--interface tool, or harness doctor, which says what a sandbox lacks here"
             raise UsageError("the shell interface needs a sandbox, and inprocess has none", hint=hint)
         return True
 

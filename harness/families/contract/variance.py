@@ -42,7 +42,8 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     drivers = _drivers(cells, evidence.family, published=published)
     split = [str(row["task"]) for row in drivers.rows if row["disagreeing"]]
     agreement = _agreement(cells, evidence.family, published=published)
-    return [agreement, drivers, *([_runs(cells, split[:_SHOWN], evidence.family)] if split else [])]
+    runs = _runs(cells, split[:_SHOWN], evidence.family)
+    return [agreement, *([drivers] if drivers.rows else []), *([runs] if split else [])]
 
 
 def _repeated(group: Group) -> list[list[Result]]:

@@ -16,7 +16,7 @@ from statistics import fmean
 
 from harness.registry import Task
 from harness.report.statistics import Interval, rate_interval
-from oracles.hidden_profile.detection import Detection, compared, heard, sentences
+from oracles.hidden_profile.detection import Detection, Sentence, compared, heard, sentences
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import Deck, read_task
@@ -70,11 +70,20 @@ def hearing(counts: Iterable[tuple[str, Detection]]) -> Hearing:
     return Hearing(tuple(by_task.values()))
 
 
-def by_cues(tasks: Iterable[Task], *, late: bool | None) -> Hearing | None:
-    """How the cues do on labelled sentences of these tasks: the late ones, those before, or (None) all; None without any."""
+Counts = Sequence[tuple[Sentence, Detection]]
+
+
+def counted(tasks: Iterable[Task]) -> Counts:
+    """Every labelled sentence of these tasks with what the cues make of it: hearing them all takes most of a second."""
     decks = {task.task_id: deck for task in tasks if (deck := _deck(task)) is not None}
-    those = [one for one in sentences() if one.task in decks and late in {None, one.late}]
-    return hearing((one.task, compared(heard(decks[one.task], one), frozenset(one.says))) for one in those) if those else None
+    those = (one for one in sentences() if one.task in decks)
+    return [(one, compared(heard(decks[one.task], one), frozenset(one.says))) for one in those]
+
+
+def by_cues(counts: Counts, *, late: bool | None) -> Hearing | None:
+    """How the cues do on these sentences: on the late ones, those before, or (None) all; None without any."""
+    those = [(one.task, detected) for one, detected in counts if late in {None, one.late}]
+    return hearing(those) if those else None
 
 
 def ranges(
@@ -107,10 +116,10 @@ def losses_between(
     return LossRange(1 - most, 1 - fewest), LossRange(listening * fewest / could if could else 0.0, listening + max(moved, 0.0))
 
 
-def said_of(tasks: Sequence[Task]) -> str:
+def said_of(counts: Counts) -> str:
     """Precision and recall in a note: of the sentences scored once, of those mended on, and of all."""
     named = (("written last, scored once", True), ("mended on", False), ("all", None))
-    known = [(name, one) for name, late in named if (one := by_cues(tasks, late=late)) is not None]
+    known = [(name, one) for name, late in named if (one := by_cues(counts, late=late)) is not None]
     return f"cues on sentences labelled by language models, 95 % intervals; {'; '.join(_rates(*each) for each in known)}"
 
 

@@ -99,13 +99,14 @@ _CAN_BE = (
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """The table of measures, and that of consensus where stances were taken; none without graded sessions."""
     played = [(arm, condition) for arm in arms(evidence) for condition in CONDITIONS if arm.tasks(condition)]
-    cues = heard.by_cues(evidence.registry.values(), late=True)
+    counts = heard.counted(evidence.registry.values())
+    cues = heard.by_cues(counts, late=True)
     rows = [{**_measured(arm, condition), **_ranges(arm, condition, evidence, cues)} for arm, condition in played]
     agreed = [row for arm, condition in played if (row := _agreed(arm, condition))]
     marked = standing.notes(arm.standing for arm, _ in played)
     notes = [*_NOTES, *marked]
     if any("pooling_range" in row for row in rows):
-        notes += [_CAN_BE, heard.said_of(list(evidence.registry.values()))]
+        notes += [_CAN_BE, heard.said_of(counts)]
     if published and rows:
         people = next(row for row in numbers()["study1"] if row["player"] == "people")
         rows.append({"player": "people", "messages": people["messages"], "sessions": people["hidden"], "source": MARK})

@@ -17,10 +17,10 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "tasks": (profiles.tables,),
     "variants": (variants_table.tables,),
     "process": (process.tables,),
-    "guessers": (guessers.tables,),
 }
-BY_NAME: dict[str, tuple[Maker, ...]] = {"components": (components.tables,)}
-"""Made only where they are asked for by name: it is for planning the next run."""
+BY_NAME: dict[str, tuple[Maker, ...]] = {"guessers": (guessers.tables,), "components": (components.tables,)}
+"""Made only where they are asked for by name: the first says more of tasks than of who played them and takes half a second a
+task, the second is for planning the next run."""
 
 NEEDS = {
     "components": ("two graded sessions of some task", "harness run hidden-profile --k 2, or --seeds 0-9"),

@@ -56,7 +56,33 @@ class Again:
     seconds: float
 
 
-News = Started | Phase | Finished | Again
+@dataclass(frozen=True)
+class Scored:
+    """Where it stands which of two players is better: said before the first task and after each that is scored."""
+
+    first: str
+    second: str
+    """Names of parts."""
+
+    ahead: str | None
+    """The one of them that bets were won on so far."""
+
+    e_value: float
+    needed: float
+    """The e-value that decides."""
+
+    scored: int
+    """Tasks, of `tasks`."""
+
+    tasks: int
+    task: str | None = None
+    """The one that was scored last; None before the first."""
+
+    difference: float | None = None
+    """On that task, first minus second."""
+
+
+News = Started | Phase | Finished | Again | Scored
 Progress = Callable[[News], object]
 
 

@@ -18,17 +18,18 @@ from harness.families.calendar.trace.game import rebuilt
 from harness.families.calendar.trace.replaying import read_trace, record_of
 from harness.families.calendar.trace.upstream import is_upstream, read_upstream, upstream_game
 from harness.families.calendar.trace.upstream_check import differing
-from harness.reading.traces import read_document
+from harness.reading.traces import read_document, trace_files
 
 Files = Annotated[
-    list[Path], typer.Argument(metavar="FILE", help="Traces: ours, or in the layout of the paper's Appendix A.6.")
+    list[Path],
+    typer.Argument(metavar="FILE", help="Traces, or folders of them: ours, or in the layout of the paper's Appendix A.6."),
 ]
 Out = Annotated[Path, typer.Option("--out", help="The folder of the run, new or empty.")]
 
 
 def import_trace(files: Files, out: Out) -> None:
     """Traces of calendar games, as a run."""
-    games = [_named(path, read_document(path)) for path in files]
+    games = [_named(path, read_document(path)) for path in trace_files(files)]
     folders = write_runs(games, out)
     say(f"{len(games)} games in {out}{f', {len(folders)} runs' if len(folders) > 1 else ''}")
     say(f"  try: harness report {out}")
