@@ -1,4 +1,4 @@
-"""`harness export`: episodes as records that other programs read, or a family's texts as a start for --templates."""
+"""`harness export`: tasks and episodes as other programs read them, or a family's texts as a start for --templates."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from harness.cli.kinds import Kinds
+from harness.cli.sharing import harbor_command
 from harness.console import say, show_table
 from harness.errors import UsageError
 from harness.modules import family_part, family_part_or_none
@@ -31,6 +32,7 @@ Out = Annotated[Path | None, typer.Option(help="The file to write, whole or not 
 
 
 export_command = typer.Typer(cls=Kinds, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+export_command.command("harbor")(harbor_command)
 
 
 @export_command.command("episodes")
