@@ -96,8 +96,9 @@ golden: $(SETUP)
 learned: $(SETUP)
 	@$(BIN)/python -m tests.hidden_profile.fitting
 
+# To a registry, for tasks that others build: make images PUSH=registry.example/parley; without it they are built here
 images: $(SETUP)
-	@$(BIN)/harness images $(ARGS)
+	@$(BIN)/harness images $(if $(PUSH),--push $(PUSH)) $(ARGS)
 
 bench: $(SETUP)
 	@$(BIN)/python benchmarks/episodes.py $(ARGS)

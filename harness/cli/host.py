@@ -11,6 +11,7 @@ import typer
 from harness.cli.tasks import Json, Names, selected
 from harness.console import emit, say, show_table
 from harness.play.choose import RUNTIMES
+from harness.runtimes.docker.engine.pushing import push
 from harness.runtimes.docker.runtime import DockerRuntime
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
@@ -22,10 +23,19 @@ def images_command(
         bool, typer.Option("--base", help="The base images alone; a task's own are built when it is first run.")
     ] = False,
     force: Annotated[bool, typer.Option(help="Build again what is already there.")] = False,
+    prefix: Annotated[
+        str | None,
+        typer.Option("--push", metavar="PREFIX", help="Push the base images, and one with all tests, instead."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Build the base images and the prover's, then those of the named tasks (none named: of all)."""
     runtime = DockerRuntime(say=say)
+    if prefix is not None:
+        references = list(push(runtime.engine, runtime.images, prefix, selected(ctx, names), say))
+        emit(references) if json else print("\n".join(references))
+        say(f"next: harness export harbor DIR {' '.join(f'--images {reference}' for reference in references)}")
+        return
     tasks = [] if base else selected(ctx, names)
     runtime.images.build_bases(force=force, say=say)
     prover = runtime.images.build_prover(say=say)

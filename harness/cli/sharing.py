@@ -17,10 +17,10 @@ from harness.sharing.standalone import PLAIN_BASE, StandaloneBases
 Where = Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write, new or empty.")]
 Pinned = Annotated[
     list[str] | None,
-    typer.Option("--images", metavar="REF", help="PREFIX/ROOM@sha256:..., once for each room; harness images --push names them."),
+    typer.Option("--images", metavar="REF", help="PREFIX/ROOM@sha256:..., once a room; harness images --push names them."),
 ]
 Alone = Annotated[bool, typer.Option("--standalone", help="Need no image of ours: each task carries what they are made of.")]
-Base = Annotated[str | None, typer.Option("--base", metavar="IMAGE", help=f"What --standalone builds on, {PLAIN_BASE} unless given.")]
+Base = Annotated[str | None, typer.Option("--base", metavar="IMAGE", help=f"Below --standalone; {PLAIN_BASE} unless given.")]
 
 
 def harbor_command(

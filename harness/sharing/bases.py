@@ -1,7 +1,7 @@
 """What exported tasks build on: our base images by the names they have here, or the same ones pinned on a registry.
 
-`harness.sharing.standalone` is the third kind. Each turns a task folder into the files of its exported copy, and nothing else of
-a task changes: instruction, world, hidden tests and oracle are the same bytes.
+`harness.sharing.standalone` is the third kind. Each makes the files of an exported copy of a task, in which instruction, world,
+hidden tests and oracle are the same bytes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class PinnedBases:
             raise UsageError("--images names an image twice", hint="harness images --push PREFIX prints what to name")
         if missing := [room for room in ROOMS if room not in self._references]:
             raise UsageError(f"--images lacks {', '.join(missing)}", hint="harness images --push PREFIX prints what to name")
-        self.told = f"on {', '.join(self._references.values())}"
+        places = sorted({reference.rpartition("/")[0] for reference in self._references.values()})
+        self.told = f"on images at {', '.join(places)}, each by its digest"
 
     def files(self, task: Task) -> Files:
         """The folder with every image of ours under its digest, and the tests' image as the verifier where there is one."""
@@ -83,7 +84,7 @@ class PinnedBases:
         return content._replace(data=text.encode("utf-8", "surrogateescape"))
 
 
-def tests_name(task: Task) -> str:
+def name_of_tests(task: Task) -> str:
     """Under which name the image with everybody's tests holds those of a task: another version of them has another name."""
     return f"{task.task_id}-{task.digest[:16]}"
 
@@ -107,7 +108,7 @@ def _with_verifier(task: Task, toml: Content, image: str) -> Content:
         raise TaskInvalid(f"{task.path}/task.toml:1: a verifier with an environment of its own cannot be given another image")
     limits = f"cpus = {task.file.environment.cpus or 1:g}\nmemory_mb = {task.file.environment.memory_mb or 1024:g}\n"
     tables = (
-        f'\n[verifier.env]\n{TESTS_VARIABLE} = "{tests_name(task)}"\n'
+        f'\n[verifier.env]\n{TESTS_VARIABLE} = "{name_of_tests(task)}"\n'
         f'\n[verifier.environment]\ndocker_image = "{image}"\n{limits}'
     )
     return toml._replace(data=toml.data.rstrip() + b"\n" + tables.encode())

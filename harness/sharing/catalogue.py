@@ -1,4 +1,4 @@
-"""The lists that runners and hubs read beside the tasks: registry.json, dataset.toml, eval.yaml, and one row a task as JSON lines.
+"""The lists that runners and hubs read beside the tasks: registry.json, dataset.toml, eval.yaml, a JSON line for each task.
 
 Harbor knows a task by a digest over the digests of its files; `packaged_digest` computes it as Harbor's packager does.
 """
@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from harness.modules import family_part_or_none
 from harness.registry import Task
 from harness.sharing.bases import Files
 
@@ -17,13 +18,6 @@ NAME, VERSION = "parley", "1.0.0"
 """Of the dataset. The version rises when what a task asks or how it is judged changes; digests tell all else apart."""
 
 DESCRIPTION = "Containerized tasks that measure whether AI agents can be trusted with delegated work"
-
-ABOUT = {
-    "calendar": "Agents with private calendars schedule meetings by talking; judged by what the moves cost",
-    "contract": "One agent keeps the contracts of an HTTP API: deadlines, tokens, signatures, retries; judged by the server's log",
-    "hidden-profile": "A group shares what each member alone knows, and votes; judged by the vote that the shared facts call for",
-}
-"""What a family is about, in a line."""
 
 SPLIT = "test"
 
@@ -35,7 +29,7 @@ def registry(tasks: Sequence[Task], path_of: Callable[[Task], str]) -> str:
     """registry.json: one dataset of all tasks, and one of each family, with the path of each task from the file."""
     sets = {NAME: (DESCRIPTION, list(tasks))}
     for family, own in by_family(tasks).items():
-        sets[f"{NAME}-{family}"] = (ABOUT.get(family, family), own)
+        sets[f"{NAME}-{family}"] = (about(family), own)
     document = [
         {
             "name": name,
@@ -80,6 +74,12 @@ def rows(tasks: Sequence[Task], digests: Mapping[str, str]) -> str:
 def by_family(tasks: Sequence[Task]) -> dict[str, list[Task]]:
     """The tasks of each family, families sorted."""
     return {family: [task for task in tasks if task.family == family] for family in sorted({task.family for task in tasks})}
+
+
+def about(family: str) -> str:
+    """What a family measures, in a line; its name where it does not say."""
+    part = family_part_or_none(family, "about")
+    return str(part.LINE) if part else family
 
 
 def full_name(task: Task) -> str:

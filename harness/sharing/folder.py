@@ -71,7 +71,7 @@ def _beside(tasks: Sequence[Task], bases: Bases, digests: Mapping[str, str]) -> 
 def _card(tasks: Sequence[Task], bases: Bases) -> str:
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)  # noqa: S701 - Markdown
     families = [
-        {"name": family, "count": len(own), "about": catalogue.ABOUT.get(family, "")}
+        {"name": family, "count": len(own), "about": catalogue.about(family)}
         for family, own in catalogue.by_family(tasks).items()
     ]
     template = environment.from_string((_HERE / "card.md.j2").read_text(encoding="utf-8"))

@@ -3,8 +3,8 @@
 # ///
 """The mean reward with a 95 % interval that counts tasks, not trials: tries at one task say little about the next task.
 
-As a metric of Harbor (`-i rewards.jsonl -o metric.json`) it gets rewards without the tasks that they belong to. Then the interval
-is as wide as it would be if every try at a task came out the same, given that all tasks of the dataset were played.
+As a metric of Harbor (`-i rewards.jsonl -o metric.json`) it gets rewards without the tasks that they belong to. The interval is
+as wide as it would be if every try at a task came out the same, given that all tasks of the dataset were played.
 With `--job FOLDER`, the folder of a job, it knows the tasks and clusters by them; say that where `-k` was above 1 on a part of
 the tasks. A trial that ended in an error has no reward; it is counted, and is no zero.
 """

@@ -51,7 +51,9 @@ class StandaloneBases:
     def __init__(self, base: str = PLAIN_BASE, root: Path = ROOT) -> None:
         """Raises UsageError where the recipes are not there: they lie in the checkout."""
         if not (root / "docker").is_dir():
-            raise UsageError("--standalone needs the recipes in docker/, which only a checkout has", hint="run it in a checkout")
+            raise UsageError(
+                "--standalone needs the recipes in docker/, which only a checkout has", hint="run it in a checkout"
+            )
         self._base, self._root = base, root
         self.told = f"on {base} alone"
 
@@ -129,7 +131,9 @@ def _built(task: Task, compose: str) -> str:
     for ours, built in ((_MAIN, _BUILT_MAIN), (_WORLD, _BUILT_WORLD)):
         if compose.count(ours) != 1:
             place = f"{task.path}/environment/docker-compose.yaml:1"
-            raise TaskInvalid(f"{place}: is not the family's own, which --standalone knows", hint=f"harness sync {task.task_id}")
+            raise TaskInvalid(
+                f"{place}: is not the family's own, which --standalone knows", hint=f"harness sync {task.task_id}"
+            )
         compose = compose.replace(ours, built)
     return compose
 
