@@ -32,6 +32,9 @@ ROOT = Path(__file__).parents[1]
 """The checkout: docker/, worlds/ and validators/, from which rooms are made, lie here."""
 
 ROOMS = ("agent", "world", "verifier")
+TESTS_ROOM = "tests"
+"""The image that brings the hidden tests of many tasks on top of the verifier, for runners that build none."""
+
 """What a pod and its judgement are made of."""
 
 Say = Callable[[str], object]

@@ -13,6 +13,7 @@ from harness.console import emit, say, show_table
 from harness.play.choose import RUNTIMES
 from harness.runtimes.docker.engine.pushing import push
 from harness.runtimes.docker.runtime import DockerRuntime
+from harness.sharing.bases import name_of_tests
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 
@@ -32,7 +33,8 @@ def images_command(
     """Build the base images and the prover's, then those of the named tasks (none named: of all)."""
     runtime = DockerRuntime(say=say)
     if prefix is not None:
-        references = list(push(runtime.engine, runtime.images, prefix, selected(ctx, names), say))
+        named = {name_of_tests(task): task for task in selected(ctx, names)}
+        references = list(push(runtime.engine, runtime.images, prefix, named, say))
         emit(references) if json else print("\n".join(references))
         say(f"next: harness export harbor DIR {' '.join(f'--images {reference}' for reference in references)}")
         return

@@ -12,19 +12,16 @@ from typing import Protocol
 
 from harness.contents import Content
 from harness.errors import TaskInvalid, UsageError
-from harness.pod import ROOMS
+from harness.pod import ROOMS, TESTS_ROOM
 from harness.registry import Task, contents_of
 
 Files = Mapping[str, Content]
 """Relative path -> content, of one exported task."""
 
-TESTS_ROOM = "tests"
-"""The image that brings the hidden tests of every task on top of the verifier."""
-
 TESTS_VARIABLE = "PARLEY_TESTS"
 """Names the tests to run, in that image; docker/tests/test.sh reads it."""
 
-_BASE = re.compile(r"\bparley/(agent|world|verifier):1(?![\w.-])")
+_BASE = re.compile(rf"\bparley/({'|'.join(ROOMS)}):1(?![\w.-])")
 _REFERENCE = re.compile(rf"(?P<where>[a-z0-9][a-z0-9._:/-]*)/(?P<room>{'|'.join((*ROOMS, TESTS_ROOM))})@sha256:[0-9a-f]{{64}}")
 _NAMES_IMAGES = ("task.toml", "Dockerfile", "docker-compose.yaml")
 

@@ -58,7 +58,7 @@ def test_tries_that_differ_are_worth_more() -> None:
 
 
 def test_wilson_is_the_report_s() -> None:
-    """The same interval as our own tables, to the rounding of 1.96."""
+    """Equal to the interval of our own tables, to the rounding of 1.96."""
     for hits, of in ((0, 10), (7, 10), (10, 10), (150, 218)):
         assert metric.wilson(hits / of, of) == pytest.approx(our_wilson(hits, of), abs=1e-6)
 

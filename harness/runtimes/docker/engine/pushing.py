@@ -1,30 +1,29 @@
 """Brings our images to a registry and says by which digests they are found there.
 
 1. The base images go as PREFIX/agent, PREFIX/world, PREFIX/verifier, tagged with the hash of what is in them.
-2. PREFIX/tests is the verifier with the hidden tests of many tasks, for runners that build no images. A task names its own by
-   `name_of_tests`, so a task of another release gets an error, and no verdict.
+2. PREFIX/tests is the verifier with the hidden tests of many tasks, for runners that build no images. A task names its own
+   with their digest, so a task of another release gets an error, and no verdict.
 3. Credentials are those of `docker login`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.errors import RuntimeFailure, UsageError
-from harness.pod import ROOT, Say
+from harness.pod import ROOT, TESTS_ROOM, Say
 from harness.registry import Task, contents_of
 from harness.runtimes.docker.engine.client import Engine
 from harness.runtimes.docker.engine.images import ROOM_LABEL, Context, Images, folder_context
-from harness.sharing.bases import TESTS_ROOM, name_of_tests
 
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9.-]*(:\d+)?(/[a-z0-9][a-z0-9._-]*)*")
 _RECIPE = f"docker/{TESTS_ROOM}/Dockerfile"
 
 
-def push(engine: Engine, images: Images, prefix: str, tasks: Sequence[Task], say: Say) -> Iterator[str]:
-    """Push the base images and the tests of these tasks; the reference of each, `PREFIX/ROOM@sha256:...`, as it is done.
+def push(engine: Engine, images: Images, prefix: str, tasks: Mapping[str, Task], say: Say) -> Iterator[str]:
+    """Push the base images and the tests of these tasks, each under its name; references, `PREFIX/ROOM@sha256:...`, as they come.
 
     Raises UsageError for what is no prefix, RuntimeFailure where the registry or the engine refuses.
     """
@@ -37,11 +36,11 @@ def push(engine: Engine, images: Images, prefix: str, tasks: Sequence[Task], say
         yield f"{prefix}/{room}@{_pushed(engine, tag, f'{prefix}/{room}')}"
 
 
-def _build_tests(images: Images, verifier: str, tasks: Sequence[Task], say: Say) -> str:
+def _build_tests(images: Images, verifier: str, tasks: Mapping[str, Task], say: Say) -> str:
     files = dict(folder_context(ROOT / "docker" / TESTS_ROOM, f"docker/{TESTS_ROOM}/").files)
-    for task in tasks:
+    for tests, task in tasks.items():
         inner = {name: content for name, content in contents_of(task.path, "tests").items() if name != "Dockerfile"}
-        files |= {f"tests/{name_of_tests(task)}/{name}": (content.data, content.executable) for name, content in inner.items()}
+        files |= {f"tests/{tests}/{name}": (content.data, content.executable) for name, content in inner.items()}
     context = Context(files, _RECIPE)
     tag = f"parley/{TESTS_ROOM}:{context.digest(images.image_id(verifier) or verifier)}"
     say(f"building {tag} with the tests of {len(tasks)} tasks")
