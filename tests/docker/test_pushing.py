@@ -83,10 +83,12 @@ def test_the_image_with_tests_judges_the_named_task_alone(
         assert "reward" not in said.replace("no reward", "")
 
 
-def test_a_registry_that_is_not_there_is_named(runtime: DockerRuntime) -> None:
+def test_a_registry_that_is_not_there_is_named(runtime: DockerRuntime, presigned: Task) -> None:
     """The engine's own words, and the command that logs in."""
     with pytest.raises(RuntimeFailure, match=r"pushing 127\.0\.0\.1:1/parley/agent") as caught:
-        list(push(runtime.engine, runtime.images, "127.0.0.1:1/parley", {}, lambda line: None))
+        list(
+            push(runtime.engine, runtime.images, "127.0.0.1:1/parley", {name_of_tests(presigned): presigned}, lambda line: None)
+        )
 
     assert caught.value.hint == "docker login 127.0.0.1:1"
 

@@ -23,7 +23,7 @@ _RECIPE = f"docker/{TESTS_ROOM}/Dockerfile"
 
 
 def push(engine: Engine, images: Images, prefix: str, tasks: Mapping[str, Task], say: Say) -> Iterator[str]:
-    """Push the base images and the tests of these tasks, each under its name; references, `PREFIX/ROOM@sha256:...`, as they come.
+    """Push the base images and the tests of these tasks, each under its name; yields each `PREFIX/ROOM@sha256:...`.
 
     Raises UsageError for what is no prefix, RuntimeFailure where the registry or the engine refuses.
     """
