@@ -36,7 +36,7 @@ def images_command(
         named = {name_of_tests(task): task for task in selected(ctx, names)}
         references = list(push(runtime.engine, runtime.images, prefix, named, say))
         emit(references) if json else print("\n".join(references))
-        say(f"next: harness export harbor DIR {' '.join(f'--images {reference}' for reference in references)}")
+        say("next: these lines in a file, then harness export harbor DIR --images FILE")
         return
     tasks = [] if base else selected(ctx, names)
     runtime.images.build_bases(force=force, say=say)

@@ -17,10 +17,16 @@ from harness.sharing.standalone import PLAIN_BASE, StandaloneBases
 Where = Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write, new or empty.")]
 Pinned = Annotated[
     list[str] | None,
-    typer.Option("--images", metavar="REF", help="PREFIX/ROOM@sha256:..., once a room; harness images --push names them."),
+    typer.Option(
+        "--images",
+        metavar="REF",
+        help="What harness images --push prints: a file of it, or PREFIX/ROOM@sha256:..., once a room.",
+    ),
 ]
 Alone = Annotated[bool, typer.Option("--standalone", help="Need no image of ours: each task carries what they are made of.")]
-Base = Annotated[str | None, typer.Option("--base", metavar="IMAGE", help=f"Below --standalone; {PLAIN_BASE} unless given.")]
+Base = Annotated[
+    str | None, typer.Option("--base", metavar="IMAGE", help=f"The image below --standalone; {PLAIN_BASE} unless given.")
+]
 
 
 def harbor_command(
@@ -41,4 +47,16 @@ def _bases(images: list[str], base: str | None, *, standalone: bool) -> Bases:
         raise UsageError("--base says what --standalone builds on", hint="harness export harbor DIR --standalone --base IMAGE")
     if standalone:
         return StandaloneBases(base or PLAIN_BASE)
-    return PinnedBases(images) if images else LocalBases()
+    return PinnedBases([reference for given in images for reference in _references(given)]) if images else LocalBases()
+
+
+def _references(given: str) -> list[str]:
+    """One reference, or those of a file."""
+    if "@" in given:
+        return [given]
+    try:
+        return Path(given).read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError):
+        raise UsageError(
+            f"--images {given} is no reference and no file of them", hint=f"harness images --push PREFIX > {given}"
+        ) from None

@@ -101,6 +101,20 @@ def test_flags_that_exclude_each_other(harness: Command, tmp_path: Path) -> None
     assert not (tmp_path / "a").exists()
 
 
+def test_references_from_a_file(harness: Command, tmp_path: Path) -> None:
+    """What `harness images --push` printed is read from a file; a file that is not there is named."""
+    lines = [f"registry.example/parley/{room}@sha256:{'ab' * 32}\n" for room in ("agent", "world", "verifier")]
+    (tmp_path / "images.txt").write_text("".join(lines))
+
+    done = harness("export", "harbor", tmp_path / "out", NAMES[0], "--images", tmp_path / "images.txt")
+    missing = harness("export", "harbor", tmp_path / "other", NAMES[0], "--images", tmp_path / "none.txt")
+
+    assert done.returncode == 0, done.stderr
+    assert lines[0].strip() in (tmp_path / "out" / "tasks" / NAMES[0] / "task.toml").read_text()
+    assert missing.returncode == 2
+    assert "is no reference and no file" in missing.stderr
+
+
 def test_a_command_line_says_what_it_wrote(harness: Command, tmp_path: Path) -> None:
     """How many tasks, where, on what, and the next command."""
     done = harness("export", "harbor", tmp_path / "out", *NAMES, "--standalone", "--base", "debian:12")
