@@ -32,7 +32,8 @@ def test_a_wrong_box_is_an_error(root: Path, tmp_path: Path, task: str, package:
     )  # fmt: skip
 
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "this is not the verifier's image" in done.stderr
+    assert "nothing is judged, this is not the verifier's image: " in done.stderr
+    assert "validators" in done.stderr.partition(": ")[2]
     assert len(done.stderr.splitlines()) == 1
     assert list(logs.iterdir()) == []
 

@@ -2,8 +2,8 @@
 # Boilerplate hidden-profile/3, written by `harness sync`: edits here are lost.
 # Only the verifier's image can judge. On another machine this fails before there is a reward: an error, never a zero.
 rm -f /logs/verifier/reward.json /logs/verifier/reward.txt
-python3 -c 'import os, validators; os.stat(validators.__path__[0] + "/plugin.py")' 2>/dev/null || {
-    echo "this is not the verifier's image: it has no validators, and nothing is judged" >&2
+why=$(python3 -c 'import os, validators; os.stat(validators.__path__[0] + "/plugin.py")' 2>&1) || {
+    echo "nothing is judged, this is not the verifier's image: ${why##*$'\n'}" >&2
     exit 2
 }
 mkdir -p /logs/verifier
