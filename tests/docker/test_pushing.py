@@ -91,6 +91,7 @@ def test_a_registry_that_is_not_there_is_named(runtime: DockerRuntime, presigned
         )
 
     assert caught.value.hint == "docker login 127.0.0.1:1"
+    assert runtime.engine.api.images(name="127.0.0.1:1/parley/agent") == []
 
 
 @pytest.mark.parametrize("prefix", ["", "UPPER/case", "host/name:tag", "host/name@sha256:0", "-v"])

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.errors import RuntimeFailure, UsageError
@@ -52,13 +52,16 @@ def _pushed(engine: Engine, tag: str, repository: str) -> str:
     version = tag.rpartition(":")[2]
     with engine.doing(f"pushing {repository}") as api:
         api.tag(tag, repository, version, force=True)
-        digest = _digest(api.push(repository, tag=version, stream=True, decode=True), repository)
-        # the name was for the way; the image keeps its own
-        api.remove_image(f"{repository}:{version}", noprune=True)
-    return digest
+        try:
+            # to its end, also after an error: the connection closes there
+            said = list(api.push(repository, tag=version, stream=True, decode=True))
+        finally:
+            # the name was for the way; the image keeps its own
+            api.remove_image(f"{repository}:{version}", noprune=True)
+    return _digest(said, repository)
 
 
-def _digest(messages: Iterator[Mapping[str, Any]], repository: str) -> str:
+def _digest(messages: Sequence[Mapping[str, Any]], repository: str) -> str:
     digest = ""
     for message in messages:
         if "error" in message:
