@@ -32,7 +32,6 @@ Out = Annotated[Path | None, typer.Option(help="The file to write, whole or not 
 
 
 export_command = typer.Typer(cls=Kinds, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
-export_command.command("harbor")(harbor_command)
 
 
 @export_command.command("episodes")
@@ -103,6 +102,9 @@ def templates_command(family: Family, out: Folder) -> None:
     rows = [(name, placeholder, held.doc) for name, may in known.items() for placeholder, held in may.items()]
     show_table(("file", "placeholder", "what it stands for"), rows)
     say(f"{len(known)} texts written to {out}")
+
+
+export_command.command("harbor")(harbor_command)
 
 
 def _records(results: Sequence[Result], form: str) -> Iterator[dict[str, Any]]:
