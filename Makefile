@@ -18,14 +18,14 @@ unexport PYTHONDONTWRITEBYTECODE
 PLAYWRIGHT_VERSION := 1.65.1
 AXE_VERSION := 4.14.1
 
-.PHONY: task test property browser docker-test docker-suite bubblewrap-suite proof attacks reference lint types verify mutants curve papers release golden learned images bench setup lock clean
+.PHONY: task test property browser readers docker-test docker-suite bubblewrap-suite proof attacks reference lint types verify mutants curve papers release golden learned images bench setup lock clean
 .DEFAULT_GOAL := task
 
 task: $(SETUP)
 	@$(BIN)/harness run $(TASK) $(ARGS)
 
 test: $(SETUP)
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not docker and not bubblewrap and not proof and not property and not reference and not browser"
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not docker and not bubblewrap and not proof and not property and not reference and not browser and not readers"
 
 # Docker is one to all its tests, as a host's folders are to bubblewrap: one process each, side by side under make -j2.
 docker-test: docker-suite bubblewrap-suite
@@ -46,6 +46,17 @@ browser: $(SETUP) $(NODE_MODULES)
 
 $(VENV)/node/node_modules: $(SETUP)
 	@npm install --silent --no-audit --no-fund --prefix $(VENV)/node playwright-core@$(PLAYWRIGHT_VERSION) axe-core@$(AXE_VERSION)
+
+# What Harbor and verifiers themselves make of an export: each in an environment and a lock of its own, with a Python 3.12
+READERS := $(VENV)/readers
+PYTHON_3_12 ?= $(or $(firstword $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3)),3.12)
+readers: $(READERS)/harbor/.set-up $(READERS)/verifiers/.set-up
+	@PARLEY_READERS=$(abspath $(READERS)) $(BIN)/python -m pytest -q -n auto -m readers tests/readers
+
+$(READERS)/%/.set-up: tests/readers/%/requirements.txt | $(SETUP)
+	@uv=$$(command -v uv || echo $(BIN)/uv); \
+	$$uv venv -q --allow-existing -p $(PYTHON_3_12) $(@D) && $$uv pip install -q --python $(@D)/bin/python --require-hashes -r $<
+	@touch $@
 
 reference: $(SETUP)
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m reference
@@ -96,8 +107,9 @@ golden: $(SETUP)
 learned: $(SETUP)
 	@$(BIN)/python -m tests.hidden_profile.fitting
 
+# To a registry, for tasks that others build: make images PUSH=registry.example/parley; without it they are built here
 images: $(SETUP)
-	@$(BIN)/harness images $(ARGS)
+	@$(BIN)/harness images $(if $(PUSH),--push $(PUSH)) $(ARGS)
 
 bench: $(SETUP)
 	@$(BIN)/python benchmarks/episodes.py $(ARGS)
@@ -123,6 +135,8 @@ $(SETUP): requirements.lock pyproject.toml
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes \
 	  --no-annotate --no-header --no-emit-index-url -o requirements.lock
+	for reader in harbor verifiers; do uv pip compile tests/readers/$$reader/requirements.in --universal --python-version 3.12 \
+	  --generate-hashes --no-annotate --no-header --no-emit-index-url -o tests/readers/$$reader/requirements.txt || exit; done
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

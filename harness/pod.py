@@ -28,6 +28,9 @@ OUTPUT_CAP = 64 * 1024
 
 
 ROOMS = ("agent", "world", "verifier")
+TESTS_ROOM = "tests"
+"""The image that brings the hidden tests of many tasks on top of the verifier, for runners that build none."""
+
 """What a pod and its judgement are made of."""
 
 Say = Callable[[str], object]

@@ -35,7 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("harness.cli.compare", "Compare two runs on what both played; the exit code says whether B is worse."),
     "leaderboard": ("harness.cli.leaderboard", "Rank models over all families, with intervals of their ranks."),
     "audit": ("harness.cli.audit", "Ask a judge model about runs, and say how far it agrees."),
-    "export": ("harness.cli.export", "Write episodes as records that other programs read."),
+    "export": ("harness.cli.export", "Write tasks and episodes as other programs read them."),
     "replay": ("harness.cli.replay", "Play games again from their traces alone, and say what agrees."),
     "models": ("harness.cli.models", "List the models that reports know by name."),
     "verify": ("harness.cli.verify", "Prove tasks: lint, oracle, nop, every violation, determinism."),

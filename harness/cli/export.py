@@ -1,4 +1,4 @@
-"""`harness export`: episodes as records that other programs read, or a family's texts as a start for --templates."""
+"""`harness export`: tasks and episodes as other programs read them, or a family's texts as a start for --templates."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from harness.cli.kinds import Kinds
+from harness.cli.sharing import harbor_command
 from harness.console import say, show_table
 from harness.errors import UsageError
 from harness.modules import family_part, family_part_or_none
@@ -101,6 +102,9 @@ def templates_command(family: Family, out: Folder) -> None:
     rows = [(name, placeholder, held.doc) for name, may in known.items() for placeholder, held in may.items()]
     show_table(("file", "placeholder", "what it stands for"), rows)
     say(f"{len(known)} texts written to {out}")
+
+
+export_command.command("harbor")(harbor_command)
 
 
 def _records(results: Sequence[Result], form: str) -> Iterator[dict[str, Any]]:

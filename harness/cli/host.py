@@ -11,7 +11,9 @@ import typer
 from harness.cli.tasks import Json, Names, selected
 from harness.console import emit, say, show_table
 from harness.play.choose import RUNTIMES
+from harness.runtimes.docker.engine.pushing import push
 from harness.runtimes.docker.runtime import DockerRuntime
+from harness.sharing.bases import name_of_tests
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 
 
@@ -22,10 +24,20 @@ def images_command(
         bool, typer.Option("--base", help="The base images alone; a task's own are built when it is first run.")
     ] = False,
     force: Annotated[bool, typer.Option(help="Build again what is already there.")] = False,
+    prefix: Annotated[
+        str | None,
+        typer.Option("--push", metavar="PREFIX", help="Push the base images, and one with all tests, instead."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Build the base images and the prover's, then those of the named tasks (none named: of all)."""
     runtime = DockerRuntime(say=say)
+    if prefix is not None:
+        named = {name_of_tests(task): task for task in selected(ctx, names)}
+        references = list(push(runtime.engine, runtime.images, prefix, named, say))
+        emit(references) if json else print("\n".join(references))
+        say("next: these lines in a file, then harness export harbor DIR --images FILE")
+        return
     tasks = [] if base else selected(ctx, names)
     runtime.images.build_bases(force=force, say=say)
     prover = runtime.images.build_prover(say=say)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Boilerplate calendar/2, written by `harness sync`: edits here are lost.
+# Boilerplate calendar/3, written by `harness sync`: edits here are lost.
 # Plays the plan in plan.json; the player is a copy of the family's own.
 cd "$(dirname "$0")" && exec python3 -B - <<'PLAYER'
 """Plays a calendar game at every seat: asks outsiders who have to move something to do so, and decides as planned.

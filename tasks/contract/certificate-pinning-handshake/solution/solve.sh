@@ -1,5 +1,5 @@
 #!/bin/bash
-# Boilerplate contract/3, written by `harness sync`: edits here are lost.
+# Boilerplate contract/4, written by `harness sync`: edits here are lost.
 # Plays solve.py, or the violation whose name is given, against the world; exits 1 with one line when the client raises.
 cd "$(dirname "$0")" && exec python3 -B - "$@" <<'PLAYER'
 import sys

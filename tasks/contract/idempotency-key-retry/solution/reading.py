@@ -1,6 +1,6 @@
 """Reads the instruction as any client has to: the seed string in its fence, and the slice of it that requests carry.
 
-Boilerplate contract/3, written by `harness sync`: edits here are lost.
+Boilerplate contract/4, written by `harness sync`: edits here are lost.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Holds one request back until a window that an answer told is just over, or over in one instant.
 
-Boilerplate contract/3, written by `harness sync`: edits here are lost.
+Boilerplate contract/4, written by `harness sync`: edits here are lost.
 """
 
 import re

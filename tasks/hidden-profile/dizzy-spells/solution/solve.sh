@@ -1,5 +1,5 @@
 #!/bin/bash
-# Boilerplate hidden-profile/2, written by `harness sync`: edits here are lost.
+# Boilerplate hidden-profile/3, written by `harness sync`: edits here are lost.
 # Plays the plan in plan.json; the player is a copy of the family's own.
 cd "$(dirname "$0")" && exec python3 -B - <<'PLAYER'
 """Plays a session at every seat: all tell all they know in the first round, and vote for what the plan says of that.

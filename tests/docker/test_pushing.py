@@ -1,0 +1,128 @@
+"""Images go to a registry and come back by digest: a real one, Debian's docker-registry, on a port of this host."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from harness.errors import RuntimeFailure, UsageError
+from harness.registry import Task
+from harness.runtimes.docker.engine.pushing import push
+from harness.runtimes.docker.runtime import DockerRuntime
+from harness.sharing.bases import PinnedBases, name_of_tests
+
+pytestmark = pytest.mark.docker
+WAIT_S = 30
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A registry with nothing in it; its address."""
+    program = shutil.which("docker-registry")
+    assert program, "apt-get install docker-registry, as .ci/run does"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    folder = tmp_path_factory.mktemp("registry")
+    (folder / "config.yml").write_text(
+        f"version: 0.1\nlog: {{ level: error }}\nstorage: {{ filesystem: {{ rootdirectory: {folder}/data }} }}\n"
+        f"http: {{ addr: '{address}' }}\n"
+    )
+    with (folder / "log").open("wb") as log:
+        serving = subprocess.Popen([program, "serve", str(folder / "config.yml")], stdout=log, stderr=log)
+    try:
+        _wait_for(address)
+        yield address
+    finally:
+        serving.kill()
+        serving.wait()
+
+
+@pytest.fixture(scope="module")
+def references(registry: str, runtime: DockerRuntime, presigned: Task) -> Iterator[list[str]]:
+    """What was pushed: base images, and one with the tests of one task."""
+    yield list(
+        push(runtime.engine, runtime.images, f"{registry}/parley", {name_of_tests(presigned): presigned}, lambda line: None)
+    )
+    # the digest went on with the image's name here
+    for image in runtime.engine.api.images(filters={"reference": f"{registry}/parley/*"}):
+        for name in (*(image["RepoTags"] or ()), *(image["RepoDigests"] or ())):
+            if name.startswith(registry):
+                runtime.engine.api.remove_image(name, noprune=True)
+
+
+def test_every_room_is_there_under_its_digest(registry: str, runtime: DockerRuntime, references: list[str]) -> None:
+    """Four references that an export takes, each of which the registry hands out."""
+    assert [reference.partition("@")[0] for reference in references] == [
+        f"{registry}/parley/{room}" for room in ("agent", "world", "verifier", "tests")
+    ]
+    assert "each by its digest" in PinnedBases(references).told
+    for reference in references:
+        runtime.engine.api.pull(reference)
+        assert runtime.images.image_id(reference)
+    tagged = [tag for image in runtime.engine.api.images(name=f"{registry}/parley/agent") for tag in image["RepoTags"] or ()]
+    assert [tag for tag in tagged if tag.startswith(registry) and "<none>" not in tag] == []
+
+
+def test_the_image_with_tests_judges_the_named_task_alone(
+    runtime: DockerRuntime, references: list[str], presigned: Task
+) -> None:
+    """With its name the hidden tests run (and find no log); with another name, or none, there is no reward at all."""
+    known = _judged(runtime, references[3], f"PARLEY_TESTS={name_of_tests(presigned)}")
+    other, none = (_judged(runtime, references[3], *given) for given in ([f"PARLEY_TESTS={presigned.task_id}-0000"], []))
+
+    assert '{"reward": 0' in known
+    for said in (other, none):
+        assert "this image holds no tests called" in said
+        assert "exit 2" in said
+        assert "reward" not in said.replace("no reward", "")
+
+
+def test_a_registry_that_is_not_there_is_named(runtime: DockerRuntime, presigned: Task) -> None:
+    """The engine's own words, and the command that logs in."""
+    with pytest.raises(RuntimeFailure, match=r"pushing 127\.0\.0\.1:1/parley/agent") as caught:
+        list(
+            push(runtime.engine, runtime.images, "127.0.0.1:1/parley", {name_of_tests(presigned): presigned}, lambda line: None)
+        )
+
+    assert caught.value.hint == "docker login 127.0.0.1:1"
+    assert runtime.engine.api.images(name="127.0.0.1:1/parley/agent") == []
+
+
+@pytest.mark.parametrize("prefix", ["", "UPPER/case", "host/name:tag", "host/name@sha256:0", "-v"])
+def test_what_is_no_prefix_is_refused(runtime: DockerRuntime, prefix: str) -> None:
+    """Before anything is built or sent."""
+    with pytest.raises(UsageError, match="is no prefix of image names"):
+        list(push(runtime.engine, runtime.images, prefix, {}, lambda line: None))
+
+
+def _judged(runtime: DockerRuntime, image: str, *environment: str) -> str:
+    """What test.sh says in that image, how it ended, and the reward that it left."""
+    script = "bash /tests/test.sh 2>&1; echo exit $?; cat /logs/verifier/reward.json 2>/dev/null || echo no reward"
+    container = runtime.engine.create(
+        image, ["bash", "-c", script], host={"network_mode": "none"}, environment=list(environment)
+    )
+    try:
+        runtime.engine.start(container)
+        runtime.engine.api.wait(container, timeout=120)
+        return bytes(runtime.engine.api.logs(container)).decode()
+    finally:
+        runtime.engine.remove(container)
+
+
+def _wait_for(address: str) -> None:
+    host, _, port = address.partition(":")
+    end = time.monotonic() + WAIT_S
+    while True:
+        try:
+            socket.create_connection((host, int(port)), 1).close()
+            return
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
