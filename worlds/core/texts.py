@@ -71,8 +71,11 @@ class Texts:
         """A text as a template, with the texts that it includes in their places."""
         if file not in self._sources:
             raise TemplateNotFound(file)
-        placing = _InPlace(self._environment, self._sources, frozenset({file}))
-        return self._environment.from_string(placing.visit(self._environment.parse(self._sources[file], file)))
+        environment = self._environment
+        placing = _InPlace(environment, self._sources, frozenset({file}))
+        code = environment.compile(placing.visit(environment.parse(self._sources[file], file)))
+        # the environment's own plain dict of globals: the chain of dicts that its loaders make is copied at every rendering
+        return Template.from_code(environment, code, environment.globals)
 
 
 class _InPlace(NodeTransformer):
