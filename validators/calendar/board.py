@@ -17,7 +17,7 @@ from validators.tape import Tape
 from worlds.calendar.rules.batch import Batch, apply
 from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.letters import turn_bounds
-from worlds.calendar.rules.outcome import OUTCOME
+from worlds.calendar.rules.outcome import outcomes_in
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Turned
@@ -99,15 +99,16 @@ class Board:
         told, self.untold[seat] = self.untold[seat], []
         return told
 
-    def check_text(self, turn: Turned, mail: Sequence[Delivered], shown: Sequence[str], results: Sequence[str]) -> None:
+    def check_text(self, turn: Turned, mail: Sequence[Delivered], calendar: str, results: Sequence[str]) -> None:
         """Lies in what a seat was given to read: a calendar that is not its own as it is; mail, results missing or made up."""
-        if shown and "\n".join(shown) not in turn.text:
+        text = turn.text
+        if calendar not in text:
             self.tape.lie(turn, f"seat {turn.seat} was not shown its calendar as it is")
-        if (told := len(_LETTER.findall(turn.text))) != len(mail):
+        if (told := _letters(text)) != len(mail):
             self.tape.lie(turn, f"seat {turn.seat} was given {told} messages, {len(mail)} had been sent to it")
-        if lost := _missing(turn.text, mail):
+        if lost := _missing(text, mail):
             self.tape.lie(turn, f"seat {turn.seat} was not given what was sent to it at seq {', '.join(map(str, lost))}")
-        if len(OUTCOME.findall(turn.text)) != len(results) or "\n".join(results) not in turn.text:
+        if outcomes_in(text) != len(results) or "\n".join(results) not in text:
             due = " ".join(results) or "nothing"
             self.tape.lie(turn, f"seat {turn.seat} was not told what became of earlier rounds, which is {due}")
 
@@ -126,6 +127,11 @@ class Board:
             return tuple(seat for seat in meeting.participants if seat != sender) if inside else None
         known = type(to) is int and to in self.scenario.agents and to != sender
         return (to,) if known else None
+
+
+def _letters(text: str) -> int:
+    """How many letters a text shows; most show none, and finding a few words costs a tenth of finding a pattern."""
+    return len(_LETTER.findall(text)) if "] From agent " in text else 0
 
 
 def _missing(text: str, mail: Sequence[Delivered]) -> list[int]:

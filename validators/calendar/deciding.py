@@ -16,7 +16,7 @@ from validators.calendar.reading import split
 from validators.calendar.talking import read_reply
 from validators.tape import Unanswered
 from worlds.calendar.rules.batch import UNREADABLE, Batch, Conflict, Refusal, check
-from worlds.calendar.rules.items import lines
+from worlds.calendar.rules.items import drawn
 from worlds.calendar.rules.scenario import Meeting
 from worlds.core.events import Turned
 
@@ -45,7 +45,7 @@ def decide(board: Board, now: Now, seats: Sequence[int], phase: str) -> list[Reb
     board.tape.barrier([turn for mine in turns.values() for turn in mine])
     for seat, mine in turns.items():
         if mine:
-            board.check_text(mine[0], mail[seat], lines(board.calendars[seat], labels=True), told[seat])
+            board.check_text(mine[0], mail[seat], drawn(board.calendars[seat]), told[seat])
     # an agent without a host may just quit, and where outsiders move nothing there is no note that they were done
     if board.tape.over and (not any(turns.values()) or (phase == "VOLUNTARY" and all(turns.values()))):
         raise Unanswered

@@ -33,7 +33,7 @@ def reflect(board: Board, now: Now) -> None:
             board.tape.broken_off(f"{PHASE} of round {now.number}")
         for turn in turns:
             # a question brings nothing: no mail, no word of what became of a round, no calendar
-            board.check_text(turn, (), (), ())
+            board.check_text(turn, (), "", ())
             if _CELL.search(turn.text):
                 board.tape.lie(turn, f"seat {turn.seat} was shown a calendar")
         for turn in turns:

@@ -12,7 +12,7 @@ from validators.calendar.board import CHANNEL_OF, TOOL_OF, Board, Now
 from validators.calendar.history import Delivered
 from validators.calendar.reading import Said, plain, split
 from validators.tape import Lost, same
-from worlds.calendar.rules.items import lines
+from worlds.calendar.rules.items import drawn
 
 PHASE = "CHEAP_TALK"
 
@@ -50,7 +50,7 @@ class _Floor:
         board.tape.barrier([turn])
         first = seat not in self._spoken
         told = board.begun(seat) if first and seat in now.meeting.participants else []
-        board.check_text(turn, board.drain(seat), lines(board.calendars[seat], labels=True) if first else [], told)
+        board.check_text(turn, board.drain(seat), drawn(board.calendars[seat]) if first else "", told)
         self._spoken.add(seat)
         board.in_turn = []
         where = {"round": now.number, "phase": PHASE}

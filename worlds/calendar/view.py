@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from worlds.calendar.mail import Message
-from worlds.calendar.rules.items import Cells, lines
+from worlds.calendar.rules.items import Cells, drawn
 from worlds.calendar.rules.letters import turn_bounds
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import CHANNELS, Settings
@@ -49,8 +49,6 @@ class View:
             "message_cap": settings.message_cap or 0, "turn_messages": bounds.messages,
             "turn_characters": bounds.characters, **{name: getattr(settings, name) for name in RULES},
         }  # fmt: skip
-        self._calendars: dict[int, tuple[Cells, str]] = {}
-        """By seat, the calendar it was shown last, and how."""
 
     def system(self, seat: int) -> str:
         """The system prompt of a seat (paper, Appendix A.2)."""
@@ -95,11 +93,9 @@ class View:
 
     def _seen(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> dict[str, Any]:
         """The meeting, the own calendar and the mail, as this seat may see them."""
-        if self._calendars.get(seat, ((), ""))[0] is not cells:
-            self._calendars[seat] = cells, "\n".join(lines(cells, labels=True))
         return {
             "seat": seat, "meeting": meeting.id, "participants": list(meeting.participants), "duration": meeting.duration,
-            "label": meeting.label if seat in meeting.participants else "", "calendar": self._calendars[seat][1],
+            "label": meeting.label if seat in meeting.participants else "", "calendar": drawn(cells),
             "mail": _letters(mail),
         }  # fmt: skip
 

@@ -16,8 +16,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import DictLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta, nodes
+from jinja2 import DictLoader, StrictUndefined, Template, TemplateError, TemplateNotFound, TemplateSyntaxError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.visitor import NodeTransformer
 
 from worlds.core.errors import ManifestError, WorldError
 from worlds.core.parts import part
@@ -27,6 +28,9 @@ SUFFIX = ".md.j2"
 
 MOST_BYTES = 100_000
 """Of replaced texts as JSON: a world's process gets them in one variable of its environment, which Linux ends at 128 KiB."""
+
+_OF_A_WHOLE_TEXT: tuple[type[nodes.Node], ...] = (nodes.Extends, nodes.Block, nodes.Import, nodes.FromImport, nodes.Macro)
+"""Tags that mean something else in the middle of another text."""
 
 
 class Placeholder(NamedTuple):
@@ -52,16 +56,44 @@ class Texts:
             autoescape=False,
             auto_reload=False,
         )
-        self._compiled: dict[str, Template] = {}
+        self._sources, self._compiled = sources, dict[str, Template]()
 
     def render(self, name: str, **values: Any) -> str:
         """One text, without its suffix; raises WorldError where it cannot be rendered with these values."""
         try:
             if name not in self._compiled:
-                self._compiled[name] = self._environment.get_template(name + SUFFIX)
+                self._compiled[name] = self._composed(name + SUFFIX)
             return self._compiled[name].render(values)
         except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
             raise WorldError(f"{name}{SUFFIX} cannot be rendered: {error}") from None
+
+    def _composed(self, file: str) -> Template:
+        """A text as a template, with the texts that it includes in their places."""
+        if file not in self._sources:
+            raise TemplateNotFound(file)
+        environment = self._environment
+        placing = _InPlace(environment, self._sources, frozenset({file}))
+        code = environment.compile(placing.visit(environment.parse(self._sources[file], file)))
+        # the environment's own plain dict of globals: the chain of dicts that its loaders make is copied at every rendering
+        return Template.from_code(environment, code, environment.globals)
+
+
+class _InPlace(NodeTransformer):
+    """Puts included texts in their places once: Jinja looks a text up, and copies all values for it, whenever it is shown."""
+
+    def __init__(self, environment: ImmutableSandboxedEnvironment, sources: Mapping[str, str], within: frozenset[str]) -> None:
+        self._environment, self._sources, self._within = environment, sources, within
+
+    def visit_Include(self, node: nodes.Include) -> nodes.Node:  # noqa: N802 - Jinja calls it by this name
+        """The body of the text that a tag names, in a scope of its own; a tag that says more than a name stays a tag."""
+        file: str = node.template.value if isinstance(node.template, nodes.Const) else ""
+        if file not in self._sources or file in self._within or not node.with_context:
+            return node
+        tree = self._environment.parse(self._sources[file], file)
+        if any(tree.find(tag) for tag in _OF_A_WHOLE_TEXT):
+            return node
+        placing = _InPlace(self._environment, self._sources, self._within | {file})
+        return nodes.Scope(placing.visit(tree).body, lineno=node.lineno)
 
 
 def placeholders(family: str) -> Placeholders | None:

@@ -50,7 +50,9 @@ def line_up(spec: AgentSpec, seats: int, attempt: int = 1, task: str = "") -> tu
         if one.seat >= seats:
             raise UsageError(f"there are the seats 0 to {seats - 1}, so --seat {one.seat} means nothing")
         usual[one.seat] = one
-    moved = attempt - 1 if spec.rotate else 0
+    if not spec.rotate:
+        return tuple(usual)
+    moved = attempt - 1
     return tuple(usual[(number - moved) % seats].model_copy(update={"seat": number}) for number in range(seats))
 
 

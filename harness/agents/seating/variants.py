@@ -65,8 +65,10 @@ def check_variants(spec: AgentSpec, task: Task, seats: int) -> None:
         raise UsageError(f"{task.task_id}: there are the seats 0 to {seats - 1}, so --seat-variant {beyond} means nothing")
     for seat in range(seats):
         variant = spec.variant_at(seat)
+        if variant is None:
+            continue
         deaf = next((one for one in may_hold(spec, seat, seats) if one.kind != "model"), None)
-        if variant is not None and deaf is not None:
+        if deaf is not None:
             raise UsageError(
                 f"{_said(deaf)} reads no prompt, so the variant {variant.name} means nothing at seat {seat}",
                 hint="--seat-variant SEAT=NAME for the seats of models",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 Kind = Literal["errand", "meeting"]
@@ -59,6 +59,12 @@ def filled(cells: Cells, slot: int, item: Item | None, duration: int = 1) -> Cel
 def lines(cells: Cells, *, labels: bool) -> list[str]:
     """A calendar as its owner reads it, one line a slot; `labels` adds what the items are about (paper, Appendix A.1)."""
     return [before + _shown(item, labels=labels) for before, item in zip(_beginnings(len(cells)), cells, strict=True)]
+
+
+@lru_cache(maxsize=4096)
+def drawn(cells: Cells) -> str:
+    """A calendar as its owner is shown it, labels included; one is shown, and held against what was shown, many times."""
+    return "\n".join(lines(cells, labels=True))
 
 
 @cache

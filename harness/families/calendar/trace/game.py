@@ -25,7 +25,7 @@ from validators.calendar.metrics import measures
 from validators.calendar.replay import replay
 from validators.episode import Episode
 from worlds.calendar.rules.certificate import Certificate
-from worlds.calendar.rules.items import lines
+from worlds.calendar.rules.items import drawn
 from worlds.calendar.rules.measures import Measures
 from worlds.calendar.rules.scenario import Scenario, parse_scenario
 from worlds.calendar.rules.settings import Settings
@@ -164,7 +164,7 @@ def _opening(record: GameRecord, certificate: Certificate) -> list[Told]:
     for agent, (system, prompt) in enumerate(zip(record.systems, record.prompts, strict=True)):
         held, nosy = holders.get(agent), prompt != system
         about = {"is_nosy_agent": nosy, "model": held.model if held else None, "name": held.name if held else None}
-        render = "\n".join(lines(scenario.calendars[agent], labels=True)) if agent in scenario.agents else ""
+        render = drawn(scenario.calendars[agent]) if agent in scenario.agents else ""
         shown = {"system_prompt": prompt, "world_rules": system if nosy else None, "calendar_render": render}
         told.append(Told(-1, "agent_registered", {**nowhere, "agent_id": agent, **shown, **about}))
     return told

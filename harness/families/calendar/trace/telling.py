@@ -16,7 +16,7 @@ from harness.families.calendar.trace.rerun import SeatAsked
 from worlds.calendar.mail import TOOLS
 from worlds.calendar.reflection import PHASE as REFLECTION
 from worlds.calendar.rules.batch import Conflict
-from worlds.calendar.rules.items import Cells, lines, slot_of
+from worlds.calendar.rules.items import Cells, drawn, slot_of
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.calendar.state import GameState
@@ -90,7 +90,7 @@ class Teller:
         }  # fmt: skip
         began = {
             "inbox_drained": [_letter(note) for note in asked.mail],
-            "calendar_render": "\n".join(lines(asked.calendar, labels=True)),
+            "calendar_render": drawn(asked.calendar),
             "prompt_sent": turn.text,
         }
         self._tell(f"{kind}_start", {**where, **began})
@@ -176,7 +176,7 @@ class Teller:
         if data["slot"] is not None:
             actions.append({"type": "schedule", "meeting_id": meeting.id, "slot": data["slot"]})
         told = {"actions": actions, "cost_shown": data["cost"]}
-        render = "\n".join(lines(state.calendars[seat], labels=True))
+        render = drawn(state.calendars[seat])
         self._tell("batch_applied", {**self._where(seat, phase), **told, "calendar_render_after": render})
 
     def _resolution(self, note: Noted, state: GameState) -> None:
