@@ -9,7 +9,7 @@ import typer
 
 from harness.console import say
 from harness.errors import GateFailed, UsageError
-from harness.pod import ROOT
+from harness.places import ROOT, is_checkout
 from harness.registry import Task, discover, tasks_root
 from harness.release import PATH, differences, pin, release, written
 from harness.sharing import catalogue
@@ -42,6 +42,8 @@ def release_command(
 
 def _registry(tasks: Sequence[Task]) -> str:
     """registry.json of this checkout; raises UsageError for tasks that lie elsewhere."""
+    if not is_checkout():
+        raise UsageError("a release is pinned in a checkout of the project, and this is the installed package")
     if outside := [task for task in tasks if not task.path.is_relative_to(ROOT)]:
         raise UsageError(f"{outside[0].path} lies outside {ROOT}, and a release lists the tasks of its own checkout")
     return catalogue.registry(tasks, lambda task: task.path.relative_to(ROOT).as_posix())

@@ -17,7 +17,7 @@ from pathlib import Path
 from harness.contents import Content
 from harness.errors import TaskInvalid, UsageError
 from harness.modules import families
-from harness.pod import ROOT
+from harness.places import ROOT, recipes
 from harness.registry import Task, contents_of
 from harness.sharing.bases import Files
 
@@ -49,11 +49,9 @@ class StandaloneBases:
     needed = ""
 
     def __init__(self, base: str = PLAIN_BASE, root: Path = ROOT) -> None:
-        """Raises UsageError where the recipes are not there: they lie in the checkout."""
-        if not (root / "docker").is_dir():
-            raise UsageError(
-                "--standalone needs the recipes in docker/, which only a checkout has", hint="run it in a checkout"
-            )
+        """Raises UsageError where the recipes are not there."""
+        if not recipes(root).is_dir():
+            raise UsageError(f"--standalone is made from the recipes in {recipes(root)}, which are missing")
         self._base, self._root = base, root
         self.told = f"on {base} alone"
 
@@ -64,13 +62,13 @@ class StandaloneBases:
             if name in own:
                 raise TaskInvalid(f"{task.path}/{name}:1: a Dockerfile of its own is not carried by --standalone")
         carried = {name: content for room in FOLDERS for name, content in _carried(self._root, room, task.family).items()}
-        recipes = {
+        dockerfiles = {
             "environment/Dockerfile": self._recipe("agent"),
             "environment/world/Dockerfile": self._recipe("world", "COPY api /srv/world/"),
             "tests/Dockerfile": self._recipe("verifier", *_copied_tests(own)),
         }
         texts = {
-            **recipes,
+            **dockerfiles,
             "task.toml": _IMAGE.sub("", _text(own["task.toml"])),
             "environment/docker-compose.yaml": _built(task, _text(own["environment/docker-compose.yaml"])),
         }
@@ -78,7 +76,7 @@ class StandaloneBases:
 
     def _recipe(self, room: str, *more: str) -> str:
         """The recipe of a base image, on the plain base, with its parts where a task carries them."""
-        text = (self._root / "docker" / room / "Dockerfile").read_text(encoding="utf-8")
+        text = (recipes(self._root) / room / "Dockerfile").read_text(encoding="utf-8")
         place = FOLDERS[room].removeprefix(CONTEXTS[room] + "/")
 
         def moved(copy: re.Match[str]) -> str:
@@ -94,7 +92,7 @@ class StandaloneBases:
 @cache
 def _carried(root: Path, room: str, family: str) -> Files:
     """What the recipe of a room copies, where a task of this family carries it."""
-    text = (root / "docker" / room / "Dockerfile").read_text(encoding="utf-8")
+    text = (recipes(root) / room / "Dockerfile").read_text(encoding="utf-8")
     sources = [source for copy in _COPY.finditer(text) for source in copy["sources"].split()]
     files: dict[str, Content] = {}
     for source in sources:

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.errors import RuntimeFailure, UsageError
-from harness.pod import ROOT, TESTS_ROOM, Say
+from harness.places import recipes
+from harness.pod import TESTS_ROOM, Say
 from harness.registry import Task, contents_of
 from harness.runtimes.docker.engine.client import Engine
 from harness.runtimes.docker.engine.images import ROOM_LABEL, Context, Images, folder_context
@@ -37,7 +38,7 @@ def push(engine: Engine, images: Images, prefix: str, tasks: Mapping[str, Task],
 
 
 def _build_tests(images: Images, verifier: str, tasks: Mapping[str, Task], say: Say) -> str:
-    files = dict(folder_context(ROOT / "docker" / TESTS_ROOM, f"docker/{TESTS_ROOM}/").files)
+    files = dict(folder_context(recipes() / TESTS_ROOM, f"docker/{TESTS_ROOM}/").files)
     for tests, task in tasks.items():
         inner = {name: content for name, content in contents_of(task.path, "tests").items() if name != "Dockerfile"}
         files |= {f"tests/{tests}/{name}": (content.data, content.executable) for name, content in inner.items()}
