@@ -121,7 +121,7 @@ def test_a_dockerfile_of_its_own_is_refused(task: Task, tmp_path: Path) -> None:
 
 def test_without_recipes_it_says_so(tmp_path: Path) -> None:
     """An installed package has no docker/ beside it."""
-    with pytest.raises(UsageError, match="only a checkout has"):
+    with pytest.raises(UsageError, match="which are missing"):
         StandaloneBases(root=tmp_path)
 
 
