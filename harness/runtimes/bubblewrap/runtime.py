@@ -111,7 +111,7 @@ class BubblewrapRuntime:
 
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
         """Run the task's hidden tests over a log, in a sandbox without network."""
-        judging = Judging(spec.task, self.environments.room("verifier"), log)
+        judging = Judging(spec.task, self.environments, log)
         try:
             with self._killable(spec.run_id, judging):
                 return judging.run()

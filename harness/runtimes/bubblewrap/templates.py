@@ -56,8 +56,12 @@ class Template:
 
     def last_words(self) -> str:
         """The end of what it complained of."""
-        size = os.fstat(self._said).st_size
-        return os.pread(self._said, TAIL, max(0, size - TAIL)).decode("utf-8", "replace").strip()
+        try:
+            size = os.fstat(self._said).st_size
+            return os.pread(self._said, TAIL, max(0, size - TAIL)).decode("utf-8", "replace").strip()
+        except OSError:
+            # another one has its place already
+            return ""
 
     def close(self) -> None:
         """End it, and everything that was forked from it."""
