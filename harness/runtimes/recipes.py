@@ -28,8 +28,19 @@ python3 -m pytest -q -p validators\.plugin -p no:cacheprovider /tests/test_outco
 )
 """tests/test.sh as `harness sync` writes it; `validators.warm` does what it says."""
 
+PLAIN_VERIFIER = re.compile(rb"(?:#[^\n]*\n)*FROM parley/verifier:1\nCOPY \. /tests/\n")
+"""tests/Dockerfile as `harness sync` writes it."""
+
 
 def runs_plain_tests(task: Task) -> bool:
     """Whether a task's hidden tests are started as `harness sync` has it."""
     script = contents_of(task.path, "tests").get("test.sh")
     return script is not None and PLAIN_TESTS.fullmatch(script.data) is not None
+
+
+def has_plain_verifier(task: Task) -> bool:
+    """Whether a task's verifier is its base image with the hidden tests and nothing else."""
+    tests = contents_of(task.path, "tests")
+    recipe = tests.get("Dockerfile")
+    is_plain = recipe is not None and PLAIN_VERIFIER.fullmatch(recipe.data) is not None and ".dockerignore" not in tests
+    return is_plain and runs_plain_tests(task) and not task.file.verifier.env
