@@ -22,7 +22,6 @@ from typing import TypeVar
 from harness.errors import RuntimeFailure, WorldFailure
 from harness.pod import CommandResult, EpisodeSpec
 from harness.runtimes import commands
-from harness.runtimes.archives import pack
 from harness.runtimes.bridge import Bridge
 from harness.runtimes.bubblewrap.bounds import Machine, entrances, new_group
 from harness.runtimes.bubblewrap.environments import Environments
@@ -73,6 +72,7 @@ class BubblewrapPod:
         self._bridge = Bridge(self._link.sendall, lambda: self._link.recv(CHUNK))
         self._world_group = new_group(WORLD_MB)
         self._machine = Machine(memory, watcher, self._main.process, lambda: self._outer.kill("main"))
+        self._pending: list[bytes] = []
         self.instruction = ""
         self.has_main = spec.needs_main
 
@@ -101,7 +101,8 @@ class BubblewrapPod:
         """Run a command in `main`, in a new session, killed by group at `timeout_s` real seconds."""
         if not self.has_main:
             raise RuntimeFailure("this episode was opened without main", hint="EpisodeSpec(needs_main=True)")
-        asked = commands.request(command, timeout_s=timeout_s, stdin=stdin, virtual_time=virtual_time)
+        files, self._pending = self._pending, []
+        asked = commands.request(command, timeout_s=timeout_s, stdin=stdin, virtual_time=virtual_time, files=files)
         try:
             answer, said = self._ask_runner(asked, timeout_s + commands.GRACE_S)
         except TimeoutError:
@@ -111,14 +112,8 @@ class BubblewrapPod:
         return replace(done, output=said + done.output + self._machine.notice(self._main_is_gone))
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent."""
-        for path in files:
-            if not path.startswith(("/workspace/", "/tmp/")) or ".." in path.split("/"):
-                raise RuntimeFailure(f"files enter main under /workspace or /tmp, not at {path}")
-        unpack = ("tar", "-xf", "-", "-C", "/", "--no-same-owner", "--no-overwrite-dir")
-        done = self.run(unpack, timeout_s=60, stdin=pack(files, mode=0o755), virtual_time=False)
-        if done.code != 0:
-            raise RuntimeFailure(f"files cannot be unpacked in main: {done.output.decode('utf-8', 'replace').strip()[-200:]}")
+        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent: before its next command."""
+        self._pending.append(commands.packed(files))
 
     def finish(self) -> bytes:
         """Kill `main`, then the world, then return the event log's bytes."""
