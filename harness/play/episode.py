@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from harness.agent import Agent, Budget, Report, Usage
 from harness.agents.path import RoutedPod, is_bent
@@ -45,7 +45,9 @@ WORLD_BUDGETS = ("steps", "virtual_time", "request_cap")
 LONGEST_TEXT = 1 << 20
 """Characters of one text of a trajectory, or of one entry of agent.log, that are kept."""
 
-PhaseName = Literal["open", "agent", "finish", "judge"]
+PhaseName = Literal["open", "agent", "finish", "judge", "close"]
+PHASES: tuple[PhaseName, ...] = get_args(PhaseName)
+"""What an episode consists of, in order."""
 
 _log = logging.getLogger(__name__)
 
@@ -186,9 +188,12 @@ def _acted(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, pl
 @contextmanager
 def _opened(spec: EpisodeSpec, runtime: Runtime, played: _Play) -> Iterator[Pod]:
     with ExitStack() as stack:
+        closing = stack.enter_context(ExitStack())
         with played.phase("open"):
             pod = stack.enter_context(runtime.open(spec))
         played.opened = True
+        # the last to come is the first to go: from then on until the pod is gone it is being closed
+        stack.callback(lambda: closing.enter_context(played.phase("close")))
         yield pod
 
 
