@@ -1,14 +1,14 @@
 """A verifier that stays: judges log after log, each in a process of its own, forked from one that has imported pytest.
 
 `python3 -m validators.forking` is the first process of a container without network, as root without any right but to become
-somebody else. For each log the host writes a head (two numbers: bytes that follow, seconds it may take) and then an archive of
-the hidden tests and the log.
-1. The first process reads the head and no more. It forks a keeper, which becomes a user that nobody was before, with a folder of
-   its own in memory, reads the archive, and forks the judge. The first process never holds a test or a log.
-2. The judge runs the hidden tests with the archive's files and nothing else. At its limit, or when it has ended, its keeper kills
-   all that runs as its user, says what it left, and removes every file of that user.
-3. The answer is a head (exit code, bytes that follow) and an archive. A keeper that ends without one ends the first process too:
-   whoever asked cannot know what of the stream was read, and gets another container.
+somebody else. For each log the host writes a head (two numbers: bytes that follow, seconds it may take) and then an archive
+of the hidden tests and the log.
+1. The first process reads the head and no more. It forks a keeper, which becomes a user that nobody was before, with a folder
+   of its own in memory, reads the archive, and forks the judge. The first process never holds a test or a log.
+2. The judge runs the hidden tests with the archive's files and nothing else. At its limit, or when it has ended, its keeper
+   kills all that runs as its user, says what it left, and removes every file of that user.
+3. The answer is a head (exit code, bytes that follow) and an archive. A keeper that ends without one ends the first process
+   too: whoever asked cannot know what of the stream was read, and gets another container.
 """
 
 from __future__ import annotations

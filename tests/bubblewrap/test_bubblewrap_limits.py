@@ -164,9 +164,7 @@ def origin(runtime: BubblewrapRuntime) -> Iterator[Template]:
     made.close()
 
 
-def test_what_main_is_made_of_has_no_mount_that_may_leave(
-    runtime: BubblewrapRuntime, origin: Template, tmp_path: Path
-) -> None:
+def test_what_main_is_made_of_has_no_mount_that_may_leave(runtime: BubblewrapRuntime, origin: Template, tmp_path: Path) -> None:
     """A mount that leaves while bwrap starts ends it, so a pod shows it the few folders it needs, no other."""
     folder, outer = Folder.make(), Control()
     look = f"cut -d' ' -f5 /proc/self/mountinfo; test ! -e {tmp_path}"

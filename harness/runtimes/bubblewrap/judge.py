@@ -18,6 +18,7 @@ from harness.runtimes.bubblewrap.templates import template
 from harness.runtimes.recipes import runs_plain_tests
 
 VERDICT_LIMIT = 1 << 20
+_SCRIPT = ("bash", "/tests/test.sh")
 WARM_TESTS = "validators.warm:main"
 """What the test.sh of our tasks does, for a process that has imported pytest."""
 
@@ -45,8 +46,8 @@ class Judging:
             try:
                 self._sandbox = warm.fork(fork.fields, self._folder, self._control, files)
                 env = verifier_env(self._task.file.verifier.env)
-                way = {"call": WARM_TESTS} if runs_plain_tests(self._task) else {}
-                self._control.start("verifier", ["bash", "/tests/test.sh"], [nothing, said, said], env, "/workspace", **way)
+                call = WARM_TESTS if runs_plain_tests(self._task) else ""
+                self._control.start("verifier", _SCRIPT, [nothing, said, said], env, "/workspace", call=call)
             except OSError:
                 why = self._folder.tail("verifier.log") or warm.last_words()
                 raise RuntimeFailure(f"the verifier's sandbox ended: {why}") from None

@@ -50,8 +50,12 @@ def try_out(environments: Environments) -> None:
         complaint = folder.tail("sandbox.log") or (origin.last_words() if origin else "")
         raise RuntimeFailure(complaint or "bwrap ended at once") from None
     finally:
-        for one in filter(None, (sandbox, outer, main, origin)):
-            one.close()
+        if sandbox is not None:
+            sandbox.close()
+        for control in (outer, main):
+            control.close()
+        if origin is not None:
+            origin.close()
         folder.remove()
 
 

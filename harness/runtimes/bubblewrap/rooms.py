@@ -1,6 +1,6 @@
 """The sandboxes of an episode and of a proof: what each one sees, who it runs as, and what it may use.
 
-    template   a room without an episode, one for worlds and one for verifiers, which has imported; the others are forked from it
+    template   a room without an episode, one for worlds and one for verifiers, which has imported; others are forked from it
     pod        what the rooms of an episode have in common: a network, and processes that end together
     world      its packages, the task's environment/api, its log, its clock; forked in the pod, on its network
     main       the agent's packages and shims, the world's clock read-only, sized tmpfs; by bwrap, on the pod's network
@@ -207,8 +207,9 @@ def _forked(
             path.chmod(0o644)
             named.append((str(path), f"/etc/{name}", False))
     fork = {
-        "hostname": hostname, "network": network, "binds": named, "scratch": [(one.place, one.options(user)) for one in scratch],
-        "masks": list(MASKED), "user": None if is_root() else (OWN_USER, 0), "lifeline": None,
+        "hostname": hostname, "network": network, "binds": named, "masks": list(MASKED),
+        "scratch": [(one.place, one.options(user)) for one in scratch], "user": None if is_root() else (OWN_USER, 0),
+        "lifeline": None,
     }  # fmt: skip
     return Fork(fork, {"user": user, "limits": dict(most), "groups": groups, "calls": FILTER})
 

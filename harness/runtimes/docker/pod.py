@@ -69,7 +69,6 @@ class DockerPod:
         self._world = self._main = self._clock = ""
         self._streams: Streams | None = None
         self._bridge: Bridge | None = None
-        self._going: Future[bool] | None = None
         self._pending: list[bytes] = []
         self.instruction = ""
         self.has_main = spec.needs_main
@@ -130,7 +129,7 @@ class DockerPod:
         self._pending.append(commands.packed(files))
 
     def finish(self) -> bytes:
-        """Kill `main`, then return the event log's bytes; nobody is left who could add to it."""
+        """Kill `main`, take the event log, to which nobody is left who could add, and kill the world."""
         if self._main:
             self._engine.remove(self._main)
         self._main = ""
@@ -139,7 +138,7 @@ class DockerPod:
         log = self._asking(lambda: bridge.log(LOG_LIMIT))
         if not log:
             raise WorldFailure("the world left no event log")
-        self._going = self._pool.submit(self._engine.remove, self._world)
+        self._engine.kill(self._world)
         return log
 
     def close(self) -> bool:
@@ -147,9 +146,6 @@ class DockerPod:
         if self._streams is not None:
             self._streams.close()
             self._streams = None
-        if self._going is not None:
-            self._going.result()
-            self._going, self._world = None, ""
         for container in filter(None, (self._main, self._world)):
             self._engine.remove(container)
         gone = not self._clock or self._engine.remove_volume(self._clock)

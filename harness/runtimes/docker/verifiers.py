@@ -14,6 +14,7 @@ import secrets
 import struct
 import tarfile
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -87,10 +88,14 @@ class StayingVerifier:
             return None
         return SAID.unpack_from(answer)[0], regular_files(bytes(answer[SAID.size :]))
 
-    def remove(self) -> None:
-        """Kill and remove it, from any thread."""
+    def hang_up(self) -> None:
+        """Let it end by itself."""
         if self._streams is not None:
             self._streams.close()
+
+    def remove(self) -> None:
+        """Kill and remove it, from any thread."""
+        self.hang_up()
         with suppress(RuntimeFailure):
             self._engine.remove(self.container)
 
@@ -102,6 +107,8 @@ class StayingVerifiers:
         self._engine, self._image, self._cpus = engine, image, cpus
         self._lock = threading.Lock()
         self._idle: list[StayingVerifier] = []
+        # they end with their connections; a process that goes on without this runtime should not have to wait for its end
+        weakref.finalize(self, _hang_up, self._idle)
         self._busy: dict[StayingVerifier, str] = {}
         self._coming = 0
 
@@ -144,13 +151,6 @@ class StayingVerifiers:
         for verifier in concerned:
             verifier.remove()
 
-    def close(self) -> None:
-        """Remove those that are at hand."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for verifier in idle:
-            verifier.remove()
-
     def _taken(self, run_id: str) -> StayingVerifier:
         with self._lock:
             verifier = self._idle.pop() if self._idle else None
@@ -166,3 +166,8 @@ class StayingVerifiers:
                 self._idle.append(verifier)
         if not good:
             verifier.remove()
+
+
+def _hang_up(verifiers: list[StayingVerifier]) -> None:
+    for verifier in verifiers:
+        verifier.hang_up()

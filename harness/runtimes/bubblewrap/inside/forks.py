@@ -12,12 +12,10 @@ A template never hears a secret nor reads a task: these come over the socket of 
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import signal
 import socket
 import sys
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -80,11 +78,15 @@ def see_host_only() -> None:
 
 def call(name: str, env: dict[str, str]) -> None:
     """Run `module:function` as if its module were the program, with this environment. Never returns."""
+    # what few of those need who import this module, most of which are PID 1 of one room
+    import importlib  # noqa: PLC0415
+    import traceback  # noqa: PLC0415
+
     module, _, function = name.partition(":")
     os.environ.clear()
     os.environ.update(env)
     _forget_harness()
-    sys.argv, sys.path = [module], [os.getcwd(), *(place for place in sys.path if place != sys.argv[1])]
+    sys.argv, sys.path = [module], [os.getcwd(), *(place for place in sys.path if place != sys.argv[1])]  # noqa: PTH109
     gc.enable()
     for signum in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(signum, signal.SIG_IGN)
@@ -132,9 +134,11 @@ def _furnish(fork: Fork) -> None:
     kernel.mount_processes("/proc")
     kernel.mount_terminals("/dev/pts")
     for mask in fork.masks:
-        if os.path.exists(mask):
+        if os.path.exists(mask):  # noqa: PTH110
             kernel.bind_device(os.devnull, mask)
     socket.sethostname(fork.hostname)
+    # a folder in there that is somebody's own would stay in reach
+    os.chdir("/")
     kernel.detach(HOST)
     if fork.user is None:
         kernel.keep_capabilities(KEPT)

@@ -209,7 +209,9 @@ class Streams:
             self._link.settimeout(left)
         if self._response is None:
             return self._link.recv(_CHUNK)
-        return bytes(self._response.raw._fp.fp.read1(_CHUNK))  # noqa: SLF001 - the SDK has no other way to these bytes
+        buffered = self._response.raw._fp.fp  # noqa: SLF001 - the SDK has no other way to these bytes
+        # another thread may have closed it
+        return bytes(buffered.read1(_CHUNK)) if buffered is not None else b""
 
     def limit(self, seconds: float | None) -> None:
         """Let reads and writes raise TimeoutError once `seconds` from now have passed, however much was said in them."""
