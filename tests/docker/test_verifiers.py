@@ -91,7 +91,7 @@ def asked(verifier: StayingVerifier, test: str, log: bytes, limit_s: int = 60) -
 
 
 def test_nothing_of_a_verdict_is_there_at_the_next(verifier: StayingVerifier, log: bytes) -> None:
-    """Files and processes are gone, the user is another one, and neither has a right, a network or a way to the first process."""
+    """Files and processes are gone, the user is another, and none has a right, a network or a way to the first process."""
     first = asked(verifier, LEAVES, log)
     second = asked(verifier, SEES, log)
 

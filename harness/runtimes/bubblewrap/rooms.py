@@ -88,7 +88,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Fork:
+class ForkedRoom:
     """How a sandbox is forked from a template: the fields of `inside.forks.Fork`, and its configuration."""
 
     fields: Mapping[str, object]
@@ -124,7 +124,7 @@ def template_room(
     return [*view, *_READ_ONLY, *template_pid1(_PYTHON, ROOMS_INSIDE, modules, control)]
 
 
-def world_room(folder: Folder, task: Task, groups: int) -> Fork:
+def world_room(folder: Folder, task: Task, groups: int) -> ForkedRoom:
     """The world's sandbox, which joins so many control groups."""
     user = fresh_user()
     state, clock = folder.part("state", user, 0o700), folder.part("clock", user)
@@ -144,7 +144,7 @@ def main_room(folder: Folder, room: Room, task: Task | None, groups: int) -> Sta
     return Start([*isolated("main", network=True), *_finished(view, CONTROL)], config, _mounts(scratch, user))
 
 
-def verifier_room(folder: Folder, task: Task, groups: int) -> Fork:
+def verifier_room(folder: Folder, task: Task, groups: int) -> ForkedRoom:
     """The verifier's sandbox, which joins so many control groups, and has a network without anybody in it."""
     user = fresh_user()
     verdict = folder.part("verdict", user, 0o700)
@@ -197,7 +197,7 @@ def _finished(view: list[str], control: int) -> list[str]:
 def _forked(
     hostname: str, folder: Folder, user: int | None, binds: Sequence[tuple[Path, str, bool]], scratch: Sequence[Scratch],
     most: Mapping[str, int], groups: list[int], *, network: bool,
-) -> Fork:  # fmt: skip
+) -> ForkedRoom:  # fmt: skip
     named = [(str(source), place, writable) for source, place, writable in binds]
     if user is not None:
         # everybody's own, where the template's knows one user
@@ -211,7 +211,7 @@ def _forked(
         "scratch": [(one.place, one.options(user)) for one in scratch], "user": None if is_root() else (OWN_USER, 0),
         "lifeline": None,
     }  # fmt: skip
-    return Fork(fork, {"user": user, "limits": dict(most), "groups": groups, "calls": FILTER})
+    return ForkedRoom(fork, {"user": user, "limits": dict(most), "groups": groups, "calls": FILTER})
 
 
 def _mounts(scratch: Sequence[tuple[Scratch, Path]], user: int | None) -> list[tuple[str, str]]:

@@ -18,7 +18,9 @@ from harness.runtimes.bubblewrap.inside.init import main as serve
 def import_all(name: str) -> None:
     """Import a module, and of a package everything in it whose own needs are met here."""
     module = importlib.import_module(name)
-    for inner in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{name}."):
+    # a module that is no package has no others in it
+    within = () if module.__spec__ is None else module.__spec__.submodule_search_locations or ()
+    for inner in pkgutil.walk_packages(within, f"{name}."):
         with suppress(ModuleNotFoundError):
             importlib.import_module(inner.name)
 
