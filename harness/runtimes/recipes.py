@@ -33,9 +33,10 @@ PLAIN_VERIFIER = re.compile(rb"(?:#[^\n]*\n)*FROM parley/verifier:1\nCOPY \. /te
 
 
 def runs_plain_tests(task: Task) -> bool:
-    """Whether a task's hidden tests are started as `harness sync` has it."""
+    """Whether a task's hidden tests are started as `harness sync` has it, in an environment that does not change that."""
     script = contents_of(task.path, "tests").get("test.sh")
-    return script is not None and PLAIN_TESTS.fullmatch(script.data) is not None
+    is_plain = script is not None and PLAIN_TESTS.fullmatch(script.data) is not None
+    return is_plain and not task.file.verifier.env
 
 
 def has_plain_verifier(task: Task) -> bool:
@@ -43,4 +44,4 @@ def has_plain_verifier(task: Task) -> bool:
     tests = contents_of(task.path, "tests")
     recipe = tests.get("Dockerfile")
     is_plain = recipe is not None and PLAIN_VERIFIER.fullmatch(recipe.data) is not None and ".dockerignore" not in tests
-    return is_plain and runs_plain_tests(task) and not task.file.verifier.env
+    return is_plain and runs_plain_tests(task)
