@@ -8,6 +8,7 @@ import shutil
 import signal
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,16 @@ def test_verdict_is_that_of_the_script(runtime: BubblewrapRuntime, spec: Specs, 
     assert (has_plain_verifier(presigned), runs_plain_tests(anew.task)) == (True, False)
     assert (warm.reward, warm.verdict) == (cold.reward, cold.verdict)
     assert json.loads(warm.verdict)["failure_label"] != "SUCCESS"
+
+
+def test_an_environment_of_its_own_is_the_scripts(presigned: Task) -> None:
+    """What a task says of its verifier's environment may change how bash or Python start, so both are started."""
+    verifier = presigned.file.verifier.model_copy(update={"env": {"BASH_ENV": "/tests/before.sh"}})
+    changed = replace(presigned, file=presigned.file.model_copy(update={"verifier": verifier}))
+
+    assert runs_plain_tests(presigned)
+    assert not runs_plain_tests(changed)
+    assert not has_plain_verifier(changed)
 
 
 @pytest.fixture

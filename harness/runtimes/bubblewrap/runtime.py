@@ -1,4 +1,4 @@
-"""Episodes in bubblewrap sandboxes: no daemon, no images, a third of a second a pod; `auto` falls back to it from Docker.
+"""Episodes in bubblewrap sandboxes: no daemon, no images, a tenth of a second a pod; `auto` falls back to it from Docker.
 
 A pod is a tree of sandboxes that this process starts (`harness.runtimes.bubblewrap.pod`). A verdict, or a program of the
 prover, runs in one more sandbox, without network. All of them die with this process, however it ends. What can be left are
