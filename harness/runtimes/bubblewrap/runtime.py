@@ -29,6 +29,7 @@ from harness.runtimes.bubblewrap.judge import Judging
 from harness.runtimes.bubblewrap.pod import BubblewrapPod
 from harness.runtimes.bubblewrap.probe import try_out
 from harness.runtimes.bubblewrap.rooms import memory_of
+from harness.runtimes.bubblewrap.templates import template
 from harness.runtimes.bubblewrap.view import is_root
 from harness.runtimes.bubblewrap.watcher import Watcher
 from harness.runtimes.recipes import plain_recipe
@@ -104,6 +105,8 @@ class BubblewrapRuntime:
         pod = BubblewrapPod(spec, self.environments, self._watcher)
         try:
             with self._killable(spec.run_id, pod):
+                # it imports while this episode is played
+                template(self.environments, "verifier")
                 pod.start()
                 yield pod
         finally:
