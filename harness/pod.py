@@ -131,7 +131,10 @@ class Pod(Protocol):
         ...
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent."""
+        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent.
+
+        They may travel with the next command, which then fails where they cannot be written. Raises RuntimeFailure for a path.
+        """
         ...
 
     def finish(self) -> bytes:

@@ -77,12 +77,13 @@ class Tokens(Strict):
 
 
 class Timings(Strict):
-    """Real seconds of each phase; `total` is what a user waits for."""
+    """Real seconds of each phase, of which an episode consists; `total` is what a user waits for."""
 
     open: float = 0.0
     agent: float = 0.0
     finish: float = 0.0
     judge: float = 0.0
+    close: float = 0.0
     total: float = 0.0
 
 

@@ -22,8 +22,9 @@ FAMILIES = sorted(
     - {"core"}
 )
 HEAVY = {"litellm", "ortools", "docker", "fastapi", "starlette", "uvicorn"}
-DYNAMIC = {"harness.cli", "worlds.core.parts"}
-"""Where modules are imported by a name made at run time: commands, and the parts of a family."""
+_WARM = {"harness.runtimes.bubblewrap.inside.forks", "harness.runtimes.bubblewrap.inside.template", "validators.forking"}
+DYNAMIC = {"harness.cli", "worlds.core.parts", *_WARM}
+"""Where modules are imported by a name made at run time: commands, the parts of a family, and what is to be forked warm."""
 
 _FAMILY_ROOMS = sorted(path.parent.name for path in (ROOT / "harness" / "families").glob("*/__init__.py"))
 BACK_ROOMS = ["harness.authoring", *(f"harness.families.{name}" for name in _FAMILY_ROOMS)]

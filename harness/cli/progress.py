@@ -20,14 +20,13 @@ from rich.table import Table
 
 from harness.cli.amounts import cost_told, counted, duration, short
 from harness.console import people, say
-from harness.play.episode import Phase
+from harness.play.episode import PHASES, Phase
 from harness.records import Key, Result
 from harness.report.early import named, standing
 from harness.report.statistics import rate_interval
 from harness.runs.executors.base import Finished, News, Progress, Scored, Started
 from harness.runs.session import WatchedRun
 
-_PHASES = ("open", "agent", "finish", "judge")
 _ROWS, _AROUND = 12, 7
 """Rows of finished episodes at most; lines of the terminal that are not rows."""
 
@@ -146,7 +145,7 @@ class _Board:
 
     def _slowest(self) -> Iterator[str]:
         """Where the time of the episodes of this session goes."""
-        seconds = {name: sum(getattr(one.timings, name) for one in self.done.values()) for name in _PHASES}
+        seconds = {name: sum(getattr(one.timings, name) for one in self.done.values()) for name in PHASES}
         if total := sum(seconds.values()):
             name = max(seconds, key=lambda phase: seconds[phase])
             yield f"slowest phase {name}, {seconds[name] / total:.0%} of the time"

@@ -16,9 +16,9 @@ import logging
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from harness.agent import Agent, Budget, Report, Usage
 from harness.agents.path import RoutedPod, is_bent
@@ -45,7 +45,9 @@ WORLD_BUDGETS = ("steps", "virtual_time", "request_cap")
 LONGEST_TEXT = 1 << 20
 """Characters of one text of a trajectory, or of one entry of agent.log, that are kept."""
 
-PhaseName = Literal["open", "agent", "finish", "judge"]
+PhaseName = Literal["open", "agent", "finish", "judge", "close"]
+PHASES: tuple[PhaseName, ...] = get_args(PhaseName)
+"""What an episode consists of, in order."""
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +63,8 @@ class Phase:
 
 
 Heard = Callable[[Phase], object]
+Opening = Callable[[EpisodeSpec], AbstractContextManager[Pod]]
+"""Gives the pod of an episode, as `Runtime.open` does."""
 
 
 @dataclass
@@ -131,14 +135,15 @@ def run_episode(
     budget: Budget,
     images: Mapping[str, str] | None = None,
     heard: Heard | None = None,
+    opening: Opening | None = None,
 ) -> Outcome:
     """Play and judge one episode; raises ProviderLost, and nothing else that happens inside it.
 
-    `heard` is told of each phase, in this thread.
+    `heard` is told of each phase, in this thread. `opening` gives its pod, if not the runtime at that moment.
     """
     played = _Play(Report(agent=agent.name), key, heard)
     with played.whole(), about(key.name):
-        _guarded(played, lambda: _play(spec, runtime, agent, budget, played))
+        _guarded(played, lambda: _play(spec, runtime, agent, budget, played, opening or runtime.open))
     return _outcome(spec, key, runtime, played, dict(images or {}))
 
 
@@ -179,16 +184,19 @@ def lost_in_process(
 
 def _acted(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, played: _Play) -> None:
     """Everything of an episode but its judgement."""
-    with _opened(spec, runtime, played) as pod:
+    with _opened(spec, runtime.open, played) as pod:
         _act(spec, pod, agent, budget, played)
 
 
 @contextmanager
-def _opened(spec: EpisodeSpec, runtime: Runtime, played: _Play) -> Iterator[Pod]:
+def _opened(spec: EpisodeSpec, opening: Opening, played: _Play) -> Iterator[Pod]:
     with ExitStack() as stack:
+        closing = stack.enter_context(ExitStack())
         with played.phase("open"):
-            pod = stack.enter_context(runtime.open(spec))
+            pod = stack.enter_context(opening(spec))
         played.opened = True
+        # the last to come is the first to go: from then on until the pod is gone it is being closed
+        stack.callback(lambda: closing.enter_context(played.phase("close")))
         yield pod
 
 
@@ -216,8 +224,8 @@ def _own_failure(played: _Play) -> Iterator[None]:
         played.report.log.append(traceback.format_exc())
 
 
-def _play(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, played: _Play) -> None:
-    with _opened(spec, runtime, played) as pod:
+def _play(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, played: _Play, opening: Opening) -> None:
+    with _opened(spec, opening, played) as pod:
         _act(spec, pod, agent, budget, played)
         with played.phase("judge"):
             played.judgement = runtime.judge(spec, played.log)

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from harness.play.episode import Phase
+from harness.play.episode import Phase, PhaseName
 from harness.records import Key, Result
 from harness.runs.executors.base import Again, Finished, News, Scored, Started
 from worlds.core.models import Strict
@@ -66,7 +66,7 @@ class PhaseLine(Strict):
     event: Literal["phase"] = "phase"
     t: float
     episode: str
-    phase: Literal["open", "agent", "finish", "judge"]
+    phase: PhaseName
     seconds: float | None
     """How long it took; None where it begins."""
 

@@ -9,15 +9,16 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from harness.errors import WorldFailure
+from harness.errors import WorldFailure, boundary
 from worlds.core.wire import WireRequest, WireResponse, check_sendable, response_from_json, to_json
 
 ANSWER_LIMIT_S = 60.0
@@ -54,17 +55,34 @@ class Bridge:
     def call(self, request: WireRequest, timeout_s: float = ANSWER_LIMIT_S) -> WireResponse:
         """Send one request; raises WireError for what no client can send, WorldFailure when no answer comes."""
         check_sendable(request)
+        return response_from_json(self._ask(to_json(request), _shown(request), timeout_s))
+
+    def log(self, most: int) -> bytes:
+        """The event log so far; raises WorldFailure when it does not come, or is longer than `most` bytes."""
+        log = bytearray()
+        while piece := self._piece(len(log)):
+            log += piece
+            if len(log) > most:
+                raise WorldFailure(f"its event log is longer than {most} bytes")
+        return bytes(log)
+
+    def _piece(self, offset: int) -> bytes:
+        said = self._ask({"log": offset}, "the question for its event log", ANSWER_LIMIT_S)
+        with boundary(WorldFailure, "reading its event log", KeyError, TypeError, ValueError):
+            return base64.b64decode(said["log"], validate=True)
+
+    def _ask(self, what: Mapping[str, Any], shown: str, timeout_s: float) -> dict[str, Any]:
         number, reply = next(self._numbers), SimpleQueue[dict[str, Any]]()
-        line = json.dumps({"id": number, **to_json(request)}, separators=(",", ":")).encode() + b"\n"
+        line = json.dumps({"id": number, **what}, separators=(",", ":")).encode() + b"\n"
         self._submit(number, reply, line)
         try:
             said = reply.get(timeout=timeout_s)
         except Empty:
             self._waiting.pop(number, None)
-            raise WorldFailure(f"the world did not answer {_shown(request)} within {timeout_s:g} s") from None
+            raise WorldFailure(f"the world did not answer {shown} within {timeout_s:g} s") from None
         if "error" in said:
-            raise WorldFailure(f"the world broke off at {_shown(request)}: {said['error']}")
-        return response_from_json(said)
+            raise WorldFailure(f"the world broke off at {shown}: {said['error']}")
+        return said
 
     def _submit(self, number: int, reply: SimpleQueue[dict[str, Any]], line: bytes) -> None:
         with self._lock:

@@ -10,10 +10,12 @@ fails the episode.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeGuard
 
+from harness.errors import RuntimeFailure
 from harness.pod import OUTPUT_CAP, CommandResult
+from harness.runtimes.archives import pack
 
 RUNNER_PATH = "/opt/parley/bin/parley_run.py"
 RUNNER = ("python3", "-I", "-S", RUNNER_PATH)
@@ -37,11 +39,22 @@ KILLED = 137
 """The code of a command whose runner was killed under it."""
 
 
-def request(command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = False) -> bytes:
-    """The bytes that ask the runner for one command."""
+def packed(files: Mapping[str, bytes]) -> bytes:
+    """Files for `main` as an archive that the runner unpacks; raises RuntimeFailure for a path that is not the agent's."""
+    for path in files:
+        if not path.startswith(("/workspace/", "/tmp/")) or ".." in path.split("/"):
+            raise RuntimeFailure(f"files enter main under /workspace or /tmp, not at {path}")
+    return pack(files, mode=0o755)
+
+
+def request(
+    command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = False, files: Sequence[bytes] = ()
+) -> bytes:
+    """The bytes that ask the runner for one command, after it has unpacked `files`, which are archives."""
     wrapped = [VIRTUAL_TIME, *command] if virtual_time else list(command)
-    asked = {"command": wrapped, "timeout": timeout_s, "cap": OUTPUT_CAP, "stdin": len(stdin)}
-    return json.dumps(asked).encode() + b"\n" + stdin
+    sizes = [len(archive) for archive in files]
+    asked = {"command": wrapped, "timeout": timeout_s, "cap": OUTPUT_CAP, "stdin": len(stdin), "files": sizes}
+    return json.dumps(asked).encode() + b"\n" + b"".join(files) + stdin
 
 
 def read_answer(receive: Callable[[], bytes]) -> bytes:

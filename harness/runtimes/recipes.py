@@ -1,11 +1,13 @@
-"""The Dockerfile of a room of one of our tasks that ships none: the base image, and for a world the files of its folder.
+"""What a room of one of our tasks is made of: its Dockerfile where the folder ships none, and how its hidden tests start.
 
 Under Harbor the same is said by docker_image in task.toml, for `main`, and by docker-compose.yaml, for the world.
 """
 
 from __future__ import annotations
 
-from harness.registry import Task
+import re
+
+from harness.registry import Task, contents_of
 
 MAIN_IMAGE = "parley/agent:1"
 
@@ -15,3 +17,31 @@ def plain_recipe(task: Task, room: str) -> str | None:
     if room == "agent" and task.file.environment.docker_image == MAIN_IMAGE:
         return f"FROM {MAIN_IMAGE}\n"
     return "FROM parley/world:1\nCOPY . /srv/world/\n" if room == "world" else None
+
+
+PLAIN_TESTS = re.compile(
+    rb"""#!/bin/bash
+(?:#[^\n]*\n)*mkdir -p /logs/verifier
+echo '\{"reward": 0\.0\}' > /logs/verifier/reward\.json
+python3 -m pytest -q -p validators\.plugin -p no:cacheprovider /tests/test_outcome\.py
+"""
+)
+"""tests/test.sh as `harness sync` writes it; `validators.warm` does what it says."""
+
+PLAIN_VERIFIER = re.compile(rb"(?:#[^\n]*\n)*FROM parley/verifier:1\nCOPY \. /tests/\n")
+"""tests/Dockerfile as `harness sync` writes it."""
+
+
+def runs_plain_tests(task: Task) -> bool:
+    """Whether a task's hidden tests are started as `harness sync` has it, in an environment that does not change that."""
+    script = contents_of(task.path, "tests").get("test.sh")
+    is_plain = script is not None and PLAIN_TESTS.fullmatch(script.data) is not None
+    return is_plain and not task.file.verifier.env
+
+
+def has_plain_verifier(task: Task) -> bool:
+    """Whether a task's verifier is its base image with the hidden tests and nothing else."""
+    tests = contents_of(task.path, "tests")
+    recipe = tests.get("Dockerfile")
+    is_plain = recipe is not None and PLAIN_VERIFIER.fullmatch(recipe.data) is not None and ".dockerignore" not in tests
+    return is_plain and runs_plain_tests(task)

@@ -87,10 +87,12 @@ runtime = BubblewrapRuntime(cache=Path(asked["cache"]))
 runtime.environments.python = Path(asked["python"])
 probe = runtime.probe()
 assert probe.ok, probe.why
-with runtime.open(EpisodeSpec("user", "e", read_task(Path(asked["task"])), 0, needs_main=True)) as pod:
+spec = EpisodeSpec("user", "e", read_task(Path(asked["task"])), 0, needs_main=True)
+with runtime.open(spec) as pod:
     done = [pod.run(["bash", "-c", script], timeout_s=60, virtual_time=False) for script in asked["scripts"]]
     answered = pod.call(request("GET", "/hello")).status
     log = pod.finish()
+assert json.loads(runtime.judge(spec, log).reward) == {"reward": 0.0}
 print(json.dumps([[[one.code, one.output.decode("utf-8", "replace")] for one in done], answered, len(log), runtime.limits()]))
 """
 

@@ -161,7 +161,9 @@ def test_first_process_holds_no_file_of_this_host(
     runtime: BubblewrapRuntime, spec: Callable[..., EpisodeSpec], processes: Callable[[], set[int]]
 ) -> None:
     """All that PID 1 of a room has open is a null device, its socket and a pipe."""
-    with runtime.open(spec(needs_main=True)):
+    with runtime.open(spec(needs_main=True)) as pod:
+        # a pod is open when its world answers, and may be before main has started
+        assert pod.run(["true"], timeout_s=20).code == 0
         first = [pid for pid in processes() if _numbers(pid)[-1] == "1"]
         opened = {re.sub(r"\d+", "N", str(link.readlink())) for pid in first for link in Path(f"/proc/{pid}/fd").iterdir()}
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,10 +17,11 @@ from harness.errors import RuntimeFailure
 from harness.pod import EpisodeSpec
 from harness.registry import Task
 from harness.runtimes.bubblewrap.bounds import GONE, KILLED_INSIDE
-from harness.runtimes.bubblewrap.folders import Folder
-from harness.runtimes.bubblewrap.rooms import BASE_ENV, main_room, outer_room
+from harness.runtimes.bubblewrap.folders import Folder, folders_root
+from harness.runtimes.bubblewrap.rooms import BASE_ENV, POD, main_room
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
-from harness.runtimes.bubblewrap.sandbox import Control, Sandbox, null
+from harness.runtimes.bubblewrap.sandbox import Control, null
+from harness.runtimes.bubblewrap.templates import Template
 from harness.runtimes.bubblewrap.watcher import Watched, Watcher
 from tests.bubblewrap.players import Player
 
@@ -155,50 +156,58 @@ def test_an_agent_may_shut_its_own_folders(play: Player) -> None:
     assert played.answered == 200
 
 
-def test_outer_sandbox_sees_no_mount_that_may_leave(runtime: BubblewrapRuntime, tmp_path: Path) -> None:
-    """A mount that leaves while bwrap starts ends it, so a pod shows its outer sandbox the few folders it needs, no other."""
+@pytest.fixture
+def origin(runtime: BubblewrapRuntime) -> Iterator[Template]:
+    """A template of the agent's room, which has imported nothing."""
+    made = Template(runtime.environments.room("agent"), (), folders_root(), runtime.environments.folder)
+    yield made
+    made.close()
+
+
+def test_what_main_is_made_of_has_no_mount_that_may_leave(runtime: BubblewrapRuntime, origin: Template, tmp_path: Path) -> None:
+    """A mount that leaves while bwrap starts ends it, so a pod shows it the few folders it needs, no other."""
     folder, outer = Folder.make(), Control()
     look = f"cut -d' ' -f5 /proc/self/mountinfo; test ! -e {tmp_path}"
     try:
         with folder.log("said") as said, null() as nothing:
             outer.configure()
-            argv = outer_room(folder, runtime.environments.folder, runtime.environments.room("agent"), outer.far.fileno())
-            sandbox = Sandbox(argv, outer, said)
-            outer.start("look", ["bash", "-c", look], [nothing, said, said], {"PATH": os.defpath})
+            sandbox = origin.fork(POD, folder, outer, [nothing, nothing, said, outer.far.fileno()])
+            outer.start("look", ["bash", "-c", look], [nothing, said, said], {"PATH": os.defpath}, on_host=True)
         assert outer.ended("look", 20) == 0
-        needed = ("/usr", "/etc", "/proc", "/dev", "/bin", "/sbin", "/lib", sys.base_prefix, str(runtime.environments.folder))
+        needed = ("/usr", "/etc", "/proc", "/dev", "/bin", "/sbin", "/lib", str(runtime.environments.folder))
         seen = folder.read("said", 65_536).decode().split()
-        assert [place for place in seen if place != "/" and not place.startswith((*needed, str(folder.path)))] == []
-        assert str(folder.path) in seen
+        assert [place for place in seen if place != "/" and not place.startswith((*needed, str(folders_root())))] == []
+        assert str(folders_root()) in seen
         sandbox.close()
     finally:
         outer.close()
         folder.remove()
 
 
-def test_each_sandbox_has_a_keyring_of_its_own(runtime: BubblewrapRuntime) -> None:
-    """A pod's outer sandbox and its rooms have three different session keyrings, and none is this process's."""
+def test_each_sandbox_has_a_keyring_of_its_own(runtime: BubblewrapRuntime, origin: Template) -> None:
+    """A template, its pod and the pod's rooms have four different session keyrings, and none is this process's."""
     folder, outer, rooms = Folder.make(), Control(), [Control(), Control()]
-    agent, environments = runtime.environments.room("agent"), runtime.environments.folder
-    python = str(Path(sys.executable).resolve())
+    agent = runtime.environments.room("agent")
     try:
         with folder.log("said") as said, null() as nothing:
             outer.configure()
-            sandbox = Sandbox(outer_room(folder, environments, agent, outer.far.fileno()), outer, said)
-            outer.start("ask", [python, "-c", SESSION_KEYRING], [nothing, said, said], {})
+            for control in (origin.control, outer):
+                if control is outer:
+                    sandbox = origin.fork(POD, folder, outer, [nothing, nothing, said, outer.far.fileno()])
+                control.start("ask", ["python3", "-c", SESSION_KEYRING], [nothing, said, said], BASE_ENV)
             for number, room in enumerate(rooms):
                 start = main_room(folder, agent, None, groups=0)
                 # Without its filter, or nobody in there could ask.
                 room.configure(**{**start.config, "calls": None, "limits": {}})
                 files = [nothing, nothing, said, room.far.fileno()]
-                outer.start(f"room{number}", start.argv, files, {}, mounts=start.mounts)
+                outer.start(f"room{number}", start.argv, files, {}, mounts=start.mounts, on_host=True)
                 room.start("ask", ["python3", "-c", SESSION_KEYRING], [nothing, said, said], BASE_ENV)
                 assert room.ended("ask", 20) == 0
                 shutil.rmtree(folder.path / "etc-main")
-        assert outer.ended("ask", 20) == 0
+        assert origin.control.ended("ask", 20) == outer.ended("ask", 20) == 0
         sandbox.close()
         own = subprocess.run([sys.executable, "-c", SESSION_KEYRING], capture_output=True, check=True).stdout.decode()
-        assert len({*folder.tail("said").split(), *own.split()}) == 4
+        assert len({*folder.tail("said").split(), *own.split()}) == 5
     finally:
         for control in (outer, *rooms):
             control.close()

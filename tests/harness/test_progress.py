@@ -122,7 +122,7 @@ def test_events_are_lines_of_documented_models(harness: Command, tmp_path: Path)
     assert first.totals.done == 0
     assert isinstance(last, EndedLine)
     assert (last.why, last.totals.done, last.totals.planned, last.totals.succeeded) == ("complete", 2, 2, 0)
-    assert phases == ["open", "agent", "finish", "judge"] * 2
+    assert phases == ["open", "agent", "finish", "judge", "close"] * 2
     assert ended == stored
     assert sum(isinstance(event, StartedLine) for event in events) == 2
 

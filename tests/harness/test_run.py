@@ -347,7 +347,7 @@ def test_progress_starts_and_finishes_each(plan: Plan, folder: RunFolder) -> Non
     news: list[News] = []
     played(plan, folder, progress=news.append)
     told = {event.key.name: [heard(one) for one in news if one.key == event.key] for event in news}
-    phases = [f"{phase}{end}" for phase in ("open", "agent", "finish", "judge") for end in ("...", "")]
+    phases = [f"{phase}{end}" for phase in ("open", "agent", "finish", "judge", "close") for end in ("...", "")]
 
     assert list(told.values()) == 4 * [["started", *phases, "finished"]]
 
@@ -365,7 +365,7 @@ def test_a_phase_that_fails_is_told_to_its_end(plan: Plan, folder: RunFolder) ->
     played(replace(plan, attempts=1), folder, agent=FailingAgent(RuntimeFailure("gone")), progress=news.append)
     second = [heard(event) for event in news if event.key.seed == 1]
 
-    assert second == ["started", "open...", "open", "agent...", "agent", "finish...", "finish", "finished"]
+    assert second == ["started", "open...", "open", "agent...", "agent", "finish...", "finish", "close...", "close", "finished"]
 
 
 @pytest.mark.property

@@ -1,16 +1,18 @@
 """The bridge: one process beside the world that turns JSON lines on stdin into raw HTTP to the world, and back.
 
-The host starts it once per episode (`python3 -m worlds.core.bridge`) in the world's container, where no agent can forge
-its replies, and keeps it open.
+It runs once per episode in the world's container, where no agent can forge its replies: forked from the world before that has
+opened (`worlds.core.serve`), or started by the host (`python3 -m worlds.core.bridge`).
 1. In: `{"id": n, ...wire.to_json(request)}`. Out: `{"id": n, ...wire.response_to_json(response)}` or `{"id": n, "error": why}`.
 2. It connects at a path in the world's /tmp, where no agent can crowd it out; at 127.0.0.1:8080 where there is none.
 3. The target's bytes go on the wire as they came: no URL object ever sees them.
 4. Several requests run at once, each worker on its own kept-alive connection; replies come in the order they are ready.
-5. The first line out is `{"ready": true}`, once the world answers GET /healthz, or `{"error": why}`. It ends when stdin ends.
+5. `{"id": n, "log": offset}` asks for the next piece of the event log as base64, the empty one at its end.
+6. The first line out is `{"ready": true}`, once the world answers GET /healthz, or `{"error": why}`. It ends when stdin ends.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import select
@@ -35,6 +37,8 @@ READY_TRIES = 3000
 READY_PAUSE_S = 0.01
 ANSWER_LIMIT_S = 300.0
 _RESPONSE_HEAD = 1 << 20
+LOG_PIECE = 1 << 20
+"""Bytes of the event log that are handed out at once."""
 
 
 class Connection:
@@ -153,9 +157,18 @@ def answer(connection: Connection, line: bytes) -> dict[str, Any]:
     try:
         message = json.loads(line)
         number = message["id"]
+        if "log" in message:
+            return {"id": number, "log": piece_of_log(message["log"])}
         return {"id": number, **response_to_json(connection(from_json(message)))}
     except Exception as error:  # noqa: BLE001 - whatever went wrong is the answer
         return {"id": number, "error": f"{type(error).__name__}: {error}"}
+
+
+def piece_of_log(offset: int) -> str:
+    """The bytes of the event log from an offset, at most LOG_PIECE of them, as base64."""
+    with (Path(os.environ.get("PARLEY_STATE", "/state")) / "events.jsonl").open("rb") as log:
+        log.seek(offset)
+        return base64.b64encode(log.read(LOG_PIECE)).decode("ascii")
 
 
 def await_world() -> dict[str, Any]:

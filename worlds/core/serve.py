@@ -3,7 +3,8 @@
 Started as `python3 -m worlds.core.serve` in the folder that holds server.py. The environment says which episode:
 PARLEY_SEED, PARLEY_KEY, PARLEY_OPTIONS (JSON object), PARLEY_HOST_TOKEN, PARLEY_STATE, PARLEY_CLOCK_FILE; with
 PARLEY_OPEN_TURNS=1 a game takes its turns from anybody, though there is a host. PARLEY_TEXTS (JSON object) holds texts that
-stand in the place of the family's own.
+stand in the place of the family's own. PARLEY_BRIDGE=1 forks the bridge off, which takes stdin and stdout; a second start of
+Python would cost more than an episode's requests.
 The server adds no header of its own (no Date, no Server), so responses are the same bytes in every runtime.
 It listens in two places: the port, which whoever shares its network may crowd, and a path in its own /tmp for the bridge.
 """
@@ -25,7 +26,7 @@ from pathlib import Path
 
 import uvicorn
 
-from worlds.core.bridge import LOCAL
+from worlds.core import bridge
 from worlds.core.clock import VirtualClock
 from worlds.core.connections import bounded
 from worlds.core.loading import open_world, setup_variables
@@ -77,10 +78,23 @@ def main() -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     files = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    if os.environ.pop("PARLEY_BRIDGE", "") == "1":
+        fork_bridge()
     world = open_from_environment(Path.cwd())
     gc.freeze()
     gc.enable()
-    serve(world, local=LOCAL)
+    serve(world, local=bridge.LOCAL)
+
+
+def fork_bridge() -> None:
+    """Hand stdin and stdout to a bridge of its own process; what the world prints is its last words, like its errors."""
+    if os.fork() == 0:
+        os.environ.pop("PARLEY_HOST_TOKEN", None)
+        bridge.main()
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    os.close(nothing)
 
 
 def serve(world: World, port: int = PORT, local: Path | None = None) -> None:

@@ -18,7 +18,7 @@ from harness.agent import Agent
 from harness.console import is_verbose, log_to_stderr
 from harness.errors import BoundaryError, Cancelled
 from harness.play.agents import Cast, Make
-from harness.play.episode import Outcome, Phase, PhaseName, lost_in_process, record, run_in_process
+from harness.play.episode import PHASES, Outcome, Phase, lost_in_process, record, run_in_process
 from harness.pod import Runtime
 from harness.processes import Worker, WorkerEnded, can_copy, orphaned
 from harness.records import Result, RunFolder
@@ -160,10 +160,7 @@ def _ready() -> Worker:
     return Worker()
 
 
-_PHASES: tuple[PhaseName, ...] = ("open", "agent", "finish", "judge")
-
-
 def _phases(result: Result) -> Iterator[Phase]:
     """The phases of an episode that another process has played, from its record."""
     seconds = result.timings.model_dump()
-    yield from (Phase(result.key, name, seconds[name]) for name in _PHASES)
+    yield from (Phase(result.key, name, seconds[name]) for name in PHASES)

@@ -1,6 +1,7 @@
 """Episodes played by threads of this process: the work is in containers, sandboxes and model calls, and threads wait for it.
 
-Episodes share nothing but the runtime and the agents of the cast.
+Episodes share nothing but the runtime and the agents of the cast. Where agents only compute, the next pods are opened ahead; a
+model plays for minutes, and a pod that waits for it would only take memory.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from contextlib import contextmanager
 
 from harness.play.agents import Cast
 from harness.play.episode import record, run_episode
-from harness.pod import Runtime
+from harness.pod import EpisodeSpec, Runtime
 from harness.records import Result, RunFolder
+from harness.runs.executors.ahead import Ahead
 from harness.runs.executors.base import News, Order, Progress
 from harness.runs.executors.crew import Crew
 
@@ -25,15 +27,23 @@ class Threads:
     @contextmanager
     def playing(self, orders: Sequence[Order], workers: int) -> Iterator[Iterator[News]]:
         """The news of these orders; what an interrupt left half played is not recorded."""
+        count = min(workers, len(orders)) or 1
+        ahead = Ahead(self._runtime, self._quick(orders), count)
 
         def play(taken: Sequence[Order], tell: Progress) -> Iterator[Result]:
             for order in taken:
                 agent = self._cast.agent(order.agent, order.spec.overrides)
-                outcome = run_episode(order.spec, order.key, self._runtime, agent, order.budget, order.images, tell)
+                outcome = run_episode(order.spec, order.key, self._runtime, agent, order.budget, order.images, tell, ahead.open)
                 if not crew.cancelled.is_set():
                     yield record(outcome, self._folder, order.hint)
 
         meter = self._cast.meter
         crew = Crew(play, lambda: self._runtime.abort(self._run_id), may_start=lambda: not (meter and meter.reached))
-        with crew.working(orders, min(workers, len(orders)) or 1) as news:
+        with ahead, crew.working(orders, count) as news:
             yield news
+
+    def _quick(self, orders: Sequence[Order]) -> list[EpisodeSpec]:
+        """The episodes whose pods are worth opening ahead."""
+        if self._runtime.plays_in_process:
+            return []
+        return [order.spec for order in orders if self._cast.agent(order.agent, order.spec.overrides).only_computes]

@@ -1,9 +1,10 @@
-"""One episode's pod of bwrap sandboxes: an outer one that owns the network, the world and `main` inside it.
+"""One episode's pod: an outer sandbox that owns the network, the world and `main` inside it.
 
-1. The outer sandbox has a loopback interface and nothing else; whoever is started in it joins that network, so `api` is
-   127.0.0.1 there and port 8080 is the pod's own. Its PID 1 starts the two rooms, and everything dies with it.
+1. The outer sandbox is forked from a template that has imported what worlds import. It has a loopback interface and nothing
+   else; whoever is started in it joins that network, so `api` is 127.0.0.1 there and port 8080 is the pod's own. Its PID 1
+   starts the two rooms, the world's by a fork, `main` by bwrap, and everything dies with it.
 2. Each room has a PID 1 of its own, which starts the world and its bridge, or the agent's commands. Secrets travel over
-   its socket into the world's environment, never on a command line.
+   its socket into the world's environment, never on a command line and never through the template.
 3. Everything is asked for at once; the messages wait in their sockets until somebody is there to obey.
 """
 
@@ -21,7 +22,6 @@ from typing import TypeVar
 from harness.errors import RuntimeFailure, WorldFailure
 from harness.pod import CommandResult, EpisodeSpec
 from harness.runtimes import commands
-from harness.runtimes.archives import pack
 from harness.runtimes.bridge import Bridge
 from harness.runtimes.bubblewrap.bounds import Machine, entrances, new_group
 from harness.runtimes.bubblewrap.environments import Environments
@@ -29,16 +29,16 @@ from harness.runtimes.bubblewrap.folders import Folder
 from harness.runtimes.bubblewrap.rooms import (
     BASE_ENV,
     LOG_MB,
+    POD,
     WORLD_MB,
-    Start,
     agent_env,
     main_room,
     memory_of,
-    outer_room,
     world_env,
     world_room,
 )
-from harness.runtimes.bubblewrap.sandbox import Control, Sandbox, null
+from harness.runtimes.bubblewrap.sandbox import Branch, Control, null
+from harness.runtimes.bubblewrap.templates import Template, template
 from harness.runtimes.bubblewrap.view import MEGABYTE
 from harness.runtimes.bubblewrap.watcher import Watcher
 from worlds.core.referee import HOST_HEADER
@@ -66,21 +66,21 @@ class BubblewrapPod:
         self._token = spec.host_token or secrets.token_hex(16)
         self._folder = Folder.make()
         self._outer, self._world, self._main = Control(), Control(), Control()
-        self._sandbox: Sandbox | None = None
+        self._template: Template | None = None
+        self._sandbox: Branch | None = None
         self._link, self._far_link = socket.socketpair()
         self._bridge = Bridge(self._link.sendall, lambda: self._link.recv(CHUNK))
         self._world_group = new_group(WORLD_MB)
         self._machine = Machine(memory, watcher, self._main.process, lambda: self._outer.kill("main"))
+        self._pending: list[bytes] = []
         self.instruction = ""
         self.has_main = spec.needs_main
 
     def start(self) -> None:
         """Start everything; return when the world has answered."""
-        rooms = self._environments
-        argv = outer_room(self._folder, rooms.folder, rooms.room("world"), self._outer.far.fileno())
+        self._template = template(self._environments, "world")
         with self._folder.log("sandbox.log") as said, null() as nothing:
             self._outer.configure()
-            self._sandbox = Sandbox(argv, self._outer, said)
             self._asking(lambda: self._start_rooms(nothing, said))
         self._asking(self._bridge.wait_ready)
         self.instruction = self._instruction()
@@ -101,7 +101,8 @@ class BubblewrapPod:
         """Run a command in `main`, in a new session, killed by group at `timeout_s` real seconds."""
         if not self.has_main:
             raise RuntimeFailure("this episode was opened without main", hint="EpisodeSpec(needs_main=True)")
-        asked = commands.request(command, timeout_s=timeout_s, stdin=stdin, virtual_time=virtual_time)
+        files, self._pending = self._pending, []
+        asked = commands.request(command, timeout_s=timeout_s, stdin=stdin, virtual_time=virtual_time, files=files)
         try:
             answer, said = self._ask_runner(asked, timeout_s + commands.GRACE_S)
         except TimeoutError:
@@ -111,14 +112,8 @@ class BubblewrapPod:
         return replace(done, output=said + done.output + self._machine.notice(self._main_is_gone))
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent."""
-        for path in files:
-            if not path.startswith(("/workspace/", "/tmp/")) or ".." in path.split("/"):
-                raise RuntimeFailure(f"files enter main under /workspace or /tmp, not at {path}")
-        unpack = ("tar", "-xf", "-", "-C", "/", "--no-same-owner", "--no-overwrite-dir")
-        done = self.run(unpack, timeout_s=60, stdin=pack(files, mode=0o755), virtual_time=False)
-        if done.code != 0:
-            raise RuntimeFailure(f"files cannot be unpacked in main: {done.output.decode('utf-8', 'replace').strip()[-200:]}")
+        """Write files (absolute paths under /workspace or /tmp) into `main`, owned by the agent: before its next command."""
+        self._pending.append(commands.packed(files))
 
     def finish(self) -> bytes:
         """Kill `main`, then the world, then return the event log's bytes."""
@@ -152,27 +147,32 @@ class BubblewrapPod:
         self._folder.remove()
 
     def _start_rooms(self, nothing: int, said: int) -> None:
-        spec, rooms = self._spec, self._environments
-        with entrances(self._world_group) as groups:
-            start = world_room(self._folder, rooms.room("world"), spec.task, len(groups))
-            self._start_room("world", start, self._world, [nothing, nothing, said], groups)
-        env = world_env(spec, self._token)
+        warm = self._template or template(self._environments, "world")
+        self._sandbox = warm.fork(POD, self._folder, self._outer, [nothing, nothing, said, self._outer.far.fileno()])
+        self._start_world([nothing, nothing, said, self._world.far.fileno()])
         with self._folder.log("world.log") as log:
-            serve = ["python3", "-m", "worlds.core.serve"]
-            self._world.start("serve", serve, [nothing, log, log], env, "/srv/world", vital=True)
+            env = world_env(self._spec, self._token)
+            self._world.start("serve", [], [nothing, log, log], env, "/srv/world", vital=True, call="worlds.core.serve:main")
             far = self._far_link.fileno()
-            self._world.start("bridge", ["python3", "-m", "worlds.core.bridge"], [far, far, log], BASE_ENV)
+            self._world.start("bridge", [], [far, far, log], BASE_ENV, call="worlds.core.bridge:main")
         self._far_link.close()
         if self.has_main:
-            with entrances(self._machine.group) as groups:
-                start = main_room(self._folder, rooms.room("agent"), spec.task, len(groups))
-                self._start_room("main", start, self._main, [nothing, nothing, said], groups)
+            self._start_main([nothing, nothing, said, self._main.far.fileno()])
             self._machine.watch()
 
-    def _start_room(self, name: str, start: Start, control: Control, files: Sequence[int], groups: Sequence[int]) -> None:
-        control.configure(**start.config)
-        self._outer.start(name, start.argv, [*files, control.far.fileno(), *groups], {}, mounts=start.mounts)
-        control.far.close()
+    def _start_world(self, files: Sequence[int]) -> None:
+        with entrances(self._world_group) as groups:
+            fork = world_room(self._folder, self._spec.task, len(groups))
+            self._world.configure(**fork.config)
+            self._outer.start("world", [], [*files, *groups], {}, sandbox=fork.fields)
+        self._world.far.close()
+
+    def _start_main(self, files: Sequence[int]) -> None:
+        with entrances(self._machine.group) as groups:
+            start = main_room(self._folder, self._environments.room("agent"), self._spec.task, len(groups))
+            self._main.configure(**start.config)
+            self._outer.start("main", start.argv, [*files, *groups], {}, mounts=start.mounts, on_host=True)
+        self._main.far.close()
 
     def _ask_runner(self, asked: bytes, limit_s: float) -> tuple[bytes, bytes]:
         """One start of the runner in `main`: its answer, and what it complained of; raises TimeoutError without one in time."""
@@ -201,9 +201,13 @@ class BubblewrapPod:
         try:
             self._outer.kill(name)
         except OSError:
-            raise RuntimeFailure(f"the sandbox of this pod is gone: {self._folder.tail('sandbox.log') or 'killed'}") from None
+            raise RuntimeFailure(f"the sandbox of this pod is gone: {self._last_words() or 'killed'}") from None
         if self._outer.ended(name, KILL_LIMIT_S) is None:
             raise RuntimeFailure(f"{name} still runs {KILL_LIMIT_S:g} s after it was killed")
+
+    def _last_words(self) -> str:
+        """What its sandboxes complained of last, or what its template did, which may never have started."""
+        return self._folder.tail("sandbox.log") or (self._template.last_words() if self._template else "")
 
     def _instruction(self) -> str:
         answer = self.call_as_host(WireRequest("GET", b"/instruction"))
@@ -218,7 +222,7 @@ class BubblewrapPod:
         except (WorldFailure, OSError) as failure:
             ended = self._sandbox is None or self._sandbox.has_ended(NOTICE_LIMIT_S)
             if ended or self._outer.ended("world", NOTICE_LIMIT_S) is not None:
-                raise RuntimeFailure(f"the sandbox ended: {self._folder.tail('sandbox.log') or 'it was killed'}") from None
+                raise RuntimeFailure(f"the sandbox ended: {self._last_words() or 'it was killed'}") from None
             codes = ((name, self._world.ended(name, NOTICE_LIMIT_S)) for name in ("serve", "bridge"))
             who = next((f"{name} ended with {code}" for name, code in codes if code is not None), None)
             if who is None:

@@ -1,16 +1,16 @@
 """The sandboxes of an episode and of a proof: what each one sees, who it runs as, and what it may use.
 
-    outer      what the other rooms of a pod are made of; owns the network, starts world and main inside itself
-    world      its packages, the task's environment/api, its log, its clock; joins the pod's network
-    main       the agent's packages and shims, the world's clock read-only, sized tmpfs; joins the pod's network
-    verifier   its packages, the task's hidden tests, a copy of the log; no network
-    prover     its packages, this project's code; no network, and the task comes as data on stdin
+    template   a room without an episode, one for worlds and one for verifiers, which has imported; others are forked from it
+    pod        what the rooms of an episode have in common: a network, and processes that end together
+    world      its packages, the task's environment/api, its log, its clock; forked in the pod, on its network
+    main       the agent's packages and shims, the world's clock read-only, sized tmpfs; by bwrap, on the pod's network
+    verifier   its packages, the task's hidden tests, a copy of the log; forked, without network
+    prover     its packages, this project's code; by bwrap, no network, and the task comes as data on stdin
 No room sees another's files or processes, and none sees this project, its environment or a home directory.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,19 +20,26 @@ from harness.pod import EpisodeSpec, world_variables
 from harness.registry import Task
 from harness.runtimes.bubblewrap.environments import Room
 from harness.runtimes.bubblewrap.folders import Folder
-from harness.runtimes.bubblewrap.sandbox import CONTROL, COUNTING_FILTER, FILTER, ROOMS_INSIDE, pid1
+from harness.runtimes.bubblewrap.inside.forks import HOST
+from harness.runtimes.bubblewrap.sandbox import CONTROL, COUNTING_FILTER, FILTER, ROOMS_INSIDE, pid1, template_pid1
 from harness.runtimes.bubblewrap.view import (
+    MASKED,
+    OWN_USER,
     Scratch,
     devices,
     etc,
+    etc_in_memory,
     fresh_user,
+    host,
+    is_root,
     isolated,
     limits,
     mounted,
     read_only,
-    shared,
+    secluded,
     system,
     unmounted,
+    who,
     write_etc,
 )
 
@@ -64,7 +71,11 @@ BASE_ENV = {"PATH": PATH, "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
 MOST_LIKELY_KILLED = 1000
 """The kernel's oom_score_adj of an agent's processes: where memory runs out, they go first."""
 
+PLACES = ("/state", "/run/parley", "/srv/world", "/workspace", "/tests", "/logs/verifier", "/tmp")
+"""Where a room forked from a template has what is its episode's."""
+
 _PYTHON = "/usr/local/bin/python3"
+_READ_ONLY = ("--remount-ro", "/dev", "--remount-ro", "/", "--")
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,14 @@ class Start:
     mounts: Sequence[tuple[str, str]] = ()
 
 
+@dataclass(frozen=True)
+class ForkedRoom:
+    """How a sandbox is forked from a template: the fields of `inside.forks.Fork`, and its configuration."""
+
+    fields: Mapping[str, object]
+    config: Mapping[str, object]
+
+
 def memory_of(task: Task | None) -> int:
     """The megabytes of a task's `main`; raises RuntimeFailure where they are too few to start anything."""
     memory = (task.file.environment.memory_mb if task else None) or MAIN_MB
@@ -84,26 +103,34 @@ def memory_of(task: Task | None) -> int:
     return memory
 
 
-def outer_room(folder: Folder, environments: Path, room: Room, control: int) -> list[str]:
-    """The command line of a pod's outer sandbox, which this host starts; `control` is the number of its socket.
+POD: Mapping[str, object] = {
+    "hostname": "", "network": True, "binds": [], "scratch": [], "masks": [], "user": None, "lifeline": None,
+}  # fmt: skip
+"""What is forked from a template to be a pod."""
 
-    `environments` is the folder that all rooms' environments are in. It runs our own Python, and what `room` has of PID 1.
+
+def template_room(
+    room: Room, modules: Sequence[str], folders: Path, environments: Path | None, control: int, etc: Mapping[str, int]
+) -> list[str]:
+    """The command line of a template, which this host starts; `control` and `etc` are the numbers of open files.
+
+    Below `folders` are those of episodes; `environments` is the folder that all rooms' environments are in, for a template
+    whose children start `main` by bwrap.
     """
-    view = shared([Path(sys.base_prefix).resolve(), environments], folder.path)
-    return [*view, "--", *pid1(str(Path(sys.executable).resolve()), room.ours, control)]
+    programs = environments is not None
+    places = [part for place in PLACES for part in ("--dir", place)]
+    below = host([environments] if environments else [], folders, programs=programs)
+    view = [*secluded(), *system(), *etc_in_memory(etc), *devices(), *_packages(room), *places, *below]
+    return [*view, *_READ_ONLY, *template_pid1(_PYTHON, ROOMS_INSIDE, modules, control)]
 
 
-def world_room(folder: Folder, room: Room, task: Task, groups: int) -> Start:
+def world_room(folder: Folder, task: Task, groups: int) -> ForkedRoom:
     """The world's sandbox, which joins so many control groups."""
     user = fresh_user()
     state, clock = folder.part("state", user, 0o700), folder.part("clock", user)
-    scratch = [(one, folder.part(f"world{one.place.replace('/', '-')}")) for one in WORLD_SCRATCH]
-    places = ["--bind", str(state), "/state", "--bind", str(clock), "/run/parley", *mounted(scratch)]
-    rules = read_only((folder.copy(task, "environment/api"), "/srv/world"))
-    view = [*_base(folder, "world", room, user), *rules, *places]
+    binds = [(state, "/state", True), (clock, "/run/parley", True), (folder.copy(task, "environment/api"), "/srv/world", False)]
     most = limits(memory_mb=WORLD_MB, processes=PROCESSES, file_mb=LOG_MB, files=WORLD_FILES)
-    config = {"user": user, "limits": most, "groups": _numbers(groups), "calls": FILTER}
-    return Start([*isolated("api", network=True), *_finished(view, CONTROL)], config, _mounts(scratch, user))
+    return _forked("api", folder, user, binds, WORLD_SCRATCH, most, _numbers(groups), network=False)
 
 
 def main_room(folder: Folder, room: Room, task: Task | None, groups: int) -> Start:
@@ -117,15 +144,14 @@ def main_room(folder: Folder, room: Room, task: Task | None, groups: int) -> Sta
     return Start([*isolated("main", network=True), *_finished(view, CONTROL)], config, _mounts(scratch, user))
 
 
-def verifier_room(folder: Folder, room: Room, task: Task, control: int, groups: Sequence[int]) -> Start:
-    """The verifier's sandbox; this host starts it directly, with open files of these numbers."""
+def verifier_room(folder: Folder, task: Task, groups: int) -> ForkedRoom:
+    """The verifier's sandbox, which joins so many control groups, and has a network without anybody in it."""
     user = fresh_user()
     verdict = folder.part("verdict", user, 0o700)
-    places = [*read_only((folder.part("state"), "/state")), "--bind", str(verdict), "/logs/verifier"]
-    view = [*_base(folder, "verifier", room, user), *read_only((folder.copy(task, "tests"), "/tests")), *places]
+    read = [(folder.part("state"), "/state", False), (folder.copy(task, "tests"), "/tests", False)]
     most = limits(memory_mb=VERIFIER_MB, processes=PROCESSES, file_mb=LOG_MB)
-    config = {"user": user, "limits": most, "groups": list(groups), "calls": FILTER}
-    return Start([*isolated("verifier", network=False), *_finished([*view, *unmounted(VERIFIER_SCRATCH)], control)], config)
+    binds = [*read, (verdict, "/logs/verifier", True)]
+    return _forked("verifier", folder, user, binds, VERIFIER_SCRATCH, most, _numbers(groups), network=True)
 
 
 def prover_room(folder: Folder, room: Room, control: int, groups: Sequence[int]) -> Start:
@@ -156,16 +182,40 @@ def _base(folder: Folder, name: str, room: Room, user: int | None) -> list[str]:
     """What every sandbox sees: the system, a small /etc, its Python as /usr/local, its packages."""
     own_etc = folder.path / f"etc-{name}"
     write_etc(own_etc, room.python, user)
+    return [*system(), *etc(own_etc), *devices(), *_packages(room)]
+
+
+def _packages(room: Room) -> list[str]:
     parts = [(room.python, "/usr/local"), (room.packages, f"/usr/local/{room.packages_place}"), (room.ours, "/opt/parley")]
-    return [*system(), *etc(own_etc), *devices(), *read_only(*parts)]
+    return read_only(*parts)
 
 
 def _finished(view: list[str], control: int) -> list[str]:
-    return [*view, "--remount-ro", "/dev", "--remount-ro", "/", "--", *pid1(_PYTHON, ROOMS_INSIDE, control)]
+    return [*view, *_READ_ONLY, *pid1(_PYTHON, ROOMS_INSIDE, control)]
+
+
+def _forked(
+    hostname: str, folder: Folder, user: int | None, binds: Sequence[tuple[Path, str, bool]], scratch: Sequence[Scratch],
+    most: Mapping[str, int], groups: list[int], *, network: bool,
+) -> ForkedRoom:  # fmt: skip
+    named = [(str(source), place, writable) for source, place, writable in binds]
+    if user is not None:
+        # everybody's own, where the template's knows one user
+        for name, text in who(user).items():
+            path = folder.path / f"{hostname}-{name}"
+            path.write_text(text, encoding="ascii")
+            path.chmod(0o644)
+            named.append((str(path), f"/etc/{name}", False))
+    fork = {
+        "hostname": hostname, "network": network, "binds": named, "masks": list(MASKED),
+        "scratch": [(one.place, one.options(user)) for one in scratch], "user": None if is_root() else (OWN_USER, 0),
+        "lifeline": None,
+    }  # fmt: skip
+    return ForkedRoom(fork, {"user": user, "limits": dict(most), "groups": groups, "calls": FILTER})
 
 
 def _mounts(scratch: Sequence[tuple[Scratch, Path]], user: int | None) -> list[tuple[str, str]]:
-    return [(str(folder), one.options(user)) for one, folder in scratch]
+    return [(f"{HOST}{folder}", one.options(user)) for one, folder in scratch]
 
 
 def _numbers(groups: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Episodes in bubblewrap sandboxes: no daemon, no images, a third of a second a pod; `auto` falls back to it from Docker.
+"""Episodes in bubblewrap sandboxes: no daemon, no images, a tenth of a second a pod; `auto` falls back to it from Docker.
 
 A pod is a tree of sandboxes that this process starts (`harness.runtimes.bubblewrap.pod`). A verdict, or a program of the
 prover, runs in one more sandbox, without network. All of them die with this process, however it ends. What can be left are
@@ -30,6 +30,7 @@ from harness.runtimes.bubblewrap.judge import Judging
 from harness.runtimes.bubblewrap.pod import BubblewrapPod
 from harness.runtimes.bubblewrap.probe import try_out
 from harness.runtimes.bubblewrap.rooms import memory_of
+from harness.runtimes.bubblewrap.templates import template
 from harness.runtimes.bubblewrap.view import is_root
 from harness.runtimes.bubblewrap.watcher import Watcher
 from harness.runtimes.recipes import plain_recipe
@@ -105,6 +106,8 @@ class BubblewrapRuntime:
         pod = BubblewrapPod(spec, self.environments, self._watcher)
         try:
             with self._killable(spec.run_id, pod):
+                # it imports while this episode is played
+                template(self.environments, "verifier")
                 pod.start()
                 yield pod
         finally:
@@ -112,7 +115,7 @@ class BubblewrapRuntime:
 
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
         """Run the task's hidden tests over a log, in a sandbox without network."""
-        judging = Judging(spec.task, self.environments.room("verifier"), log)
+        judging = Judging(spec.task, self.environments, log)
         try:
             with self._killable(spec.run_id, judging):
                 return judging.run()

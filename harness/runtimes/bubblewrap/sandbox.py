@@ -1,4 +1,4 @@
-"""The host's end of a sandbox: a bwrap process, and the socket that its PID 1 obeys.
+"""The host's end of a sandbox: a bwrap process, or one forked from a template, and the socket that its PID 1 obeys.
 
 1. A message may be sent before anybody listens: starting a whole pod is a few sends and no round trip.
 2. bwrap dies with the thread that started it (PR_SET_PDEATHSIG follows the thread, not the process), and episodes run in
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RuntimeFailure
-from harness.runtimes.bubblewrap.inside import init
+from harness.runtimes.bubblewrap.inside import forks, init, template
 
 INSIDE = Path(init.__file__).parent
 """The folder of what runs as PID 1."""
@@ -37,7 +37,8 @@ FILTER, COUNTING_FILTER = f"{ROOMS_INSIDE}/calls.bpf", f"{ROOMS_INSIDE}/calls-co
 """Where a room has its filter of system calls, and the one for a pod whose memory is counted, not limited by a group."""
 
 START = f"import sys; sys.path.append(sys.argv[1]); from {init.__name__} import main; main()"
-CONTROL = 3
+START_TEMPLATE = f"import sys; sys.path.append(sys.argv[1]); from {template.__name__} import main; main()"
+CONTROL = forks.CONTROL
 """The number of the control socket in a sandbox that another one started."""
 
 MESSAGE_LIMIT = 4096
@@ -68,20 +69,19 @@ class Control:
 
     def start(
         self, name: str, argv: Sequence[str], files: Sequence[int], env: Mapping[str, str], cwd: str = "/", *,
-        vital: bool = False, mounts: Sequence[tuple[str, str]] = (),
+        vital: bool = False, mounts: Sequence[tuple[str, str]] = (), call: str = "", sandbox: Mapping[str, Any] | None = None,
+        on_host: bool = False,
     ) -> None:  # fmt: skip
         """Start a process with `files` as its descriptors from 0; raises OSError when the sandbox is gone.
 
-        `mounts` are folders and options of tmpfs that it mounts before, which an outer sandbox may do.
+        `mounts` are folders and options of tmpfs that it mounts before, which an outer sandbox may do. A template, and what
+        was forked from one, may `call` a function that it has imported, fork a `sandbox` (the fields of `forks.Fork`), and
+        start a program that sees what the template shows of the host (`on_host`).
         """
         message = {
-            "start": name,
-            "argv": list(argv),
-            "env": dict(env),
-            "cwd": cwd,
-            "vital": vital,
-            "mounts": [list(one) for one in mounts],
-        }
+            "start": name, "argv": list(argv), "env": dict(env), "cwd": cwd, "vital": vital, "call": call,
+            "mounts": [list(one) for one in mounts], "sandbox": None if sandbox is None else dict(sandbox), "on_host": on_host,
+        }  # fmt: skip
         socket.send_fds(self._near, [_written(message)], list(files))
 
     def kill(self, name: str) -> None:
@@ -160,9 +160,52 @@ class Sandbox:
             self._process.wait()
 
 
+class Branch:
+    """A sandbox that was forked from a template of this host."""
+
+    def __init__(self, origin: Control, name: str, fork: Mapping[str, Any], control: Control, files: Sequence[int]) -> None:
+        """`name` is its own among those of `origin`, `files` are its first ones; raises OSError when the template is gone."""
+        self.control, self._origin, self._name = control, origin, name
+        self._lifeline, far = socket.socketpair()
+        with far:
+            handed = [*files, far.fileno()]
+            origin.start(name, [], handed, {}, sandbox={**fork, "lifeline": len(files)})
+        control.far.close()
+
+    def has_ended(self, timeout_s: float = 0.0) -> bool:
+        """Whether everything in it is gone, or is within so many seconds."""
+        try:
+            self._lifeline.settimeout(timeout_s)
+            return not self._lifeline.recv(1)
+        except (BlockingIOError, TimeoutError):
+            return False
+        except OSError:
+            # it was closed
+            return True
+
+    def kill(self) -> None:
+        """Kill everything in it and return when all of it is gone; from any thread."""
+        self.control.cut()
+        if not self.has_ended(CLOSE_LIMIT_S):
+            with suppress(OSError):
+                self._origin.kill(self._name)
+            self.has_ended(CLOSE_LIMIT_S)
+
+    def close(self) -> None:
+        """Kill everything in it, and let go when all of it is gone; safe to call twice."""
+        self.kill()
+        self.control.close()
+        self._lifeline.close()
+
+
 def pid1(python: str, place: str | Path, control: int) -> list[str]:
     """The command line of a sandbox's PID 1; `place` is where our packages lie, `control` the number of its socket."""
     return [python, "-I", "-S", "-c", START, str(place), str(control)]
+
+
+def template_pid1(python: str, place: str | Path, modules: Sequence[str], control: int) -> list[str]:
+    """The command line of a template's PID 1, which imports `modules`."""
+    return [python, "-I", "-B", "-c", START_TEMPLATE, str(place), *modules, str(control)]
 
 
 def _written(message: Mapping[str, Any]) -> bytes:

@@ -15,13 +15,14 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from harness.errors import RuntimeFailure
 from harness.places import ROOT
+from harness.runtimes.bubblewrap.inside.forks import HOST
 
 SHOWN = ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "share")
 """Folders of /usr that hold programs; not local, src, include, games."""
@@ -79,24 +80,31 @@ def fresh_user() -> int | None:
     return FIRST_USER + secrets.randbelow(LAST_USER - FIRST_USER) if _maps(LAST_USER) else 20_000 + secrets.randbelow(40_000)
 
 
-def shared(read: Sequence[Path], written: Path) -> list[str]:
-    """The outer sandbox of a pod: what its rooms are made of, on a network (loopback, up) and in a pid namespace of its own.
+def secluded() -> list[str]:
+    """A template, which sees nothing yet: a network and namespaces of its own, and the right to make more of them."""
+    # as a user this is root in a namespace of his own, who has rights over what is made in there and nowhere else
+    own = [] if is_root() else ["--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "ALL"]
+    alone = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--as-pid-1", "--die-with-parent"]
+    return [bwrap(), *own, *alone, "--new-session", "--clearenv", "--setenv", "LANG", "C.UTF-8", "--setenv", "PATH", "/usr/bin"]
+
+
+def host(read: Sequence[Path], written: Path, *, programs: bool) -> list[str]:
+    """What a template shows below /host, by the paths of this host; with `programs` also what a sandbox is made of by bwrap.
 
     It sees no other folder of this host. bwrap remounts every mount below what it shows, and gives up where one of them has
     left meanwhile, as those of an engine's containers on this host do at any moment.
     """
-    # To mount what its rooms have in memory, which a user may in a namespace of his own.
-    own = [] if is_root() else ["--unshare-user", "--cap-add", "CAP_SYS_ADMIN"]
-    alone = ["--unshare-net", "--unshare-pid", "--as-pid-1", "--die-with-parent"]
-    tops = [part for name in SHOWN[:5] for part in _shown(Path("/") / name)]
-    shown = read_only(*((path, str(path)) for path in (Path("/usr"), Path("/etc"), Path(bwrap()), *read)))
-    devices = ["--dev-bind", "/dev", "/dev", "--proc", "/proc"]
-    return [bwrap(), *own, *alone, *tops, *shown, "--bind", str(written), str(written), *devices]
+    view = ["--tmpfs", HOST]
+    if programs:
+        view += [part for name in SHOWN[:5] for part in _shown(Path("/") / name, HOST)]
+        view += read_only(*((path, f"{HOST}{path}") for path in (Path("/usr"), Path("/etc"), Path(bwrap()), *read)))
+        view += ["--dev-bind", "/dev", f"{HOST}/dev"]
+    return [*view, "--proc", f"{HOST}/proc", "--bind", str(written), f"{HOST}{written}", "--remount-ro", HOST]
 
 
 def isolated(hostname: str, *, network: bool) -> list[str]:
     """A sandbox that sees nothing yet; `network` joins the network of whoever starts it, which is loopback only."""
-    own = ["--unshare-user", "--uid", str(OWN_USER), "--gid", str(OWN_USER)]
+    own = ["--unshare-user", "--uid", str(OWN_USER), "--gid", str(OWN_USER), "--cap-drop", "ALL"]
     if is_root():
         own = ["--cap-drop", "ALL", *(part for name in ROOT_KEEPS for part in ("--cap-add", name))]
     alone = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1", "--die-with-parent"]
@@ -140,33 +148,58 @@ def read_only(*pairs: tuple[Path, str]) -> list[str]:
     return [part for source, place in pairs for part in ("--ro-bind", str(source), place)]
 
 
-def write_etc(folder: Path, python: Path, user: int | None) -> None:
-    """The files of a small /etc: who one is, where `api` is, and links that programs are found by."""
-    folder.mkdir()
+def who(user: int | None) -> dict[str, str]:
+    """The files of /etc that say who one is."""
     number = OWN_USER if user is None else user
-    texts = {
-        "hosts": "127.0.0.1 localhost api\n",
+    return {
         "passwd": f"root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:{number}:{number}::/workspace:/bin/bash\n",
         "group": f"root:x:0:\nagent:x:{number}:\n",
-        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
-        "resolv.conf": "",
     }
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="ascii")
-    shutil.copyfile(python / "etc" / "ld.so.cache", folder / "ld.so.cache")
+
+
+def write_etc(folder: Path, python: Path, user: int | None) -> None:
+    """The files of a small /etc: who one is, where `api` is, and links that programs are found by."""
+    for name, data in etc_files(python, user).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
     (folder / "alternatives").mkdir()
-    for name in _sitecustomized():
-        (folder / name).mkdir()
-        # Debian's /usr/bin/python3 finds its sitecustomize through a link into /etc.
-        shutil.copyfile(next(python.glob("lib*/python3*/sitecustomize.py")), folder / name / "sitecustomize.py")
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
+def etc_files(python: Path, user: int | None) -> dict[str, bytes]:
+    """What a small /etc holds, by path."""
+    texts = {
+        "hosts": "127.0.0.1 localhost api\n",
+        **who(user),
+        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+        "resolv.conf": "",
+    }
+    # Debian's /usr/bin/python3 finds its sitecustomize through a link into /etc.
+    customizing = next(python.glob("lib*/python3*/sitecustomize.py"))
+    return {
+        **{name: text.encode("ascii") for name, text in texts.items()},
+        "ld.so.cache": (python / "etc" / "ld.so.cache").read_bytes(),
+        **{f"{name}/sitecustomize.py": customizing.read_bytes() for name in _sitecustomized()},
+    }
+
+
 def etc(folder: Path) -> list[str]:
     """A small /etc, with this host's alternatives (`awk` is one)."""
-    alternatives = Path("/etc/alternatives")
-    return read_only((folder, "/etc"), *([(alternatives, str(alternatives))] if alternatives.is_dir() else []))
+    return [*read_only((folder, "/etc")), *_alternatives()]
+
+
+def etc_in_memory(files: Mapping[str, int]) -> list[str]:
+    """A small /etc out of open files, by path."""
+    view = [part for folder in {"/etc"} | {f"/etc/{name}".rpartition("/")[0] for name in files} for part in ("--dir", folder)]
+    for name, file in files.items():
+        view += ["--perms", "0644", "--file", str(file), f"/etc/{name}"]
+    return [*view, *_alternatives()]
+
+
+def _alternatives() -> list[str]:
+    place = Path("/etc/alternatives")
+    return read_only((place, str(place))) if place.is_dir() else []
 
 
 def limits(*, memory_mb: int, processes: int, file_mb: int, files: int = 1024) -> dict[str, int]:
@@ -178,10 +211,10 @@ def limits(*, memory_mb: int, processes: int, file_mb: int, files: int = 1024) -
     }  # fmt: skip
 
 
-def _shown(path: Path) -> list[str]:
+def _shown(path: Path, below: str = "") -> list[str]:
     if path.is_symlink():
-        return ["--symlink", str(path.readlink()), str(path)]
-    return ["--ro-bind", str(path), str(path)] if path.is_dir() else []
+        return ["--symlink", str(path.readlink()), f"{below}{path}"]
+    return ["--ro-bind", str(path), f"{below}{path}"] if path.is_dir() else []
 
 
 @cache

@@ -22,6 +22,7 @@ from harness.leftovers import Leftover
 from harness.places import ROOT
 from harness.pod import EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
+from harness.runtimes import commands
 from harness.runtimes.docker.confined import confined
 from harness.runtimes.docker.engine.client import Engine, regular_files
 from harness.runtimes.docker.engine.images import Images
@@ -30,6 +31,7 @@ from harness.runtimes.docker.engine.sweep import left_behind, remove_episode, re
 from harness.runtimes.docker.foreign.asked import build_images, unsupported
 from harness.runtimes.docker.foreign.pod import ForeignPod
 from harness.runtimes.docker.pod import LOG, VERIFIER, VERIFIER_MB, DockerPod
+from harness.runtimes.docker.verifiers import StayingVerifiers, Tested, may_stay
 from harness.runtimes.owner import OWNER_LABEL, RUN_LABEL, this_owner
 
 VERDICT_LIMIT = 1 << 20
@@ -60,6 +62,7 @@ class DockerRuntime:
         self._task_images: dict[tuple[Path, str], dict[str, str]] = {}
         self._foreign: dict[tuple[str, str], ForeignPod] = {}
         self._verifiers: dict[tuple[str, str], Future[str]] = {}
+        self._staying: StayingVerifiers | None = None
         self._aborted: set[str] = set()
 
     @cached_property
@@ -123,6 +126,8 @@ class DockerRuntime:
             self._check_aborted(spec)
             if foreign is not None:
                 self._foreign[_name(spec)] = foreign
+            elif may_stay(spec.task):
+                self._pool.submit(self._stayers().expect)
             else:
                 self._verifiers[_name(spec)] = self._pool.submit(self._start_verifier, spec)
             yield pod
@@ -133,16 +138,19 @@ class DockerRuntime:
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
         """Run the task's hidden tests over a log, in a container without network; a foreign task was judged by `finish`.
 
-        An open pod has a verifier waiting, started while the agent played; afterwards one is made for the occasion.
+        One that stays, for tasks of ours. For others an open pod has one waiting, started while the agent played; afterwards
+        one is made for the occasion.
         """
         self._check_aborted(spec)
         if spec.task.parley is None:
             return self._foreign_verdict(spec)
+        if may_stay(spec.task):
+            return _judgement(spec, self._stayers().judge(spec, log, lambda: self._check_aborted(spec)))
         waiting = self._verifiers.pop(_name(spec), None)
         container = waiting.result() if waiting else self._start_verifier(spec)
         try:
             self._check_aborted(spec)
-            return self._judge(container, spec, log)
+            return _judgement(spec, self._tested(container, int(spec.task.file.verifier.timeout_sec), log))
         finally:
             self.engine.remove(container)
 
@@ -165,6 +173,8 @@ class DockerRuntime:
     def abort(self, run_id: str) -> None:
         """Kill and remove everything of a run, from any thread; nothing of it starts any more."""
         self._aborted.add(run_id)
+        if self._staying is not None:
+            self._staying.abort(run_id)
         remove_run(self.engine, run_id)
 
     def _images_of(self, task: Task) -> dict[str, str]:
@@ -176,6 +186,14 @@ class DockerRuntime:
             with self._lock:
                 self._task_images[key] = known
         return known
+
+    def _stayers(self) -> StayingVerifiers:
+        """The verifiers that stay, of which there is one set, with as many as judge at once."""
+        image = self.images.build_bases()["verifier"]
+        with self._lock:
+            if self._staying is None:
+                self._staying = StayingVerifiers(self.engine, image, self._cpus)
+            return self._staying
 
     def _start_verifier(self, spec: EpisodeSpec) -> str:
         """A verifier that waits: no agent code ever shares a namespace, a volume or a network with it."""
@@ -192,18 +210,7 @@ class DockerRuntime:
             raise
         return container
 
-    def _judge(self, container: str, spec: EpisodeSpec, log: bytes) -> Judgement:
-        limit = spec.task.file.verifier.timeout_sec
-        code, left = self._tested(container, int(limit), log)
-        output = left.get("verifier.log", b"")
-        try:
-            return Judgement(left["reward.json"], left["verdict.json"], output)
-        except KeyError as missing:
-            why = f"was killed at its limit of {limit:g} s" if code == 137 else f"ended with {code}"
-            tail = output.decode("utf-8", "replace").strip()[-_LOG_TAIL:]
-            raise VerifierFailure(f"the verifier {why} and left no {missing.args[0]}: {tail}") from None
-
-    def _tested(self, container: str, limit_s: int, log: bytes) -> tuple[int, dict[str, bytes]]:
+    def _tested(self, container: str, limit_s: int, log: bytes) -> Tested:
         """The exit code of the tests and the files they left: one program takes the log in and hands the outcome out.
 
         Copying by archive costs the engine 70 ms of a processor each time, more than a verdict takes to reach.
@@ -265,6 +272,18 @@ class DockerRuntime:
             said.close()
         finally:
             self.engine.remove(container)
+
+
+def _judgement(spec: EpisodeSpec, tested: Tested) -> Judgement:
+    code, left = tested
+    output = left.get("verifier.log", b"")
+    try:
+        return Judgement(left["reward.json"], left["verdict.json"], output)
+    except KeyError as missing:
+        limit = spec.task.file.verifier.timeout_sec
+        why = f"was killed at its limit of {limit:g} s" if code == commands.KILLED else f"ended with {code}"
+        tail = output.decode("utf-8", "replace").strip()[-_LOG_TAIL:]
+        raise VerifierFailure(f"the verifier {why} and left no {missing.args[0]}: {tail}") from None
 
 
 def _name(spec: EpisodeSpec) -> tuple[str, str]:

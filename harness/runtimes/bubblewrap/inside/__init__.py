@@ -1,3 +1,3 @@
 """What runs as PID 1 of a sandbox: plain Python without packages, seen there below /opt/parley by the same name."""
 
-__all__ = ["init"]
+__all__ = ["forks", "init", "template"]

@@ -1,8 +1,9 @@
 """PID 1 of every sandbox: starts what the host asks for, as the user and within the limits that the sandbox was given.
 
 The host holds the other end of a socket. Its first message is the configuration, then comes one a process, with its open
-files attached: {"start": name, "argv", "env", "cwd", "vital", "mounts"} or {"kill": name}, as marshal writes them, which
-needs no import. Back comes `here`, then `NAME CODE` for each that ended.
+files attached: {"start": name, ...} with the fields of a Program, or {"kill": name}, as marshal writes them, which needs no
+import. Back comes `here`, then `NAME CODE` for each that ended. What is started is another program, a function of this
+process's own Python (`call`), or a sandbox that is forked from it (`sandbox`).
 1. When the host's end closes, for whatever reason, PID 1 ends, and the kernel kills everything in its pid namespace.
 2. When a vital process ends, all others here are killed.
 3. A room's PID 1 shuts itself in before it starts anything: its control groups, a keyring of its own, no capability for
@@ -24,12 +25,15 @@ import socket
 import sys
 from contextlib import suppress
 
-from harness.runtimes.bubblewrap.inside import kernel
+from harness.runtimes.bubblewrap.inside import forks, kernel
 
 MESSAGE_LIMIT = 1 << 20
 FILES_LIMIT = 8
 FILTER_LIMIT = 1 << 15
 """The kernel takes 4,096 instructions of 8 bytes."""
+
+MOST_FILES = 4096
+"""A template has no file with a higher number; it has a few dozen."""
 
 ASIDE = 64
 """From here on a child keeps its files for a moment, out of the way of the numbers that they get."""
@@ -50,10 +54,16 @@ class Program:
     """One program to start."""
 
     def __init__(
-        self, start: str, argv: list[str], env: dict[str, str], cwd: str, vital: bool, mounts: list[tuple[str, str]]
-    ) -> None:
-        """Its name here, its command line, environment and folder, and what to mount before."""
+        self, start: str, argv: list[str], env: dict[str, str], cwd: str, vital: bool, mounts: list[tuple[str, str]],
+        call: str, sandbox: dict[str, object] | None, on_host: bool,
+    ) -> None:  # fmt: skip
+        """Its name here, its command line, environment and folder, and what to mount before.
+
+        `call` is `module:function`, in place of another program; `sandbox` the fields of a `forks.Fork`; `on_host` says
+        that it sees what the template of this process shows of the host, and nothing else.
+        """
         self.name, self.argv, self.env, self.cwd, self.vital, self.mounts = start, argv, env, cwd, vital, mounts
+        self.call, self.sandbox, self.on_host = call, sandbox, on_host
 
 
 class Init:
@@ -114,17 +124,24 @@ class Init:
         argv = program.argv
         try:
             os.setsid()
+            signal.set_wakeup_fd(-1)
             _take(files)
             for signum in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
                 signal.signal(signum, signal.SIG_DFL)
             os.umask(0o022)
             for place, options in program.mounts:
                 kernel.mount_tmpfs(place, options)
+            if program.sandbox is not None:
+                forks.become(forks.Fork(**program.sandbox), main)  # type: ignore[arg-type]
+            if program.on_host:
+                forks.see_host_only()
             self._confine()
             _enter(program.cwd)
+            if program.call:
+                forks.call(program.call, program.env)
             os.execvpe(argv[0], argv, program.env)  # noqa: S606 - a shell is what must not come between
         except BaseException as error:  # noqa: BLE001 - a child must never run on as a second PID 1
-            os.write(2, f"{argv[0]}: {error}\n".encode())
+            os.write(2, f"{(argv or [program.name])[0]}: {error}\n".encode())
         os._exit(126)
 
     def _confine(self) -> None:
@@ -177,7 +194,7 @@ def _take(files: list[int]) -> None:
         os.dup2(file, ASIDE + number, inheritable=False)
     for number in range(len(files)):
         os.dup2(ASIDE + number, number)
-    os.closerange(len(files), ASIDE + FILES_LIMIT)
+    os.closerange(len(files), MOST_FILES)
 
 
 def _enter(folder: str) -> None:
@@ -237,17 +254,17 @@ def shut_in(config: Config, program: str) -> None:
     os.close(nothing)
 
 
-def main() -> None:
-    """Serve the host until it is gone."""
-    control = socket.socket(fileno=int(sys.argv[-1]))
-    control.set_inheritable(False)
+def main(control: int | None = None) -> None:
+    """Serve the host until it is gone, on the socket of this number, or of the one in the last argument."""
+    link = socket.socket(fileno=int(sys.argv[-1]) if control is None else control)
+    link.set_inheritable(False)
     kernel.join_new_keyring()
-    if not (said := control.recv(MESSAGE_LIMIT)):
+    if not (said := link.recv(MESSAGE_LIMIT)):
         return
     config = Config(**marshal.loads(said))  # noqa: S302 - the host alone can write to this socket
     if config.calls is not None:
         shut_in(config, config.calls)
     else:
         kernel.empty_ambient_set()
-    Init(control, config).serve()
+    Init(link, config).serve()
     os._exit(0)

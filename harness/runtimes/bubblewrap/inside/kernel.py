@@ -1,22 +1,41 @@
-"""System calls that Python has no function for: what shuts a process in for good, and a mount.
+"""System calls that Python has no function for: what shuts a process in for good, namespaces, and mounts.
 
-The numbers are those of <linux/prctl.h>, <linux/keyctl.h>, <linux/seccomp.h> and <sys/mount.h>. What the kernel refuses
-is an OSError that names the call.
+The numbers are those of <linux/prctl.h>, <linux/keyctl.h>, <linux/seccomp.h>, <linux/sched.h>, <linux/if.h> and
+<sys/mount.h>. What the kernel refuses is an OSError that names the call.
 """
 
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
+import signal
+import socket
+import struct
+from collections.abc import Iterable
 
-PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_CAP_AMBIENT = 4, 22, 24, 47
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_CAP_AMBIENT = 1, 4, 22, 24, 47
 PR_CAP_AMBIENT_CLEAR_ALL = 4
 SECCOMP_MODE_FILTER = 2
 KEYCTL_JOIN_SESSION_KEYRING = 1
 KEYCTL = {"x86_64": 250, "aarch64": 219}
 """The number of keyctl by machine."""
 
-MS_NOSUID, MS_NODEV = 2, 4
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
+MS_NOATIME, MS_NODIRATIME, MS_RELATIME, ST_RELATIME = 1024, 2048, 1 << 21, 4096
+MNT_DETACH = 2
+PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+"""The number of pivot_root by machine."""
+
+NEW_MOUNTS, NEW_CGROUPS, NEW_NAMES, NEW_IPC, NEW_USERS, NEW_PROCESSES, NEW_NETWORK = (
+    0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000,
+)  # fmt: skip
+"""The kinds of namespaces (unshare(2))."""
+
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+SETGID, SETUID, SETPCAP, KILL = 6, 7, 8, 5
+"""Numbers of capabilities (capabilities(7))."""
+
 CAPABILITY_VERSION = 0x20080522
 """_LINUX_CAPABILITY_VERSION_3: two sets of 32 bits each."""
 
@@ -65,8 +84,14 @@ def empty_ambient_set() -> None:
 
 def drop_capabilities() -> None:
     """No capability of any kind is left to this process and what it runs: effective, permitted, inheritable (capset(2))."""
-    header, none = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
-    if _libc.capset(header, none) < 0:
+    keep_capabilities(())
+
+
+def keep_capabilities(numbers: Iterable[int]) -> None:
+    """Of the capabilities that this process has, only these; none is inheritable. All are below 32."""
+    kept = sum(1 << number for number in numbers)
+    header, sets = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)(kept, kept, 0, 0, 0, 0)
+    if _libc.capset(header, sets) < 0:
         raise _refused("capset")
 
 
@@ -76,10 +101,82 @@ def filter_calls(code: bytes) -> None:
     _prctl("PR_SET_SECCOMP", PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program))
 
 
+def die_with_parent() -> None:
+    """Be killed when the thread that forked this process ends, until this process becomes another user."""
+    _prctl("PR_SET_PDEATHSIG", PR_SET_PDEATHSIG, int(signal.SIGKILL))
+
+
+def unshare(kinds: int) -> None:
+    """Leave these namespaces for new ones; a new one of processes is for the next child (unshare(2))."""
+    if _libc.unshare(kinds) < 0:
+        raise _refused("unshare")
+
+
+def raise_loopback() -> None:
+    """Switch on the loopback interface of a new network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", IFF_UP))
+
+
 def mount_tmpfs(place: str, options: str) -> None:
     """A folder in memory, with options as in tmpfs(5)."""
-    if _libc.mount(b"tmpfs", os.fsencode(place), b"tmpfs", MS_NOSUID | MS_NODEV, options.encode()) < 0:
-        raise _refused(f"mount of a tmpfs ({options})")
+    _mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, options)
+
+
+def mount_processes(place: str) -> None:
+    """A /proc of this process's own namespace."""
+    _mount("proc", place, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+
+
+def mount_terminals(place: str) -> None:
+    """A /dev/pts without terminals of anybody else."""
+    _mount("devpts", place, "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+
+
+def bind(source: str, place: str, *, writable: bool = False) -> None:
+    """Show a file or folder in another place."""
+    _mount(source, place, None, MS_BIND)
+    if not writable:
+        # in a user namespace nothing that its host has set may be left out
+        flags = os.statvfs(place).f_flag
+        kept = flags & (MS_NOEXEC | MS_NOATIME | MS_NODIRATIME) | (MS_RELATIME if flags & ST_RELATIME else 0)
+        _mount(None, place, None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | kept)
+
+
+def bind_device(source: str, place: str) -> None:
+    """Show a device in the place of a file."""
+    _mount(source, place, None, MS_BIND)
+
+
+def detach(place: str) -> None:
+    """Take a mount away with all that is mounted below it."""
+    if _libc.umount2(os.fsencode(place), MNT_DETACH) < 0:
+        raise _refused(f"umount of {place}")
+
+
+def change_root(place: str) -> None:
+    """Make a mount the root of this process's namespace of mounts, and take the old one away."""
+    os.chdir(place)
+    if _libc.syscall(PIVOT_ROOT[os.uname().machine], b".", b".") < 0:
+        raise _refused("pivot_root")
+    detach(".")
+    os.chdir("/")
+
+
+def map_user(inside: int, outside: int) -> None:
+    """Give this process's new user namespace one user and one group."""
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{inside} {outside} 1"), ("gid_map", f"{inside} {outside} 1")):
+        file = os.open(f"/proc/self/{name}", os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.write(file, text.encode())
+        finally:
+            os.close(file)
+
+
+def _mount(source: str | None, place: str, kind: str | None, flags: int, options: str = "") -> None:
+    names = (None if name is None else os.fsencode(name) for name in (source, place, kind))
+    if _libc.mount(*names, ctypes.c_ulong(flags), options.encode() or None) < 0:
+        raise _refused(f"mount of {kind or source or 'a view'} at {place}" + (f" ({options})" if options else ""))
 
 
 def _prctl(name: str, *arguments: object) -> None:

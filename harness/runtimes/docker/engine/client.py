@@ -174,6 +174,12 @@ class Engine:
             number = api.exec_create(container, list(command), stdin=True, **config)["Id"]
             return Exec(self, number, api.exec_start(number, socket=True))
 
+    def attach(self, container: str) -> Streams:
+        """The streams of a container's first process, before it starts; its stdin ends with the connection."""
+        streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+        with self.doing("attaching to a container") as api:
+            return Streams(api.attach_socket(container, params=streams))
+
     def labelled(self, label: str) -> dict[str, list[dict[str, Any]]]:
         """All containers (in any state), volumes and networks that carry a label."""
         chosen = {"label": label}
@@ -185,11 +191,10 @@ class Engine:
             }
 
 
-class Exec:
-    """A program running in a container: `frames` are its streams."""
+class Streams:
+    """The connected streams of a program in a container, as `frames`."""
 
-    def __init__(self, engine: Engine, number: str, link: Any) -> None:
-        self._engine, self._number = engine, number
+    def __init__(self, link: Any) -> None:
         self._until: float | None = None
         # The SDK hands out the raw socket; what arrived with the response's head sits in the buffer above it.
         self._response = getattr(link, "_response", None)
@@ -204,7 +209,9 @@ class Exec:
             self._link.settimeout(left)
         if self._response is None:
             return self._link.recv(_CHUNK)
-        return bytes(self._response.raw._fp.fp.read1(_CHUNK))  # noqa: SLF001 - the SDK has no other way to these bytes
+        buffered = self._response.raw._fp.fp  # noqa: SLF001 - the SDK has no other way to these bytes
+        # another thread may have closed it
+        return bytes(buffered.read1(_CHUNK)) if buffered is not None else b""
 
     def limit(self, seconds: float | None) -> None:
         """Let reads and writes raise TimeoutError once `seconds` from now have passed, however much was said in them."""
@@ -215,6 +222,22 @@ class Exec:
         """Let the program's stdin end while its output is still read; needs a plain connection, not TLS."""
         with suppress(OSError):
             self._link.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Drop the connection: the program's stdin ends."""
+        with suppress(OSError):
+            self._link.shutdown(socket.SHUT_RDWR)
+        self._link.close()
+        if self._response is not None:
+            self._response.close()
+
+
+class Exec(Streams):
+    """A program that was started in a running container."""
+
+    def __init__(self, engine: Engine, number: str, link: Any) -> None:
+        super().__init__(link)
+        self._engine, self._number = engine, number
 
     def exit_code(self) -> int | None:
         """The program's exit code, or None while it runs."""
@@ -231,14 +254,6 @@ class Exec:
         """The exit code of a program that has ended."""
         with self._engine.doing("asking for an exit code") as api:
             return int(api.exec_inspect(self._number)["ExitCode"])
-
-    def close(self) -> None:
-        """Drop the connection: the program's stdin ends."""
-        with suppress(OSError):
-            self._link.shutdown(socket.SHUT_RDWR)
-        self._link.close()
-        if self._response is not None:
-            self._response.close()
 
 
 def regular_files(data: bytes) -> dict[str, bytes]:

@@ -1,0 +1,149 @@
+"""What a child of a template becomes: the PID 1 of a pod, of a room, or a program whose code is in memory already.
+
+A template is one sandbox a process of this host, made by bwrap, whose PID 1 has imported what each episode needs
+(`inside.template`). It shows a room as its programs see it, and below /host what else is needed to make one. A child
+1. leaves the template's namespaces for new ones of its own, and forks: the second child is PID 1 of the new sandbox, the first
+   waits for it, and holds the `lifeline`, by which the host knows when everything in there is gone;
+2. mounts what is one episode's, takes /host away, and gives up what it needed to do so;
+3. then serves the host as any PID 1 does (`inside.init`), and drops user, limits and capabilities for what it starts.
+A template never hears a secret nor reads a task: these come over the socket of its grandchild.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+
+from harness.runtimes.bubblewrap.inside import kernel
+
+HOST = "/host"
+"""Where a template shows what rooms are made of; nothing of it is left in a room."""
+
+CONTROL = 3
+"""The number of the control socket in a sandbox that another one started."""
+
+KEPT = (kernel.KILL, kernel.SETGID, kernel.SETUID, kernel.SETPCAP)
+"""What PID 1 of a room needs as root: to start others as another user, without rights, and to make room."""
+
+
+class Fork:
+    """A sandbox to be forked."""
+
+    def __init__(
+        self, hostname: str, network: bool, binds: list[tuple[str, str, bool]], scratch: list[tuple[str, str]],
+        masks: list[str], user: tuple[int, int] | None, lifeline: int | None,
+    ) -> None:  # fmt: skip
+        """A room by its hostname, or, without one, a pod. `network` gives it a new one; `lifeline` is an open file.
+
+        `binds` are folders of the host, where they are to be seen, and whether they may be written; `scratch` folders in
+        memory and their options; `masks` files of /proc to hide; `user` whom a new user namespace has: inside, outside.
+        """
+        self.hostname, self.network, self.binds, self.scratch = hostname, network, binds, scratch
+        self.masks, self.user, self.lifeline = masks, user, lifeline
+
+
+def become(fork: Fork, serve: Callable[[int], object]) -> None:
+    """Turn this child into a sandbox, whose PID 1 will `serve` the control socket. Never returns."""
+    kinds = kernel.NEW_MOUNTS | kernel.NEW_PROCESSES | (kernel.NEW_NETWORK if fork.network else 0)
+    if fork.hostname:
+        kinds |= kernel.NEW_IPC | kernel.NEW_NAMES | kernel.NEW_CGROUPS
+    kernel.unshare(kinds)
+    inner = os.fork()
+    if inner:
+        _wait(inner, fork.lifeline)
+    kernel.die_with_parent()
+    if fork.lifeline is not None:
+        os.close(fork.lifeline)
+    if fork.network:
+        kernel.raise_loopback()
+    if fork.hostname:
+        _furnish(fork)
+    else:
+        kernel.mount_processes("/proc")
+        kernel.bind("/proc", f"{HOST}/proc", writable=True)
+    serve(CONTROL)
+    os._exit(0)
+
+
+def see_host_only() -> None:
+    """Have what the template shows of the host as root: a program to come builds a view of its own from it."""
+    kernel.unshare(kernel.NEW_MOUNTS)
+    kernel.change_root(HOST)
+
+
+def call(name: str, env: dict[str, str]) -> None:
+    """Run `module:function` as if its module were the program, with this environment. Never returns."""
+    # what few of those need who import this module, most of which are PID 1 of one room
+    import importlib  # noqa: PLC0415
+    import traceback  # noqa: PLC0415
+
+    module, _, function = name.partition(":")
+    os.environ.clear()
+    os.environ.update(env)
+    _forget_harness()
+    sys.argv, sys.path = [module], [os.getcwd(), *(place for place in sys.path if place != sys.argv[1])]  # noqa: PTH109
+    gc.enable()
+    for signum in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(signum, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    kernel.set_dumpable(True)
+    code = 1
+    try:
+        code = int(getattr(importlib.import_module(module), function)() or 0)
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    except BaseException:  # noqa: BLE001 - as the interpreter tells whatever ends a program
+        traceback.print_exc()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+def _wait(inner: int, lifeline: int | None) -> None:
+    """Hold the lifeline until the sandbox is gone, and end as it ended."""
+    for file in range(CONTROL):
+        os.close(file)
+    os.closerange(CONTROL, CONTROL + 64) if lifeline is None else _close_all_but(lifeline)
+    code = os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1])
+    os._exit(code if code >= 0 else 128 - code)
+
+
+def _close_all_but(file: int) -> None:
+    os.closerange(CONTROL, file)
+    os.closerange(file + 1, file + 64)
+
+
+def _forget_harness() -> None:
+    """What runs as PID 1 is nothing that a program can import."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == __name__.partition(".")[0]]:
+        del sys.modules[name]
+
+
+def _furnish(fork: Fork) -> None:
+    """Mount what is this episode's, then take away what is not."""
+    for source, place, writable in fork.binds:
+        kernel.bind(HOST + source, place, writable=writable)
+    for place, options in fork.scratch:
+        kernel.mount_tmpfs(place, options)
+    kernel.mount_processes("/proc")
+    kernel.mount_terminals("/dev/pts")
+    for mask in fork.masks:
+        if os.path.exists(mask):  # noqa: PTH110
+            kernel.bind_device(os.devnull, mask)
+    socket.sethostname(fork.hostname)
+    # a folder in there that is somebody's own would stay in reach
+    os.chdir("/")
+    kernel.detach(HOST)
+    if fork.user is None:
+        kernel.keep_capabilities(KEPT)
+    else:
+        kernel.unshare(kernel.NEW_USERS)
+        kernel.map_user(*fork.user)
+        kernel.empty_bounding_set()
+        kernel.drop_capabilities()

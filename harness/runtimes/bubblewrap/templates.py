@@ -1,0 +1,104 @@
+"""The warm processes that worlds and verdicts are forked from: one of each for this process, started when first needed.
+
+1. A template is a sandbox that bwrap made, whose PID 1 has imported what an episode's programs import. A pod and a verdict are
+   forked from it into namespaces of their own (`inside.forks`): a fortieth of a start.
+2. It is told nothing of an episode but the name of a folder, and nothing that ran in an episode is used again.
+3. It dies with this process, however that ends, and everything forked from it with it; a dead one is replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from harness.runtimes.bubblewrap.environments import Environments, Room
+from harness.runtimes.bubblewrap.folders import Folder, folders_root
+from harness.runtimes.bubblewrap.rooms import template_room
+from harness.runtimes.bubblewrap.sandbox import Branch, Control, Sandbox
+from harness.runtimes.bubblewrap.view import etc_files
+
+MODULES: Mapping[str, Sequence[str]] = {
+    "world": (
+        "worlds.core.serve", "worlds", "uvicorn.protocols.http.h11_impl", "uvicorn.loops.asyncio", "uvicorn.lifespan.off",
+        "fastapi.openapi.utils", "logging.config", "encodings.idna",
+    ),
+    "verifier": ("validators.warm", "validators", "_pytest", "pytest"),
+}  # fmt: skip
+"""What a template imports, packages with all that is in them."""
+
+STARTS_MAIN = "world"
+"""The template whose children start `main` by bwrap."""
+
+TAIL = 600
+
+
+class Template:
+    """One warm process."""
+
+    def __init__(self, room: Room, modules: Sequence[str], folders: Path, environments: Path | None) -> None:
+        """Start it, without waiting; raises RuntimeFailure where bwrap is missing. See `rooms.template_room`."""
+        self.control, self._said = Control(), os.memfd_create("parley-template")
+        self.control.configure()
+        with _files(etc_files(room.python, None)) as etc:
+            argv = template_room(room, modules, folders, environments, self.control.far.fileno(), etc)
+            self._sandbox = Sandbox(argv, self.control, self._said, tuple(etc.values()))
+
+    def fork(self, fork: Mapping[str, object], folder: Folder, control: Control, files: Sequence[int]) -> Branch:
+        """A sandbox of an episode, by its folder; `files` are its first ones, its control socket among them."""
+        return Branch(self.control, folder.path.name, fork, control, files)
+
+    def has_ended(self) -> bool:
+        """Whether it is gone."""
+        return self._sandbox.has_ended()
+
+    def last_words(self) -> str:
+        """The end of what it complained of."""
+        try:
+            size = os.fstat(self._said).st_size
+            return os.pread(self._said, TAIL, max(0, size - TAIL)).decode("utf-8", "replace").strip()
+        except OSError:
+            # another one has its place already
+            return ""
+
+    def close(self) -> None:
+        """End it, and everything that was forked from it."""
+        self._sandbox.close()
+        os.close(self._said)
+
+
+_starting = threading.Lock()
+_templates: dict[tuple[object, ...], Template] = {}
+
+
+def template(environments: Environments, name: str) -> Template:
+    """The warm process of a room in this process, started where there is none; raises RuntimeFailure without bwrap."""
+    room, folders = environments.room(name), folders_root()
+    # a fork of this process must not share its template: that dies with the thread which started it
+    key = (os.getpid(), room, folders)
+    with _starting:
+        warm = _templates.get(key)
+        if warm is None or warm.has_ended():
+            if warm is not None:
+                warm.close()
+            below = environments.folder if name == STARTS_MAIN else None
+            warm = _templates[key] = Template(room, MODULES[name], folders, below)
+    return warm
+
+
+@contextmanager
+def _files(contents: Mapping[str, bytes]) -> Iterator[dict[str, int]]:
+    """Contents as open files in memory, by name."""
+    files: dict[str, int] = {}
+    try:
+        for name, data in contents.items():
+            files[name] = os.memfd_create("parley-etc")
+            os.write(files[name], data)
+            os.lseek(files[name], 0, os.SEEK_SET)
+        yield files
+    finally:
+        for file in files.values():
+            with suppress(OSError):
+                os.close(file)

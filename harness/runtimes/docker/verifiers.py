@@ -1,0 +1,173 @@
+"""Verifiers that stay: containers without network that judge one log after the other, each in a process of its own.
+
+1. Inside is `validators.forking`: it has imported pytest, and holds the hidden tests of one task at a time, in a process and
+   under a user that end with the verdict. A container judges one log at a time; as many are made as judge at once.
+2. They take hidden tests that may run in this process (`harness.trust`) and are nothing but files for the base image
+   (`runtimes.recipes`). Any other task has a verifier of its own, used once.
+3. Each ends when the connection to it does, whatever became of this process, and Docker removes it then. One that leaves a
+   question without an answer is thrown away, and the question put to a new one, once.
+"""
+
+from __future__ import annotations
+
+import secrets
+import struct
+import tarfile
+import threading
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+
+from harness.errors import RuntimeFailure, VerifierFailure, boundary
+from harness.pod import EpisodeSpec
+from harness.registry import Task, contents_of
+from harness.runtimes.archives import pack
+from harness.runtimes.docker.engine.client import Engine, Streams, regular_files
+from harness.runtimes.docker.engine.limits import hardened
+from harness.runtimes.owner import OWNER_LABEL, this_owner
+from harness.runtimes.recipes import has_plain_verifier
+from harness.trust import runs_here
+
+MEMORY_MB = 1024
+SCRATCH = "nosuid,nodev,size=256m,nr_inodes=65536,mode=1777"
+LIFE_S = 6 * 3600
+"""Real seconds after which one ends by itself, for the day when its connection hangs and nobody is left to remove it."""
+
+MARGIN_S = 60.0
+"""How long after the limit of its tests an answer may take."""
+
+ANSWER_LIMIT = 1 << 20
+ASKED, SAID = struct.Struct(">QI"), struct.Struct(">iQ")
+"""The heads of a question and of an answer, as `validators.forking` has them: bytes and seconds; exit code and bytes."""
+
+Tested = tuple[int, dict[str, bytes]]
+"""The exit code of hidden tests, and the files that they left."""
+
+
+def may_stay(task: Task) -> bool:
+    """Whether a task's logs may be judged by a verifier that judges others' too."""
+    return task.parley is not None and runs_here(task) and has_plain_verifier(task)
+
+
+class StayingVerifier:
+    """One container."""
+
+    def __init__(self, engine: Engine, image: str, cpus: float) -> None:
+        """Create and start it; it may still be importing."""
+        self._engine = engine
+        host = hardened(
+            MEMORY_MB, cpus, network_mode="none", read_only=True, cap_add=["SETUID", "SETGID"], auto_remove=True,
+            tmpfs={"/tmp": SCRATCH}, log_config={"Type": "none", "Config": {}},
+        )  # fmt: skip
+        self.container = engine.create(
+            image, ["timeout", "-s", "KILL", str(LIFE_S), "python3", "-m", "validators.forking"], user="0:0", host=host,
+            stdin_open=True, labels={OWNER_LABEL: this_owner()}, name=f"parley-verifiers-{secrets.token_hex(6)}",
+        )  # fmt: skip
+        self._streams: Streams | None = None
+        try:
+            self._streams = engine.attach(self.container)
+            engine.start(self.container)
+        except BaseException:
+            self.remove()
+            raise
+
+    def ask(self, archive: bytes, limit_s: int) -> Tested | None:
+        """What became of the tests in an archive; None where it gave no answer, and is of no use any more."""
+        streams = self._streams
+        if streams is None:
+            return None
+        streams.limit(limit_s + MARGIN_S)
+        try:
+            streams.frames.send(ASKED.pack(len(archive), limit_s) + archive)
+            answer = bytearray()
+            while len(answer) < SAID.size or len(answer) < SAID.size + SAID.unpack_from(answer)[1]:
+                if not (chunk := streams.frames.receive()) or len(answer) > ANSWER_LIMIT:
+                    return None
+                answer += chunk
+        except OSError:
+            return None
+        return SAID.unpack_from(answer)[0], regular_files(bytes(answer[SAID.size :]))
+
+    def hang_up(self) -> None:
+        """Let it end by itself."""
+        if self._streams is not None:
+            self._streams.close()
+
+    def remove(self) -> None:
+        """Kill and remove it, from any thread."""
+        self.hang_up()
+        with suppress(RuntimeFailure):
+            self._engine.remove(self.container)
+
+
+class StayingVerifiers:
+    """Those of one engine and one image."""
+
+    def __init__(self, engine: Engine, image: str, cpus: float) -> None:
+        self._engine, self._image, self._cpus = engine, image, cpus
+        self._lock = threading.Lock()
+        self._idle: list[StayingVerifier] = []
+        # they end with their connections; a process that goes on without this runtime should not have to wait for its end
+        weakref.finalize(self, _hang_up, self._idle)
+        self._busy: dict[StayingVerifier, str] = {}
+        self._coming = 0
+
+    def expect(self) -> None:
+        """Start one unless one is at hand, while there is time."""
+        with self._lock:
+            if self._idle or self._coming:
+                return
+            self._coming += 1
+        try:
+            made = StayingVerifier(self._engine, self._image, self._cpus)
+            with self._lock:
+                self._idle.append(made)
+        finally:
+            with self._lock:
+                self._coming -= 1
+
+    def judge(self, spec: EpisodeSpec, log: bytes, check: Callable[[], None]) -> Tested:
+        """Run a task's hidden tests over a log; `check` raises when the run was aborted. Raises VerifierFailure."""
+        tests = {f"tests/{name}": file.data for name, file in contents_of(spec.task.path, "tests").items()}
+        archive = pack({**tests, "events.jsonl": log})
+        for _ in range(2):
+            verifier = self._taken(spec.run_id)
+            tested = None
+            try:
+                check()
+                with boundary(VerifierFailure, "the verifier", tarfile.TarError, struct.error):
+                    tested = verifier.ask(archive, int(spec.task.file.verifier.timeout_sec))
+            finally:
+                self._give_back(verifier, good=tested is not None)
+            if tested is not None:
+                return tested
+            check()
+        raise VerifierFailure("the verifier gave no answer, twice")
+
+    def abort(self, run_id: str) -> None:
+        """Kill those that judge a log of a run, from any thread."""
+        with self._lock:
+            concerned = [verifier for verifier, run in self._busy.items() if run == run_id]
+        for verifier in concerned:
+            verifier.remove()
+
+    def _taken(self, run_id: str) -> StayingVerifier:
+        with self._lock:
+            verifier = self._idle.pop() if self._idle else None
+        made = verifier or StayingVerifier(self._engine, self._image, self._cpus)
+        with self._lock:
+            self._busy[made] = run_id
+        return made
+
+    def _give_back(self, verifier: StayingVerifier, *, good: bool) -> None:
+        with self._lock:
+            del self._busy[verifier]
+            if good:
+                self._idle.append(verifier)
+        if not good:
+            verifier.remove()
+
+
+def _hang_up(verifiers: list[StayingVerifier]) -> None:
+    for verifier in verifiers:
+        verifier.hang_up()

@@ -1,0 +1,174 @@
+"""A verifier that stays: judges log after log, each in a process of its own, forked from one that has imported pytest.
+
+`python3 -m validators.forking` is the first process of a container without network, as root without any right but to become
+somebody else. For each log the host writes a head (two numbers: bytes that follow, seconds it may take) and then an archive
+of the hidden tests and the log.
+1. The first process reads the head and no more. It forks a keeper, which becomes a user that nobody was before, with a folder
+   of its own in memory, reads the archive, and forks the judge. The first process never holds a test or a log.
+2. The judge runs the hidden tests with the archive's files and nothing else. At its limit, or when it has ended, its keeper
+   kills all that runs as its user, says what it left, and removes every file of that user.
+3. The answer is a head (exit code, bytes that follow) and an archive. A keeper that ends without one ends the first process
+   too: whoever asked cannot know what of the stream was read, and gets another container.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import io
+import os
+import pkgutil
+import shutil
+import signal
+import struct
+import sys
+import tarfile
+import time
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+from validators import warm
+
+ASKED, SAID = struct.Struct(">QI"), struct.Struct(">iQ")
+"""The heads: bytes and seconds; exit code and bytes."""
+
+FIRST_USER = 20_000
+PLACES = ("/tmp", "/dev/shm")
+"""All places of the container in which anything can be written."""
+
+SAID_BY_TESTS = "verifier.log"
+LEFT = {"verdict/reward.json": 1 << 18, "verdict/verdict.json": 1 << 18, SAID_BY_TESTS: 1 << 18}
+"""What is handed out of a judge's folder, and at most how many bytes of each."""
+
+KILLED = 128 + signal.SIGKILL
+POLL_S = 0.01
+
+
+def main() -> None:
+    """Judge until nobody asks any more."""
+    _import_all()
+    for user in count(FIRST_USER):
+        head = _read(ASKED.size)
+        if len(head) < ASKED.size:
+            return
+        keeper = os.fork()
+        if keeper == 0:
+            _keep(user, *ASKED.unpack(head))
+        if os.waitpid(keeper, 0)[1]:
+            sys.exit(f"the keeper of user {user} failed")
+
+
+def _import_all() -> None:
+    gc.disable()
+    for root in ("_pytest", "validators"):
+        package = importlib.import_module(root)
+        for module in pkgutil.walk_packages(package.__path__, f"{root}."):
+            with suppress(ModuleNotFoundError):
+                importlib.import_module(module.name)
+    gc.freeze()
+
+
+def _keep(user: int, size: int, limit_s: int) -> None:
+    """Judge one log as a user of its own; ends with 0 where the answer was given whole. Never returns."""
+    try:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+        folder = Path(f"/tmp/{user}")
+        folder.mkdir(mode=0o700)
+        _unpack(_read(size), folder)
+        code = _judged(folder, limit_s)
+        _write(SAID.pack(code, len(left := _left(folder))) + left)
+        _wipe(user)
+        os._exit(0)
+    except BaseException as error:  # noqa: BLE001 - a keeper must never run on as a second first process
+        os.write(2, f"{type(error).__name__}: {error}\n".encode())
+    os._exit(1)
+
+
+def _unpack(data: bytes, folder: Path) -> None:
+    """Write the plain files of the host's archive, of which there are no others."""
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        for entry in archive:
+            if (content := archive.extractfile(entry)) is not None:
+                path = folder / entry.name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content.read())
+
+
+def _judged(folder: Path, limit_s: int) -> int:
+    """The exit code of the tests, when nothing of their user runs any more."""
+    judge = os.fork()
+    if judge == 0:
+        _judge(folder)
+    until = time.monotonic() + limit_s
+    while not (ended := os.waitpid(judge, os.WNOHANG))[0] and time.monotonic() < until:
+        time.sleep(POLL_S)
+    with suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGKILL)
+    if not ended[0]:
+        ended = os.waitpid(judge, 0)
+    code = os.waitstatus_to_exitcode(ended[1])
+    return code if code >= 0 else 128 - code
+
+
+def _judge(folder: Path) -> None:
+    """Become what `bash /tests/test.sh` would be. Never returns."""
+    code = 1
+    try:
+        os.setsid()
+        nothing, said = os.open(os.devnull, os.O_RDWR), os.open(folder / SAID_BY_TESTS, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        for number, file in enumerate((nothing, said, said)):
+            os.dup2(file, number)
+        os.environ.update(HOME=str(folder), TMPDIR=str(folder))
+        os.chdir(folder)
+        gc.enable()
+        code = warm.judge(folder / "tests", folder / "events.jsonl", folder / "verdict")
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BaseException as error:  # noqa: BLE001 - see _keep
+        os.write(2, f"{type(error).__name__}: {error}\n".encode())
+    os._exit(code)
+
+
+def _left(folder: Path) -> bytes:
+    """An archive of reward.json, verdict.json and the end of the log: plain files, bounded."""
+    answer = io.BytesIO()
+    with tarfile.open(fileobj=answer, mode="w") as archive:
+        for name, most in LEFT.items():
+            path = folder / name
+            with suppress(OSError), os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                # the end of what was said; a verdict that is too long is none
+                file.seek(max(0, size - most) if name == SAID_BY_TESTS else 0)
+                entry, data = tarfile.TarInfo(path.name), file.read(most + 1)
+                entry.size = len(data)
+                if len(data) <= most:
+                    archive.addfile(entry, io.BytesIO(data))
+    return answer.getvalue()
+
+
+def _wipe(user: int) -> None:
+    for place in PLACES:
+        for path in Path(place).iterdir():
+            if path.lstat().st_uid == user:
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def _read(size: int) -> bytes:
+    """So many bytes of stdin, fewer where it ends before; not one more, since the rest is somebody else's."""
+    data = bytearray()
+    while len(data) < size and (chunk := os.read(0, min(size - len(data), 1 << 20))):
+        data += chunk
+    return bytes(data)
+
+
+def _write(data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(1, rest) :]
+
+
+if __name__ == "__main__":
+    main()
