@@ -20,7 +20,7 @@ from rich.table import Table
 
 from harness.cli.amounts import cost_told, counted, duration, short
 from harness.console import people, say
-from harness.play.episode import Phase
+from harness.play.playing import Phase
 from harness.records import Key, Result
 from harness.report.statistics import rate_interval
 from harness.runs.executors.base import Finished, News, Progress, Started

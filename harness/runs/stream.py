@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from harness.play.episode import Phase
+from harness.play.playing import Phase
 from harness.records import Key, Result
 from harness.runs.executors.base import Again, Finished, News, Started
 from worlds.core.models import Strict
