@@ -41,7 +41,7 @@ GAMES = (
 
 
 @dataclass(frozen=True)
-class Round:
+class TrainingRound:
     """One round of all episodes."""
 
     judged: int
@@ -59,10 +59,10 @@ class Round:
     digest: str
 
 
-def _together(shares: Sequence[Round]) -> Round:
+def _together(shares: Sequence[TrainingRound]) -> TrainingRound:
     """One round of several processes, which worked side by side."""
     count = sum(one.judged for one in shares)
-    return Round(
+    return TrainingRound(
         count,
         sum(one.turns for one in shares),
         *(max(seconds) for seconds in zip(*((one.open_s, one.play_s, one.judge_s) for one in shares), strict=True)),
@@ -102,7 +102,7 @@ def _mix(count: int) -> list[tuple[Task, int]]:
     return [(tasks[place % len(tasks)], place // len(tasks)) for tasks, place in places]
 
 
-def _round(mix: Sequence[tuple[Task, int]]) -> Round:
+def _round(mix: Sequence[tuple[Task, int]]) -> TrainingRound:
     began = time.perf_counter()
     episodes = [Episode(turns=1000) for _ in mix]
     for episode, (task, seed) in zip(episodes, mix, strict=True):
@@ -117,7 +117,7 @@ def _round(mix: Sequence[tuple[Task, int]]) -> Round:
     count = len(verdicts)
     del episodes, verdicts
     gc.collect()
-    return Round(count, turns, opened - began, played - opened, over - played, _resident(), _peak(), reward, digest)
+    return TrainingRound(count, turns, opened - began, played - opened, over - played, _resident(), _peak(), reward, digest)
 
 
 def _play(episodes: Sequence[Episode]) -> int:
@@ -158,7 +158,7 @@ def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _line(number: int, one: Round) -> str:
+def _line(number: int, one: TrainingRound) -> str:
     rate = one.judged / (one.open_s + one.play_s + one.judge_s)
     return (
         f"round {number}: {one.judged} judged, {one.turns} turns; open {one.open_s:.1f} s, play {one.play_s:.1f} s, judge "
