@@ -14,7 +14,7 @@ from harness.agent import Usage
 from harness.errors import VerifierFailure
 from harness.play.playing import Playing, writable
 from harness.pod import EpisodeSpec
-from harness.records import Hint, Key, Result, RunFolder, Timings
+from harness.records import Hint, Result, RunFolder, Timings
 from validators.verdict import UNEXPLAINED, UNEXPLAINED_SEVERITY, Verdict
 from worlds.core.chance import key_digest
 from worlds.core.events import Requested, read_log
@@ -48,7 +48,7 @@ def outcome_of(spec: EpisodeSpec, runtime: str, played: Playing, images: Mapping
     verdict, reward = _verdict(played)
     if verdict is not None and verdict.failure_detail.get("reason") == "fault":
         played.blame("world", _fault(played.log))
-    trajectory = _trajectory(spec.run_id, key, played)
+    trajectory = _trajectory(spec.run_id, played, verdict, reward)
     graded = played.graded
     report, usage = played.report, played.report.usage
     seconds = {name: round(value, 4) for name, value in played.seconds.items()}
@@ -162,12 +162,24 @@ def _bounded(value: Any) -> Any:
     return [_bounded(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def _trajectory(run: str, key: Key, played: Playing) -> dict[str, bytes]:
-    """trajectory.json; one that cannot be written down is its agent's failure, and the episode goes without."""
+def _trajectory(run: str, played: Playing, verdict: Verdict | None, reward: float) -> dict[str, bytes]:
+    """trajectory.json, which says too what it is of and what that was worth, for whoever reads this file alone.
+
+    One that cannot be written down is its agent's failure, and the episode goes without.
+    """
     if played.report.trajectory is None:
         return {}
     try:
-        trajectory = {**_bounded(played.report.trajectory), "session_id": run, "trajectory_id": f"{run}/{key.name}"}
+        trajectory = {
+            **_bounded(played.report.trajectory),
+            "session_id": run,
+            "trajectory_id": f"{run}/{played.key.name}",
+            "extra": {
+                **played.key.model_dump(),
+                "reward": reward if played.graded else None,
+                "label": verdict.failure_label if verdict is not None and played.graded else None,
+            },
+        }
         written = json.dumps(trajectory, indent=2, ensure_ascii=False, allow_nan=False)
     except (ValueError, TypeError, RecursionError) as error:
         played.blame("agent", f"its trajectory cannot be written: {error}")
