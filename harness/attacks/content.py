@@ -24,7 +24,7 @@ from harness.agents.turns import TurnClient
 from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.handed_in import handed_in
 from harness.attacks.target import Target, shell
-from harness.play.episode import Outcome
+from harness.play.outcome import Outcome
 from harness.pod import Pod
 from worlds.core.wire import request
 

@@ -20,7 +20,7 @@ from harness.attacks.handed_in import handed_in
 from harness.attacks.scripts import script
 from harness.attacks.target import Target, shell
 from harness.errors import VerifierFailure
-from harness.play.episode import Outcome
+from harness.play.outcome import Outcome
 from harness.pod import Pod
 from harness.registry import Task
 from harness.runtimes.docker.engine.services import services_up

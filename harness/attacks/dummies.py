@@ -19,7 +19,7 @@ from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.hidden import literals
 from harness.attacks.scripts import shell
 from harness.attacks.target import Target
-from harness.play.episode import Outcome
+from harness.play.outcome import Outcome
 from harness.pod import Pod
 from harness.registry import files_of
 from worlds.core.wire import WireRequest

@@ -15,7 +15,7 @@ from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.grading import YEAR_DAYS, a_year_later, begun_on, with_verifier
 from harness.attacks.target import Target
 from harness.errors import RuntimeFailure, VerifierFailure
-from harness.play.episode import Outcome
+from harness.play.outcome import Outcome
 from harness.registry import Task
 
 _SLACK_DAYS = 2

@@ -21,7 +21,7 @@ from harness.agent import Budget, Report
 from harness.agents.solutions import SolutionAgent
 from harness.attacks.base import Exam, Flaw, Reason, Scope
 from harness.attacks.target import WALL_S, Target, shell
-from harness.play.episode import Outcome
+from harness.play.outcome import Outcome
 from harness.pod import Pod
 from harness.registry import Task, read_task
 

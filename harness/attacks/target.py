@@ -22,7 +22,8 @@ from harness.attacks.host import Host
 from harness.attacks.recording import Recorder, Recording
 from harness.attacks.scripts import shell
 from harness.errors import RuntimeFailure
-from harness.play.episode import Outcome, run_episode
+from harness.play.episode import run_episode
+from harness.play.outcome import Outcome
 from harness.pod import EpisodeSpec, Pod, Runtime
 from harness.records import Key
 from harness.registry import Task

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from os.path import commonpath
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +20,7 @@ from harness.console import say, show_table
 from harness.errors import UsageError
 from harness.modules import family_part, family_part_or_none
 from harness.reading import read_episode
+from harness.reading.inspect_log import log_parts
 from harness.records import Result, RunFolder
 from harness.report.runs import Run, read_runs
 from harness.runs.templates import with_texts
@@ -73,6 +76,22 @@ def trace_command(runs: Runs, out: Folder) -> None:
         say(f"left out: {refusal}")
     if refused:
         raise UsageError(f"{len(refused)} episodes have no trace", hint=refused[0].hint)
+
+
+@export_command.command("inspect")
+def inspect_command(runs: Runs, out: Folder) -> None:
+    """Write runs as logs of Inspect, one a run, for its viewer (inspect view --log-dir DIR) and for Scout."""
+    read = read_runs(runs)
+    _make_new(out)
+    for number, run in enumerate(read, start=1):
+        began = datetime.fromtimestamp((run.path / "run.json").stat().st_mtime, UTC).replace(microsecond=0).isoformat()
+        name = "-".join(part for part in re.split(r"[^A-Za-z0-9]+", f"{run.path.parent.name}-{run.path.name}") if part)
+        file = out / f"{began.replace(':', '-')}_parley_{name}-{number}.json"
+        folder = RunFolder(run.path)
+        episodes = (read_episode(folder.episode(result.key)) for result in run.results)
+        with writing(file), file.open("x", encoding="utf-8") as log:
+            log.writelines(log_parts(f"{name}-{number}", began, run.results, episodes))
+    say(f"{len(read)} logs, {sum(len(run.results) for run in read)} episodes in {out}; try: inspect view --log-dir {out}")
 
 
 def _make_new(out: Path) -> None:

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from harness.cli.amounts import cost_told, counted, duration, short
 from harness.console import people, say
-from harness.play.episode import PHASES, Phase
+from harness.play.playing import PHASES, Phase
 from harness.records import Key, Result
 from harness.report.early import named, standing
 from harness.report.statistics import rate_interval

@@ -32,6 +32,7 @@ __all__ = [
     "Utterance",
     "addresses",
     "episode_lines",
+    "inspect_log",
     "is_episode",
     "is_recorded",
     "layout",

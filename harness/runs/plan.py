@@ -16,15 +16,14 @@ from typing import Any
 
 from harness.agent import AgentSpec, Budget
 from harness.agents.llm.provider import host_of
-from harness.agents.path import check_path
 from harness.errors import UsageError
 from harness.modules import family_part_or_none
 from harness.play.agents import make_agent
+from harness.play.options import options_of
 from harness.records import Key
 from harness.registry import Task
 from harness.runs.request import Environment, Planned, PlannedRetry, Retry, RunRecord, RunRequest, TaskRef
 from worlds.core.chance import PUBLISHED_KEY, key_digest
-from worlds.core.errors import ManifestError
 from worlds.core.manifest import OptionValue
 from worlds.core.texts import digest_of
 
@@ -69,21 +68,7 @@ class Plan:
 
     def options(self, task: Task) -> dict[str, OptionValue]:
         """The overrides of this run as typed values; raises UsageError for one that a task does not have."""
-        manifest = task.file.manifest()
-        if manifest is None:
-            if self.overrides:
-                raise UsageError(f"{task.task_id} is a foreign task and has no options to set")
-            return {}
-        try:
-            resolved = manifest.resolve(self.overrides)
-        except ManifestError as error:
-            raise UsageError(str(error), hint=f"harness show {task.task_id}") from None
-        # the first level is what a task is anyway, and so nothing that was set
-        chosen = {name: resolved[name] for name in self.overrides if name in resolved}
-        check_path(task.family, chosen)
-        if task.parley is not None and (own := family_part_or_none(task.family, "options")):
-            own.check(task, chosen)
-        return chosen
+        return options_of(task, self.overrides)
 
     def idle(self) -> Iterator[str]:
         """A line for each option that was set and changes nothing, with the tasks where that is so and why."""

@@ -59,8 +59,8 @@ class SolutionModel:
 
 
 def heading(instruction: str) -> str:
-    """The first line, which no two tasks share."""
-    return instruction.lstrip().partition("\n")[0]
+    """The first line, which no two tasks share; its numbers are the seed's."""
+    return re.sub(r"\d+", "N", instruction.lstrip().partition("\n")[0])
 
 
 def _attempt(messages: Messages) -> int | None:

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from harness.agent import Budget
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.llm.shell import SHOWN, shown
-from harness.play.episode import record, run_episode
+from harness.play.episode import run_episode
+from harness.play.outcome import record
 from harness.pod import OUTPUT_CAP, CommandResult, EpisodeSpec
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task

@@ -13,8 +13,8 @@ from harness.agent import AgentSpec
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.seating import agent as seating
 from harness.agents.seating.agent import SeatAgent
-from harness.agents.seating.model import NOT_TAKEN
 from harness.agents.seating.policy import SeatPlayer, seat_players
+from harness.agents.seating.talk import NOT_TAKEN
 from harness.agents.turns import LONGEST_REPLY, TurnClient, is_too_long
 from harness.play.agents import Cast
 from harness.pod import EpisodeSpec

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.attacks.content import READ, RUN, Marker
-from harness.play.episode import Outcome
+from harness.play.outcome import Outcome
 from harness.records import Result
 
 READERS = {

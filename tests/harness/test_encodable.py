@@ -14,7 +14,8 @@ from harness.agent import AgentSpec
 from harness.agents.llm.agent import LlmAgent, LlmConfig
 from harness.agents.seating.agent import SeatAgent
 from harness.play.agents import Cast
-from harness.play.episode import Outcome, run_episode
+from harness.play.episode import run_episode
+from harness.play.outcome import Outcome
 from harness.pod import EpisodeSpec, Pod
 from harness.printable import encodable
 from harness.records import Result, RunFolder

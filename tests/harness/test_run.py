@@ -19,7 +19,7 @@ from harness.agents.scripted import ScriptedAgent
 from harness.authoring.new import new_task
 from harness.errors import Cancelled, ProviderFailure, RuntimeFailure, UsageError, VerifierFailure, WorldFailure
 from harness.play.agents import Cast
-from harness.play.episode import Phase
+from harness.play.playing import Phase
 from harness.pod import EpisodeSpec, Judgement, Pod
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task

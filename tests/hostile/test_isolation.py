@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.play.episode import Outcome
+from harness.play.outcome import Outcome
 from harness.pod import Pod, Runtime
 from harness.registry import Task
 from worlds.core.bridge import LOCAL

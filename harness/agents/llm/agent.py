@@ -1,42 +1,33 @@
-"""The model as an agent: step, query, execute, and everything that happens becomes a message.
+"""The model as an agent: a conversation (`conversation`) with whoever answers it.
 
-1. `step` is one answer of the model and the actions it asked for. The episode ends when the model submits, answers in plain
-   text, or a budget is used up. Budgets are looked at before each query, so an answer once paid for is carried out.
-2. Mistakes of the model (unknown tool, malformed arguments, a reply cut off at its limit) are told back to it. Failures of
-   the provider leave as ProviderFailure. A conversation that outgrows the model is a budget used up, `context`.
-3. What the provider kept the agent waiting for (failed attempts, pauses) does not count as wall time.
-4. The trajectory is saved in `finally`, so a crashed or cancelled episode keeps all that happened before.
+1. The episode ends when the model is done, or when a budget is used up.
+2. Failures of the provider leave as ProviderFailure. A conversation that outgrows the model is a budget used up, `context`.
+3. The trajectory is saved in `finally`, so a crashed or cancelled episode keeps all that happened before.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget, Report, Usage
-from harness.agents.llm.completion import Action, Completion, add_usage, told_tokens
+from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget, Report
+from harness.agents.llm.conversation import ToolConversation
 from harness.agents.llm.failures import ContextFull, UnreadableCall
-from harness.agents.llm.interface import ActionResult, Interface, Mistake
+from harness.agents.llm.interface import Interface
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
-from harness.agents.llm.prompting import prompt_digest, system_prompt
+from harness.agents.llm.prompting import prompt_digest
 from harness.agents.llm.replies import ConversationPlace, Interlocutor, Replies
 from harness.agents.llm.shell import ShellInterface
 from harness.agents.llm.speech import SPEECHES, Speech
 from harness.agents.llm.tool import ToolInterface
-from harness.agents.trajectory import ToolCall, Trajectory
+from harness.agents.trajectory import Trajectory
 from harness.errors import HarnessError, UsageError
 from harness.pod import Pod
 from harness.prices import Price
 from harness.registry import Task
 
 INTERFACES = ("shell", "tool")
-
-UNREADABLE = "Your reply could not be read: the arguments of its tool call are no JSON that can be parsed. Nothing was run."
-
-CUT_OFF = "Your reply was cut off at its limit of tokens, before any action. Go on, more briefly."
 
 
 @dataclass(frozen=True)
@@ -145,145 +136,38 @@ class LlmAgent:
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play one episode; raises ProviderFailure, and whatever the pod raises."""
-        episode = _Episode(self, task, ConversationPlace(task.task_id, seed, attempt), pod, budget, report)
+        self._fill(report)
+        trajectory = _begin(self, task, seed)
+        conversation = ToolConversation(self.interface, self.speech, task, pod, budget, report, trajectory)
         try:
-            episode.run()
+            self._converse(conversation, ConversationPlace(task.task_id, seed, attempt))
         except HarnessError as failure:
-            episode.note(f"ended: {failure}")
+            conversation.note(f"ended: {failure}")
             raise
         finally:
-            episode.save()
+            report.effective = self.client.effective
+            conversation.save()
 
-
-class _Episode:
-    """The state of one episode while it is played."""
-
-    def __init__(self, agent: LlmAgent, task: Task, place: ConversationPlace, pod: Pod, budget: Budget, report: Report) -> None:
-        self.asked: Interlocutor = agent.replies.conversation(agent.client, place) if agent.replies else agent.client
-        self.client, self.speech, self.interface = agent.client, agent.speech, agent.interface
-        self.pod, self.budget, self.report = pod, budget, report
-        self.hands = agent.interface.hands(task, pod)
-        self.started, self.waited_s, self.turns = time.monotonic(), 0.0, 0
-        self.messages: list[dict[str, Any]] = []
-        self.trajectory = _begin(agent, task, place.seed)
-        self._fill(agent)
-        prompt = system_prompt(agent.interface, agent.speech, task, budget)
-        self._tell({"role": "system", "content": prompt})
-        self._tell({"role": "user", "content": pod.instruction})
-
-    def run(self) -> None:
-        """Step until the model is done or a budget is used up."""
-        while (cause := self._used_up()) is None:
+    def _converse(self, conversation: ToolConversation, place: ConversationPlace) -> None:
+        """Ask until the model is done or a budget is used up."""
+        asked: Interlocutor = self.replies.conversation(self.client, place) if self.replies else self.client
+        while (cause := conversation.used_up(self.client.settings.name, self.client.say_once)) is None:
             try:
-                if self.step():
+                if conversation.hear(asked.complete(conversation.messages, conversation.offered)):
                     return
             except UnreadableCall as unread:
-                self.waited_s += unread.waited_s
-                self._unread()
+                conversation.unread(unread.waited_s)
             except ContextFull as full:
-                self.waited_s += full.waited_s
-                self.note(f"the conversation is longer than the model can read: {full}")
+                conversation.waited_s += full.waited_s
+                conversation.note(f"the conversation is longer than the model can read: {full}")
                 cause = "context"
                 break
-        self.report.stopped_by = cause
-        self.note(f"stopped: the budget of {cause} is used up")
-        self.pod.stop(cause)
+        conversation.stop(cause)
 
-    def step(self) -> bool:
-        """One query and what it asks for; whether the episode is over."""
-        said, actions = self.query()
-        return self.execute(said, actions)
-
-    def query(self) -> tuple[Completion, tuple[Action, ...]]:
-        """Ask the model, and write down what it said and what that took."""
-        said = self.asked.complete(self.messages, self.speech.offered(self.interface.tools))
-        self.turns += 1
-        self.waited_s += said.waited_s
-        add_usage(self.report.usage, said.usage)
-        self.messages.append(said.message)
-        actions = self.speech.actions(said, self.turns)
-        self.report.tool_calls += len(actions)
-        self.trajectory.agent(
-            said.text,
-            tool_calls=[ToolCall(a.call_id, a.tool, a.arguments) for a in actions],
-            metrics=said.usage,
-            reasoning=said.reasoning,
-            extra={"finish_reason": said.finish_reason},
-        )
-        self._log(said, actions)
-        return said, actions
-
-    def execute(self, said: Completion, actions: Sequence[Action]) -> bool:
-        """Carry out the actions in order and tell the model; whether that ended the episode."""
-        if not actions and said.cut_off:
-            self._tell({"role": "user", "content": CUT_OFF})
-            return False
-        done = not actions
-        for action in actions:
-            result = (
-                ActionResult("not run: the episode is over", done=True) if done else self._act(action, cut_off=said.cut_off)
-            )
-            done = result.done
-            self.trajectory.observe(result.text, action.call_id)
-            self.messages.append(self.speech.told(action, result.text))
-        return done
-
-    def note(self, line: str) -> None:
-        """Write down a word of the harness, which the model does not see."""
-        self.report.log.append(line)
-        self.trajectory.system(line)
-
-    def save(self) -> None:
-        """Put what happened in the report."""
-        if self.waited_s:
-            self.report.log.append(f"waited {self.waited_s:.1f} s for the provider, not counted as wall time")
-        self.report.effective = self.client.effective
-        self.report.trajectory = self.trajectory.to_dict(extra={"provider_wait_s": round(self.waited_s, 3)})
-
-    def _unread(self) -> None:
-        """Tell the model that what it said broke its reader; what that cost, nobody can say."""
-        self.turns += 1
-        add_usage(self.report.usage, Usage(calls=1, estimated=True))
-        self.report.log.append(f"turn {self.turns}: the reply could not be read")
-        self._tell({"role": "user", "content": UNREADABLE})
-
-    def _act(self, action: Action, *, cut_off: bool) -> ActionResult:
-        left = self.budget.seconds(game=False) - self._seconds()
-        if left <= 0:
-            return ActionResult("not run: the time of this episode is used up")
-        if action.problem:
-            why = "; the reply was cut off at its limit of tokens" if cut_off else ""
-            return ActionResult(f"not run: {action.problem}{why}")
-        try:
-            return self.hands.act(action.tool, action.arguments, left)
-        except Mistake as mistake:
-            return ActionResult(str(mistake))
-
-    def _used_up(self) -> str | None:
-        """The budget that forbids another query; `pod.stop` takes its name."""
-        return self.budget.used_up(
-            self.report.usage, turns=self.turns, seconds=self._seconds(), game=False,
-            models=self.client.settings.name, say_once=self.client.say_once,
-        )  # fmt: skip
-
-    def _seconds(self) -> float:
-        return time.monotonic() - self.started - self.waited_s
-
-    def _tell(self, message: dict[str, Any]) -> None:
-        self.messages.append(message)
-        (self.trajectory.system if message["role"] == "system" else self.trajectory.user)(message["content"])
-
-    def _fill(self, agent: LlmAgent) -> None:
-        report = self.report
-        report.agent, report.model, report.interface = agent.name, agent.config.model, agent.interface.name
-        report.prompt_digest = agent.prompt_digest
-        report.requested, report.effective = dict(agent.client.requested), agent.client.effective
-
-    def _log(self, said: Completion, actions: Sequence[Action]) -> None:
-        usage, did = said.usage, ", ".join(a.tool or "?" for a in actions) or "plain answer"
-        waited = f", waited {said.waited_s:.1f} s" if said.waited_s > 1 else ""
-        cut = f", {said.left_out} characters of its text are left out of the record" if said.left_out else ""
-        self.report.log.append(f"turn {self.turns}: {did}; tokens {told_tokens(usage)}{waited}{cut}")
+    def _fill(self, report: Report) -> None:
+        report.agent, report.model, report.interface = self.name, self.config.model, self.interface.name
+        report.prompt_digest = self.prompt_digest
+        report.requested, report.effective = dict(self.client.requested), self.client.effective
 
 
 def _begin(agent: LlmAgent, task: Task, seed: int) -> Trajectory:

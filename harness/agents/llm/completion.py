@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
 
@@ -85,8 +85,18 @@ def read_completion(
     choice = response.choices[0]
     if getattr(choice, "message", None) is None:
         raise Transient("the provider answered without a message")
-    raw = choice.message.model_dump(exclude_none=True)
-    given = encodable(raw)
+    return replace(
+        read_message(choice.message.model_dump(exclude_none=True), number),
+        usage=_usage(response, request, price),
+        finish_reason=encodable(str(choice.finish_reason or "stop")),
+        waited_s=waited_s,
+        chances=read_chances(getattr(choice, "logprobs", None)),
+    )
+
+
+def read_message(raw: Mapping[str, Any], number: int) -> Completion:
+    """What a message of an assistant says, in OpenAI's shape, as one call whose tokens nobody counted."""
+    given = encodable(dict(raw))
     message: dict[str, Any] = {"role": "assistant", **{k: given[k] for k in _SENT_BACK if k in given}}
     message.setdefault("content", "")
     text, reasoning = str(given.get("content") or ""), given.get("reasoning_content")
@@ -101,13 +111,10 @@ def read_completion(
     return Completion(
         text=text,
         message=message,
-        usage=_usage(response, request, price),
+        usage=Usage(calls=1),
         actions=actions,
         reasoning=shortened(reasoning) if reasoning and len(reasoning) > LONGEST_TEXT else reasoning,
-        finish_reason=encodable(str(choice.finish_reason or "stop")),
-        waited_s=waited_s,
         left_out=left_out,
-        chances=read_chances(getattr(choice, "logprobs", None)),
     )
 
 

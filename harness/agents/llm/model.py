@@ -143,6 +143,11 @@ class ModelClient:
         return gate_of(settings.api_base or usual)
 
     @property
+    def name(self) -> str:
+        """As LiteLLM names it."""
+        return self.settings.name
+
+    @property
     def effective(self) -> dict[str, Any]:
         """The parameters that are really sent, as far as is known now."""
         with self._lock:

@@ -16,11 +16,11 @@ from typing import Any
 
 from harness.agent import Budget, Report
 from harness.agents.llm.completion import add_usage, told_tokens
-from harness.agents.llm.model import to_stderr
 from harness.agents.llm.parallel import side_by_side
 from harness.agents.seating.chat import Chat
 from harness.agents.seating.holders import Forfeit, SeatHolder, SeatReply
 from harness.agents.turns import TurnClient, is_too_long
+from harness.console import say
 from harness.errors import UsageError
 from harness.pod import Pod
 from worlds.core.turns import OpenTurn
@@ -44,7 +44,6 @@ class SeatedGame:
 
         self._pod, self._budget, self._report = pod, budget, report
         self._game, self._started = TurnClient(pod), time.monotonic()
-        self._models: list[SeatHolder] = []
         self._chat: Chat | None = None
         self._asked_for = 0
         self._turns: Counter[int] = Counter()
@@ -56,15 +55,28 @@ class SeatedGame:
 
     def play(self, until: Until | None = None) -> None:
         """Answer every turn until the game is over, `until` says so, or a budget is used up."""
-        self._models = [seat for seat in self.seats.values() if seat.client is not None]
-        turns = self._game.open()
-        while turns and not (until and until(turns)):
-            if cause := self._used_up():
-                self._report.stopped_by = cause
-                self._report.log.append(f"stopped: the budget of {cause} is used up")
-                self._pod.stop(cause)
-                return
+        turns = self.open()
+        while turns and not (until and until(turns)) and not self.is_stopped(turns):
             turns = self._talked(turns) if turns[0].free else self._answered(turns)
+
+    def open(self) -> Sequence[OpenTurn]:
+        """The turns that are open now."""
+        return self._game.open()
+
+    def is_stopped(self, turns: Sequence[OpenTurn]) -> bool:
+        """Whether a budget forbids that these turns be asked together; then the game has been stopped."""
+        cause = self._used_up()
+        if cause is not None:
+            self.stop(cause)
+            return True
+        self._asked_for += len(turns)
+        return False
+
+    def stop(self, cause: str) -> None:
+        """End the game where it stands, because a budget is used up."""
+        self._report.stopped_by = cause
+        self._report.log.append(f"stopped: the budget of {cause} is used up")
+        self._pod.stop(cause)
 
     def hold_chat(self, chat: Chat) -> None:
         """Let people talk freely where the game has a free talk."""
@@ -76,16 +88,15 @@ class SeatedGame:
             raise UsageError("nobody here can hold a free talk", hint="harness host TASK")
         started = time.monotonic()
         try:
-            return self._chat.hold(turns, self.seats, self._answer)
+            return self._chat.hold(turns, self.seats, self.answer)
         finally:
             self.waited_s += time.monotonic() - started
 
     def _answered(self, turns: Sequence[OpenTurn]) -> Sequence[OpenTurn]:
         """Ask for all open turns, answer them, and return what is open next."""
         left, waited_s, people_s = turns, 0.0, 0.0
-        self._asked_for += len(turns)
         for turn, reply in zip(turns, self._asked(turns), strict=True):
-            left = self._answer(turn, reply)
+            left = self.answer(turn, reply)
             if isinstance(reply, SeatReply) and reply.completion is not None:
                 waited_s = max(waited_s, reply.completion.waited_s)
             # people at pages are waited for at the same time, those at one terminal one after the other
@@ -105,7 +116,8 @@ class SeatedGame:
     def _ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
         return self.seats[turn.seat].ask(turn)
 
-    def _answer(self, turn: OpenTurn, reply: SeatReply | Forfeit) -> Sequence[OpenTurn]:
+    def answer(self, turn: OpenTurn, reply: SeatReply | Forfeit) -> Sequence[OpenTurn]:
+        """Hand one reply in, and write it down; what is open next."""
         if isinstance(reply, Forfeit):
             self._forfeited(turn, reply.cause, reply.why)
             return self._game.forfeit(turn.id, reply.cause)
@@ -128,9 +140,9 @@ class SeatedGame:
     def _used_up(self) -> str | None:
         if self._asked_for >= MOST_TURNS:
             return "turns"
-        clients = {seat.client.settings.name: seat.client for seat in self._models if seat.client is not None}
+        clients = {seat.client.name: seat.client for seat in self.seats.values() if seat.client is not None}
         return self._budget.used_up(
             self._report.usage, turns=max(self._turns.values(), default=0),
             seconds=time.monotonic() - self._started - self.waited_s, game=True,
-            models=" or ".join(clients), say_once=next((client.say_once for client in clients.values()), to_stderr),
+            models=" or ".join(clients), say_once=next((client.say_once for client in clients.values()), say),
         )  # fmt: skip

@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol
 
 from harness.agent import Usage
 from harness.agents.llm.completion import Completion
-from harness.agents.llm.model import ModelClient
 from harness.agents.trajectory import Trajectory
 from harness.records import SeatResult
 from worlds.core.turns import OpenTurn
@@ -42,6 +41,19 @@ class Forfeit(NamedTuple):
     """Real seconds that are charged to nobody: a person was waited for."""
 
 
+class AskedModel(Protocol):
+    """What a table knows of a model at one of its seats."""
+
+    @property
+    def name(self) -> str:
+        """As LiteLLM names it."""
+        ...
+
+    def say_once(self, line: str) -> None:
+        """Tell people something once."""
+        ...
+
+
 class SeatHolder(Protocol):
     """One seat of one game."""
 
@@ -54,7 +66,7 @@ class SeatHolder(Protocol):
         ...
 
     @property
-    def client(self) -> ModelClient | None:
+    def client(self) -> AskedModel | None:
         """The model that is asked; None for a holder that only computes."""
         ...
 

@@ -12,20 +12,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.agent import Usage
-from harness.agents.llm.completion import Completion, add_usage, shortened
+from harness.agents.llm.completion import Completion, add_usage
 from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.model import ModelClient
 from harness.agents.llm.replies import Interlocutor
 from harness.agents.seating.holders import Forfeit, SeatReply
+from harness.agents.seating.talk import SeatTalk
 from harness.agents.trajectory import Trajectory
-from harness.agents.turns import is_too_long
 from harness.modules import family_part_or_none
 from harness.records import SeatResult, VariantRef
 from worlds.core.turns import OpenTurn
-
-NOT_TAKEN = "[This reply was longer than can be taken, and was not.]"
-"""What a seat's conversation keeps of a reply that forfeited its turn."""
-
 
 Weigher = Callable[[Completion], str]
 """Makes a reply of what a model said and of what its tokens could have been."""
@@ -58,16 +54,21 @@ class ModelSeat:
         `conversation`: who is asked, where some replies are known already; else `client`.
         """
         self._asked: Interlocutor = conversation or client
-        self.client, self.trajectory, self.usage = client, trajectory, Usage()
+        self.client, self.usage = client, Usage()
+        self._talk = SeatTalk(rules, trajectory)
         self._seat, self._variant, self._weigher = seat, variant, weigher
         self._latencies_s: list[float] = []
-        self._messages: list[dict[str, Any]] = [{"role": "system", "content": rules}]
+
+    @property
+    def trajectory(self) -> Trajectory | None:
+        """Its conversation as it is recorded."""
+        return self._talk.trajectory
 
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
         """The model's answer; raises ProviderFailure and Cancelled."""
         asked, weigher = time.monotonic(), self._weigher if turn.ephemeral else None
         try:
-            said = self._asked.complete([*self._messages, {"role": "user", "content": turn.text}], chances=weigher is not None)
+            said = self._asked.complete(self._talk.before(turn), chances=weigher is not None)
         except ContextFull as full:
             return Forfeit("budget", str(full))
         except UnreadableCall as error:
@@ -80,17 +81,7 @@ class ModelSeat:
         assert said is not None, "a model's reply has what the model said"
         add_usage(self.usage, said.usage)
         self._latencies_s.append(round(reply.latency_s, 4))
-        is_long = said.left_out > 0 or is_too_long(said.text)
-        if self.trajectory is not None:
-            self.trajectory.user(turn.text)
-            self.trajectory.agent(
-                shortened(said.text) if is_long else said.text, metrics=said.usage, reasoning=said.reasoning,
-                extra={"finish_reason": said.finish_reason, "phase": turn.phase, "ephemeral": turn.ephemeral},
-            )  # fmt: skip
-        if not turn.ephemeral:
-            # what the world never took would only fill the model's context, turn after turn
-            kept = {"role": "assistant", "content": NOT_TAKEN} if is_long else said.message
-            self._messages += [{"role": "user", "content": turn.text}, kept]
+        self._talk.keep(turn, said)
 
     def result(self) -> SeatResult:
         """The model, its tokens, cost and time."""

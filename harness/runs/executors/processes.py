@@ -18,7 +18,9 @@ from harness.agent import Agent
 from harness.console import is_verbose, log_to_stderr
 from harness.errors import BoundaryError, Cancelled
 from harness.play.agents import Cast, Make
-from harness.play.episode import PHASES, Outcome, Phase, lost_in_process, record, run_in_process
+from harness.play.episode import lost_in_process, run_in_process
+from harness.play.outcome import Outcome, record
+from harness.play.playing import PHASES, Phase
 from harness.pod import Runtime
 from harness.processes import Worker, WorkerEnded, can_copy, orphaned
 from harness.records import Result, RunFolder

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from harness.play.agents import Cast
-from harness.play.episode import record, run_episode
+from harness.play.episode import run_episode
+from harness.play.outcome import record
 from harness.pod import EpisodeSpec, Runtime
 from harness.records import Result, RunFolder
 from harness.runs.executors.ahead import Ahead

@@ -21,7 +21,7 @@ from harness.errors import UsageError
 from harness.families.calendar.trace.game import GameRecord, Retold
 from harness.families.calendar.trace.model import TracedRecord
 from harness.families.calendar.trace.trajectory import trajectory
-from harness.play.episode import Outcome, record
+from harness.play.outcome import Outcome, record
 from harness.records import Key, Result, RunFolder
 from harness.runs.request import Environment, Planned, RunRecord
 from validators.calendar.replay import lies_of

@@ -1,0 +1,42 @@
+"""What a model at a seat reads, turn by turn: the seat's rules, its own turns, and what it said to them.
+
+A turn that only measures is asked within the conversation and leaves no trace in it. A reply that was longer than a seat may
+write is not kept either: it would only fill the model's context, turn after turn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.agents.llm.completion import Completion, shortened
+from harness.agents.trajectory import Trajectory
+from harness.agents.turns import is_too_long
+from worlds.core.turns import OpenTurn
+
+NOT_TAKEN = "[This reply was longer than can be taken, and was not.]"
+"""What a seat's conversation keeps of a reply that forfeited its turn."""
+
+
+class SeatTalk:
+    """The conversation of one seat; `trajectory` is its record, None where nobody keeps one."""
+
+    def __init__(self, rules: str, trajectory: Trajectory | None = None) -> None:
+        self.trajectory = trajectory
+        self._messages: list[dict[str, Any]] = [{"role": "system", "content": rules}]
+
+    def before(self, turn: OpenTurn) -> list[dict[str, Any]]:
+        """Everything that a model reads when it is asked this turn."""
+        return [*self._messages, {"role": "user", "content": turn.text}]
+
+    def keep(self, turn: OpenTurn, said: Completion) -> None:
+        """Write the answer to a turn down, and into the conversation where the turn belongs there."""
+        is_long = said.left_out > 0 or is_too_long(said.text)
+        if self.trajectory is not None:
+            self.trajectory.user(turn.text)
+            self.trajectory.agent(
+                shortened(said.text) if is_long else said.text, metrics=said.usage, reasoning=said.reasoning,
+                extra={"finish_reason": said.finish_reason, "phase": turn.phase, "ephemeral": turn.ephemeral},
+            )  # fmt: skip
+        if not turn.ephemeral:
+            kept = {"role": "assistant", "content": NOT_TAKEN} if is_long else said.message
+            self._messages += [{"role": "user", "content": turn.text}, kept]

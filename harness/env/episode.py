@@ -1,0 +1,249 @@
+"""An episode as an environment: `reset` opens it, `submit` plays it turn by turn, `verdict` is that of the hidden tests.
+
+1. Nothing waits and nothing runs by itself, so one thread holds thousands of episodes open at once. One object is one episode
+   at a time, and is not to be shared by threads.
+2. The world, the texts that a model reads, the log, its hash and its judgement are those of `harness run` for these answers.
+   The task's budgets are the world's; of the harness's own there is the number of a seat's turns, and no real time.
+3. What an answer breaks is its own failure and is graded. A world that fails ends the episode, and it is graded 0, as in a run.
+   What a run would leave ungraded raises: `reset` where a world does not open, `verdict` where there is no judgement.
+4. A judgement is a session of pytest, in which one more log costs a tenth of the first: `judged` shares it. So do threads that
+   ask for a `verdict` at the same time.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Literal
+
+from harness.agent import Budget, Report
+from harness.agents.llm.completion import read_message
+from harness.env.driven import NAME, Driven, DrivenConversation, DrivenTable, check_policies
+from harness.env.named import task_named
+from harness.env.turns import SeatTurn
+from harness.env.verdict import EpisodeVerdict, verdict_of
+from harness.errors import BoundaryError, RuntimeFailure, UsageError, VerifierFailure
+from harness.play.episode import seen_by_agent
+from harness.play.options import options_of
+from harness.play.outcome import Outcome, outcome_of
+from harness.play.playing import Playing
+from harness.pod import EpisodeSpec, Judgement, Pod
+from harness.records import Key
+from harness.registry import Task
+from harness.runtimes.inprocess import InProcessPod, InProcessRuntime
+from harness.runtimes.judging import judge_all, judge_together
+from worlds.core.chance import PUBLISHED_KEY
+from worlds.core.manifest import OptionValue
+
+TURNS = Budget().turns
+"""Answers that one seat may give, as in `harness run`."""
+
+
+class DrivenEpisode:
+    """One episode at a time, driven from outside."""
+
+    def __init__(
+        self,
+        *,
+        options: Mapping[str, OptionValue | str] | None = None,
+        policies: Mapping[int, str] | None = None,
+        turns: int = TURNS,
+        protocol: Literal["tools", "text"] = "tools",
+        key: str = PUBLISHED_KEY,
+    ) -> None:
+        """`options`: of the world, as behind `--set`. `policies`: of games, who holds the seats that are not driven.
+
+        `turns`: answers that one seat may give.
+
+        `protocol`: how a task of one agent is acted on: by tool calls, or by fenced JSON in the text of an answer.
+        `key`: of the edition.
+        """
+        self._options, self._budget = dict(options or {}), Budget(wall_s=math.inf, turns=turns)
+        self._policies = dict(policies or {})
+        self._protocol, self._key = protocol, key
+        self._spec: EpisodeSpec | None = None
+        self._playing = Playing(Report(agent=NAME), Key(task_id="none", family="none", seed=0, attempt=1))
+        self._pod: Pod | None = None
+        self._driven: Driven | None = None
+        self._began, self._answers, self._seats = 0.0, 0, 0
+        self._verdict: EpisodeVerdict | BoundaryError | None = None
+        self._outcome: Outcome | None = None
+
+    @property
+    def task(self) -> Task:
+        """What is played."""
+        return self._known().task
+
+    @property
+    def turns(self) -> tuple[SeatTurn, ...]:
+        """The turns that are open."""
+        return self._driven.turns if self._driven else ()
+
+    @property
+    def done(self) -> bool:
+        """Whether the episode is over, so that it has a verdict."""
+        return self._spec is not None and self._driven is None
+
+    @property
+    def seats(self) -> int:
+        """How many seats the episode has."""
+        return self._seats
+
+    def reset(self, task: Task | str, seed: int = 0) -> tuple[SeatTurn, ...]:
+        """Open an episode, whatever became of the one before; returns the turns that are open.
+
+        Raises UnknownTask, UsageError for a task or an option that cannot be played here, and whatever keeps a world closed.
+        """
+        task = task_named(task) if isinstance(task, str) else task
+        if why := InProcessRuntime().refuses(task):
+            raise UsageError(why, hint="harness.trust.admitted(task), where you have read that code")
+        options = options_of(task, self._options)
+        if options.get("talk") == "chat":
+            raise UsageError("nobody here can hold a free talk", hint="talk=turns, or harness host")
+        check_policies(task, self._policies)
+        if not task.is_seated and task.parley is not None and "tool" not in task.parley.interfaces:
+            raise UsageError(f"{task.task_id} has no interface of tools", hint=f"harness show {task.task_id}")
+        key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
+        spec = EpisodeSpec(NAME, key.name, task, seed, self._key, options)
+        playing = Playing(Report(agent=NAME), key)
+        with playing.phase("open"):
+            pod = InProcessPod(spec)
+        playing.opened = True
+        self._spec, self._playing, self._pod, self._driven = spec, playing, pod, None
+        self._verdict = self._outcome = None
+        self._began, self._answers, self._seats = time.perf_counter(), 0, task.parley.seats if task.parley else 1
+        with self._moving():
+            self._driven = self._begun(seen_by_agent(pod, spec), spec)
+            self._seats = self._driven.seats
+        return self.turns
+
+    def submit(
+        self, turn: str, text: str | None = "", tool_calls: Sequence[Mapping[str, Any]] = (), *, finish_reason: str = "stop"
+    ) -> tuple[SeatTurn, ...]:
+        """Hand in a model's answer to an open turn, as it was said; returns the turns that are open then.
+
+        `tool_calls`: as a chat completion has them, or {"name", "arguments"}; games take none. `finish_reason`: `length` for an
+        answer that was cut off. Raises UsageError for a turn that is not open.
+        """
+        driven, self._answers = self._open(turn), self._answers + 1
+        said = read_message({"content": text or "", "tool_calls": [_call(one) for one in tool_calls]}, self._answers)
+        with self._moving():
+            driven.submit(turn, replace(said, finish_reason=finish_reason))
+        return self.turns
+
+    def forfeit(self, turn: str, cause: str = "declined") -> tuple[SeatTurn, ...]:
+        """Give an open turn of a game up; raises UsageError where that cannot be."""
+        driven = self._open(turn)
+        with self._moving():
+            driven.forfeit(turn, cause)
+        return self.turns
+
+    def stop(self, cause: str = "tokens") -> None:
+        """End the episode where it stands, as a budget does that runs out: wall, tokens, cost, turns, context."""
+        if self._driven is None:
+            raise UsageError("no episode is open", hint="episode.reset(task, seed)")
+        with self._moving():
+            self._driven.stop(cause)
+
+    def verdict(self) -> EpisodeVerdict:
+        """What the episode earned, judged once.
+
+        Raises UsageError before it is over, and BoundaryError where `harness run` would leave it ungraded.
+        """
+        if (case := self.unjudged) is not None:
+            try:
+                self.settle(judge_together(*case))
+            except VerifierFailure as failure:
+                self.settle(failure)
+        if self._verdict is None:
+            raise UsageError("the episode is not over, so it has no verdict", hint='episode.stop("tokens") ends it')
+        if isinstance(self._verdict, BoundaryError):
+            raise self._verdict
+        return self._verdict
+
+    def outcome(self) -> Outcome:
+        """The result and the files of this episode, as a run's folder holds them; raises as `verdict` does."""
+        self.verdict()
+        assert self._outcome is not None, "an episode with a verdict has an outcome"
+        return self._outcome
+
+    @property
+    def unjudged(self) -> tuple[Task, bytes] | None:
+        """What there is to judge: the task and the log of an episode that is over; None where there is nothing."""
+        return (self.task, self._playing.log) if self.done and self._outcome is None else None
+
+    def settle(self, judgement: Judgement | VerifierFailure | None) -> None:
+        """Take the judgement of `unjudged`, and with it the verdict; None where a world's failure left nothing to judge."""
+        playing, spec = self._playing, self._known()
+        if isinstance(judgement, Judgement):
+            playing.judgement = judgement
+        elif judgement is not None:
+            playing.blame(judgement.cause, str(judgement))
+        self._outcome = outcome_of(spec, InProcessRuntime.name, playing)
+        if playing.graded:
+            self._verdict = verdict_of(spec.task, self._outcome, self._seats)
+        else:
+            failure = VerifierFailure if playing.cause == "verifier" else RuntimeFailure
+            self._verdict = failure(playing.error or "the episode was not graded")
+
+    def _begun(self, pod: Pod, spec: EpisodeSpec) -> Driven:
+        if spec.task.is_seated:
+            return DrivenTable(spec.task, pod, self._budget, self._playing.report, self._policies)
+        handles = bool(spec.overrides.get("handles"))
+        return DrivenConversation(
+            spec.leveled, spec.seed, pod, self._budget, self._playing.report, protocol=self._protocol, handles=handles
+        )
+
+    def _known(self) -> EpisodeSpec:
+        if self._spec is None:
+            raise UsageError("no episode was opened", hint="episode.reset(task, seed)")
+        return self._spec
+
+    def _open(self, turn: str) -> Driven:
+        names = [one.id for one in self.turns]
+        if self._driven is None or turn not in names:
+            raise UsageError(f"no turn {turn!r} is open; there are {', '.join(names) or 'none'}", hint="episode.turns")
+        return self._driven
+
+    @contextmanager
+    def _moving(self) -> Iterator[None]:
+        """The episode moves on, and perhaps to its end: what goes wrong on the way is attributed, and is part of its record."""
+        playing = self._playing
+        with playing.guarded(interrupts=False), playing.own_failure():
+            yield
+        if playing.cause is not None or not self.turns:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Take the log, and let go of the world."""
+        playing, pod, driven = self._playing, self._pod, self._driven
+        self._pod = self._driven = None
+        playing.seconds |= {"agent": time.perf_counter() - self._began}
+        with playing.guarded(interrupts=False), playing.phase("finish"):
+            if driven is not None:
+                driven.save()
+            playing.log = pod.finish() if pod is not None else b""
+        playing.seconds["total"] = sum(playing.seconds.values())
+        if playing.cause not in {None, "agent"}:
+            self.settle(None)
+
+
+def judged(episodes: Iterable[DrivenEpisode]) -> list[EpisodeVerdict]:
+    """The verdicts of episodes that are over, judged together as far as their tests are the same; raises as `verdict` does."""
+    everyone = list(episodes)
+    waiting = [(one, case) for one in everyone if (case := one.unjudged) is not None]
+    for (one, _), judgement in zip(waiting, judge_all([case for _, case in waiting]), strict=True):
+        one.settle(judgement)
+    return [one.verdict() for one in everyone]
+
+
+def _call(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool call in OpenAI's shape."""
+    function = asked.get("function", asked)
+    arguments = function.get("arguments") or "{}"
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return {"id": asked.get("id") or "", "type": "function", "function": {"name": function["name"], "arguments": text}}

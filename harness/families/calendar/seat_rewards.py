@@ -1,0 +1,39 @@
+"""What each seat of a calendar game earned: the game's own formula, over the seat's meetings and the seat's costs.
+
+A seat earns (its meetings scheduled / its meetings) x (1 - its regret). Regret is what it paid above its share of the best
+schedule of the meetings that were scheduled, as a part of an equal share of the way from the best to the worst whole schedule;
+clipped to 0..1. So where all meetings were scheduled and nothing is clipped, the mean over the seats is the game's reward.
+Several schedules may be best, and shares are those of the certificate's one (`harness report --table ties`). A seat that is in
+no meeting earns what the team earned.
+"""
+
+from __future__ import annotations
+
+from pydantic_core import from_json
+
+from harness.env.verdict import JudgedLog
+from harness.registry import contents_of
+from worlds.calendar.rules.certificate import Certificate, read_certificate
+from worlds.calendar.rules.measures import Measures, SeatMeasures
+
+
+def seat_rewards(judged: JudgedLog) -> tuple[float, ...]:
+    """By seat, from 0 to 1."""
+    file = contents_of(judged.task.path, "tests").get("oracle.json")
+    certificate = read_certificate(from_json(file.data) if file else None)
+
+    team, rows = judged.verdict.reward, Measures.model_validate(judged.verdict.metrics).seats
+    span = _span(certificate) / max(1, sum(one.coordination is not None for one in rows))
+    return tuple(team if one.coordination is None else one.coordination * (1 - _regret(one, span)) for one in rows)
+
+
+def _span(certificate: Certificate) -> float:
+    """What lies between the best and the worst schedule; 0 where nothing does, or nobody knows."""
+    best, worst = certificate.optimum, certificate.worst
+    return 0.0 if best is None or worst is None else max(0.0, worst - best)
+
+
+def _regret(row: SeatMeasures, span: float) -> float:
+    # where the certificate says nothing of a part, that part is measured against no cost at all, as the game's is
+    above = row.paid if row.deviation is None else row.deviation
+    return min(1.0, max(0.0, above / span)) if span else 0.0

@@ -1,0 +1,187 @@
+"""What an episode left: its result and the other files of its folder, made from the state in which it ended.
+
+The record is complete also for an episode that failed: log, trajectory and agent.log are kept as far as they got.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.agent import Usage
+from harness.errors import VerifierFailure
+from harness.play.playing import Playing, writable
+from harness.pod import EpisodeSpec
+from harness.records import Hint, Result, RunFolder, Timings
+from validators.verdict import UNEXPLAINED, UNEXPLAINED_SEVERITY, Verdict
+from worlds.core.chance import key_digest
+from worlds.core.events import Requested, read_log
+from worlds.core.texts import digest_of
+
+WORLD_BUDGETS = ("steps", "virtual_time", "request_cap")
+"""What a world counts itself, as its log calls it."""
+
+LONGEST_TEXT = 1 << 20
+"""Characters of one text of a trajectory, or of one entry of agent.log, that are kept."""
+
+
+@dataclass
+class Outcome:
+    """What an episode left: its result and the other files of its folder."""
+
+    result: Result
+    files: dict[str, bytes]
+
+
+def record(outcome: Outcome, folder: RunFolder, hint: Hint | None = None) -> Result:
+    """Write an episode's folder; returns its result as it stands there."""
+    result = outcome.result.model_copy(update={"path": str(folder.episode(outcome.result.key)), "hint": hint})
+    folder.write(result.key, {**outcome.files, "result.json": result.model_dump_json(indent=2).encode() + b"\n"})
+    return result
+
+
+def outcome_of(spec: EpisodeSpec, runtime: str, played: Playing, images: Mapping[str, str] | None = None) -> Outcome:
+    """The record of an episode that has come to its end, however that was."""
+    key = played.key
+    verdict, reward = _verdict(played)
+    if verdict is not None and verdict.failure_detail.get("reason") == "fault":
+        played.blame("world", _fault(played.log))
+    trajectory = _trajectory(spec.run_id, played, verdict, reward)
+    graded = played.graded
+    report, usage = played.report, played.report.usage
+    seconds = {name: round(value, 4) for name, value in played.seconds.items()}
+    result = Result(
+        run=spec.run_id, task_id=key.task_id, family=key.family, seed=key.seed, attempt=key.attempt,
+        category=spec.task.parley.category if spec.task.parley else None,
+        agent=report.agent, model=report.model, interface=report.interface, runtime=runtime,
+        status="graded" if graded else "ungraded", cause=played.cause, may_pass=played.may_pass and not graded,
+        error=played.error or (report.failed and writable(report.failed)),
+        reward=reward if graded else None, options=dict(spec.overrides), key_digest=key_digest(spec.key),
+        stopped_by=report.stopped_by or _closed_by(played.log), tool_calls=report.tool_calls,
+        tokens=usage.tokens(), cost_usd=usage.cost_usd, kept_usd=usage.kept_usd,
+        price=_price(usage), parameters={"requested": report.requested, "effective": report.effective},
+        prompt_digest=report.prompt_digest, templates=digest_of(spec.texts),
+        seats=tuple(report.seats), timings=Timings(**seconds), images=dict(images or {}),
+        **(_graded_fields(verdict, reward) if graded else {}),
+    )  # fmt: skip
+    return Outcome(result, _files(played) | trajectory)
+
+
+def _verdict(played: Playing) -> tuple[Verdict | None, float]:
+    """The verifier's verdict and reward; a malformed pair is the verifier's failure."""
+    if played.judgement is None:
+        return None, 0.0
+    try:
+        reward = json.loads(played.judgement.reward)
+        if not isinstance(reward, dict) or set(reward) != {"reward"} or not _is_number(reward["reward"]):
+            raise ValueError("reward.json must hold exactly one key, reward, and that a number")
+        if not 0 <= reward["reward"] <= 1:
+            raise ValueError("the reward must lie in 0..1")
+        verdict = Verdict.model_validate_json(played.judgement.verdict) if played.judgement.verdict else None
+        if verdict is not None and verdict.reward != reward["reward"]:
+            raise ValueError("reward.json and verdict.json differ")
+    except (ValueError, TypeError, RecursionError) as error:
+        played.blame(VerifierFailure.cause, str(error).splitlines()[0])
+        return None, 0.0
+    return verdict, float(reward["reward"])
+
+
+def _closed_by(log: bytes) -> str | None:
+    """The budget that only the world counts, where that ended the episode: its last event says so."""
+    try:
+        last = json.loads(log.rstrip().rpartition(b"\n")[2] or b"{}")
+    except (ValueError, RecursionError):
+        return None
+    is_closed = isinstance(last, dict) and last.get("type") == "closed"
+    return next((cause for cause in WORLD_BUDGETS if is_closed and last.get("cause") == cause), None)
+
+
+def _fault(log: bytes) -> str:
+    """What is known of a world's own failure: the kind of exception, and at which request. Its words might hold an answer."""
+    for event in reversed(read_log(log)):
+        if isinstance(event, Requested) and event.kind == "fault":
+            return f"its rule raised {event.rule} at {event.method} {event.path}"
+    return "a rule of the world failed"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _graded_fields(verdict: Verdict | None, reward: float) -> dict[str, Any]:
+    """What a verdict says; where there is none (a foreign task, a dead world) the reward alone."""
+    if verdict is None:
+        success = reward == 1.0
+        label, severity = ("SUCCESS", 1.0) if success else (UNEXPLAINED, UNEXPLAINED_SEVERITY)
+        return {"success": success, "failure_label": label, "severity": severity}
+    names = (
+        "success",
+        "failure_label",
+        "severity",
+        "failure_detail",
+        "metrics",
+        "recovered",
+        "steps",
+        "virtual_time_elapsed",
+        "trace_hash",
+    )
+    return {name: getattr(verdict, name) for name in names}
+
+
+def _price(usage: Usage) -> Any:
+    if not usage.calls:
+        return "none"
+    if usage.cost_usd is None:
+        return "no price"
+    return "estimated" if usage.estimated else "exact"
+
+
+def _files(played: Playing) -> dict[str, bytes]:
+    told = "\n".join(_bounded(line) for line in played.report.log)
+    files = {"events.jsonl": played.log, "agent.log": told.encode(errors="replace")}
+    if played.judgement is not None:
+        files |= {
+            "reward.json": played.judgement.reward,
+            "verdict.json": played.judgement.verdict,
+            "verifier.log": played.judgement.log,
+        }
+    return files
+
+
+def _bounded(value: Any) -> Any:
+    """A value of JSON with texts no longer than LONGEST_TEXT: a quarter from the head, the rest from the tail."""
+    if isinstance(value, str):
+        if len(value) <= LONGEST_TEXT:
+            return value
+        head, left_out = LONGEST_TEXT // 4, len(value) - LONGEST_TEXT
+        return f"{value[:head]}\n[{left_out} characters left out]\n{value[head + left_out :]}"
+    if isinstance(value, dict):
+        return {name: _bounded(inner) for name, inner in value.items()}
+    return [_bounded(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _trajectory(run: str, played: Playing, verdict: Verdict | None, reward: float) -> dict[str, bytes]:
+    """trajectory.json, which says too what it is of and what that was worth, for whoever reads this file alone.
+
+    One that cannot be written down is its agent's failure, and the episode goes without.
+    """
+    if played.report.trajectory is None:
+        return {}
+    try:
+        trajectory = {
+            **_bounded(played.report.trajectory),
+            "session_id": run,
+            "trajectory_id": f"{run}/{played.key.name}",
+            "extra": {
+                **played.key.model_dump(),
+                "reward": reward if played.graded else None,
+                "label": verdict.failure_label if verdict is not None and played.graded else None,
+            },
+        }
+        written = json.dumps(trajectory, indent=2, ensure_ascii=False, allow_nan=False)
+    except (ValueError, TypeError, RecursionError) as error:
+        played.blame("agent", f"its trajectory cannot be written: {error}")
+        return {}
+    return {"trajectory.json": written.encode(errors="replace") + b"\n"}

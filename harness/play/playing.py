@@ -1,0 +1,146 @@
+"""The state of one episode while it happens: its phases, its log, and whom its failure is blamed on.
+
+1. Whatever is raised is attributed to the boundary it crossed. Failures of provider, runtime and verifier, and a
+   cancellation, leave the episode ungraded; a world that died under an agent is graded 0, because otherwise killing the world
+   would be a way not to be counted. A provider that would serve no other episode (ProviderLost) ends the run.
+2. What is raised while an agent plays and crossed none of these boundaries is the agent's own failure: a client that gave up,
+   or something an agent wrote that broke whoever read it. Its log is judged like any other.
+3. A phase is told when it begins and when it ends, to whoever listens and to the log that `-v` shows.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from harness.agent import Report
+from harness.errors import BoundaryError, Cancelled, Cause, ProviderLost
+from harness.pod import Judgement
+from harness.records import Key
+from worlds.core.errors import ManifestError, ParleyError, WireError
+from worlds.core.errors import WorldError as WorldBroken
+
+GRADED_CAUSES = frozenset({None, "agent", "world"})
+"""Causes under which an episode counts."""
+
+
+PhaseName = Literal["open", "agent", "finish", "judge", "close"]
+PHASES: tuple[PhaseName, ...] = get_args(PhaseName)
+"""What an episode consists of, in order."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A phase of an episode begins, or has ended after some real seconds."""
+
+    key: Key
+    name: PhaseName
+    seconds: float | None = None
+    """None where it begins."""
+
+
+Heard = Callable[[Phase], object]
+
+
+@dataclass
+class Playing:
+    """The state of one episode while it happens."""
+
+    report: Report
+    key: Key
+    heard: Heard | None = None
+    log: bytes = b""
+    judgement: Judgement | None = None
+    opened: bool = False
+    cause: Cause | None = None
+    error: str | None = None
+    may_pass: bool = False
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def graded(self) -> bool:
+        """Whether the episode counts; one whose world never opened was nobody's doing."""
+        return self.cause in GRADED_CAUSES and self.opened
+
+    @contextmanager
+    def phase(self, name: PhaseName) -> Iterator[None]:
+        """A phase of the episode, timed and told."""
+        _log.info("%s: %s ...", self.key.name, name)
+        self._tell(Phase(self.key, name))
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = time.perf_counter() - started
+            _log.info("%s: %s took %.2f s", self.key.name, name, self.seconds[name])
+            self._tell(Phase(self.key, name, self.seconds[name]))
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """All of the episode, timed."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds["total"] = time.perf_counter() - started
+
+    @contextmanager
+    def guarded(self, *, interrupts: bool = True) -> Iterator[None]:
+        """The boundary around an episode: raises ProviderLost alone, and KeyboardInterrupt where `interrupts` is False."""
+        try:
+            yield
+        except ProviderLost:
+            # no other episode would fare better
+            raise
+        except (Exception, SystemExit, KeyboardInterrupt) as failure:  # a bad episode is data, neither a crash nor a run's end
+            if isinstance(failure, KeyboardInterrupt) and not interrupts:
+                raise
+            self._attribute(failure)
+
+    @contextmanager
+    def own_failure(self) -> Iterator[None]:
+        """The boundary around what agents make: what is raised here, and is nobody else's, is the agent's failure."""
+        try:
+            yield
+        except WireError as failure:
+            self.blame("agent", f"not sent: {failure}")
+        except (ParleyError, OSError, MemoryError):
+            # attributed by whoever raised it; the system's own word is about this machine, not about what an agent wrote
+            raise
+        except (Exception, SystemExit) as failure:  # noqa: BLE001 - otherwise odd writing would be a way not to be counted
+            self.blame("agent", f"{type(failure).__name__}: {failure}")
+            self.report.log.append(traceback.format_exc())
+
+    def blame(self, cause: Cause, error: str, *, may_pass: bool = False) -> None:
+        """Note the first failure, and no later one."""
+        if self.cause is None:
+            self.may_pass = may_pass
+            # what an exception says may hold half a character, and a record cannot
+            self.cause, self.error = cause, writable(error)
+
+    def _attribute(self, failure: BaseException) -> None:
+        if isinstance(failure, BoundaryError):
+            self.blame(failure.cause, str(failure), may_pass=failure.may_pass)
+        elif isinstance(failure, Cancelled | KeyboardInterrupt):
+            self.blame("cancelled", "interrupted")
+        elif isinstance(failure, WorldBroken | ManifestError):
+            self.blame("world", str(failure))
+        else:
+            self.blame("runtime", f"{type(failure).__name__}: {failure}", may_pass=isinstance(failure, OSError))
+            self.report.log.append(traceback.format_exc())
+
+    def _tell(self, phase: Phase) -> None:
+        if self.heard is not None:
+            self.heard(phase)
+
+
+def writable(text: str) -> str:
+    """A text without half characters, which no file can hold."""
+    return text.encode(errors="replace").decode()

@@ -1,0 +1,124 @@
+"""Parley's episodes as a verifiers environment: every seat is an agent of its own, with its own trace and its own reward.
+
+1. Seats are fields of the config, `seat_0` to `seat_7`, since no task has more; a task with fewer leaves the rest idle. A task
+   of one agent is played by `seat_0`, by tool calls.
+2. A conversation of verifiers keeps all of its turns, so nothing may be asked that only measures: a hidden profile's first vote
+   stays in its seat's conversation (`first_vote=kept`, which the log says too), and options that ask for beliefs or stances are
+   refused.
+3. A seat that has come to its limits forfeits its turns as `budget`, as in `harness run`; a task of one agent ends.
+4. Each trace has the reward of its seat, and as metrics the team's reward, the severity and whether it was a success.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import Any
+
+import verifiers.v1 as vf
+
+from harness.env import Episode, EpisodeVerdict, SeatTurn
+from harness.errors import UsageError
+from parley_vf.taskset import ParleyData, ParleyTask
+
+KEPT = {"hidden-profile": {"first_vote": "kept"}}
+"""By family, the options that leave no turn which only measures."""
+
+
+def _seat() -> vf.AgentConfig:
+    """A seat that runs here: its harness starts no program."""
+    return vf.AgentConfig(runtime=vf.SubprocessConfig())
+
+
+class ParleyEnvConfig(vf.EnvConfig):
+    """Seats, options of the world, and the answers that one seat may give."""
+
+    seat_0: vf.AgentConfig = _seat()
+    seat_1: vf.AgentConfig = _seat()
+    seat_2: vf.AgentConfig = _seat()
+    seat_3: vf.AgentConfig = _seat()
+    seat_4: vf.AgentConfig = _seat()
+    seat_5: vf.AgentConfig = _seat()
+    seat_6: vf.AgentConfig = _seat()
+    seat_7: vf.AgentConfig = _seat()
+    options: dict[str, str] = {}
+    """As behind `harness run --set`."""
+
+    turns: int = 120
+
+
+class ParleyEnv(vf.Env[ParleyEnvConfig]):
+    """One episode of Parley an episode of verifiers."""
+
+    async def run(self, task: ParleyTask, agents: vf.Agents) -> None:
+        """Play to the end, and give each seat its reward."""
+        data = task.data
+        episode = Episode(options={**KEPT.get(data.family, {}), **self.config.options}, turns=self.config.turns)
+        episode.reset(data.task_id, data.seed)
+        async with AsyncExitStack() as stack:
+            table = _Table(episode, data, agents, stack)
+            while not episode.done:
+                await table.ask(episode.turns)
+        _record(table.seats, await asyncio.to_thread(episode.verdict))
+
+
+class _Table:
+    """The seats of an episode that have been asked so far."""
+
+    def __init__(self, episode: Episode, data: ParleyData, agents: vf.Agents, stack: AsyncExitStack) -> None:
+        self.seats: dict[int, vf.Interaction] = {}
+        self._episode, self._data, self._agents, self._stack = episode, data, agents, stack
+        self._over: set[int] = set()
+
+    async def ask(self, turns: tuple[SeatTurn, ...]) -> None:
+        """Put turns that are open together to their seats, and hand their answers in."""
+        for turn in turns:
+            if turn.ephemeral:
+                raise UsageError(f"a turn of {turn.phase} only measures, and a conversation here keeps all of its turns")
+            if turn.seat not in self.seats:
+                self.seats[turn.seat] = await self._seated(turn)
+        answers = await asyncio.gather(*(self._answer(turn) for turn in turns))
+        for turn, answer in zip(turns, answers, strict=True):
+            if answer is not None:
+                calls = [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in answer.tool_calls or ()]
+                self._episode.submit(turn.id, answer.content, calls)
+            elif self._episode.seats > 1:
+                self._episode.forfeit(turn.id, "budget")
+            else:
+                self._episode.stop("turns")
+
+    async def _seated(self, turn: SeatTurn) -> vf.Interaction:
+        """A seat sits down, with its own rules."""
+        rules = str(turn.messages[0]["content"])
+        data = self._data.model_copy(update={"prompt": None, "system_prompt": rules, "tools": list(turn.tools)})
+        agent: vf.Agent = getattr(self._agents, f"seat_{turn.seat}")
+        return await self._stack.enter_async_context(agent.interaction(ParleyTask(data)))
+
+    async def _answer(self, turn: SeatTurn) -> vf.AssistantMessage | None:
+        """What a seat says; None where it may say nothing any more."""
+        if turn.seat in self._over:
+            return None
+        segment = await self.seats[turn.seat].turn(_new(turn))
+        if segment.terminated:
+            self._over.add(turn.seat)
+            return None
+        said = [one for one in segment.messages if isinstance(one, vf.AssistantMessage)]
+        return said[-1]
+
+
+def _new(turn: SeatTurn) -> list[dict[str, Any]]:
+    """The messages that came since the seat's last answer."""
+    new: list[dict[str, Any]] = []
+    for message in reversed(turn.messages):
+        if message["role"] in {"assistant", "system"}:
+            break
+        new.insert(0, dict(message))
+    return new
+
+
+def _record(seats: dict[int, vf.Interaction], verdict: EpisodeVerdict) -> None:
+    for seat, interaction in seats.items():
+        trace = interaction.trace
+        trace.record_reward("reward", verdict.seat_rewards[seat])
+        trace.record_metrics({"team": verdict.reward, "severity": verdict.severity, "success": float(verdict.success)})
+        trace.info["parley"] = {"label": verdict.label, "trace_hash": verdict.trace_hash, "seat": seat}

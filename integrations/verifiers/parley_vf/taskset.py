@@ -1,0 +1,54 @@
+"""Tasks and seeds as a verifiers taskset: one row an episode, whose key is its name in our runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import verifiers.v1 as vf
+
+from harness.env import tasks_named
+from harness.runs.plan import parse_seeds
+
+
+class ParleyData(vf.TaskData):
+    """One episode; a seat's own copy has its rules as `system_prompt`, and the tools it may call."""
+
+    task_id: str = ""
+    family: str = ""
+    seed: int = 0
+    tools: list[dict[str, Any]] = []
+
+
+class ParleyTask(vf.Task[ParleyData]):
+    """One episode of one task."""
+
+    @property
+    def key(self) -> str:
+        """`family/task/sN`."""
+        return f"{self.data.family}/{self.data.task_id}/s{self.data.seed}"
+
+
+class ParleyTasksetConfig(vf.TasksetConfig):
+    """Which episodes."""
+
+    family: str = ""
+    """All tasks of a family; everything where neither this nor `tasks` is set."""
+
+    tasks: str = ""
+    """Ids or globs, behind commas."""
+
+    seeds: str = "0"
+    """`0`, `0-9`, `1,4,7-9`."""
+
+
+class ParleyTaskset(vf.Taskset[ParleyTask, ParleyTasksetConfig]):
+    """Every task that is named, at every seed."""
+
+    def load(self) -> Iterable[ParleyTask]:
+        """In registry order, seed by seed."""
+        names = [name for name in (self.config.tasks or self.config.family).split(",") if name]
+        for seed in parse_seeds(self.config.seeds):
+            for task in tasks_named(*names):
+                name = f"{task.task_id}, seed {seed}"
+                yield ParleyTask(ParleyData(name=name, task_id=task.task_id, family=task.family, seed=seed), self.config.task)
