@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -48,12 +49,17 @@ def test_a_pull_request_has_the_task_folders_proved_that_it_touches(tmp_path: Pa
 
 
 def test_hosted_ci_runs_what_everybody_runs() -> None:
-    """The workflow has no steps of its own to get out of date: one job is `.ci/run`, the other `.ci/tasks`."""
+    """The workflow has no steps of its own to get out of date: its jobs are `.ci/run`, `.ci/tasks`, and a target for each integration."""
     jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
     last = {name: job["steps"][-1]["run"] for name, job in jobs.items()}
 
-    assert last == {"all": ".ci/run", "tasks": '.ci/tasks "origin/$GITHUB_BASE_REF"'}
-    assert all((ROOT / command.split()[0]).stat().st_mode & 0o111 for command in last.values())
+    assert last == {
+        "all": ".ci/run",
+        "tasks": '.ci/tasks "origin/$GITHUB_BASE_REF"',
+        "integrations": "make ${{ matrix.harness }}-test",
+    }
+    assert all((ROOT / name).stat().st_mode & 0o111 for name in (".ci/run", ".ci/tasks"))
+    assert sorted(jobs["integrations"]["strategy"]["matrix"]["harness"]) == sorted(os.listdir(ROOT / "integrations"))
 
 
 def _told(script: Path, base: str) -> str:
