@@ -38,8 +38,6 @@ from harness.run_files import finished_names, is_abandoned, size_of
 from harness.writing import make_folder, write_file, writing
 from worlds.core.models import Strict
 
-"""The name of an episode's folder."""
-
 LONGEST_RECORD = 64 << 20
 """Bytes of a result.json or run.json that are read."""
 
@@ -61,6 +59,10 @@ class Key(Strict):
     def name(self) -> str:
         """`family/task/s<seed>-a<attempt>`, also the path under episodes/."""
         return f"{self.family}/{self.task_id}/s{self.seed}-a{self.attempt}"
+
+    def place(self) -> tuple[str, str, int, int]:
+        """What episodes are sorted by, in whatever order they were played."""
+        return self.family, self.task_id, self.seed, self.attempt
 
 
 class Tokens(Strict):
@@ -313,15 +315,15 @@ class RunFolder:
             what = error.strerror if isinstance(error, OSError) else error
             raise UsageError(f"{self.path}/run.json is no plan: {what}", hint="harness run --out NEW_FOLDER") from None
         if not isinstance(plan, dict):
-            raise UsageError(
-                f"{self.path}/run.json is no plan, but a {type(plan).__name__}", hint="harness run --out NEW_FOLDER"
-            )
+            why = f"{self.path}/run.json is no plan, but a {type(plan).__name__}"
+            raise UsageError(why, hint="harness run --out NEW_FOLDER")
         return plan
 
     def write_rewards(self, results: list[Result]) -> None:
-        """The collected rewards: one line for each finished episode."""
+        """The collected rewards: one line for each finished episode, by family, task, seed and attempt."""
         fields = ("task_id", "family", "seed", "attempt", "agent", "reward", "failure_label", "status", "trace_hash")
-        lines = [json.dumps({name: getattr(result, name) for name in fields}) + "\n" for result in results]
+        by_place = sorted(results, key=lambda one: one.key.place())
+        lines = [json.dumps({name: getattr(one, name) for name in fields}) + "\n" for one in by_place]
         self._replace("rewards.jsonl", "".join(lines).encode())
 
     def sweep(self) -> Iterator[Path]:

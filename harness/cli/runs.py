@@ -57,7 +57,7 @@ def _row(path: Path, folder: Path, damaged: list[HarnessError]) -> dict[str, Any
         raise UsageError(f"{path} holds no run.json any more")
     results = list(run.results(damaged))
     graded = [result for result in results if result.status == "graded"]
-    planned, spent = _planned(record), spent_by(results)
+    planned, spent = record.planned, spent_by(results)
     return {
         "run": str(path.relative_to(folder)) if path != folder else path.name,
         "path": str(path),
@@ -80,13 +80,6 @@ def _row(path: Path, folder: Path, damaged: list[HarnessError]) -> dict[str, Any
         "commit": record.stints[-1].commit if record.stints else "",
         "amendments": [one.model_dump(mode="json") for one in record.amendments],
     }
-
-
-def _planned(record: RunRecord) -> int:
-    """How many episodes the run has."""
-    if record.request and record.request.retry:
-        return len(record.request.retry.episodes)
-    return len(record.identity.tasks) * len(record.identity.seeds) * record.identity.attempts
 
 
 def _tasks(record: RunRecord) -> str:

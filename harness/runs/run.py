@@ -119,7 +119,10 @@ def open_folder(plan: Plan, folder: RunFolder, runtime: str, images: Mapping[str
         folder.write_plan(plan.record(runtime, images).model_dump(mode="json"))
         keep_key(plan.key, folder.path)
         return
-    if fields := [name for name in differing(frozen.identity, plan.identity()) if name not in GROWING]:
+    fields = [name for name in differing(frozen.identity, plan.identity()) if name not in GROWING]
+    if frozen.request is not None and frozen.request.shard != plan.shard:
+        fields.append("shard")
+    if fields:
         raise refusal(folder, fields)
     _amend(plan, frozen, folder, plan.record(runtime, images))
 

@@ -139,6 +139,8 @@ class RunSession:
         `asks`: whether models will be asked, and so need their keys.
         """
         for (folder, plan), agent in zip(self.plans.items(), self.agents, strict=True):
+            if not plan.keys:
+                raise UsageError(f"shard {plan.shard} has no episode: there are {len(plan.every_key)} in all")
             for task in plan.tasks:
                 plan.options(task)
             check_templates(plan.templates, plan.tasks, plan.agent)
