@@ -31,6 +31,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "view": ("harness.cli.view", "Read recorded runs in a browser, or write their pages into a folder."),
     "runs": ("harness.cli.runs", "List the runs in a folder: who, what, how far, at what cost."),
     "merge": ("harness.cli.merge", "Make one run of the shards that were played apart (run --shard)."),
+    "pack": ("harness.cli.packing", "Write a run into one file, which every command reads like its folder."),
+    "unpack": ("harness.cli.packing", "Write the folder of a packed run again, byte for byte."),
     "host": ("harness.cli.hosting", "Let a group of people play a game, each on a web page of this host."),
     "report": ("harness.cli.report", "Make the tables of runs, with published numbers beside."),
     "compare": ("harness.cli.compare", "Compare two runs on what both played; the exit code says whether B is worse."),

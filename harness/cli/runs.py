@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +15,7 @@ from harness.console import emit, say, show_table
 from harness.errors import HarnessError, UsageError
 from harness.printable import printable
 from harness.records import RunFolder
+from harness.run_files import is_packed, run_name, runs_in
 from harness.runs.request import RunRecord, read_record
 
 _COLUMNS = ("run", "begun", "ended", "tasks", "who", "done", "success", "cost", "size", "state")
@@ -24,11 +25,11 @@ def runs_command(
     folder: Annotated[Path, typer.Argument(help="Folder of runs, or one run.")] = Path("runs"), json: Json = False
 ) -> None:
     """One row a run; a part of a sweep is a row of its own."""
-    if not folder.is_dir():
+    if not (folder.is_dir() or is_packed(folder)):
         raise UsageError(f"{folder} is no folder of runs", hint="harness run TASK, or harness runs FOLDER")
     rows: list[dict[str, Any]] = []
     damaged: list[HarnessError] = []
-    for path in _folders(folder):
+    for path in runs_in(folder):
         try:
             rows.append(_row(path, folder, damaged))
         except HarnessError as error:
@@ -44,11 +45,6 @@ def runs_command(
         say(printable(f"warning: {damage}"))
 
 
-def _folders(folder: Path) -> Iterator[Path]:
-    deep = ("run.json",) if (folder / "run.json").exists() else ("*/run.json", "*/*/run.json")
-    yield from dict.fromkeys(plan.parent for one in deep for plan in sorted(folder.glob(one)))
-
-
 def _row(path: Path, folder: Path, damaged: list[HarnessError]) -> dict[str, Any]:
     """What is known of one run; what of its episodes cannot be read is told in `damaged`."""
     run = RunFolder(path)
@@ -59,7 +55,7 @@ def _row(path: Path, folder: Path, damaged: list[HarnessError]) -> dict[str, Any
     graded = [result for result in results if result.status == "graded"]
     planned, spent = record.planned, spent_by(results)
     return {
-        "run": str(path.relative_to(folder)) if path != folder else path.name,
+        "run": str(path.relative_to(folder).with_name(run_name(path))) if path != folder else run_name(path),
         "path": str(path),
         "begun": record.stints[0].begun if record.stints else None,
         "ended": record.stints[-1].ended if record.stints else None,
@@ -92,6 +88,8 @@ def _state(path: Path, graded: int, planned: int) -> str:
     """`running` where a process holds the folder, else whether every episode has a grade."""
     if RunFolder(path).is_played:
         return "running"
+    if is_packed(path):
+        return "packed" if graded >= planned else "packed unfinished"
     return "complete" if graded >= planned else "unfinished"
 
 

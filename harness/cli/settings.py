@@ -44,7 +44,9 @@ def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, 
     """The request that the flags make; `first` is the run whose failures are played again."""
     typed = options(flags)
     if flags.shard and flags.key == FRESH:
-        raise UsageError("--key fresh would draw another key for each shard", hint="PARLEY_KEY=... for all of them, or --key RUN")
+        raise UsageError(
+            "--key fresh would draw another key for each shard", hint="PARLEY_KEY=... for all of them, or --key RUN"
+        )
     request = RunRequest(
         tasks=task_refs(tasks),
         seeds=tuple(parse_seeds(flags.seeds)),

@@ -20,10 +20,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from harness.agents.llm.meter import RunLimits
-from harness.contents import Content, read_file, read_folder
+from harness.contents import LONGEST
 from harness.errors import UsageError
+from harness.packs import files_of
 from harness.records import Key, Result, RunFolder, first_problem
-from harness.run_files import finished_names, is_abandoned
+from harness.run_files import RunFiles, is_abandoned, runs_in
 from harness.runs.edition import KEY_FILE
 from harness.runs.ledger import FILE as SPENDING
 from harness.runs.plan import differing
@@ -32,8 +33,8 @@ from harness.runs.shards import Shard
 from harness.writing import append_to_file, make_folder, write_file, writing
 
 _EPISODES = "episodes"
-_KEPT = re.compile(r"(s\d+-a\d+)\.\d+")
-"""The name of an earlier try that was kept."""
+_KEPT = re.compile(r"s\d+-a\d+\.\d+/")
+"""How the path of a file of an earlier try begins, which was kept."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,8 @@ def merge(out: Path, folders: Sequence[Path]) -> Merged:
 def _read(folder: Path) -> ShardRun:
     """The shard in a folder; raises UsageError where there is none."""
     alone = read_record(RunFolder(folder))
-    inside = [] if alone else [(path.parent, read_record(RunFolder(path.parent))) for path in sorted(folder.glob("*/run.json"))]
-    records = {"": (folder, alone)} if alone else {path.name: (path, record) for path, record in inside if record}
+    inside = [(path, record) for path in runs_in(folder) if (record := read_record(RunFolder(path)))]
+    records = {record.part: (path, record) for path, record in inside}
     if not records:
         raise UsageError(f"{folder} holds no run.json", hint="harness merge OUT SHARD..., the folders that harness run printed")
     request = next(iter(records.values()))[1].request
@@ -145,7 +146,7 @@ def _check_episodes(shards: Sequence[ShardRun], part: str) -> None:
     owner = {key.name: one for one in shards for key in one.shard.chosen(keys)}
     for one in shards:
         path, _ = one.parts[part]
-        held = {_named(name) for name in finished_names(path)}
+        held = {_named(name) for name in files_of(path).finished()}
         if foreign := sorted(name for name in held if owner.get(name) is not one):
             whose = f"belongs to {owner[foreign[0]]}" if foreign[0] in owner else "is in no plan of theirs"
             raise UsageError(f"{one} holds {foreign[0]}, which {whose}", hint=f"remove {path}/{_EPISODES}/{foreign[0]}")
@@ -182,16 +183,14 @@ def _written(folder: Path, out: Path, shards: Sequence[ShardRun]) -> Merged:
         make_folder(run)
         results = [result for one in shards for result in _taken(one, name, run, called)]
         RunFolder(run).write_rewards(results)
-        key = shards[0].parts[name][0] / KEY_FILE
-        if key.is_file() and not key.is_symlink():
-            shutil.copyfile(key, run / KEY_FILE)
+        if key := _file(shards[0], shards[0].parts[name][0], KEY_FILE):
+            write_file(run / KEY_FILE, key)
             (run / KEY_FILE).chmod(0o600)
         RunFolder(run).write_plan(_record(shards, name, called.name).model_dump(mode="json"))
         episodes += len(results)
         ungraded += sum(result.status == "ungraded" for result in results)
     for one in shards:
-        if os.path.lexists(one.path / SPENDING):
-            lines = read_file(one.path.resolve(), SPENDING).data.splitlines()
+        if lines := _file(one, one.path, SPENDING).splitlines():
             append_to_file(folder / SPENDING, b"".join(line + b"\n" for line in lines))
     return Merged(tuple(shards), episodes, ungraded)
 
@@ -199,19 +198,19 @@ def _written(folder: Path, out: Path, shards: Sequence[ShardRun]) -> Merged:
 def _taken(one: ShardRun, part: str, run: Path, called: Path) -> Iterator[Result]:
     """Copy the episodes of a shard, and what was kept of earlier tries; gives their results as they stand in the run."""
     shard, record = one.parts[part]
-    for name in map(_named, finished_names(shard)):
-        files = _files(one, shard, name)
-        result = _result(one, name, files["result.json"].data)
+    files = files_of(shard)
+    for name in map(_named, files.finished()):
+        inside = _files(one, files, name)
+        result = _result(one, name, inside["result.json"])
         if result.key_digest != record.identity.key_digest:
             raise UsageError(f"{one} holds {name} of another edition than it was planned in")
         result = result.model_copy(update={"run": part or called.name, "path": str(called / _EPISODES / name)})
-        _write(run / _EPISODES / name, files)
-        write_file(run / _EPISODES / name / "result.json", result.model_dump_json(indent=2).encode() + b"\n")
+        _write(run / _EPISODES / name, inside | {"result.json": result.model_dump_json(indent=2).encode() + b"\n"})
         yield result
-    for kept in sorted(shard.glob(f"{_EPISODES}/*/*/attempts/*")):
-        if _KEPT.fullmatch(kept.name):
-            name = str(kept.relative_to(shard / _EPISODES))
-            _write(run / _EPISODES / name, _files(one, shard, name))
+    for task, ref in one.request.tasks.items():
+        earlier = f"{ref.family}/{task}/attempts"
+        kept = {name: data for name, data in _files(one, files, earlier).items() if _KEPT.match(name)}
+        _write(run / _EPISODES / earlier, kept)
 
 
 def _result(one: ShardRun, name: str, data: bytes) -> Result:
@@ -225,18 +224,31 @@ def _result(one: ShardRun, name: str, data: bytes) -> Result:
     return result
 
 
-def _files(one: ShardRun, shard: Path, name: str) -> dict[str, Content]:
-    """The files of an episode's folder; raises UsageError for a link among them, and for what cannot be read."""
+def _files(one: ShardRun, files: RunFiles, name: str) -> dict[str, bytes]:
+    """The files of an episode's folder, none where there is no such; raises UsageError for a link, and what cannot be read."""
+    place = f"{_EPISODES}/{name}"
     try:
-        return read_folder(shard.resolve(), f"{_EPISODES}/{name}")
+        return {inner: files.read(f"{place}/{inner}", LONGEST) for inner in files.names(place)}
+    except FileNotFoundError:
+        return {}
     except OSError as error:
         raise UsageError(f"{one}: {error.filename or name} {error.strerror}") from None
 
 
-def _write(folder: Path, files: Mapping[str, Content]) -> None:
-    for name, content in files.items():
+def _file(one: ShardRun, run: Path, name: str) -> bytes:
+    """A file of the run itself, none where there is none."""
+    try:
+        return files_of(run).read(name, LONGEST)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise UsageError(f"{one}: {error.filename or name} {error.strerror}") from None
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
         make_folder((folder / name).parent)
-        write_file(folder / name, content.data)
+        write_file(folder / name, data)
 
 
 def _record(shards: Sequence[ShardRun], part: str, called: str) -> RunRecord:

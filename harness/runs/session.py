@@ -27,6 +27,7 @@ from harness.pod import Runtime
 from harness.prices import HINT, Price
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
+from harness.run_files import is_packed
 from harness.runs.again import POLICIES
 from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.deciding import Until
@@ -80,6 +81,8 @@ class Resumed:
 
 def read_resumed(folder: Path) -> Resumed:
     """The run in a folder, or the sweep whose parts lie in it; raises UsageError where there is none that can be rebuilt."""
+    if is_packed(folder):
+        raise UsageError(f"{folder} is packed, and nothing can be played into it", hint=f"harness unpack {folder}")
     alone = read_record(RunFolder(folder))
     if alone is not None and alone.request is not None and alone.request.until is not None:
         why = f"{folder} is one of two players that are compared as they play"
