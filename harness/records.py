@@ -354,9 +354,9 @@ class RunFolder:
         return self.files.read(name, LONGEST_RECORD)
 
     def _placed(self, result: Result) -> Result:
-        """A result as it lies here: a run may have been moved, merged or packed since it was played."""
+        """A result that says where it lies says here: a run may have been moved, merged or packed since it was played."""
         here = f"{self.path}/episodes/{result.family}/{result.task_id}/s{result.seed}-a{result.attempt}"
-        return result if result.path == here else result.model_copy(update={"path": here})
+        return result if result.path in {"", here} else result.model_copy(update={"path": here})
 
     def _keep(self, final: Path) -> None:
         attempts = final.parent / "attempts"

@@ -11,6 +11,7 @@ import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -55,16 +56,17 @@ class Plan:
     shard: Shard | None = None
     """The share that is played here; None for all."""
 
-    @property
+    @cached_property
     def keys(self) -> list[Key]:
         """The episodes that are played here, in the order in which they are started."""
         return self.shard.chosen(self.every_key) if self.shard else self.every_key
 
-    @property
+    @cached_property
     def every_key(self) -> list[Key]:
         """Every episode of the whole run, in order; of a retry, those that failed."""
         if self.retry is not None:
-            return [key for key in self.retry.hints if any(task.task_id == key.task_id for task in self.tasks)]
+            tasks = {task.task_id for task in self.tasks}
+            return [key for key in self.retry.hints if key.task_id in tasks]
         return [
             Key(task_id=task.task_id, family=task.family, seed=seed, attempt=attempt)
             for task in self.tasks

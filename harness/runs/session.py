@@ -38,7 +38,7 @@ from harness.runs.forecast import PartForecast, forecast
 from harness.runs.ledger import RunLedger
 from harness.runs.plan import Plan, plans
 from harness.runs.request import RunRequest, read_record, requested
-from harness.runs.run import collected, is_played, run_plan
+from harness.runs.run import collected, is_played, recorded_of, run_plan
 from harness.runs.templates import check_templates
 from harness.runs.until import play_until
 from harness.trust import gate
@@ -271,15 +271,18 @@ class RunSession:
 
     def _kept(self, plan: Plan, folder: Path) -> tuple[Result, ...]:
         """What is recorded of a plan and not played now."""
-        recorded = ((key, RunFolder(folder).finished(key)) for key in plan.keys)
-        return tuple(one for key, one in recorded if one and not self._choice.takes(key, one))
+        recorded = recorded_of(plan.keys, RunFolder(folder))
+        return tuple(one for key, one in recorded.items() if not self._choice.takes(key, one))
 
     def _played(self, plan: Plan, folder: Path, runtime: Runtime) -> list[Result]:
         images = self._ready(plan, folder, runtime)
         if len(self.plans) > 1:
             self._person.say(f"{plan.part}:")
-        with self._person.watching(WatchedRun(len(plan.keys), self._kept(plan, folder), self.meter, folder)) as heard:
+        # read once: there may be a hundred thousand, and whoever holds the folder by then writes none that has a grade
+        recorded = recorded_of(plan.keys, RunFolder(folder))
+        done = tuple(one for key, one in recorded.items() if not self._choice.takes(key, one))
+        with self._person.watching(WatchedRun(len(plan.keys), done, self.meter, folder)) as heard:
             return run_plan(
                 plan, runtime, RunFolder(folder), workers=self.request.workers, images=images, progress=heard, cast=self._cast,
-                breaker=self.request.breaker, choice=self._choice, policies=POLICIES, command=self._command,
+                breaker=self.request.breaker, choice=self._choice, policies=POLICIES, command=self._command, recorded=recorded,
             )  # fmt: skip
