@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.contents import read_file
+from harness.contents import read_file, read_files
 from harness.errors import UsageError
 from harness.packs import GROUP, KIND, PIECE, VERSION, PackedFiles, is_result
 from harness.records import RunFolder
-from harness.run_files import in_order, is_abandoned, remove
+from harness.run_files import is_abandoned, remove
 from harness.writing import make_folder, write_file, writing
 
 KEY_FILE = "edition.key"
@@ -100,21 +100,29 @@ def differs(run: Path, packed: Path) -> str | None:
 
 
 def _contents(run: Path, without: set[str], *, with_key: bool) -> RunContents:
-    """What lies in a run's folder, but for what a dead process left half written; raises UsageError for a link or a FIFO."""
-    listed: list[tuple[list[str], str, int]] = []
-    for folder, below, names in os.walk(run, onerror=_refuse):
-        below[:] = [name for name in below if str(Path(folder, name)) not in without]
-        place = os.path.relpath(folder, run)
-        for name in names:
-            path = name if place == "." else f"{place}/{name}"
-            if f"{folder}/{name}" not in without and (with_key or path != KEY_FILE):
-                listed.append((in_order(path), path, os.lstat(f"{folder}/{name}").st_size))
-    listed.sort()
-    return RunContents([path for _, path, _ in listed], [size for _, _, size in listed])
+    """What lies in a run's folder, but for what a dead process left half written."""
+    names, sizes = list[str](), list[int]()
+    for name, size in _below(str(run), "", without):
+        if with_key or name != KEY_FILE:
+            names.append(name)
+            sizes.append(size)
+    return RunContents(names, sizes)
 
 
-def _refuse(error: OSError) -> None:
-    raise UsageError(f"{error.filename} cannot be read: {error.strerror}")
+def _below(folder: str, place: str, without: set[str]) -> Iterator[tuple[str, int]]:
+    """Each file below a folder with its length, in the order of a pack; a link is none, and reading it will say so."""
+    try:
+        with os.scandir(folder) as inside:
+            entries = sorted(inside, key=lambda entry: entry.name)
+    except OSError as error:
+        raise UsageError(f"{error.filename} cannot be read: {error.strerror}") from None
+    for entry in entries:
+        if entry.path in without:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(entry.path, f"{place}{entry.name}/", without)
+        else:
+            yield f"{place}{entry.name}", entry.stat(follow_symlinks=False).st_size
 
 
 def _pieces(size: int) -> int:
@@ -152,13 +160,12 @@ def _write(root: Path, contents: RunContents, out: Path) -> None:
 
 def _rows(root: Path, contents: RunContents) -> Iterator[dict[str, Any]]:
     """The rows of a pack; raises UsageError for a file that is none, is too long, or has changed since it was listed."""
+    files = read_files(root, contents.names)
     for name, size in zip(*contents, strict=True):
         try:
-            data = read_file(root, name).data
+            data = next(files)
         except OSError as error:
-            raise UsageError(
-                f"{error.filename or root / name} {error.strerror}", hint="remove it, or harness report RUN"
-            ) from None
+            raise UsageError(f"{error.filename or root / name} {error.strerror}", hint="remove it, then harness pack") from None
         if len(data) != size:
             raise UsageError(f"{root / name} has changed while it was packed", hint="the same command again")
         column, other = ("result", "data") if is_result(name) else ("data", "result")
