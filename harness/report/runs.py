@@ -32,8 +32,13 @@ def read_runs(paths: Sequence[Path], damaged: list[HarnessError] | None = None) 
 
     An episode that does not read is told in `damaged`, where that is given, and left out.
     """
+    return [Run(path, planned, tuple(RunFolder(path).results(damaged))) for path, planned in planned_runs(paths)]
+
+
+def planned_runs(paths: Sequence[Path]) -> list[tuple[Path, Planned]]:
+    """The folders and plans of the runs in these folders, each once, without their episodes; raises as `read_runs` does."""
     folders = dict.fromkeys(folder.resolve() for path in paths for folder in _folders(path))
-    return [_read(folder, damaged) for folder in folders]
+    return [(folder, _planned(folder)) for folder in folders]
 
 
 def _folders(path: Path) -> list[Path]:
@@ -43,9 +48,8 @@ def _folders(path: Path) -> list[Path]:
     return runs
 
 
-def _read(folder: Path, damaged: list[HarnessError] | None) -> Run:
-    run = RunFolder(folder)
-    record = read_record(run)
+def _planned(folder: Path) -> Planned:
+    record = read_record(RunFolder(folder))
     if record is None:
         raise UsageError(f"{folder} holds no run.json any more")
-    return Run(folder, record.identity, tuple(run.results(damaged)))
+    return record.identity
