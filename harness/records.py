@@ -20,25 +20,24 @@ runs/<run-id>/
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from harness.contents import read_file
 from harness.errors import Cause, HarnessError, UsageError
-from harness.leftovers import Leftover, changed_at
-from harness.run_files import finished_names, is_abandoned, size_of
+from harness.leftovers import Leftover
+from harness.locks import is_locked, locked
+from harness.packs import files_of
+from harness.run_files import RunFiles, is_packed, is_run, left_in, remove
 from harness.writing import make_folder, write_file, writing
 from worlds.core.models import Strict
-
-"""The name of an episode's folder."""
 
 LONGEST_RECORD = 64 << 20
 """Bytes of a result.json or run.json that are read."""
@@ -61,6 +60,10 @@ class Key(Strict):
     def name(self) -> str:
         """`family/task/s<seed>-a<attempt>`, also the path under episodes/."""
         return f"{self.family}/{self.task_id}/s{self.seed}-a{self.attempt}"
+
+    def place(self) -> tuple[str, str, int, int]:
+        """What episodes are sorted by, in whatever order they were played."""
+        return self.family, self.task_id, self.seed, self.attempt
 
 
 class Tokens(Strict):
@@ -229,23 +232,24 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    @cached_property
+    def files(self) -> RunFiles:
+        """Its files, which lie in a folder or are packed into one; raises UsageError for a file that is no packed run."""
+        return files_of(self.path)
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """This folder for one process alone, until the context or the process ends; raises UsageError where it is taken."""
-        with writing(self.path):
-            make_folder(self.path)
-            door = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            _lock(door, self.path)
+        if is_packed(self.path):
+            raise UsageError(f"{self.path} is packed, and nothing can be played into it", hint=f"harness unpack {self.path}")
+        with locked(self.path):
             yield
-        finally:
-            os.close(door)
 
     @property
     def is_planned(self) -> bool:
         """Whether a run was begun here; raises UsageError for a path that no run can have."""
         with writing(self.path):
-            return (self.path / "run.json").exists()
+            return is_run(self.path)
 
     def episode(self, key: Key) -> Path:
         """The folder of one episode; raises UsageError where a link on the way would lead out of episodes/."""
@@ -259,16 +263,17 @@ class RunFolder:
     def finished(self, key: Key) -> Result | None:
         """The result of a finished episode; None when it has none, or none that can be read."""
         try:
-            return Result.model_validate_json(self._read(f"episodes/{key.name}/result.json"))
+            return self._placed(Result.model_validate_json(self._read(f"episodes/{key.name}/result.json")))
         except (OSError, ValueError):
             return None
 
     def results(self, damaged: list[HarnessError] | None = None) -> Iterator[Result]:
         """Every finished episode, by path; raises UsageError naming the file that is no result, or puts it into `damaged`."""
-        root = self.path.resolve()
-        for name in finished_names(self.path):
+        for name, data in self.files.results(LONGEST_RECORD):
             try:
-                yield Result.model_validate_json(read_file(root, name, LONGEST_RECORD).data)
+                if isinstance(data, OSError):
+                    raise data
+                yield self._placed(Result.model_validate_json(data))
             except (OSError, ValidationError) as error:
                 path = self.path / name
                 what = first_problem(error) if isinstance(error, ValidationError) else error.strerror
@@ -314,58 +319,45 @@ class RunFolder:
             what = error.strerror if isinstance(error, OSError) else error
             raise UsageError(f"{self.path}/run.json is no plan: {what}", hint="harness run --out NEW_FOLDER") from None
         if not isinstance(plan, dict):
-            raise UsageError(
-                f"{self.path}/run.json is no plan, but a {type(plan).__name__}", hint="harness run --out NEW_FOLDER"
-            )
+            why = f"{self.path}/run.json is no plan, but a {type(plan).__name__}"
+            raise UsageError(why, hint="harness run --out NEW_FOLDER")
         return plan
 
     def write_rewards(self, results: list[Result]) -> None:
-        """The collected rewards: one line for each finished episode."""
+        """The collected rewards: one line for each finished episode, by family, task, seed and attempt."""
         fields = ("task_id", "family", "seed", "attempt", "agent", "reward", "failure_label", "status", "trace_hash")
-        lines = [json.dumps({name: getattr(result, name) for name in fields}) + "\n" for result in results]
+        by_place = sorted(results, key=lambda one: one.key.place())
+        lines = [json.dumps({name: getattr(one, name) for name in fields}) + "\n" for one in by_place]
         self._replace("rewards.jsonl", "".join(lines).encode())
 
     def sweep(self) -> Iterator[Path]:
         """Remove what a killed run left half written (only where its process is gone), and name it."""
         for left in self.leftovers():
-            path = Path(left.name)
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
-            yield path
+            remove(Path(left.name))
+            yield Path(left.name)
 
     def leftovers(self) -> list[Leftover]:
         """What a killed run left half written; nothing is changed."""
-        partial = [("episode folder", path) for path in self.path.glob("episodes/*/*/.*.partial")]
-        beside = [("file", path) for name in ("run.json", "rewards.jsonl") for path in self.path.glob(f".{name}.*")]
-        owned = [(kind, path, path.name.removesuffix(".partial").rpartition(".")[2]) for kind, path in (*partial, *beside)]
-        return [
-            Leftover(kind, str(path), owner if owner.isdecimal() else "", self.path.name, changed_at(path))
-            for kind, path, owner in owned
-            if is_abandoned(owner)
-        ]
+        return left_in(self.path)
 
     @property
     def size(self) -> int:
         """Bytes of all its files."""
-        return size_of(self.path)
+        return self.files.size
 
     @property
     def is_played(self) -> bool:
         """Whether a process plays this run now, on this machine or another that shares the disk."""
-        door = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            fcntl.flock(door, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(door)
-        return False
+        return not is_packed(self.path) and is_locked(self.path)
 
     def _read(self, name: str) -> bytes:
         """A file of this run, through no link, of a bounded size."""
-        return read_file(self.path.resolve(), name, LONGEST_RECORD).data
+        return self.files.read(name, LONGEST_RECORD)
+
+    def _placed(self, result: Result) -> Result:
+        """A result that says where it lies says here: a run may have been moved, merged or packed since it was played."""
+        here = f"{self.path}/episodes/{result.family}/{result.task_id}/s{result.seed}-a{result.attempt}"
+        return result if result.path in {"", here} else result.model_copy(update={"path": here})
 
     def _keep(self, final: Path) -> None:
         attempts = final.parent / "attempts"
@@ -390,10 +382,3 @@ def first_problem(error: ValidationError) -> str:
     """Which field of a record is wrong, and how."""
     first = error.errors()[0]
     return ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
-
-
-def _lock(door: int, path: Path) -> None:
-    try:
-        fcntl.flock(door, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise UsageError(f"another process is playing this run: {path}", hint="harness run --out NEW_FOLDER") from None

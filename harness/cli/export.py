@@ -22,7 +22,7 @@ from harness.modules import family_part, family_part_or_none
 from harness.reading import read_episode
 from harness.reading.inspect_log import log_parts
 from harness.records import Result, RunFolder
-from harness.report.runs import Run, read_runs
+from harness.report.runs import planned_runs, read_runs
 from harness.runs.templates import with_texts
 from harness.writing import make_folder, write_file, writing
 from worlds.core.texts import own_texts, placeholders
@@ -53,25 +53,29 @@ def episodes_command(runs: Runs, form: Format = "contractbench", out: Out = None
 @export_command.command("trace")
 def trace_command(runs: Runs, out: Folder) -> None:
     """Write games as files that can be played again (harness replay), one an episode; what has none is counted and named."""
-    read = read_runs(runs)
-    episodes = [(run, result) for run in read for result in run.results]
-    traced = [(*one, part) for one in episodes if (part := family_part_or_none(one[1].family, "trace"))]
-    if not traced:
-        raise UsageError("these runs have no episode of a family that has traces", hint="harness run calendar --agent imap")
-    _make_new(out)
-    root, refused = commonpath([run.path for run in read]), list[UsageError]()
-    for run, result, part in traced:
-        folder = out / os.path.relpath(run.path, root)
+    planned = planned_runs(runs)
+    root, traced, other, refused = commonpath([path for path, _ in planned]), 0, 0, list[UsageError]()
+    # one episode after the other, since there may be a hundred thousand
+    for (path, plan), result in ((run, result) for run in planned for result in RunFolder(run[0]).results()):
+        part = family_part_or_none(result.family, "trace")
+        if part is None:
+            other += 1
+            continue
+        if not traced:
+            _make_new(out)
+        traced += 1
         try:
-            text = _trace(part, run, result)
+            text = part.exported_text(read_episode(RunFolder(path).episode(result.key)), plan.tasks.get(result.task_id, ""))
         except UsageError as error:
             refused.append(error)
             continue
+        folder = out / os.path.relpath(path, root)
         with writing(folder):
             make_folder(folder)
             write_file(folder / f"{result.task_id}-s{result.seed}-a{result.attempt}.json", text.encode())
-    other = len(episodes) - len(traced)
-    say(f"{len(traced) - len(refused)} traces in {out}{f', without {other} episodes of other families' if other else ''}")
+    if not traced:
+        raise UsageError("these runs have no episode of a family that has traces", hint="harness run calendar --agent imap")
+    say(f"{traced - len(refused)} traces in {out}{f', without {other} episodes of other families' if other else ''}")
     for refusal in refused:
         say(f"left out: {refusal}")
     if refused:
@@ -100,12 +104,6 @@ def _make_new(out: Path) -> None:
         if out.exists() and any(out.iterdir()):
             raise UsageError(f"{out} is not empty, and nothing in it is written over", hint="--out NEW_FOLDER")
         make_folder(out)
-
-
-def _trace(part: Any, run: Run, result: Result) -> str:
-    episode = read_episode(RunFolder(run.path).episode(result.key))
-    text: str = part.exported_text(episode, run.planned.tasks.get(result.task_id, ""))
-    return text
 
 
 @export_command.command("templates")

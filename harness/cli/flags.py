@@ -118,6 +118,10 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be playe
 EventStream = Annotated[
     str | None, typer.Option("--jsonl", metavar="FILE|-", help="Add every event of the run, a JSON object a line; - is stdout.")
 ]
+ShardOf = Annotated[
+    str | None,
+    typer.Option("--shard", metavar="I/N", help="Play the I-th of N equal shares of the plan, from 1; see harness merge."),
+]
 Report = Annotated[bool, typer.Option("--report", help="Print the tables of harness report when it is done.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before running everything.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr which phase of an episode begins, and its time.")]
@@ -193,6 +197,7 @@ class RunFlags(Flags):
     out: Out = None
     resume: Resume = None
     only: Only = None
+    shard: ShardOf = None
     env: Env = None
     trust: Trust = False
     dry_run: DryRun = False

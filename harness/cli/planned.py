@@ -36,7 +36,7 @@ def say_planned(session: RunSession) -> None:
 def planned_lines(session: RunSession, parts: Sequence[PartForecast]) -> Iterator[str]:
     """The plan as a person reads it."""
     request = session.request
-    yield _counts(request, len(parts))
+    yield _counts(request, len(parts), session.episodes)
     for part in parts:
         yield from _part(part, len(parts))
     if len(parts) > 1:
@@ -45,13 +45,15 @@ def planned_lines(session: RunSession, parts: Sequence[PartForecast]) -> Iterato
     yield _visible(request)
 
 
-def _counts(request: RunRequest, parts: int) -> str:
+def _counts(request: RunRequest, parts: int, episodes: int) -> str:
+    """What makes the plan; `episodes` are those that are played here."""
     tasks, seeds, attempts = len(request.tasks), len(request.seeds), request.attempts
     each = len(request.retry.episodes) if request.retry else tasks * seeds * attempts
     product = " x ".join([counted(tasks, "task"), counted(seeds, "seed"), counted(attempts, "attempt")])
     told = f"{each} failed episodes again" if request.retry else product
     times = f" x {parts} parts" if parts > 1 else ""
-    return f"plan: {told}{times} = {counted(each * parts, 'episode')}, {request.workers} at once"
+    share = f", shard {request.shard} of them: {episodes:,}" if request.shard else ""
+    return f"plan: {told}{times} = {counted(each * parts, 'episode')}{share}, {request.workers} at once"
 
 
 def _part(part: PartForecast, parts: int) -> Iterator[str]:

@@ -21,6 +21,7 @@ from harness.console import emit, say, say_notes, show_table
 from harness.errors import HarnessError, UsageError
 from harness.printable import printable
 from harness.records import RunFolder
+from harness.run_files import is_packed, run_name, runs_in
 from harness.runs.ledger import RunLedger
 from harness.runs.request import RunRecord, read_record
 
@@ -31,11 +32,11 @@ def runs_command(
     folder: Annotated[Path, typer.Argument(help="Folder of runs, or one run.")] = Path("runs"), json: Json = False
 ) -> None:
     """One row a run; a part of a sweep is a row of its own."""
-    if not folder.is_dir():
+    if not (folder.is_dir() or is_packed(folder)):
         raise UsageError(f"{folder} is no folder of runs", hint="harness run TASK, or harness runs FOLDER")
     rows: list[dict[str, Any]] = []
     damaged: list[HarnessError] = []
-    for path in _folders(folder):
+    for path in runs_in(folder):
         try:
             rows.append(_row(path, folder, damaged))
         except HarnessError as error:
@@ -52,11 +53,6 @@ def runs_command(
         say(printable(f"warning: {damage}"))
 
 
-def _folders(folder: Path) -> Iterator[Path]:
-    deep = ("run.json",) if (folder / "run.json").exists() else ("*/run.json", "*/*/run.json")
-    yield from dict.fromkeys(plan.parent for one in deep for plan in sorted(folder.glob(one)))
-
-
 def _row(path: Path, folder: Path, damaged: list[HarnessError]) -> dict[str, Any]:
     """What is known of one run; what of its episodes cannot be read is told in `damaged`."""
     run = RunFolder(path)
@@ -65,9 +61,9 @@ def _row(path: Path, folder: Path, damaged: list[HarnessError]) -> dict[str, Any
         raise UsageError(f"{path} holds no run.json any more")
     results = list(run.results(damaged))
     graded = [result for result in results if result.status == "graded"]
-    planned, spent = _planned(record), spent_by(results)
+    planned, spent = record.planned, spent_by(results)
     return {
-        "run": str(path.relative_to(folder)) if path != folder else path.name,
+        "run": str(path.relative_to(folder).with_name(run_name(path))) if path != folder else run_name(path),
         "path": str(path),
         "begun": record.stints[0].begun if record.stints else None,
         "ended": record.stints[-1].ended if record.stints else None,
@@ -115,13 +111,6 @@ def _more(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{path}: in all, with attempts that were lost or left, {told}"
 
 
-def _planned(record: RunRecord) -> int:
-    """How many episodes the run has."""
-    if record.request and record.request.retry:
-        return len(record.request.retry.episodes)
-    return len(record.identity.tasks) * len(record.identity.seeds) * record.identity.attempts
-
-
 def _tasks(record: RunRecord) -> str:
     """The tasks that are played: the one there is, else how many."""
     names: Sequence[str] = list(record.identity.tasks)
@@ -132,6 +121,8 @@ def _state(path: Path, graded: int, planned: int) -> str:
     """`running` where a process holds the folder, else whether every episode has a grade."""
     if RunFolder(path).is_played:
         return "running"
+    if is_packed(path):
+        return "packed" if graded >= planned else "packed unfinished"
     return "complete" if graded >= planned else "unfinished"
 
 

@@ -26,10 +26,12 @@ from harness.registry import Task, read_task
 from harness.runs.addresses import Confirmed, Names
 from harness.runs.coaching import FirstRun
 from harness.runs.deciding import planned
+from harness.runs.edition import FRESH
 from harness.runs.growth import grown
 from harness.runs.plan import parse_seeds, task_refs
 from harness.runs.request import RunRequest, TaskRef
 from harness.runs.run import refusal
+from harness.runs.shards import parse_shard
 from harness.runs.templates import read_templates
 from harness.trust import is_ours
 from worlds.core.chance import key_digest
@@ -41,6 +43,10 @@ _BUDGET = {"wall": "wall_s", "turns": "turns", "tokens": "tokens", "cost": "cost
 def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, key: str, confirmed: Confirmed) -> RunRequest:
     """The request that the flags make; `first` is the run whose failures are played again."""
     typed = options(flags)
+    if flags.shard and flags.key == FRESH:
+        raise UsageError(
+            "--key fresh would draw another key for each shard", hint="PARLEY_KEY=... for all of them, or --key RUN"
+        )
     request = RunRequest(
         tasks=task_refs(tasks),
         seeds=tuple(parse_seeds(flags.seeds)),
@@ -51,6 +57,7 @@ def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, 
         key_digest=key_digest(key),
         retry=first.retry if first else None,
         templates=_templates(flags, first.record.request if first else None),
+        shard=parse_shard(flags.shard) if flags.shard else None,
         runtime=flags.runtime,
         workers=flags.workers,
         breaker=flags.breaker,
@@ -76,6 +83,7 @@ def resumed_request(
     }
     changed |= {"seeds": tuple(parse_seeds(flags.seeds))} if flags.given("seeds") else {}
     changed |= {"attempts": flags.k} if flags.given("k") else {}
+    changed |= {"shard": parse_shard(flags.shard)} if flags.shard else {}
     request = _until(flags, recorded.model_copy(update=changed))
     fields = recorded.differing(request)
     if first and (recorded.retry is None or (first.retry.of, first.retry.mode) != (recorded.retry.of, recorded.retry.mode)):
@@ -116,6 +124,7 @@ _LONGEST_NAME = 100
 def folder_for(request: RunRequest, tasks: Sequence[Task]) -> Path:
     """Where a run lies for which no --out was given: named after the time, what is played and who plays."""
     named = f"{_named_after(tasks)}-{'+'.join(map(_short, request.agents))}"[:_LONGEST_NAME]
+    named += f"-shard-{request.shard.number}-of-{request.shard.of}" if request.shard else ""
     safe = "".join(c if c.isalnum() or c in "-_.+" else "-" for c in named)
     path = Path("runs") / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{safe}"
     taken = (path, *(path.with_name(f"{path.name}-{number}") for number in range(2, 100)))
@@ -168,6 +177,8 @@ def _until(flags: RunFlags, request: RunRequest) -> RunRequest:
         return request
     if request.retry is not None:
         raise UsageError("--until plays both players from the start, and a retry only what failed", hint="harness compare A B")
+    if request.shard is not None:
+        raise UsageError("--until stops by what all tasks say so far, and a shard plays only some", hint="leave --shard out")
     alpha = flags.alpha if flags.given("alpha") or request.until is None else request.until.alpha
     return request.model_copy(update={"until": planned(flags.until, request.aliases, alpha, request.tasks)})
 

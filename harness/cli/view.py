@@ -13,6 +13,7 @@ import typer
 from harness.console import people, say
 from harness.errors import UsageError
 from harness.reading import is_episode
+from harness.run_files import is_packed, is_run
 from harness.viewing import Library, Site, first_page, open_server, write_bundle
 
 Runs = Annotated[
@@ -54,10 +55,10 @@ def _named(words: list[Path]) -> tuple[list[Path], Path | None]:
     """The folders of runs that words mean, and the episode where one of them is one."""
     if len(words) == 1 and is_episode(words[0]):
         episode = words[0].resolve()
-        if len(episode.parts) < 5 or episode.parts[-4] != "episodes" or not (episode.parents[3] / "run.json").exists():
+        if len(episode.parts) < 5 or episode.parts[-4] != "episodes" or not is_run(episode.parents[3]):
             raise UsageError(f"{words[0]} is the folder of no run's episode", hint=f"harness show {words[0]}")
         return [episode.parents[3]], episode
-    missing = [word for word in words if not word.is_dir()]
+    missing = [word for word in words if not (word.is_dir() or is_packed(word))]
     if missing:
         raise UsageError(f"there is no folder {missing[0]}", hint="harness view RUN, or a folder of runs")
     return words, None

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.records import Key
+from harness.run_files import run_name
 
 INDEX = "index.html"
 
@@ -21,7 +22,7 @@ _UNUSUAL = re.compile(r"[^A-Za-z0-9_.=,+-]|^\.+")
 
 def run_names(folders: Sequence[Path]) -> dict[str, Path]:
     """Each run's folder by a name that no other of them has, in their order."""
-    plain = [_plain(folder.name) for folder in folders]
+    plain = [_plain(run_name(folder)) for folder in folders]
     counted = Counter(plain)
     wanted = [
         name if counted[name] == 1 else f"{_plain(folder.parent.name)}--{name}"

@@ -1,17 +1,19 @@
 """Which recorded episodes a command line means: an episode's folder, a run, or a run with a task and an attempt.
 
 RUN/episodes/<family>/<task>/s0-a1   that episode; also one that was kept under attempts/
-RUN                                  all of a run, or of the runs in a folder of runs
+RUN                                  all of a run, in a folder or packed, or of the runs in a folder of runs
 RUN TASK [s0-a1]                     those of a task, by its id
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import UsageError
+from harness.packs import files_of
+from harness.run_files import is_packed, run_and_place, runs_in
 
 _EPISODE = re.compile(r"s\d+-a\d+(\.\d+)?")
 
@@ -19,7 +21,7 @@ _EPISODE = re.compile(r"s\d+-a\d+(\.\d+)?")
 def is_recorded(word: str) -> bool:
     """Whether a word names a run or an episode, and no task."""
     path = Path(word)
-    return _is_folder(path) and not (path / "task.toml").exists() and (is_episode(path) or any(_runs(path)))
+    return _is_there(path) and not (path / "task.toml").exists() and (is_episode(path) or any(runs_in(path)))
 
 
 def is_episode(path: Path) -> bool:
@@ -31,37 +33,31 @@ def recorded_episodes(words: Sequence[str]) -> list[Path]:
     """The folders of the episodes that the words name, by path; raises UsageError where there is none."""
     first, *rest = words
     path = Path(first)
-    if not _is_folder(path):
+    if not _is_there(path):
         raise UsageError(f"there is no run in {first}", hint="harness show TASK, or harness show RUN [TASK [s0-a1]]")
     if is_episode(path):
         if rest:
             raise UsageError(f"{first} is one episode, and {' '.join(rest)} names another", hint=f"harness show {first}")
         return [path]
     task, attempt = (*rest, "*", "*")[:2]
-    folders = [folder for run in _runs(path) for folder in _finished(run) if _fits(folder, task, attempt)]
+    folders = [folder for run in runs_in(path) for folder in _finished(run) if _fits(folder, task, attempt)]
     if not folders:
         what = " ".join(["", *rest])
         raise UsageError(f"{first} has no finished episode{what}", hint=f"harness show {first}" if rest else "")
     return folders
 
 
-def _is_folder(path: Path) -> bool:
+def _is_there(path: Path) -> bool:
+    """Whether a path is a folder, a packed run or an episode in one."""
     try:
-        return path.is_dir()
+        return path.is_dir() or is_packed(path) or is_packed(run_and_place(path)[0])
     except OSError:
         # a name that no file system takes
         return False
 
 
-def _runs(path: Path) -> Iterator[Path]:
-    if (path / "run.json").exists():
-        yield path
-    else:
-        yield from sorted(inner.parent for inner in path.glob("*/run.json"))
-
-
 def _finished(run: Path) -> list[Path]:
-    return sorted(result.parent for result in run.glob("episodes/*/*/s*-a*/result.json"))
+    return [run / Path(name).parent for name in files_of(run).finished()]
 
 
 def _fits(folder: Path, task: str, attempt: str) -> bool:

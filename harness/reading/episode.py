@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from harness.contents import read_file
 from harness.modules import family_part_or_none
+from harness.packs import read_recorded
 from harness.reading.acts import acts_of, bare_breach, broken_rule
 from harness.reading.model import Conversation, RecordedEpisode
 from harness.reading.parts import FamilyReading, unreadable
@@ -112,25 +112,14 @@ def _doubts(result: Result, verdict: Verdict | None, events: list[Event]) -> lis
 
 def _bytes(folder: Path, name: str) -> bytes:
     """A file's bytes, none where it is missing; only result.json must be there."""
-    root, below = _root_of(folder)
     try:
-        return read_file(root, f"{below}{name}", LONGEST_FILE).data
+        return read_recorded(folder, name, LONGEST_FILE)
     except FileNotFoundError:
         if name == "result.json":
             raise unreadable(str(folder), name, "there is none, so this is no finished episode") from None
         return b""
     except OSError as error:
         raise unreadable(str(folder), name, error.strerror or type(error).__name__) from None
-
-
-def _root_of(folder: Path) -> tuple[Path, str]:
-    """The run's folder and the way from there: a user may name a run through a link, but below it none is followed."""
-    whole = folder.absolute()
-    parts = whole.parts
-    if "episodes" in parts[1:]:
-        place = len(parts) - 1 - parts[::-1].index("episodes")
-        return Path(*parts[:place]).resolve(), "/".join(parts[place:]) + "/"
-    return whole.parent.resolve() / whole.name, ""
 
 
 def _parsed(folder: Path, name: str, data: bytes, parse: Callable[[bytes], Read]) -> Read | None:

@@ -1,6 +1,6 @@
 """Reads run folders: the frozen plan, and every finished episode.
 
-A folder that holds run folders stands for all of them, and so does one that holds folders of sweeps.
+A folder that holds run folders stands for all of them, and so does one that holds folders of sweeps. A run may be packed.
 
 What cannot be read is an error that names the file, unless whoever asks takes the damaged ones: a report that passes over an
 episode in silence would be a wrong report.
@@ -14,10 +14,8 @@ from pathlib import Path
 
 from harness.errors import HarnessError, UsageError
 from harness.records import Result, RunFolder
+from harness.run_files import runs_in
 from harness.runs.request import Planned, read_record
-
-_DEPTHS = ("*/run.json", "*/*/run.json")
-"""A run in a folder, and one of a sweep in a folder."""
 
 
 @dataclass(frozen=True)
@@ -34,20 +32,24 @@ def read_runs(paths: Sequence[Path], damaged: list[HarnessError] | None = None) 
 
     An episode that does not read is told in `damaged`, where that is given, and left out.
     """
+    return [Run(path, planned, tuple(RunFolder(path).results(damaged))) for path, planned in planned_runs(paths)]
+
+
+def planned_runs(paths: Sequence[Path]) -> list[tuple[Path, Planned]]:
+    """The folders and plans of the runs in these folders, each once, without their episodes; raises as `read_runs` does."""
     folders = dict.fromkeys(folder.resolve() for path in paths for folder in _folders(path))
-    return [_read(folder, damaged) for folder in folders]
+    return [(folder, _planned(folder)) for folder in folders]
 
 
 def _folders(path: Path) -> list[Path]:
-    runs = [path] if (path / "run.json").exists() else sorted(plan.parent for deep in _DEPTHS for plan in path.glob(deep))
+    runs = runs_in(path)
     if not runs:
         raise UsageError(f"{path} holds no run.json", hint="harness report runs/*, or the folder that harness run printed")
     return runs
 
 
-def _read(folder: Path, damaged: list[HarnessError] | None) -> Run:
-    run = RunFolder(folder)
-    record = read_record(run)
+def _planned(folder: Path) -> Planned:
+    record = read_record(RunFolder(folder))
     if record is None:
         raise UsageError(f"{folder} holds no run.json any more")
-    return Run(folder, record.identity, tuple(run.results(damaged)))
+    return record.identity

@@ -148,7 +148,8 @@ def read_decision(folder: Path) -> Decision | None:
     """The until.json of a sweep's folder, None where there is none; raises UsageError for a file that is none of ours."""
     try:
         return Decision.model_validate_json(read_file(folder.resolve(), FILE, LONGEST_RECORD).data)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
+        # a packed run is no folder
         return None
     except (OSError, ValidationError) as error:
         why = first_problem(error) if isinstance(error, ValidationError) else error.strerror

@@ -21,6 +21,7 @@ from harness.agent import AgentSpec
 from harness.play.agents import title
 from harness.records import Result, RunFolder
 from harness.registry import Task
+from harness.run_files import runs_in
 from worlds.core.models import Strict
 
 TYPICAL = Path(__file__).with_name("typical.toml")
@@ -105,7 +106,7 @@ def _recent(folders: Iterable[Path]) -> Iterator[Result]:
 
 
 def _runs(folder: Path) -> Iterator[Path]:
-    yield from (plan.parent.resolve() for deep in ("run.json", "*/run.json", "*/*/run.json") for plan in folder.glob(deep))
+    yield from (run.resolve() for run in runs_in(folder))
 
 
 def _begun(run: Path) -> float:

@@ -31,6 +31,11 @@ class Bound(NamedTuple):
 def grown(before: RunRequest, after: RunRequest, *, game: bool, at: str) -> tuple[Amendment, ...]:
     """What has grown from one request to the next; raises UsageError for what has shrunk. `game`: whether seats play."""
     changed = [bound for bound in _bounds(before, after, game=game) if bound.before != bound.after]
+    if before.shard is not None and (wider := [bound.flag for bound in changed if bound.flag in {"--seeds", "--k"}]):
+        raise UsageError(
+            f"{wider[0]} cannot grow in shard {before.shard} alone, since the shards together play one plan",
+            hint=f"harness merge OUT SHARD..., then harness run --resume OUT {wider[0]} MORE",
+        )
     for bound in changed:
         if bound.shrinks:
             raise UsageError(

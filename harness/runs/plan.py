@@ -11,6 +11,7 @@ import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -23,6 +24,7 @@ from harness.play.options import options_of
 from harness.records import Key
 from harness.registry import Task
 from harness.runs.request import Environment, Planned, PlannedRetry, Retry, RunRecord, RunRequest, TaskRef
+from harness.runs.shards import Shard
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.manifest import OptionValue
 from worlds.core.texts import digest_of
@@ -50,11 +52,20 @@ class Plan:
     templates: Mapping[str, str] = field(default_factory=dict)
     """Texts that stand in the place of the family's own, by the names of their files."""
 
-    @property
+    shard: Shard | None = None
+    """The share that is played here; None for all."""
+
+    @cached_property
     def keys(self) -> list[Key]:
-        """Every episode, in the order in which they are started; of a retry, those that failed."""
+        """The episodes that are played here, in the order in which they are started."""
+        return self.shard.chosen(self.every_key) if self.shard else self.every_key
+
+    @cached_property
+    def every_key(self) -> list[Key]:
+        """Every episode of the whole run, in order; of a retry, those that failed."""
         if self.retry is not None:
-            return [key for key in self.retry.hints if any(task.task_id == key.task_id for task in self.tasks)]
+            tasks = {task.task_id for task in self.tasks}
+            return [key for key in self.retry.hints if key.task_id in tasks]
         return [
             Key(task_id=task.task_id, family=task.family, seed=seed, attempt=attempt)
             for task in self.tasks
@@ -108,6 +119,7 @@ class Plan:
             tasks=task_refs(self.tasks), seeds=tuple(self.seeds), attempts=self.attempts, agents=(self.agent,),
             options={name: (value,) for name, value in self.overrides.items()}, budget=self.budget,
             key_digest=key_digest(self.key), retry=self.retry, runtime=runtime, templates=dict(self.templates),
+            shard=self.shard,
         )  # fmt: skip
 
 
@@ -126,7 +138,7 @@ def _idle(task: Task, overrides: Mapping[str, str]) -> dict[str, str]:
 
 def task_refs(tasks: Sequence[Task]) -> dict[str, TaskRef]:
     """Tasks as a request names them."""
-    return {task.task_id: TaskRef(digest=task.digest, path=str(task.path.resolve())) for task in tasks}
+    return {task.task_id: TaskRef(digest=task.digest, family=task.family, path=str(task.path.resolve())) for task in tasks}
 
 
 def plans(request: RunRequest, tasks: Sequence[Task], key: str, folder: str) -> dict[str, Plan]:
@@ -137,7 +149,7 @@ def plans(request: RunRequest, tasks: Sequence[Task], key: str, folder: str) -> 
     return {
         part.name: Plan(
             part.name or folder, tasks, request.seeds, request.attempts, part.agent, request.budget, part.options, key,
-            request.retry, request, part.name, request.templates,
+            request.retry, request, part.name, request.templates, request.shard,
         )
         for part in request.parts
     }  # fmt: skip

@@ -24,6 +24,7 @@ from harness.errors import UsageError
 from harness.play.agents import title
 from harness.records import Hint, HintMode, Key, Number, RunFolder, TaskId, first_problem
 from harness.runs.deciding import Until
+from harness.runs.shards import Shard
 from worlds.core.models import Lenient, Strict
 
 BREAKER = 5
@@ -31,7 +32,7 @@ BREAKER = 5
 ON_RESUME: Mapping[str, Literal["fixed", "grows undecided", "grows", "free"]] = {
     "tasks": "fixed", "agents": "fixed", "options": "fixed", "key_digest": "fixed", "retry": "fixed", "until": "fixed",
     "templates": "fixed", "seeds": "grows undecided", "attempts": "grows undecided", "budget": "grows undecided",
-    "limits": "grows", "runtime": "free", "workers": "free", "breaker": "free",
+    "limits": "grows", "shard": "fixed", "runtime": "free", "workers": "free", "breaker": "free",
 }  # fmt: skip
 """What may become of each field of a request when its run is gone on with.
 
@@ -45,6 +46,9 @@ class TaskRef(Strict):
     """Which task, and where it was found."""
 
     digest: str
+    family: str = ""
+    """"" in runs of versions that did not write it."""
+
     path: str = ""
     """Its folder, for tasks outside the registry; whose code runs where is decided by the folder found, not by this."""
 
@@ -101,6 +105,9 @@ class RunRequest(Strict):
     templates: dict[str, str] = {}
     """Texts that stand in the place of the family's own, by the names of their files: whole, so that a run needs no folder."""
 
+    shard: Shard | None = None
+    """The share of these episodes that is played here, where others play the rest; everything else is that of the whole run."""
+
     runtime: str = "auto"
     workers: Annotated[int, Field(ge=1)] = 2
     breaker: Annotated[int, Field(ge=0)] = BREAKER
@@ -146,7 +153,6 @@ class RunRequest(Strict):
         return self.model_copy(update={"agents": tuple(map(public_spec, self.agents))})
 
     def differing(self, other: RunRequest) -> list[str]:
-        """What of two requests makes them two runs, by the names that a plan uses; where they are played may differ."""
         """What of two requests makes them two runs, by the names that a plan uses; what may grow or differ is no part of it."""
         mine, theirs = self._compared(), other._compared()
         fixed = {name for name in mine if ON_RESUME[name] == "fixed" or (self.until and ON_RESUME[name] == "grows undecided")}
@@ -237,6 +243,16 @@ class Stint(Lenient):
     """Of the checkout that played, "" where it was none."""
 
 
+class MergedShard(Lenient):
+    """A shard that was merged into a run."""
+
+    shard: Shard
+    run: str
+    """What its run was called."""
+
+    environment: Environment | None = None
+
+
 class RunRecord(Lenient):
     """What run.json holds."""
 
@@ -252,6 +268,17 @@ class RunRecord(Lenient):
     amendments: tuple[Amendment, ...] = ()
     stints: tuple[Stint, ...] = ()
     """Each stretch in which it was played, in order; empty in runs of versions that did not write it."""
+
+    merged: tuple[MergedShard, ...] = ()
+    """The shards that it was merged from, in order."""
+
+    @property
+    def planned(self) -> int:
+        """How many episodes are to be played here."""
+        asked, planned = self.request, self.identity
+        retried = asked.retry if asked else None
+        episodes = len(retried.episodes) if retried else len(planned.tasks) * len(planned.seeds) * planned.attempts
+        return asked.shard.size(episodes) if asked and asked.shard else episodes
 
 
 def read_record(folder: RunFolder) -> RunRecord | None:

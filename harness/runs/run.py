@@ -49,12 +49,13 @@ def run_plan(
     choice: EpisodeChoice = EVERYTHING,
     policies: Mapping[Cause, RetryPolicy] | None = None,
     command: Sequence[str] | None = (),
+    recorded: Mapping[Key, Result] | None = None,
 ) -> list[Result]:
     """Play what is not finished yet and return every result in plan order; `cast` makes the agents, also other ones than ours.
 
     Where `keys` are given, these episodes of the plan are played now, and their results returned. `choice` leaves some
     unplayed, `policies` say what is played again within this session, `command` is what was typed for it, None where the
-    stint that was written last goes on.
+    stint that was written last goes on. `recorded` is what the folder holds of these episodes, where that was read already.
     Raises Cancelled on an interrupt, UsageError for a folder of another plan or one that another process plays in, and
     ProviderLost once no episode can be played: of itself, or after `breaker` episodes in a row that failed by their provider.
     """
@@ -63,9 +64,10 @@ def run_plan(
         open_folder(plan, folder, runtime.name, images)
         if command is not None:
             write_begun(folder, begun(command))
-        recorded = {key: folder.finished(key) for key in (plan.keys if keys is None else keys)}
-        results = {key: one for key, one in recorded.items() if one and not choice.takes(key, one)}
-        orders = _orders(plan, runtime.name, [key for key, one in recorded.items() if choice.takes(key, one)], images, cast)
+        asked = plan.keys if keys is None else keys
+        known = recorded_of(asked, folder) if recorded is None else recorded
+        results = {key: one for key, one in known.items() if not choice.takes(key, one)}
+        orders = _orders(plan, runtime.name, [key for key in asked if choice.takes(key, known.get(key))], images, cast)
         executor = _executor(plan, runtime, folder, len(orders), cast)
         with _collecting(plan, folder):
             for result in _until_settled(executor, orders, workers, progress, breaker, EpisodeRetries(policies or {})):
@@ -87,6 +89,11 @@ def _collecting(plan: Plan, folder: RunFolder) -> Iterator[None]:
         raise
 
 
+def recorded_of(keys: Sequence[Key], folder: RunFolder) -> dict[Key, Result]:
+    """What a run's folder holds of these episodes, in their order."""
+    return {key: one for key in keys if (one := folder.finished(key))}
+
+
 def is_played(plan: Plan, folder: RunFolder) -> bool:
     """Whether every episode of the plan is graded, so that nobody is asked anything any more."""
     return all((done := folder.finished(key)) is not None and done.status == "graded" for key in plan.keys)
@@ -94,7 +101,7 @@ def is_played(plan: Plan, folder: RunFolder) -> bool:
 
 def collected(plan: Plan, folder: RunFolder) -> list[Result]:
     """What a run holds of its plan, in plan order, settled: for runs that are played bit by bit."""
-    results = _in_order(plan, {key: done for key in plan.keys if (done := folder.finished(key))})
+    results = list(recorded_of(plan.keys, folder).values())
     _settle(folder, results)
     return results
 
@@ -119,7 +126,10 @@ def open_folder(plan: Plan, folder: RunFolder, runtime: str, images: Mapping[str
         folder.write_plan(plan.record(runtime, images).model_dump(mode="json"))
         keep_key(plan.key, folder.path)
         return
-    if fields := [name for name in differing(frozen.identity, plan.identity()) if name not in GROWING]:
+    fields = [name for name in differing(frozen.identity, plan.identity()) if name not in GROWING]
+    if frozen.request is not None and frozen.request.shard != plan.shard:
+        fields.append("shard")
+    if fields:
         raise refusal(folder, fields)
     _amend(plan, frozen, folder, plan.record(runtime, images))
 

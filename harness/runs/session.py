@@ -27,6 +27,7 @@ from harness.pod import Runtime
 from harness.prices import HINT, Price
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
+from harness.run_files import is_packed
 from harness.runs.again import POLICIES
 from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.deciding import Until
@@ -37,7 +38,7 @@ from harness.runs.forecast import PartForecast, forecast
 from harness.runs.ledger import RunLedger
 from harness.runs.plan import Plan, plans
 from harness.runs.request import RunRequest, read_record, requested
-from harness.runs.run import collected, is_played, run_plan
+from harness.runs.run import collected, is_played, recorded_of, run_plan
 from harness.runs.templates import check_templates
 from harness.runs.until import play_until
 from harness.trust import gate
@@ -80,6 +81,8 @@ class Resumed:
 
 def read_resumed(folder: Path) -> Resumed:
     """The run in a folder, or the sweep whose parts lie in it; raises UsageError where there is none that can be rebuilt."""
+    if is_packed(folder):
+        raise UsageError(f"{folder} is packed, and nothing can be played into it", hint=f"harness unpack {folder}")
     alone = read_record(RunFolder(folder))
     if alone is not None and alone.request is not None and alone.request.until is not None:
         why = f"{folder} is one of two players that are compared as they play"
@@ -139,6 +142,8 @@ class RunSession:
         `asks`: whether models will be asked, and so need their keys.
         """
         for (folder, plan), agent in zip(self.plans.items(), self.agents, strict=True):
+            if not plan.keys:
+                raise UsageError(f"shard {plan.shard} has no episode: there are {len(plan.every_key)} in all")
             for task in plan.tasks:
                 plan.options(task)
             check_templates(plan.templates, plan.tasks, plan.agent)
@@ -280,15 +285,18 @@ class RunSession:
 
     def _kept(self, plan: Plan, folder: Path) -> tuple[Result, ...]:
         """What is recorded of a plan and not played now."""
-        recorded = ((key, RunFolder(folder).finished(key)) for key in plan.keys)
-        return tuple(one for key, one in recorded if one and not self._choice.takes(key, one))
+        recorded = recorded_of(plan.keys, RunFolder(folder))
+        return tuple(one for key, one in recorded.items() if not self._choice.takes(key, one))
 
     def _played(self, plan: Plan, folder: Path, runtime: Runtime) -> list[Result]:
         images = self._ready(plan, folder, runtime)
         if len(self.plans) > 1:
             self._person.say(f"{plan.part}:")
-        with self._person.watching(WatchedRun(len(plan.keys), self._kept(plan, folder), self.meter, folder)) as heard:
+        # read once: there may be a hundred thousand, and whoever holds the folder by then writes none that has a grade
+        recorded = recorded_of(plan.keys, RunFolder(folder))
+        done = tuple(one for key, one in recorded.items() if not self._choice.takes(key, one))
+        with self._person.watching(WatchedRun(len(plan.keys), done, self.meter, folder)) as heard:
             return run_plan(
                 plan, runtime, RunFolder(folder), workers=self.request.workers, images=images, progress=heard, cast=self._cast,
-                breaker=self.request.breaker, choice=self._choice, policies=POLICIES, command=self._command,
+                breaker=self.request.breaker, choice=self._choice, policies=POLICIES, command=self._command, recorded=recorded,
             )  # fmt: skip

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,12 +21,11 @@ from pydantic import ValidationError
 
 from harness.contents import read_file
 from harness.errors import HarnessError, UsageError
+from harness.packs import files_of
 from harness.reading.addresses import run_names
 from harness.records import LONGEST_RECORD, Key, Result, RunFolder, first_problem
+from harness.run_files import is_packed, runs_in
 from harness.runs.request import RunRecord, read_record
-
-_DEPTHS = ("*/run.json", "*/*/run.json")
-"""A run in a folder, and one of a sweep in a folder."""
 
 _ATTEMPT = re.compile(r"s(0|[1-9]\d{0,14})-a(0|[1-9]\d{0,14})", re.ASCII)
 
@@ -96,7 +95,7 @@ class Library:
 
         self._turn = threading.Lock()
         for folder in folders:
-            if not any(_runs_in(folder)):
+            if not runs_in(folder):
                 raise UsageError(
                     f"{folder} holds no run.json", hint="harness view runs, or the folder that harness run printed"
                 )
@@ -104,7 +103,7 @@ class Library:
     @property
     def names(self) -> dict[str, Path]:
         """The folder of each run, by its name in addresses."""
-        return run_names(list(dict.fromkeys(run.resolve() for folder in self._folders for run in _runs_in(folder))))
+        return run_names(list(dict.fromkeys(run.resolve() for folder in self._folders for run in runs_in(folder))))
 
     def runs(self) -> list[ShownRun]:
         """All of them."""
@@ -151,13 +150,6 @@ def _shown(name: str, path: Path, shelves: Sequence[_Shelf]) -> ShownRun:
     )
 
 
-def _runs_in(folder: Path) -> Iterator[Path]:
-    if (folder / "run.json").exists():
-        yield folder
-    else:
-        yield from sorted(plan.parent for deep in _DEPTHS for plan in folder.glob(deep))
-
-
 def _changed(path: Path) -> int:
     """When something was last changed, 0 where it is not there."""
     try:
@@ -167,7 +159,9 @@ def _changed(path: Path) -> int:
 
 
 def _task_folders(run: Path) -> Iterator[Path]:
-    """The folders of tasks below episodes/, through no link."""
+    """The folders of tasks below episodes/, through no link; of a packed run itself, which is one file."""
+    if is_packed(run):
+        yield run
     for family in _inside(run / "episodes"):
         yield from _inside(family)
 
@@ -181,26 +175,40 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _results_in(folder: Path) -> tuple[list[Recorded], list[Damage]]:
-    """The finished episodes of a task's folder, by seed and attempt, and those that cannot be read."""
-    episodes: list[Recorded] = []
-    damaged: list[Damage] = []
-    if os.path.realpath(folder) != str(folder):
+    """The finished episodes of a task's folder or of a packed run, in order, and those that cannot be read."""
+    if is_packed(folder):
+        rows: Iterable[tuple[Path, bytes | OSError]] = (
+            (Path(name).parent, data) for name, data in files_of(folder).results(LONGEST_RECORD)
+        )
+    elif os.path.realpath(folder) == str(folder):
+        rows = ((place, _result_of(folder, place.name)) for place in _inside(folder))
+    else:
         # a link was put in its way since the run was looked through
-        return episodes, damaged
-    for place in _inside(folder):
-        key = _key(folder, place.name)
-        if key is None:
-            continue
-        try:
-            data = read_file(folder, f"s{key.seed}-a{key.attempt}/result.json", LONGEST_RECORD).data
-            episodes.append(Recorded(key, Result.model_validate_json(data)))
-        except FileNotFoundError:
-            continue
-        except ValidationError as error:
-            damaged.append(Damage(key, f"result.json cannot be read: {first_problem(error)}"))
-        except OSError as error:
-            damaged.append(Damage(key, f"result.json cannot be read: {error.strerror}"))
+        rows = ()
+    read = [one for place, data in rows if (one := _recorded(place, data)) is not None]
+    episodes = [one for one in read if isinstance(one, Recorded)]
+    damaged = [one for one in read if isinstance(one, Damage)]
     return sorted(episodes, key=_order), sorted(damaged, key=_order)
+
+
+def _result_of(folder: Path, name: str) -> bytes | OSError:
+    try:
+        return read_file(folder, f"{name}/result.json", LONGEST_RECORD).data
+    except OSError as error:
+        return error
+
+
+def _recorded(place: Path, data: bytes | OSError) -> Recorded | Damage | None:
+    """What the result.json in the folder `place` says; None where that is no episode's folder, or it has none."""
+    key = _key(place.parent, place.name)
+    if key is None or isinstance(data, FileNotFoundError):
+        return None
+    if isinstance(data, OSError):
+        return Damage(key, f"result.json cannot be read: {data.strerror}")
+    try:
+        return Recorded(key, Result.model_validate_json(data))
+    except ValidationError as error:
+        return Damage(key, f"result.json cannot be read: {first_problem(error)}")
 
 
 def _key(folder: Path, name: str) -> Key | None:
@@ -212,5 +220,5 @@ def _key(folder: Path, name: str) -> Key | None:
         return None
 
 
-def _order(one: Recorded | Damage) -> tuple[int, int]:
-    return one.key.seed, one.key.attempt
+def _order(one: Recorded | Damage) -> tuple[str, str, int, int]:
+    return one.key.place()

@@ -17,11 +17,12 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from harness.contents import read_file
 from harness.errors import UsageError
+from harness.packs import files_of
 from harness.reading import FILES, RecordedEpisode, read_episode
 from harness.reading.addresses import INDEX, episode_page, run_page
 from harness.records import Key
+from harness.run_files import run_and_place
 from harness.viewing.comparing import facts, tracks
 from harness.viewing.library import Library, Recorded, ShownRun
 from harness.viewing.pages import ComparePage, PageLink, episode_page_of, run_page_of, runs_page, seat_links, seat_page_of
@@ -202,12 +203,13 @@ class Site:
     def _files(self, run: ShownRun, key: Key) -> list[PageLink]:
         """The files of an episode that are there."""
         folder = episode_page(run.name, key).removesuffix(".html")
-        there = [name for name in OFFERED if (run.folder(key) / name).is_file()]
+        files = files_of(run.path)
+        there = [name for name in OFFERED if files.has(f"episodes/{key.name}/{name}")]
         return [PageLink(page=f"{folder}/{name}.txt", told=name) for name in there]
 
     def _file(self, run: ShownRun, key: Key, name: str) -> Served | None:
         try:
-            return Served("text/plain", read_file(run.path, f"episodes/{key.name}/{name}", LONGEST_OFFERED).data)
+            return Served("text/plain", files_of(run.path).read(f"episodes/{key.name}/{name}", LONGEST_OFFERED))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -227,7 +229,7 @@ def _moved(episode: RecordedEpisode, path: str) -> RecordedEpisode:
 
 def _read(folder: Path) -> RecordedEpisode:
     """An episode; the page, its JSON and its seats are asked for one after the other, and need not be read each time."""
-    return _read_once(folder, tuple(_stamp(folder / name) for name in FILES))
+    return _read_once(folder, (_stamp(run_and_place(folder)[0]), *(_stamp(folder / name) for name in FILES)))
 
 
 @lru_cache(maxsize=2)

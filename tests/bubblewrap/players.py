@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.places import ROOT, EpisodeSpec
+from harness.places import ROOT
+from harness.pod import EpisodeSpec
 from harness.registry import Task, read_task
 from harness.runtimes.bubblewrap import bounds
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime

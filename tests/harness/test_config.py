@@ -37,7 +37,8 @@ SETTINGS: dict[str, Any] = {
     "set": ["a=1,2", 'b="é\\\n\x7f'], "mutate": ["clip=200"], "handles": True,
     "mitigate": ["ttl"], "templates": "/a/texts",
     "retry-of": "/a/run", "hint": "correct", "workers": 3, "wall": 5.0, "turns": 8, "tokens": 9,
-    "cost": 1.5, "max-cost": 2.5, "max-tokens": 10, "prices": "/a/prices.toml", "only": ["errored"], "dry-run": True,
+    "cost": 1.5, "max-cost": 2.5, "max-tokens": 10, "prices": "/a/prices.toml", "only": ["errored"], "shard": "2/4",
+    "dry-run": True,
     "out": "/a/out", "resume": "/a/resume", "report": True, "yes": True, "json": True, "jsonl": "a.jsonl",
     "verbose": True,
 }  # fmt: skip

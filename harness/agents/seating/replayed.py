@@ -21,8 +21,8 @@ from harness.agents.llm.interface import Mistake
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.replay import ReplaySeat, check_recording, read_recording
 from harness.agents.trajectory import scripted_trajectory
-from harness.contents import read_file
 from harness.errors import UsageError
+from harness.packs import read_recorded
 from harness.pod import Pod
 from harness.records import LONGEST_RECORD, Key, Result, RunFolder
 from harness.registry import Task
@@ -43,7 +43,8 @@ class ReplayAgent:
     def needs_main(self, task: Task, runtime: str) -> bool:
         """As the recorded interface does; raises UsageError for a task that the run has no calls of."""
         path = self._folder.path
-        recorded = sorted(path.glob(f"episodes/{task.family}/{task.task_id}/s*-a*"))
+        finished = self._folder.files.finished()
+        recorded = [path / Path(name).parent for name in finished if name.startswith(f"episodes/{task.family}/{task.task_id}/")]
         if not recorded:
             raise UsageError(f"{path} has no episode of {task.task_id}", hint=f"harness show {path}")
         if task.is_seated:
@@ -101,7 +102,7 @@ class ReplayAgent:
 
     def _result(self, folder: Path) -> Result:
         try:
-            return Result.model_validate_json(read_file(folder.resolve(), "result.json", LONGEST_RECORD).data)
+            return Result.model_validate_json(read_recorded(folder, "result.json", LONGEST_RECORD))
         except (OSError, ValueError):
             raise UsageError(f"{folder} holds no episode to replay", hint=f"harness show {self._folder.path}") from None
 
@@ -117,7 +118,7 @@ def _interface(result: Result, where: Path) -> str:
 def _calls(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The tool calls of a trajectory that were carried out; raises UsageError for a file that is none."""
     try:
-        trajectory = json.loads(read_file(folder.resolve(), "trajectory.json", LONGEST_RECORD).data)
+        trajectory = json.loads(read_recorded(folder, "trajectory.json", LONGEST_RECORD))
         for step in trajectory["steps"]:
             told = {seen.get("source_call_id"): seen["content"] for seen in step.get("observation", {}).get("results", ())}
             for made in step.get("tool_calls", ()):

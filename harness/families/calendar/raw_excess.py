@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.records import Result
+from harness.packs import read_recorded
+from harness.records import LONGEST_RECORD, Result
 from harness.registry import Task
 from oracles.calendar.packing import BEST
 from oracles.calendar.problem import tables
@@ -62,7 +63,7 @@ def _scenario(result: Result, task: Task | None) -> bytes | None:
     try:
         if task is not None:
             return (task.world_folder / SCENARIO).read_bytes()
-        events = read_log((Path(result.path) / "events.jsonl").read_bytes())
+        events = read_log(read_recorded(Path(result.path), "events.jsonl", LONGEST_RECORD))
     except (OSError, LogError):
         return None
     start = next((event for event in events if isinstance(event, Noted) and event.what == "game_start"), None)

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -165,4 +164,4 @@ class Trace(Strict):
 
     def text(self) -> str:
         """The file."""
-        return json.dumps(self.model_dump(mode="json", by_alias=True), ensure_ascii=False, indent=1) + "\n"
+        return self.model_dump_json(by_alias=True, indent=1) + "\n"

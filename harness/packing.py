@@ -1,0 +1,189 @@
+"""Packs a run's folder into one file (`harness.packs`), and gives the folder back byte for byte.
+
+1. Files are read one after the other while DuckDB writes, a group at a time, so memory is that of a few groups however long the
+   run is. Links and whatever else is no plain file are refused, and so is a file that changes meanwhile.
+2. The key of an edition is left out unless it is asked for: a packed run is made to be given away.
+3. A packed run is data from anybody: when it is unpacked, a path that would lead out of the folder is refused.
+4. Both are made beside their place and renamed, so what was killed leaves nothing that looks whole.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from harness.contents import read_file, read_files
+from harness.errors import UsageError
+from harness.packs import GROUP, KIND, PIECE, VERSION, PackedFiles, is_result
+from harness.records import RunFolder
+from harness.run_files import is_abandoned, remove
+from harness.writing import make_folder, write_file, writing
+
+KEY_FILE = "edition.key"
+_STEP = 2048 // GROUP
+"""DuckDB hands rows on by 2,048, and writes a group once it has enough: of so many rows one is kept, so a group is `GROUP`."""
+
+_PART = re.compile(r"(?!\.{1,2}$)[^/\x00-\x1f\x7f]{1,255}")
+_ROW = "STRUCT(path VARCHAR, part INTEGER, result BLOB, data BLOB)"
+_COPY = (
+    "COPY (SELECT unnest(r) FROM (SELECT parley_row(n) AS r FROM range({numbers}) s(n) WHERE n % {step} = 0)) TO '{path}' "
+    "(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {group}, KV_METADATA {{{kind}: '{version}'}})"
+)
+
+
+class RunContents(NamedTuple):
+    """The files of a run in the order of a pack, with their lengths."""
+
+    names: list[str]
+    sizes: list[int]
+
+    @property
+    def rows(self) -> int:
+        """Rows that they take."""
+        return sum(map(_pieces, self.sizes))
+
+
+def pack(run: Path, out: Path, *, with_key: bool = False) -> int:
+    """Write the run in a folder into the file `out`; how many files it has. Raises UsageError for what cannot be packed."""
+    folder = RunFolder(run)
+    if not folder.is_planned or not run.is_dir():
+        raise UsageError(f"{run} holds no run.json", hint="harness pack RUN, the folder that harness run printed")
+    if out.exists():
+        raise UsageError(f"{out} is there already, and nothing is written over", hint=f"harness pack {run} --out FILE")
+    with folder.held(), _beside(out) as partial:
+        left = {leftover.name for leftover in folder.leftovers()}
+        contents = _contents(run, left, with_key=with_key)
+        _write(run.resolve(), contents, partial)
+        partial.chmod(0o600 if with_key else 0o644)
+        partial.rename(out)
+    return len(contents.names)
+
+
+def unpack(packed: Path, out: Path) -> int:
+    """Write the folder of a packed run; how many files it has. Raises UsageError for a path that would lead out of it."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(
+            f"{out} is there already, and nothing is written over", hint=f"harness unpack {packed} --out NEW_FOLDER"
+        )
+    files = PackedFiles(packed)
+    with _beside(out) as partial:
+        make_folder(partial)
+        count, made = 0, set[str]()
+        for name, data in files.everything():
+            if not all(map(_PART.fullmatch, name.split("/"))):
+                raise UsageError(f"{packed} holds {name!r}, which is no path below a folder")
+            place = name.rpartition("/")[0]
+            if place not in made:
+                make_folder(partial / place)
+                made.add(place)
+            write_file(partial / name, data)
+            count += 1
+        if (partial / KEY_FILE).exists():
+            (partial / KEY_FILE).chmod(0o600)
+        partial.rename(out)
+    return count
+
+
+def differs(run: Path, packed: Path) -> str | None:
+    """The first file of a run's folder that is not in its pack byte for byte; None where all are."""
+    root, files = run.resolve(), PackedFiles(packed)
+    left = set(_contents(run, {one.name for one in RunFolder(run).leftovers()}, with_key=True).names)
+    for name, data in files.everything():
+        if name not in left or read_file(root, name).data != data:
+            return name
+        left.remove(name)
+    return min(left, default=None)
+
+
+def _contents(run: Path, without: set[str], *, with_key: bool) -> RunContents:
+    """What lies in a run's folder, but for what a dead process left half written."""
+    names, sizes = list[str](), list[int]()
+    for name, size in _below(str(run), "", without):
+        if with_key or name != KEY_FILE:
+            names.append(name)
+            sizes.append(size)
+    return RunContents(names, sizes)
+
+
+def _below(folder: str, place: str, without: set[str]) -> Iterator[tuple[str, int]]:
+    """Each file below a folder with its length, in the order of a pack; a link is none, and reading it will say so."""
+    try:
+        with os.scandir(folder) as inside:
+            entries = sorted(inside, key=lambda entry: entry.name)
+    except OSError as error:
+        raise UsageError(f"{error.filename} cannot be read: {error.strerror}") from None
+    for entry in entries:
+        if entry.path in without:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(entry.path, f"{place}{entry.name}/", without)
+        else:
+            yield f"{place}{entry.name}", entry.stat(follow_symlinks=False).st_size
+
+
+def _pieces(size: int) -> int:
+    return max(1, -(-size // PIECE))
+
+
+def _write(root: Path, contents: RunContents, out: Path) -> None:
+    import duckdb  # noqa: PLC0415 - only where a run is packed
+
+    rows, failed = _rows(root, contents), list[BaseException]()
+
+    def row(number: int) -> dict[str, Any]:
+        del number  # DuckDB asks for one after the other
+        try:
+            return next(rows)
+        except BaseException as error:
+            # DuckDB makes a failure of its own of it
+            failed.append(error)
+            raise
+
+    connection = duckdb.connect(config={"threads": 1, "memory_limit": "600MB"})
+    try:
+        connection.create_function("parley_row", row, ["BIGINT"], _ROW, side_effects=True)
+        path = str(out).replace("'", "''")
+        numbers = contents.rows * _STEP
+        connection.execute(_COPY.format(numbers=numbers, step=_STEP, path=path, group=GROUP, kind=KIND, version=VERSION))
+        connection.remove_function("parley_row")
+    except duckdb.Error as error:
+        if failed:
+            raise failed[0] from None
+        raise UsageError(f"{out} cannot be written: {str(error).splitlines()[0]}", hint="--out FILE on another disk") from None
+    finally:
+        connection.close()
+
+
+def _rows(root: Path, contents: RunContents) -> Iterator[dict[str, Any]]:
+    """The rows of a pack; raises UsageError for a file that is none, is too long, or has changed since it was listed."""
+    files = read_files(root, contents.names)
+    for name, size in zip(*contents, strict=True):
+        try:
+            data = next(files)
+        except OSError as error:
+            raise UsageError(f"{error.filename or root / name} {error.strerror}", hint="remove it, then harness pack") from None
+        if len(data) != size:
+            raise UsageError(f"{root / name} has changed while it was packed", hint="the same command again")
+        column, other = ("result", "data") if is_result(name) else ("data", "result")
+        for part in range(_pieces(size)):
+            yield {"path": name, "part": part, column: data[part * PIECE : (part + 1) * PIECE], other: None}
+
+
+@contextmanager
+def _beside(out: Path) -> Iterator[Path]:
+    """A path beside `out`, to be renamed; what dead processes left there is removed before, and what is left of ours after."""
+    whole = out.absolute()
+    with writing(out):
+        for left in whole.parent.glob(f".{whole.name}.*.partial"):
+            if is_abandoned(left.name.removesuffix(".partial").rpartition(".")[2]):
+                remove(left)
+        partial = whole.with_name(f".{whole.name}.{os.getpid()}.partial")
+        try:
+            make_folder(whole.parent)
+            yield partial
+        finally:
+            remove(partial)

@@ -1,0 +1,58 @@
+"""One share of a plan's episodes (`--shard 2/4`), so that machines which know nothing of each other play one run together.
+
+Every n-th episode belongs to one shard, counted by family, task, seed and attempt: so each shard has as many episodes of every
+family and of every task as any other, give or take one, in whatever order tasks were named. The plan itself, with its digests
+and its edition, stays that of the whole run; by it `harness merge` sees which shards belong together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from harness.errors import UsageError
+from harness.records import Key
+from worlds.core.models import Strict
+
+MOST = 100_000
+"""Shards of one run."""
+
+
+class Shard(Strict):
+    """Which share of a run."""
+
+    number: Annotated[int, Field(ge=1)]
+    """From 1."""
+
+    of: Annotated[int, Field(ge=1, le=MOST)]
+
+    @model_validator(mode="after")
+    def _is_one_of_them(self) -> Shard:
+        if self.number > self.of:
+            raise ValueError(f"there is no shard {self.number} of {self.of}")
+        return self
+
+    def __str__(self) -> str:
+        """As it is typed."""
+        return f"{self.number}/{self.of}"
+
+    def chosen(self, keys: Sequence[Key]) -> list[Key]:
+        """Of all episodes of a plan those of this shard, in the plan's order."""
+        mine = set(sorted(keys, key=Key.place)[self.number - 1 :: self.of])
+        return [key for key in keys if key in mine]
+
+    def size(self, episodes: int) -> int:
+        """How many of so many episodes it has."""
+        return len(range(self.number - 1, episodes, self.of))
+
+
+def parse_shard(text: str) -> Shard:
+    """`2/4` as the second of four shards; raises UsageError for anything else."""
+    written = re.fullmatch(r"\s*(\d{1,6})\s*/\s*(\d{1,6})\s*", text)
+    number, of = (int(written[1]), int(written[2])) if written else (0, 0)
+    if not 1 <= number <= of <= MOST:
+        raise UsageError(f"--shard takes a number and of how many, the first is 1/4, and not {text!r}", hint="--shard 1/4")
+    return Shard(number=number, of=of)
