@@ -12,9 +12,7 @@ import json
 import logging
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -22,6 +20,9 @@ from rich.text import Text
 
 from harness.columns import laid_out
 from harness.printable import printable
+from harness.saying import about, say
+
+__all__ = ["about", "emit", "is_verbose", "log_to_stderr", "people", "say", "say_notes", "show_table"]
 
 people = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
@@ -50,27 +51,6 @@ def log_to_stderr() -> None:
 def is_verbose() -> bool:
     """Whether that log is shown."""
     return any(isinstance(handler, _ToStderr) for handler in _OURS.handlers)
-
-
-_subject: ContextVar[str] = ContextVar("_subject", default="")
-
-
-@contextmanager
-def about(name: str) -> Iterator[None]:
-    """What is said in this context, and in threads that are started with it, is about this episode."""
-    before = _subject.set(name)
-    try:
-        yield
-    finally:
-        _subject.reset(before)
-
-
-def say(line: str) -> None:
-    """One line for a person, with the episode that it is about."""
-    name = _subject.get()
-    # in one piece: several threads may be speaking
-    sys.stderr.write(f"{name}: {line}\n" if name else f"{line}\n")
-    sys.stderr.flush()
 
 
 def emit(document: Any) -> None:

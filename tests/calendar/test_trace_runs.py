@@ -217,7 +217,9 @@ def test_published_layout_is_imported(traces: Path, tmp_path: Path) -> None:
 def test_one_episode_twice_is_refused(traces: Path, tmp_path: Path) -> None:
     """Two files of ours that are one episode are named, and nothing is written."""
     path = traces / "mixed" / "uniform-31-s0-a1.json"
-    refused = CliRunner().invoke(import_command, ["trace", str(path), str(path), "--out", str(tmp_path / "run")])
+    again = tmp_path / "again.json"
+    again.write_bytes(path.read_bytes())
+    refused = CliRunner().invoke(import_command, ["trace", str(path), str(again), "--out", str(tmp_path / "run")])
 
     assert "are both calendar/uniform-31/s0-a1" in str(refused.exception)
     assert not list(tmp_path.rglob("result.json"))

@@ -20,9 +20,9 @@ from harness.agents.llm.parallel import side_by_side
 from harness.agents.seating.chat import Chat
 from harness.agents.seating.holders import Forfeit, SeatHolder, SeatReply
 from harness.agents.turns import TurnClient, is_too_long
-from harness.console import say
 from harness.errors import UsageError
 from harness.pod import Pod
+from harness.saying import say
 from worlds.core.turns import OpenTurn
 
 MOST_TURNS = 1_000_000
