@@ -6,6 +6,7 @@ named in one clear line, and nothing reaches a terminal before its control chara
 
 from harness.reading.choosing import is_episode, is_recorded, recorded_episodes
 from harness.reading.episode import FILES, read_episode, read_result
+from harness.reading.lifetimes import Lifetime, lifetimes, rule_told
 from harness.reading.model import (
     Act,
     Breach,
@@ -25,6 +26,7 @@ __all__ = [
     "Breach",
     "Cell",
     "Conversation",
+    "Lifetime",
     "Moment",
     "RecordedEpisode",
     "Section",
@@ -35,9 +37,11 @@ __all__ = [
     "is_episode",
     "is_recorded",
     "layout",
+    "lifetimes",
     "parts",
     "read_episode",
     "read_result",
     "recorded_episodes",
+    "rule_told",
     "traces",
 ]

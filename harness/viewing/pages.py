@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from harness.reading import Breach, RecordedEpisode, Section
+from harness.reading import Breach, RecordedEpisode, Section, lifetimes, rule_told
 from harness.reading.addresses import INDEX, episode_page, run_page
 from harness.records import Key
 from harness.viewing.comparing import ShownFact, Track
@@ -79,6 +79,9 @@ class VerdictLine(Strict):
     icon: str
     label: str
     breach: Breach | None
+    rule: str
+    """The rule that broke, with what ended an artifact where the log tells it."""
+
     anchor: str
     """Where on the page the breach stands; empty where nothing on it is the breach."""
 
@@ -242,14 +245,14 @@ def _headline(episode: RecordedEpisode) -> VerdictLine:
     result, breach = episode.result, episode.breach
     icon = "?" if result.status == "ungraded" else "✓" if result.success else "✗"
     label = result.failure_label or ("ungraded" if result.status == "ungraded" else "no label")
-    seq = breach.seq if breach else None
-    if seq is None:
-        return VerdictLine(icon=icon, label=label, breach=breach, anchor="", is_exact=False)
-    if any(act.seq == seq for act in episode.acts):
-        return VerdictLine(icon=icon, label=label, breach=breach, anchor=f"act-{seq}", is_exact=True)
-    turn = last_turn(episode, seq)
-    anchor = "" if turn is None else f"turn-{turn}"
-    return VerdictLine(icon=icon, label=label, breach=breach, anchor=anchor, is_exact=turn == seq)
+    seq, rule = (breach.seq, breach.rule) if breach else (None, "")
+    act = next((act for act in episode.acts if act.seq == seq), None)
+    if act is not None:
+        rule = rule_told(rule, act, lifetimes(episode))
+    turn = last_turn(episode, seq) if seq is not None and act is None else None
+    anchor = f"act-{seq}" if act else "" if turn is None else f"turn-{turn}"
+    is_exact = seq is not None and (act is not None or turn == seq)
+    return VerdictLine(icon=icon, label=label, breach=breach, rule=rule, anchor=anchor, is_exact=is_exact)
 
 
 def _facts(episode: RecordedEpisode) -> tuple[ShownFact, ...]:

@@ -6,6 +6,7 @@ up the root of the site is, so that the same page works on a server and from a d
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ PALETTE = 8
 
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'"
 """What a page may load and where its form may go: this site alone, no style or script in the page itself."""
+
+_NAME = re.compile(r"((?<=\bfield )[\w.\[\]-]+|(?<=\bheader )[A-Z][\w-]*|(?<=\bparameter )[\w.-]+|\b\w*[^\W_]_[^\W_]\w*)")
+"""What stands in a rule in the letters of the interface."""
 
 
 def render(template: str, page: object, *, depth: int, is_bundle: bool) -> bytes:
@@ -40,9 +44,15 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        number=_number, percent=_percent, dollars=_dollars, seconds=_seconds, colour=lambda seat: f"seat-{seat % PALETTE}"
+        number=_number, percent=_percent, dollars=_dollars, seconds=_seconds, colour=lambda seat: f"seat-{seat % PALETTE}",
+        pieces=_pieces,
     )
     return environment
+
+
+def _pieces(rule: str) -> list[tuple[str, bool]]:
+    """A rule in pieces, and whether each is a name of the interface: of a field, a header, a parameter, a test."""
+    return [(piece, number % 2 == 1) for number, piece in enumerate(_NAME.split(rule)) if piece]
 
 
 def _shown(value: Any) -> Any:

@@ -19,11 +19,13 @@ from harness.testing.scripts import Messages, Script, ScriptedReply
 
 ROOT = Path(__file__).parents[2]
 CONTRACT, CALENDAR, HIDDEN = "presigned-url-download", "uniform-01", "bakery-switch"
+FORM = "csrf-form-submit"
 ALL = (CONTRACT, CALENDAR, HIDDEN)
 LINES: dict[str, tuple[str, ...]] = {
     "oracle": (*ALL, "--agent", "oracle"),
     "nop": (*ALL, "--agent", "nop"),
     "late": (CONTRACT, "--agent", "violation:late_token"),
+    "replaced": (FORM, "--agent", "violation:replaced_token"),
     "many": (CONTRACT, "--agent", "violation:late_token", "--seeds", "0-13"),
     "apart": (CALENDAR, "--agent", "violation:apart"),
     "silent": (HIDDEN, "--agent", "violation:silent"),

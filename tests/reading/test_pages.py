@@ -16,7 +16,7 @@ from harness.records import Key, RunFolder
 from harness.viewing import Library, Site
 from harness.viewing.rendering import HERE
 from harness.viewing.rows import is_being_played
-from tests.reading.conftest import CALENDAR, CONTRACT, HIDDEN, Recorded
+from tests.reading.conftest import CALENDAR, CONTRACT, FORM, HIDDEN, Recorded
 from tests.reading.html import Page
 from tests.reading.test_hostile_records import NASTY, obeyed, spoiled
 
@@ -166,6 +166,20 @@ def test_a_lost_game_leads_to_its_turn(site: Site, recorded: Recorded, run: str,
         jump.attributes["href"] != f"#turn-{seq}"
     )
     assert jump.attributes["href"].startswith("#turn-")
+
+
+def test_no_part_of_a_page_contradicts_the_verdict(site: Site) -> None:
+    """Verdict, timeline, rows and table say of a replaced token that it was replaced, when, and by which request."""
+    page = page_at(site, f"episodes/replaced/contract/{FORM}/s0-a1.html")
+    (verdict,) = [one for one in page.all("section") if one.attributes.get("aria-label") == "Verdict"]
+    drawn = next(one.text for one in page.all("title") if one.text.startswith("csrf_token_0:"))
+
+    assert "field csrf_token was replaced by request 2 at 4 s" in " ".join(verdict.text.split())
+    assert "csrf_token was replaced by request 2 at 4 s" in page.by_id("act-4").text
+    assert drawn == "csrf_token_0: from 2 s until 4 s, replaced by request 2 at 4 s"
+    assert "csrf_token_0 (until 4 s, replaced by request 2 at 4 s)" in page.by_id("act-1").text
+    assert "csrf_token" in [one.text for one in page.all("code")]
+    assert "goes on beyond the drawing" in page.by_id("main").text
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,11 @@ import pytest
 
 from harness.reading import RecordedEpisode, episode_lines, read_episode
 from harness.reading.layout import cut
-from tests.reading.conftest import ALL, CALENDAR, CONTRACT, HIDDEN, Commands, Recorded
+from tests.reading.conftest import ALL, CALENDAR, CONTRACT, FORM, HIDDEN, Commands, Recorded
 from worlds.core.events import Requested, Turned, read_log
 
 PROVER = "[prover] The prover heater"
+LEFT = "nothing, as far as the log tells"
 LOST = "meeting M5 was not scheduled: its participants chose different slots"
 
 
@@ -129,7 +130,17 @@ def test_tables_of_a_contract(recorded: Recorded) -> None:
     """Each artifact with its window, and when it was used."""
     rows = section(read_episode(recorded.episode("late", CONTRACT)), "Artifacts")
 
-    assert rows[:2] == [("precheck_token", 10.0, 50.0, "51"), ("part_1", 10.0, 70.0, "51")]
+    assert rows[:2] == [("precheck_token", 10.0, 50.0, "51", "its time"), ("part_1", 10.0, 70.0, "51", LEFT)]
+
+
+def test_a_replaced_token_ends_where_it_was_replaced(recorded: Recorded) -> None:
+    """Its time would have run for long; the table says when it ended, and by which request."""
+    rows = section(read_episode(recorded.episode("replaced", FORM)), "Artifacts")
+
+    assert rows[:2] == [
+        ("csrf_token_0", 2.0, 4.0, "8", "replaced by request 2 at 4 s"),
+        ("csrf_token_1", 4.0, 82.0, "never", LEFT),
+    ]
 
 
 def test_tables_of_a_calendar(recorded: Recorded) -> None:
