@@ -58,6 +58,14 @@ def rule_told(rule: str, act: Act, lives: Sequence[Lifetime]) -> str:
     return rule.replace(_ENDED, f"was {ended.ended_by}") if ended and ended.ended_by else rule
 
 
+def breach_told(episode: RecordedEpisode) -> str:
+    """The rule that failed an episode, with what ended the artifact where the log tells it; empty for a success."""
+    if episode.breach is None:
+        return ""
+    act = next((act for act in episode.acts if act.seq == episode.breach.seq), None)
+    return rule_told(episode.breach.rule, act, lifetimes(episode)) if act else episode.breach.rule
+
+
 def _lifetime(acts: Sequence[Act], made: Sequence[tuple[Act, Issued]], act: Act, one: Issued) -> Lifetime:
     planned = one.expires_at / 1000
     after = next(_followers(made, act, one), None)

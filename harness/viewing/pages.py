@@ -7,10 +7,10 @@ gives. Links are addresses from the root of the site.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from harness.reading import Breach, RecordedEpisode, Section, lifetimes, rule_told
+from harness.reading import Breach, RecordedEpisode, Section, breach_told
 from harness.reading.addresses import INDEX, episode_page, run_page
 from harness.records import Key
 from harness.viewing.comparing import ShownFact, Track
@@ -98,6 +98,9 @@ class EpisodePage(Strict):
     facts: tuple[ShownFact, ...]
     doubts: tuple[str, ...]
     absent: tuple[str, ...]
+    lacks: tuple[str, ...]
+    """Sections that the page has not, and why."""
+
     timeline: Timeline | None
     exchanges: tuple[ShownAct, ...]
     acts_left_out: int
@@ -192,6 +195,7 @@ def episode_page_of(
         facts=_facts(episode),
         doubts=episode.doubts,
         absent=episode.absent,
+        lacks=tuple(_lacks(episode)),
         timeline=timeline(episode, broken),
         exchanges=tuple(shown),
         acts_left_out=len(acts) - len(shown),
@@ -245,23 +249,35 @@ def _headline(episode: RecordedEpisode) -> VerdictLine:
     result, breach = episode.result, episode.breach
     icon = "?" if result.status == "ungraded" else "✓" if result.success else "✗"
     label = result.failure_label or ("ungraded" if result.status == "ungraded" else "no label")
-    seq, rule = (breach.seq, breach.rule) if breach else (None, "")
+    seq, rule = breach.seq if breach else None, breach_told(episode)
     act = next((act for act in episode.acts if act.seq == seq), None)
-    if act is not None:
-        rule = rule_told(rule, act, lifetimes(episode))
     turn = last_turn(episode, seq) if seq is not None and act is None else None
     anchor = f"act-{seq}" if act else "" if turn is None else f"turn-{turn}"
     is_exact = seq is not None and (act is not None or turn == seq)
     return VerdictLine(icon=icon, label=label, breach=breach, rule=rule, anchor=anchor, is_exact=is_exact)
 
 
+def _lacks(episode: RecordedEpisode) -> Iterator[str]:
+    """What a reader may look for on the page and not find, with the reason."""
+    asked = any(act.what in {"request", "wait"} for act in episode.acts)
+    is_logged, is_game = "events.jsonl" not in episode.absent, bool(seated(episode))
+    if not asked and not is_game:
+        why = "the agent sent no request" if is_logged else "events.jsonl is not there"
+        yield f"No requests{'' if episode.acts else ' and no timeline'}: {why}."
+    if not any(said.speaker == "agent" for one in episode.conversations for said in one.utterances):
+        by, is_script = episode.result.agent, episode.result.model is None
+        yield f"No replies: {by} is a script, no model." if is_script else f"No replies: none of {by} is recorded."
+
+
 def _facts(episode: RecordedEpisode) -> tuple[ShownFact, ...]:
     """What the page says of the episode under its headline: a name, the value, and where there is one the unit or a note."""
     result = episode.result
+    # an agent may stop at an answer to what it asked after the request that failed it, and that answer is no cause
+    is_later = result.error is not None and result.status == "graded" and any(act.label for act in episode.acts)
     cost = "" if not result.tokens.calls else "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}"
     told = (
         ("reward", "" if result.reward is None else f"{result.reward:g}", "recovered" if result.recovered else ""),
-        ("error", result.error or "", ""),
+        ("error", "" if is_later else result.error or "", ""),
         ("agent", result.agent, ""),
         ("model", result.model or "", ""),
         ("interface", result.interface or "", ""),
@@ -275,6 +291,7 @@ def _facts(episode: RecordedEpisode) -> tuple[ShownFact, ...]:
         ("retry", f"hint {result.hint.mode}, first label {result.hint.first_label}" if result.hint else "", ""),
         ("trace hash", result.trace_hash or "", ""),
         ("folder", episode.path, ""),
+        ("later", f"the agent's client gave up: {result.error}" if is_later else "", ""),
     )
     return tuple(ShownFact(name=name, left=value, right=note) for name, value, note in told if value)
 

@@ -44,7 +44,11 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        number=_number, percent=_percent, dollars=_dollars, seconds=_seconds, colour=lambda seat: f"seat-{seat % PALETTE}",
+        number=_number,
+        percent=_percent,
+        dollars=_dollars,
+        seconds=_seconds,
+        colour=lambda seat: f"seat-{seat % PALETTE}",
         pieces=_pieces,
     )
     return environment

@@ -182,6 +182,32 @@ def test_no_part_of_a_page_contradicts_the_verdict(site: Site) -> None:
     assert "goes on beyond the drawing" in page.by_id("main").text
 
 
+def test_what_came_after_the_cause_is_no_cause(site: Site) -> None:
+    """The answer at which the agent's client stopped came after the broken rule, and is told as what came later."""
+    page = page_at(site, f"episodes/replaced/contract/{FORM}/s0-a1.html")
+    names = [one.text for one in page.all("dt")]
+    last = page.all("dd")[-1].text
+
+    assert "error" not in names
+    assert names[-1] == "later"
+    assert last.startswith("the agent's client gave up: HTTPStatusError: Client error '403 Forbidden'")
+
+
+def test_an_agent_that_did_nothing_is_told_so(site: Site) -> None:
+    """Sections that the page has not are told with the reason, no step is 0, and no green mark stands beside the verdict."""
+    page, listed = page_at(site, PAGES["nop"]), page_at(site, "runs/nop/index.html", family="contract")
+    beside = page_at(site, f"compare/nop/contract/{CONTRACT}/s0-a1/oracle/s0-a1.html").by_id("main").text
+    told = page.by_id("main").text
+
+    assert "the agent sent no request" in told
+    assert "No requests and no timeline: the agent sent no request." in told
+    assert "No replies: nop is a script, no model." in told
+    assert "passed" in told
+    assert [one for one in page.all("span") if "good" in one.attributes.get("class", "").split()] == []
+    assert [one.text for one in listed.all("td")][2:6] == ["0", "-", "0", "0 s"]
+    assert ("never began" in beside, "ended" in beside) == (True, False)
+
+
 @pytest.mark.parametrize(
     ("query", "rows"),
     [

@@ -41,7 +41,7 @@ def test_a_violation_is_told_by_its_rule_and_its_request(recorded: Recorded) -> 
         ("apart", CALENDAR, f"SLOT_MISMATCH: {LOST} (round 5, resolved at 600 s)"),
         ("nop", CALENDAR, "OTHER: no turn was answered"),
         ("nop", HIDDEN, "OTHER: no turn was answered"),
-        ("nop", CONTRACT, "OTHER: nothing was asked of the world"),
+        ("nop", CONTRACT, "OTHER: the agent sent no request"),
         (
             "model-calendar",
             CALENDAR,
