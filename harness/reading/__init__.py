@@ -6,6 +6,7 @@ named in one clear line, and nothing reaches a terminal before its control chara
 
 from harness.reading.choosing import is_episode, is_recorded, recorded_episodes
 from harness.reading.episode import FILES, read_episode, read_result
+from harness.reading.glance import breaking_request
 from harness.reading.lifetimes import Lifetime, breach_told, lifetimes, rule_told
 from harness.reading.model import (
     Act,
@@ -34,6 +35,7 @@ __all__ = [
     "Utterance",
     "addresses",
     "breach_told",
+    "breaking_request",
     "episode_lines",
     "is_episode",
     "is_recorded",

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from harness.reading import Breach, RecordedEpisode, Section, breach_told
-from harness.reading.addresses import INDEX, episode_page, run_page
+from harness.reading import Breach, RecordedEpisode, Section, breach_told, breaking_request
+from harness.reading.addresses import INDEX, episode_name, episode_page, run_page
 from harness.records import Key
 from harness.viewing.comparing import ShownFact, Track
 from harness.viewing.exchanges import ShownAct, exchanges
@@ -133,6 +133,10 @@ class SeatPage(Strict):
 class ComparePage(Strict):
     """Two episodes of one task."""
 
+    run: str
+    doubt: str
+    """Why the two cannot be compared line by line; empty where they can."""
+
     left: PageLink
     right: PageLink
     task: str
@@ -153,7 +157,7 @@ def runs_page(runs: Sequence[ShownRun]) -> RunsPage:
 
 def run_page_of(run: ShownRun, query: Mapping[str, str], *, number: int, size: int) -> RunPage:
     """One page of a run's episodes; `size` rows a page, `number` from 1."""
-    filters = chosen(query)
+    filters, folders = chosen(query), {episode_page(run.name, one.key): one.key.name for one in run.episodes}
     every = [episode_row(run.name, one) for one in run.episodes]
     rows = listed(every, filters)
     last = max(1, math.ceil(len(rows) / size))
@@ -168,7 +172,12 @@ def run_page_of(run: ShownRun, query: Mapping[str, str], *, number: int, size: i
         rows=tuple(run_rows(run, is_playing=is_being_played(run.path))),
         facets=facets(every, filters),
         filters=filters,
-        episodes=tuple(rows[(number - 1) * size : number * size]),
+        episodes=tuple(
+            row.model_copy(update={"broke": breaking_request(run.path, f"episodes/{folders[row.page]}")})
+            if row.status == "graded" and not row.success
+            else row
+            for row in rows[(number - 1) * size : number * size]
+        ),
         total=len(every),
         listed=len(rows),
         number=number,
@@ -226,7 +235,7 @@ def seat_page_of(run: str, key: Key, episode: RecordedEpisode, seat: int) -> Sea
         key=key,
         talk=talk(one, episode, None),
         others=tuple(seat_links(run, key, episode)),
-        episode=PageLink(page=episode_page(run, key), told=key.name),
+        episode=PageLink(page=episode_page(run, key), told=episode_name(key)),
     )
 
 
@@ -237,7 +246,7 @@ def seat_links(run: str, key: Key, episode: RecordedEpisode) -> list[PageLink]:
 
 
 def _neighbour(run: str, key: Key) -> PageLink:
-    return PageLink(page=episode_page(run, key), told=key.name)
+    return PageLink(page=episode_page(run, key), told=episode_name(key))
 
 
 def _standing(row: RunRow) -> tuple[bool, float, str]:

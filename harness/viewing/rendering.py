@@ -26,6 +26,9 @@ POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self
 _NAME = re.compile(r"((?<=\bfield )[\w.\[\]-]+|(?<=\bheader )[A-Z][\w-]*|(?<=\bparameter )[\w.-]+|\b\w*[^\W_]_[^\W_]\w*)")
 """What stands in a rule in the letters of the interface."""
 
+_BREAKS = re.compile(r"(?<=[:_=/])(?=\w)")
+"""Where a long name may go on in the next line."""
+
 
 def render(template: str, page: object, *, depth: int, is_bundle: bool) -> bytes:
     """One page as HTML; `depth` is the number of folders that it lies below the root of the site."""
@@ -50,6 +53,7 @@ def _environment() -> Environment:
         seconds=_seconds,
         colour=lambda seat: f"seat-{seat % PALETTE}",
         pieces=_pieces,
+        parts=_BREAKS.split,
     )
     return environment
 

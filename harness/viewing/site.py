@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from harness.contents import read_file
 from harness.errors import UsageError
 from harness.reading import FILES, RecordedEpisode, read_episode
-from harness.reading.addresses import INDEX, episode_page, run_page
+from harness.reading.addresses import INDEX, episode_page, run_page, seed_name
 from harness.records import Key
 from harness.viewing.comparing import facts, tracks
 from harness.viewing.library import Library, Recorded, ShownRun
@@ -55,6 +55,9 @@ _ADDRESSES = tuple(
         ("compare", rf"compare/{_EPISODE}/{_BESIDE}{_FORM}"),
     )
 )
+
+
+_OTHER_SEED = "tokens, times and texts differ from the first request on, whatever the agents did"
 
 
 class Served(NamedTuple):
@@ -173,8 +176,10 @@ class Site:
             return None
         second = _read(other.folder(beside))
         return ComparePage(
-            left=PageLink(page=episode_page(run.name, key), told=f"{run.name} {_attempt(key)}"),
-            right=PageLink(page=episode_page(other.name, beside), told=f"{other.name} {_attempt(beside)}"),
+            run=run.name,
+            doubt="" if key.seed == beside.seed else f"seed {key.seed} is compared with seed {beside.seed}: {_OTHER_SEED}",
+            left=PageLink(page=episode_page(run.name, key), told=f"{run.name}, {seed_name(key)}"),
+            right=PageLink(page=episode_page(other.name, beside), told=f"{other.name}, {seed_name(beside)}"),
             task=f"{key.family}/{key.task_id}",
             facts=facts(episode, second),
             tracks=tracks(episode, second),
@@ -247,7 +252,8 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 def _partner(run: str, key: Key, other: str, one: Recorded) -> PageLink:
     page = f"compare/{run}/{key.name}/{other}/{_attempt(one.key)}.html"
     outcome = one.result.failure_label or "ungraded"
-    return PageLink(page=page, told=f"{other} {_attempt(one.key)}: {outcome}")
+    elsewhere = " (another seed)" if one.key.seed != key.seed else ""
+    return PageLink(page=page, told=f"{other}, {seed_name(one.key)}{elsewhere}: {outcome}")
 
 
 def _attempt(key: Key) -> str:

@@ -208,6 +208,41 @@ def test_an_agent_that_did_nothing_is_told_so(site: Site) -> None:
     assert ("never began" in beside, "ended" in beside) == (True, False)
 
 
+def test_a_row_of_a_list_says_which_request_broke_the_rule(site: Site) -> None:
+    """A link says task and seed, the outcome's cell the request and when; where none broke a rule, nothing more is said."""
+    many, nop = (page_at(site, f"runs/{run}/index.html") for run in ("many", "nop"))
+    links = [one.text for one in many.all("a")]
+    cells = [one.text.split() for one in many.all("td")[1::8]]
+
+    assert [f"{CONTRACT} seed {seed}" for seed in range(14)] == [text for text in links if CONTRACT in text]
+    assert {tuple(words[:3]) for words in cells} == {("✗", "EXPIRED_BEFORE_USE", "GET")}
+    assert all(words[-3:-1] == ["at", words[-2]] and words[-1] == "s" for words in cells)
+    assert all(one.text.split() == ["✗", "OTHER"] for one in nop.all("td")[1::8])
+
+
+def test_a_comparison_of_two_seeds_says_so(site: Site) -> None:
+    """At the top, before anything that differs because the seeds do; and the way back leads through the run."""
+    page = page_at(site, f"compare/many/contract/{CONTRACT}/s1-a1/oracle/s0-a1.html")
+    alike = page_at(site, PAGES["compare"])
+    told = page.by_id("main").text.strip().split("\n")[1]
+
+    assert told.startswith(
+        "Other seeds: seed 1 is compared with seed 0: tokens, times and texts differ from the first request on"
+    )
+    assert "Other seeds" not in alike.by_id("main").text
+    assert "../../../../../../runs/many/index.html" in page.targets
+    assert "many, seed 0: EXPIRED" in page_at(site, f"episodes/late/contract/{CONTRACT}/s0-a1.html").by_id("main").text
+    assert (
+        "many, seed 2 (another seed): EXPIRED"
+        in page_at(site, f"episodes/many/contract/{CONTRACT}/s1-a1.html").by_id("main").text
+    )
+
+
+def test_a_long_name_goes_on_at_a_joint(site: Site) -> None:
+    """Where a line ends inside `violation:late_token`, it ends behind a colon or an underscore."""
+    assert "violation:<wbr>late_<wbr>token" in page_at(site, "runs/many/index.html").source
+
+
 @pytest.mark.parametrize(
     ("query", "rows"),
     [

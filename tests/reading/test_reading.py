@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.reading import RecordedEpisode, episode_lines, read_episode
+from harness.reading import RecordedEpisode, breaking_request, episode_lines, read_episode
 from harness.reading.layout import cut
 from tests.reading.conftest import ALL, CALENDAR, CONTRACT, FORM, HIDDEN, Commands, Recorded
 from worlds.core.events import Requested, Turned, read_log
@@ -296,3 +296,14 @@ def test_a_task_is_still_a_task(commands: Commands) -> None:
     assert shown.code == 0
     assert "None" not in shown.out.partition("\n\n# ")[0]
     assert "200 steps, 1,000,000 virtual seconds" in shown.out
+
+
+def test_a_glance_tells_what_the_whole_episode_tells(recorded: Recorded) -> None:
+    """The request that broke a rule is the one of the whole episode, and there is none where no request did."""
+    for folder in recorded.episodes:
+        episode, run = read_episode(folder), folder.parents[3]
+        is_broken = episode.verdict is not None and bool(episode.verdict.violations)
+        where = episode.breach.where if episode.breach and is_broken else ""
+
+        assert breaking_request(run, str(folder.relative_to(run))) == where
+    assert breaking_request(recorded.folder, "nowhere") == ""
