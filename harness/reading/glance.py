@@ -19,7 +19,7 @@ _LONGEST = 4 << 20
 
 
 def breaking_request(run: Path, episode: str) -> str:
-    """`POST /api/submit at 8 s` of an episode below a run's folder; empty where no request broke a rule, or none is readable."""
+    """`POST /api/submit at 8 s` of an episode below a run's folder; empty where no request broke a rule that can be read."""
     try:
         verdict = Verdict.model_validate_json(read_file(run, f"{episode}/verdict.json", _LONGEST).data)
         broken = next((one for one in verdict.violations if one.label == verdict.failure_label), None)

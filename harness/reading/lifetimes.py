@@ -21,6 +21,9 @@ _GENERATION = re.compile(r"(?P<name>.+)_(?P<number>\d+)", re.ASCII)
 _ENDED = "was used, replaced or revoked before"
 """What a world says to whoever comes with a credential that has ended, without saying by what."""
 
+_LOST = re.compile(r"the (?P<name>\w+) was lost\b", re.ASCII)
+"""How a planned refusal says that a service has taken back what it had given."""
+
 
 class Lifetime(Strict):
     """One artifact from the request that handed it out."""
@@ -79,12 +82,16 @@ def _lifetime(acts: Sequence[Act], made: Sequence[tuple[Act, Issued]], act: Act,
     if end is not None:
         ended_by = _what_ended(acts, one, after, end) if end < planned else ""
         return life.model_copy(update={"end": end, "ended_by": ended_by})
+    lost = next((use for use in uses if _is_loss(use, one)), None)
+    if lost is not None:
+        return life.model_copy(update={"end": lost.at, "ended_by": f"lost at request {lost.seq} at {lost.at:g} s"})
     if after is None or after[0].at >= planned:
         return life
     if any(use.at > after[0].at and use.kind in {"ok", "goal"} for use in uses):
         return life.model_copy(update={"ended_by": f"its time, though {_replaced(one, *after)}"})
-    is_same = after[1].issued_at == one.issued_at
-    return life.model_copy(update={"end": after[0].at, "ended_by": _replaced(one, *after), "is_certain": is_same})
+    if after[1].issued_at == one.issued_at:
+        return life.model_copy(update={"ended_by": _replaced(one, *after)})
+    return life.model_copy(update={"end": after[0].at, "ended_by": _replaced(one, *after), "is_certain": False})
 
 
 def _followers(made: Sequence[tuple[Act, Issued]], act: Act, one: Issued) -> Iterator[tuple[Act, Issued]]:
@@ -104,6 +111,12 @@ def _refused_from(use: Act, one: Issued) -> float | None:
     if use.detail.get("resource_id") != one.artifact or not isinstance(late, int | float) or not isinstance(at, int | float):
         return None
     return round(at - late, 3)
+
+
+def _is_loss(use: Act, one: Issued) -> bool:
+    """Whether a planned refusal says that the artifact that it was asked with is lost."""
+    told = _LOST.match(use.rule or "") if use.kind == "protocol" else None
+    return told is not None and one.artifact.startswith(told["name"])
 
 
 def _what_ended(acts: Sequence[Act], one: Issued, after: tuple[Act, Issued] | None, end: float) -> str:

@@ -16,6 +16,7 @@ from harness.records import Key
 from harness.viewing.comparing import ShownFact, Track
 from harness.viewing.exchanges import ShownAct, exchanges
 from harness.viewing.filters import Facet, address, chosen, facets, listed
+from harness.viewing.glossary import is_control
 from harness.viewing.library import ShownRun
 from harness.viewing.rounds import Grid, HeardTable, grid, heard
 from harness.viewing.rows import EpisodeRow, RunRow, episode_row, is_being_played, run_rows
@@ -48,6 +49,8 @@ class RunsPage(Strict):
 
     runs: tuple[RunRow, ...]
     standings: tuple[FamilyStanding, ...]
+    has_controls: bool
+    """Whether a scripted control is among the players."""
 
 
 class DamageRow(Strict):
@@ -152,7 +155,11 @@ def runs_page(runs: Sequence[ShownRun]) -> RunsPage:
         FamilyStanding(family=family, rows=tuple(sorted((row for row in rows if row.family == family), key=_standing)))
         for family in sorted(families)
     )
-    return RunsPage(runs=tuple(rows), standings=tuple(standings))
+    return RunsPage(
+        runs=tuple(rows),
+        standings=tuple(standings),
+        has_controls=any(is_control(player) for row in rows for player in row.players),
+    )
 
 
 def run_page_of(run: ShownRun, query: Mapping[str, str], *, number: int, size: int) -> RunPage:

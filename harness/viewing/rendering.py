@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness.printable import printable
+from harness.viewing.glossary import label_anchor
 
 HERE = Path(__file__).parent
 PALETTE = 8
@@ -53,6 +54,7 @@ def _environment() -> Environment:
         seconds=_seconds,
         colour=lambda seat: f"seat-{seat % PALETTE}",
         pieces=_pieces,
+        label_anchor=label_anchor,
         parts=_BREAKS.split,
     )
     return environment

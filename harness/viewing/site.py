@@ -23,6 +23,7 @@ from harness.reading import FILES, RecordedEpisode, read_episode
 from harness.reading.addresses import INDEX, episode_page, run_page, seed_name
 from harness.records import Key
 from harness.viewing.comparing import facts, tracks
+from harness.viewing.glossary import GLOSSARY, glossary
 from harness.viewing.library import Library, Recorded, ShownRun
 from harness.viewing.pages import ComparePage, PageLink, episode_page_of, run_page_of, runs_page, seat_links, seat_page_of
 from harness.viewing.rendering import HERE, render
@@ -47,6 +48,7 @@ _ADDRESSES = tuple(
     (kind, re.compile(pattern, re.ASCII))
     for kind, pattern in (
         ("runs", rf"(?:index{_FORM})?"),
+        ("glossary", rf"glossary{_FORM}"),
         ("static", rf"static/(?P<file>{'|'.join(map(re.escape, _STATIC))})"),
         ("run", rf"runs/(?P<run>{_RUN})/(?:index|page-(?P<number>\d{{1,6}})){_FORM}"),
         ("episode", rf"episodes/{_EPISODE}{_FORM}"),
@@ -103,6 +105,7 @@ class Site:
         """Every address of a bundle, a page before its JSON."""
         yield from (f"static/{name}" for name in _STATIC)
         yield from _both(INDEX)
+        yield from _both(GLOSSARY)
         for run in self._library.runs():
             pages = run_page_of(run, {}, number=1, size=self._page_rows).pages
             for link in pages:
@@ -127,6 +130,8 @@ class Site:
         if kind == "static":
             name = named["file"] or ""
             return Served(_STATIC[name], (HERE / "static" / name).read_bytes())
+        if kind == "glossary":
+            return self._page("glossary", path, form, glossary(), glossary())
         if kind == "runs":
             runs = runs_page(self._library.runs())
             return self._page("runs", path, form, runs, runs)

@@ -16,6 +16,7 @@ from harness.registry import Task, read_task
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.players import SolutionModel
 from harness.testing.scripts import Messages, Script, ScriptedReply
+from harness.viewing import Library, Site
 
 ROOT = Path(__file__).parents[2]
 CONTRACT, CALENDAR, HIDDEN = "presigned-url-download", "uniform-01", "bakery-switch"
@@ -120,3 +121,9 @@ def _played(folder: Path, commands: Commands) -> dict[str, Said]:
         said = dict(zip(LINES, commands(lines), strict=True))
     assert {run: one.err for run, one in said.items() if one.code} == {}
     return said
+
+
+@pytest.fixture(scope="session")
+def site(recorded: Recorded) -> Site:
+    """The pages of all recorded runs."""
+    return Site(Library([recorded.folder]))

@@ -10,12 +10,15 @@ from tests.reading.conftest import FORM, Recorded
 from worlds.core.events import Issued
 
 
-def request(seq: int, *, issued: tuple[str, int] | None = None, used: str = "", kind: str = "ok", ended: float = 0.0) -> Act:
+def request(
+    seq: int, *, issued: tuple[str, int] | None = None, used: str = "", kind: str = "ok", ended: float = 0.0, rule: str = ""
+) -> Act:
     """A request of second `seq`; `issued` is an artifact and its last second, `ended` when the refused one had ended."""
     detail = {"resource_id": used, "time_of_attempt": float(seq), "expired_by_seconds": seq - ended} if ended else {}
     made = (Issued(artifact=issued[0], issued_at=seq * 1000, expires_at=issued[1] * 1000),) if issued else ()
     return Act.model_validate(
         {"seq": seq, "at": seq, "what": "request", "told": "GET /", "status": 200, "kind": kind, "detail": detail,
+         "rule": rule or None,
          "used": (used,) if used else (), "issued": made}
     )  # fmt: skip
 
@@ -42,6 +45,7 @@ LATE = request(8, used="key_0", kind="violation", ended=4)
         ((FIRST, request(4, used="key_0"), LATE), 4, "used by request 4 at 4 s", True),
         ((FIRST, request(4), LATE), 4, "revoked by request 4 at 4 s", True),
         ((FIRST, LATE), 4, "ended at 4 s", True),
+        ((FIRST, request(6, used="key_0", kind="protocol", rule="the key was lost")), 6, "lost at request 6 at 6 s", True),
         ((FIRST, request(92, used="key_0", kind="violation", ended=90)), 90, "", True),
         ((FIRST, request(4, issued=("key_0", 95))), 4, "replaced by request 4 at 4 s", False),
         ((FIRST, request(4, issued=("key_0", 90))), 90, "", True),
@@ -63,7 +67,7 @@ def test_one_that_is_extended_is_the_same_one(episode: RecordedEpisode) -> None:
     lives = lifetimes(episode.model_copy(update={"acts": (FIRST, longer)}))
 
     assert [(one.end, one.ended_by, one.is_certain) for one in lives] == [
-        (4, "extended by request 4 at 4 s", True), (99, "", True),
+        (90, "extended by request 4 at 4 s", True), (99, "", True),
     ]  # fmt: skip
 
 
