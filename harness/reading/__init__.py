@@ -6,6 +6,8 @@ named in one clear line, and nothing reaches a terminal before its control chara
 
 from harness.reading.choosing import is_episode, is_recorded, recorded_episodes
 from harness.reading.episode import FILES, read_episode, read_result
+from harness.reading.glance import breaking_request
+from harness.reading.lifetimes import Lifetime, breach_told, lifetimes, rule_told
 from harness.reading.model import (
     Act,
     Breach,
@@ -25,20 +27,25 @@ __all__ = [
     "Breach",
     "Cell",
     "Conversation",
+    "Lifetime",
     "Moment",
     "RecordedEpisode",
     "Section",
     "ToolUse",
     "Utterance",
     "addresses",
+    "breach_told",
+    "breaking_request",
     "episode_lines",
     "inspect_log",
     "is_episode",
     "is_recorded",
     "layout",
+    "lifetimes",
     "parts",
     "read_episode",
     "read_result",
     "recorded_episodes",
+    "rule_told",
     "traces",
 ]

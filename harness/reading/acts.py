@@ -68,7 +68,7 @@ _NAMED = re.compile(r"[a-z_]+")
 
 _REASONS = {
     "": "the goal was not reached",
-    "pre_contract": "nothing was asked of the world",
+    "pre_contract": "the agent sent no request",
     "gave_up": "no rule was broken, and the goal was not reached",
     "no_turns": "no turn was answered",
 }

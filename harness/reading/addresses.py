@@ -45,6 +45,16 @@ def episode_page(run: str, key: Key) -> str:
     return f"episodes/{run}/{key.name}.html"
 
 
+def episode_name(key: Key) -> str:
+    """What a link to an episode says: task and seed, and the attempt where it is not the first."""
+    return f"{key.task_id} {seed_name(key)}"
+
+
+def seed_name(key: Key) -> str:
+    """Seed, and the attempt where it is not the first: `seed 1, attempt 2`."""
+    return f"seed {key.seed}" + (f", attempt {key.attempt}" if key.attempt != 1 else "")
+
+
 def _plain(name: str) -> str:
     return _UNUSUAL.sub("-", name) or "run"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
-from harness.reading import Act, RecordedEpisode, Utterance
+from harness.reading import Act, Lifetime, RecordedEpisode, Utterance, breach_told, lifetimes, rule_told
 from harness.viewing.texts import CutText, cut_text
 from worlds.core.models import Strict
 
@@ -54,6 +54,8 @@ class Track(Strict):
 
     rows: tuple[ComparedRow, ...]
     left_out: int = 0
+    totals: tuple[int, int]
+    """Entries of each."""
 
 
 class ShownFact(Strict):
@@ -78,7 +80,7 @@ def facts(left: RecordedEpisode, right: RecordedEpisode) -> tuple[ShownFact, ...
     """The figures of both, those that differ and those that say what was played."""
     shown: tuple[tuple[str, Callable[[RecordedEpisode], str]], ...] = (
         ("outcome", lambda one: one.result.failure_label or f"ungraded: {one.result.cause}"),
-        ("why", lambda one: one.breach.rule if one.breach else ""),
+        ("why", breach_told),
         ("reward", lambda one: "" if one.result.reward is None else f"{one.result.reward:g}"),
         ("run", lambda one: one.result.run),
         ("agent", lambda one: one.result.model or one.result.agent),
@@ -105,7 +107,7 @@ def _track(
     rows = [_row(number, mine, theirs) for number in range(equal, min(longest, equal + _MOST_ROWS))]
     return Track(
         title=title, equal=equal, prefix=tuple(step[0] for step in mine[: min(equal, _MOST_ROWS)]), rows=tuple(rows),
-        left_out=longest - equal - len(rows),
+        left_out=longest - equal - len(rows), totals=(len(mine), len(theirs)),
     )  # fmt: skip
 
 
@@ -131,11 +133,13 @@ def _side(step: _Step | None, shared: int) -> Side | None:
 
 
 def _requests(episode: RecordedEpisode) -> list[_Step]:
-    return [_request(act) for act in episode.acts]
+    lives = lifetimes(episode)
+    return [_request(act, lives) for act in episode.acts]
 
 
-def _request(act: Act) -> _Step:
-    judged = " ".join(str(part) for part in (act.status, act.kind, act.label, act.rule) if part is not None)
+def _request(act: Act, lives: Sequence[Lifetime]) -> _Step:
+    rule = rule_told(act.rule, act, lives) if act.rule else None
+    judged = " ".join(str(part) for part in (act.status, act.kind, act.label, rule) if part is not None)
     return act.told, f"at {act.at:g} s {judged}", act.kind == "violation"
 
 

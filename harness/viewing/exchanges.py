@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import ValidationError
 
-from harness.reading import Act, RecordedEpisode, ToolUse
+from harness.reading import Act, Lifetime, RecordedEpisode, ToolUse, lifetimes, rule_told
 from harness.viewing.texts import CutText, cut_text
 from worlds.core.models import Lenient
 
@@ -26,7 +26,10 @@ class _Arguments(Lenient):
 
 
 class ShownAct(Act):
-    """An act with what its tool call sent and got; None where no tool call is known of it."""
+    """An act with what its tool call sent and got, None where no tool call is known of it, and what became of its artifacts."""
+
+    lives: tuple[Lifetime, ...] = ()
+    """Those that it handed out."""
 
     sent: CutText | None = None
     got: CutText | None = None
@@ -39,13 +42,18 @@ def exchanges(episode: RecordedEpisode) -> Iterator[ShownAct]:
     uses = [use for one in episode.conversations if one.seat is None for said in one.utterances for use in said.tools]
     targets = [_target(use) for use in uses]
     broken = episode.breach.seq if episode.breach else None
+    lives = lifetimes(episode)
+    made: dict[int, list[Lifetime]] = {}
+    for one in lives:
+        made.setdefault(one.seq, []).append(one)
     place = 0
     for act in episode.acts:
         at = _next(targets, place, act) if act.what == "request" else None
         use = uses[at] if at is not None else None
         place = place if at is None else at + 1
         yield ShownAct(
-            **act.model_dump(),
+            **{**act.model_dump(), "rule": rule_told(act.rule, act, lives) if act.rule else act.rule},
+            lives=tuple(made.get(act.seq, ())),
             sent=cut_text(use.arguments) if use else None,
             got=cut_text(use.answer) if use and use.answer is not None else None,
             is_breach=act.seq == broken,

@@ -7,15 +7,16 @@ gives. Links are addresses from the root of the site.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from harness.reading import Breach, RecordedEpisode, Section
-from harness.reading.addresses import INDEX, episode_page, run_page
+from harness.reading import Breach, RecordedEpisode, Section, breach_told, breaking_request
+from harness.reading.addresses import INDEX, episode_name, episode_page, run_page
 from harness.records import Key
 from harness.viewing.comparing import ShownFact, Track
 from harness.viewing.exchanges import ShownAct, exchanges
 from harness.viewing.filters import Facet, address, chosen, facets, listed
+from harness.viewing.glossary import is_control
 from harness.viewing.library import ShownRun
 from harness.viewing.rounds import Grid, HeardTable, grid, heard
 from harness.viewing.rows import EpisodeRow, RunRow, episode_row, is_being_played, run_rows
@@ -48,6 +49,8 @@ class RunsPage(Strict):
 
     runs: tuple[RunRow, ...]
     standings: tuple[FamilyStanding, ...]
+    has_controls: bool
+    """Whether a scripted control is among the players."""
 
 
 class DamageRow(Strict):
@@ -79,6 +82,9 @@ class VerdictLine(Strict):
     icon: str
     label: str
     breach: Breach | None
+    rule: str
+    """The rule that broke, with what ended an artifact where the log tells it."""
+
     anchor: str
     """Where on the page the breach stands; empty where nothing on it is the breach."""
 
@@ -95,6 +101,9 @@ class EpisodePage(Strict):
     facts: tuple[ShownFact, ...]
     doubts: tuple[str, ...]
     absent: tuple[str, ...]
+    lacks: tuple[str, ...]
+    """Sections that the page has not, and why."""
+
     timeline: Timeline | None
     exchanges: tuple[ShownAct, ...]
     acts_left_out: int
@@ -127,6 +136,10 @@ class SeatPage(Strict):
 class ComparePage(Strict):
     """Two episodes of one task."""
 
+    run: str
+    doubt: str
+    """Why the two cannot be compared line by line; empty where they can."""
+
     left: PageLink
     right: PageLink
     task: str
@@ -142,12 +155,16 @@ def runs_page(runs: Sequence[ShownRun]) -> RunsPage:
         FamilyStanding(family=family, rows=tuple(sorted((row for row in rows if row.family == family), key=_standing)))
         for family in sorted(families)
     )
-    return RunsPage(runs=tuple(rows), standings=tuple(standings))
+    return RunsPage(
+        runs=tuple(rows),
+        standings=tuple(standings),
+        has_controls=any(is_control(player) for row in rows for player in row.players),
+    )
 
 
 def run_page_of(run: ShownRun, query: Mapping[str, str], *, number: int, size: int) -> RunPage:
     """One page of a run's episodes; `size` rows a page, `number` from 1."""
-    filters = chosen(query)
+    filters, folders = chosen(query), {episode_page(run.name, one.key): one.key.name for one in run.episodes}
     every = [episode_row(run.name, one) for one in run.episodes]
     rows = listed(every, filters)
     last = max(1, math.ceil(len(rows) / size))
@@ -162,7 +179,12 @@ def run_page_of(run: ShownRun, query: Mapping[str, str], *, number: int, size: i
         rows=tuple(run_rows(run, is_playing=is_being_played(run.path))),
         facets=facets(every, filters),
         filters=filters,
-        episodes=tuple(rows[(number - 1) * size : number * size]),
+        episodes=tuple(
+            row.model_copy(update={"broke": breaking_request(run.path, f"episodes/{folders[row.page]}")})
+            if row.status == "graded" and not row.success
+            else row
+            for row in rows[(number - 1) * size : number * size]
+        ),
         total=len(every),
         listed=len(rows),
         number=number,
@@ -189,6 +211,7 @@ def episode_page_of(
         facts=_facts(episode),
         doubts=episode.doubts,
         absent=episode.absent,
+        lacks=tuple(_lacks(episode)),
         timeline=timeline(episode, broken),
         exchanges=tuple(shown),
         acts_left_out=len(acts) - len(shown),
@@ -219,7 +242,7 @@ def seat_page_of(run: str, key: Key, episode: RecordedEpisode, seat: int) -> Sea
         key=key,
         talk=talk(one, episode, None),
         others=tuple(seat_links(run, key, episode)),
-        episode=PageLink(page=episode_page(run, key), told=key.name),
+        episode=PageLink(page=episode_page(run, key), told=episode_name(key)),
     )
 
 
@@ -230,7 +253,7 @@ def seat_links(run: str, key: Key, episode: RecordedEpisode) -> list[PageLink]:
 
 
 def _neighbour(run: str, key: Key) -> PageLink:
-    return PageLink(page=episode_page(run, key), told=key.name)
+    return PageLink(page=episode_page(run, key), told=episode_name(key))
 
 
 def _standing(row: RunRow) -> tuple[bool, float, str]:
@@ -242,23 +265,35 @@ def _headline(episode: RecordedEpisode) -> VerdictLine:
     result, breach = episode.result, episode.breach
     icon = "?" if result.status == "ungraded" else "✓" if result.success else "✗"
     label = result.failure_label or ("ungraded" if result.status == "ungraded" else "no label")
-    seq = breach.seq if breach else None
-    if seq is None:
-        return VerdictLine(icon=icon, label=label, breach=breach, anchor="", is_exact=False)
-    if any(act.seq == seq for act in episode.acts):
-        return VerdictLine(icon=icon, label=label, breach=breach, anchor=f"act-{seq}", is_exact=True)
-    turn = last_turn(episode, seq)
-    anchor = "" if turn is None else f"turn-{turn}"
-    return VerdictLine(icon=icon, label=label, breach=breach, anchor=anchor, is_exact=turn == seq)
+    seq, rule = breach.seq if breach else None, breach_told(episode)
+    act = next((act for act in episode.acts if act.seq == seq), None)
+    turn = last_turn(episode, seq) if seq is not None and act is None else None
+    anchor = f"act-{seq}" if act else "" if turn is None else f"turn-{turn}"
+    is_exact = seq is not None and (act is not None or turn == seq)
+    return VerdictLine(icon=icon, label=label, breach=breach, rule=rule, anchor=anchor, is_exact=is_exact)
+
+
+def _lacks(episode: RecordedEpisode) -> Iterator[str]:
+    """What a reader may look for on the page and not find, with the reason."""
+    asked = any(act.what in {"request", "wait"} for act in episode.acts)
+    is_logged, is_game = "events.jsonl" not in episode.absent, bool(seated(episode))
+    if not asked and not is_game:
+        why = "the agent sent no request" if is_logged else "events.jsonl is not there"
+        yield f"No requests{'' if episode.acts else ' and no timeline'}: {why}."
+    if not any(said.speaker == "agent" for one in episode.conversations for said in one.utterances):
+        by, is_script = episode.result.agent, episode.result.model is None
+        yield f"No replies: {by} is a script, no model." if is_script else f"No replies: none of {by} is recorded."
 
 
 def _facts(episode: RecordedEpisode) -> tuple[ShownFact, ...]:
     """What the page says of the episode under its headline: a name, the value, and where there is one the unit or a note."""
     result = episode.result
+    # an agent may stop at an answer to what it asked after the request that failed it, and that answer is no cause
+    is_later = result.error is not None and result.status == "graded" and any(act.label for act in episode.acts)
     cost = "" if not result.tokens.calls else "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}"
     told = (
         ("reward", "" if result.reward is None else f"{result.reward:g}", "recovered" if result.recovered else ""),
-        ("error", result.error or "", ""),
+        ("error", "" if is_later else result.error or "", ""),
         ("agent", result.agent, ""),
         ("model", result.model or "", ""),
         ("interface", result.interface or "", ""),
@@ -272,6 +307,7 @@ def _facts(episode: RecordedEpisode) -> tuple[ShownFact, ...]:
         ("retry", f"hint {result.hint.mode}, first label {result.hint.first_label}" if result.hint else "", ""),
         ("trace hash", result.trace_hash or "", ""),
         ("folder", episode.path, ""),
+        ("later", f"the agent's client gave up: {result.error}" if is_later else "", ""),
     )
     return tuple(ShownFact(name=name, left=value, right=note) for name, value, note in told if value)
 

@@ -6,6 +6,7 @@ up the root of the site is, so that the same page works on a server and from a d
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness.printable import printable
+from harness.viewing.glossary import label_anchor
 
 HERE = Path(__file__).parent
 PALETTE = 8
@@ -21,6 +23,12 @@ PALETTE = 8
 
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'"
 """What a page may load and where its form may go: this site alone, no style or script in the page itself."""
+
+_NAME = re.compile(r"((?<=\bfield )[\w.\[\]-]+|(?<=\bheader )[A-Z][\w-]*|(?<=\bparameter )[\w.-]+|\b\w*[^\W_]_[^\W_]\w*)")
+"""What stands in a rule in the letters of the interface."""
+
+_BREAKS = re.compile(r"(?<=[:_=/])(?=\w)")
+"""Where a long name may go on in the next line."""
 
 
 def render(template: str, page: object, *, depth: int, is_bundle: bool) -> bytes:
@@ -40,9 +48,21 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        number=_number, percent=_percent, dollars=_dollars, seconds=_seconds, colour=lambda seat: f"seat-{seat % PALETTE}"
+        number=_number,
+        percent=_percent,
+        dollars=_dollars,
+        seconds=_seconds,
+        colour=lambda seat: f"seat-{seat % PALETTE}",
+        pieces=_pieces,
+        label_anchor=label_anchor,
+        parts=_BREAKS.split,
     )
     return environment
+
+
+def _pieces(rule: str) -> list[tuple[str, bool]]:
+    """A rule in pieces, and whether each is a name of the interface: of a field, a header, a parameter, a test."""
+    return [(piece, number % 2 == 1) for number, piece in enumerate(_NAME.split(rule)) if piece]
 
 
 def _shown(value: Any) -> Any:

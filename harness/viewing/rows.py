@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import UsageError
-from harness.reading.addresses import episode_page, run_page
+from harness.reading.addresses import episode_name, episode_page, run_page
 from harness.report.statistics import rate_interval
 from harness.runs.request import Planned
 from harness.viewing.library import Recorded, ShownRun
@@ -26,6 +26,9 @@ class EpisodeRow(Strict):
     attempt: str
     """`s0-a1`."""
 
+    name: str
+    """`webhook-hmac-verify seed 1`."""
+
     page: str
     player: str
     """The model, or the agent where none was asked."""
@@ -33,6 +36,9 @@ class EpisodeRow(Strict):
     status: str
     label: str
     """Why it failed, SUCCESS, or `ungraded` with what failed."""
+
+    broke: str = ""
+    """The request that broke its rule, in the rows of a page."""
 
     success: bool
     reward: float | None
@@ -90,6 +96,7 @@ def episode_row(run: str, one: Recorded) -> EpisodeRow:
         family=key.family,
         task=key.task_id,
         attempt=key.name.rpartition("/")[2],
+        name=episode_name(key),
         page=episode_page(run, key),
         player=result.model or result.agent,
         status=result.status,

@@ -20,10 +20,11 @@ from pydantic import BaseModel
 from harness.errors import UsageError
 from harness.packs import files_of
 from harness.reading import FILES, RecordedEpisode, read_episode
-from harness.reading.addresses import INDEX, episode_page, run_page
+from harness.reading.addresses import INDEX, episode_page, run_page, seed_name
 from harness.records import Key
 from harness.run_files import run_and_place
 from harness.viewing.comparing import facts, tracks
+from harness.viewing.glossary import GLOSSARY, glossary
 from harness.viewing.library import Library, Recorded, ShownRun
 from harness.viewing.pages import ComparePage, PageLink, episode_page_of, run_page_of, runs_page, seat_links, seat_page_of
 from harness.viewing.rendering import HERE, render
@@ -48,6 +49,7 @@ _ADDRESSES = tuple(
     (kind, re.compile(pattern, re.ASCII))
     for kind, pattern in (
         ("runs", rf"(?:index{_FORM})?"),
+        ("glossary", rf"glossary{_FORM}"),
         ("static", rf"static/(?P<file>{'|'.join(map(re.escape, _STATIC))})"),
         ("run", rf"runs/(?P<run>{_RUN})/(?:index|page-(?P<number>\d{{1,6}})){_FORM}"),
         ("episode", rf"episodes/{_EPISODE}{_FORM}"),
@@ -56,6 +58,9 @@ _ADDRESSES = tuple(
         ("compare", rf"compare/{_EPISODE}/{_BESIDE}{_FORM}"),
     )
 )
+
+
+_OTHER_SEED = "tokens, times and texts differ from the first request on, whatever the agents did"
 
 
 class Served(NamedTuple):
@@ -101,6 +106,7 @@ class Site:
         """Every address of a bundle, a page before its JSON."""
         yield from (f"static/{name}" for name in _STATIC)
         yield from _both(INDEX)
+        yield from _both(GLOSSARY)
         for run in self._library.runs():
             pages = run_page_of(run, {}, number=1, size=self._page_rows).pages
             for link in pages:
@@ -125,6 +131,8 @@ class Site:
         if kind == "static":
             name = named["file"] or ""
             return Served(_STATIC[name], (HERE / "static" / name).read_bytes())
+        if kind == "glossary":
+            return self._page("glossary", path, form, glossary(), glossary())
         if kind == "runs":
             runs = runs_page(self._library.runs())
             return self._page("runs", path, form, runs, runs)
@@ -174,8 +182,10 @@ class Site:
             return None
         second = _read(other.folder(beside))
         return ComparePage(
-            left=PageLink(page=episode_page(run.name, key), told=f"{run.name} {_attempt(key)}"),
-            right=PageLink(page=episode_page(other.name, beside), told=f"{other.name} {_attempt(beside)}"),
+            run=run.name,
+            doubt="" if key.seed == beside.seed else f"seed {key.seed} is compared with seed {beside.seed}: {_OTHER_SEED}",
+            left=PageLink(page=episode_page(run.name, key), told=f"{run.name}, {seed_name(key)}"),
+            right=PageLink(page=episode_page(other.name, beside), told=f"{other.name}, {seed_name(beside)}"),
             task=f"{key.family}/{key.task_id}",
             facts=facts(episode, second),
             tracks=tracks(episode, second),
@@ -249,7 +259,8 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 def _partner(run: str, key: Key, other: str, one: Recorded) -> PageLink:
     page = f"compare/{run}/{key.name}/{other}/{_attempt(one.key)}.html"
     outcome = one.result.failure_label or "ungraded"
-    return PageLink(page=page, told=f"{other} {_attempt(one.key)}: {outcome}")
+    elsewhere = " (another seed)" if one.key.seed != key.seed else ""
+    return PageLink(page=page, told=f"{other}, {seed_name(one.key)}{elsewhere}: {outcome}")
 
 
 def _attempt(key: Key) -> str:

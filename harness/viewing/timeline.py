@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from harness.reading import Act, Conversation, RecordedEpisode
+from harness.reading import Act, Conversation, Lifetime, RecordedEpisode, lifetimes
 from worlds.core.models import Strict
 
 WIDTH, LEFT, RIGHT = 960, 150, 24
@@ -26,13 +26,15 @@ class TimeMark(Strict):
     x: float
     width: float = 0.0
     kind: str
-    """ok, protocol, violation, goal, stray, fault, wait, end, window, turn, measure or forfeit."""
+    """ok, protocol, violation, goal, stray, fault, wait, end, window, maybe, use, turn, measure or forfeit."""
 
     told: str
     """What it was, for a reader who points at it."""
 
     seq: int | None = None
     is_breach: bool = False
+    is_cut: bool = False
+    """Whether it goes on beyond the drawing."""
 
 
 class Lane(Strict):
@@ -66,11 +68,14 @@ class Timeline(Strict):
     kinds: tuple[str, ...]
     """The kinds of marks that are drawn, for the legend."""
 
+    is_cut: bool = False
+    """Whether a mark goes on beyond the drawing."""
+
 
 def timeline(episode: RecordedEpisode, broken: int | None) -> Timeline | None:
     """The drawing, with a ring around `broken`, a number of the log; None for an episode in which nothing happened."""
     moments = [said.moment.at for one in episode.conversations for said in one.utterances if said.moment]
-    windows = [made.expires_at / 1000 for act in episode.acts for made in act.issued]
+    windows = [one.end for one in lifetimes(episode)]
     end = max([*moments, *(act.at for act in episode.acts), episode.result.virtual_time_elapsed], default=0.0)
     if not episode.acts and not moments:
         return None
@@ -87,6 +92,7 @@ def timeline(episode: RecordedEpisode, broken: int | None) -> Timeline | None:
         ticks=tuple(scale.ticks()),
         rounds=tuple(_rounds(episode, scale)),
         kinds=tuple(dict.fromkeys(mark.kind for lane in lanes for mark in lane.marks)),
+        is_cut=any(mark.is_cut for lane in lanes for mark in lane.marks),
     )
 
 
@@ -111,7 +117,7 @@ def _lanes(episode: RecordedEpisode, scale: _Scale, broken: int | None) -> Itera
     asked = [_act_mark(act, scale, broken) for act in episode.acts]
     if any(act.what in {"request", "wait"} for act in episode.acts):
         yield "requests", None, asked
-    yield from _windows(episode.acts, scale)
+    yield from _windows(lifetimes(episode), scale)
     for one in episode.conversations:
         if one.seat is not None:
             yield one.name, one.seat, list(_turns(one, scale, broken))
@@ -127,19 +133,28 @@ def _act_mark(act: Act, scale: _Scale, broken: int | None) -> TimeMark:
     return TimeMark(x=x, width=round(scale.x(act.at) - x, 1), kind=kind, told=told, seq=act.seq, is_breach=act.seq == broken)
 
 
-def _windows(acts: Sequence[Act], scale: _Scale) -> Iterator[tuple[str, None, list[TimeMark]]]:
-    """A lane for each artifact: when it could be used, one bar for each time that it was handed out."""
+def _windows(lives: Sequence[Lifetime], scale: _Scale) -> Iterator[tuple[str, None, list[TimeMark]]]:
+    """A lane for each artifact: when it could be used, one bar for each time that it was handed out, and its uses on them."""
     bars: dict[str, list[TimeMark]] = {}
-    for act in acts:
-        for made in act.issued:
-            begin, end = made.issued_at / 1000, made.expires_at / 1000
-            x = scale.x(begin)
-            told = f"{made.artifact}: from {begin:g} s until {end:g} s"
-            bars.setdefault(made.artifact, []).append(
-                TimeMark(x=x, width=max(2.0, round(scale.x(end) - x, 1)), kind="window", told=told, seq=act.seq)
-            )
+    uses: dict[str, dict[float, TimeMark]] = {}
+    for one in lives:
+        told = f"{one.artifact}: from {one.begin:g} s until {one.end:g} s" + (f", {one.ended_by}" if one.ended_by else "")
+        lane = bars.setdefault(one.artifact, [])
+        if not one.is_certain:
+            maybe = f"{one.artifact}: {one.ended_by}; the log does not tell whether it still worked after that"
+            lane.append(_bar("maybe", one.end, one.planned, maybe, one.seq, scale))
+        lane.append(_bar("window", one.begin, one.end, told, one.seq, scale))
+        for at in one.uses:
+            used = TimeMark(x=scale.x(at), kind="use", told=f"{at:g} s: {one.artifact} used")
+            uses.setdefault(one.artifact, {})[at] = used
     for artifact, marks in bars.items():
-        yield artifact, None, marks
+        yield artifact, None, [*marks, *uses.get(artifact, {}).values()]
+
+
+def _bar(kind: str, begin: float, end: float, told: str, seq: int, scale: _Scale) -> TimeMark:
+    x = scale.x(begin)
+    width = max(2.0, round(scale.x(end) - x, 1))
+    return TimeMark(x=x, width=width, kind=kind, told=told, seq=seq, is_cut=end > scale.end)
 
 
 def _turns(one: Conversation, scale: _Scale, broken: int | None) -> Iterator[TimeMark]:

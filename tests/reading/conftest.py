@@ -16,14 +16,17 @@ from harness.registry import Task, read_task
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.players import SolutionModel
 from harness.testing.scripts import Messages, Script, ScriptedReply
+from harness.viewing import Library, Site
 
 ROOT = Path(__file__).parents[2]
 CONTRACT, CALENDAR, HIDDEN = "presigned-url-download", "uniform-01", "bakery-switch"
+FORM = "csrf-form-submit"
 ALL = (CONTRACT, CALENDAR, HIDDEN)
 LINES: dict[str, tuple[str, ...]] = {
     "oracle": (*ALL, "--agent", "oracle"),
     "nop": (*ALL, "--agent", "nop"),
     "late": (CONTRACT, "--agent", "violation:late_token"),
+    "replaced": (FORM, "--agent", "violation:replaced_token"),
     "many": (CONTRACT, "--agent", "violation:late_token", "--seeds", "0-13"),
     "apart": (CALENDAR, "--agent", "violation:apart"),
     "silent": (HIDDEN, "--agent", "violation:silent"),
@@ -118,3 +121,9 @@ def _played(folder: Path, commands: Commands) -> dict[str, Said]:
         said = dict(zip(LINES, commands(lines), strict=True))
     assert {run: one.err for run, one in said.items() if one.code} == {}
     return said
+
+
+@pytest.fixture(scope="session")
+def site(recorded: Recorded) -> Site:
+    """The pages of all recorded runs."""
+    return Site(Library([recorded.folder]))

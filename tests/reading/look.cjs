@@ -27,7 +27,7 @@ async function looked(context, url, width) {
 async function followed(page) {
   await page.goto(clicks.from);
   for (const link of clicks.links) await page.locator(link).first().click();
-  const target = page.locator(":target");
+  const target = page.locator(clicks.target || ":target").first();
   return { text: await target.innerText(), box: await target.boundingBox(), url: page.url() };
 }
 

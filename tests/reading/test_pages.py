@@ -36,14 +36,9 @@ PAGES = {
     "calendar": f"episodes/model-calendar/calendar/{CALENDAR}/s0-a1.html",
     "hidden": f"episodes/model-seats/hidden-profile/{HIDDEN}/s0-a1.html",
     "seat": f"episodes/model-seats/hidden-profile/{HIDDEN}/s0-a1/seat-1.html",
+    "glossary": "glossary.html",
     "compare": f"compare/model/contract/{CONTRACT}/s0-a1/oracle/s0-a1.html",
 }
-
-
-@pytest.fixture(scope="session")
-def site(recorded: Recorded) -> Site:
-    """The pages of all recorded runs."""
-    return Site(Library([recorded.folder]))
 
 
 def page_at(site: Site, address: str, **query: str) -> Page:

@@ -14,7 +14,7 @@ import pytest
 
 from harness.viewing import Library, Site, open_server, write_bundle
 from tests.reading.chromium import opened, troubles
-from tests.reading.conftest import CONTRACT, HIDDEN, Recorded
+from tests.reading.conftest import CONTRACT, FORM, HIDDEN, Recorded
 from tests.reading.test_pages import PAGES
 
 Done = CompletedProcess[str]
@@ -33,6 +33,20 @@ def test_a_bundle_from_the_disk(recorded: Recorded, tmp_path: Path) -> None:
     assert all(word in told["arrived"]["text"] for word in ("EXPIRED_BEFORE_USE", "the window of the precheck has ended"))
     assert told["arrived"]["url"] == f"{root}/episodes/late/contract/{CONTRACT}/s0-a1.html#act-4"
     assert 0 <= told["arrived"]["box"]["y"] < 720
+
+
+@pytest.mark.browser
+def test_the_next_violation_is_marked_and_the_button_stays(recorded: Recorded, tmp_path: Path) -> None:
+    """Two clicks on one button mark the second violation alone, and the button is in the window to be clicked again."""
+    write_bundle(Library([recorded.folder / "replaced"]), tmp_path / "bundle", lambda _: None)
+    page = (tmp_path / "bundle" / f"episodes/replaced/contract/{FORM}/s0-a1.html").as_uri()
+    row, button = (
+        opened([], {"from": page, "links": ["button[data-next]"] * 2, "target": target})["arrived"]
+        for target in (".current", "button[data-next]")
+    )
+
+    assert "a submit must come first" in row["text"]
+    assert 0 <= button["box"]["y"] < 60 < row["box"]["y"] < 720
 
 
 @pytest.mark.browser

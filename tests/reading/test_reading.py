@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.reading import RecordedEpisode, episode_lines, read_episode
+from harness.reading import RecordedEpisode, breaking_request, episode_lines, read_episode
 from harness.reading.layout import cut
-from tests.reading.conftest import ALL, CALENDAR, CONTRACT, HIDDEN, Commands, Recorded
+from tests.reading.conftest import ALL, CALENDAR, CONTRACT, FORM, HIDDEN, Commands, Recorded
 from worlds.core.events import Requested, Turned, read_log
 
 PROVER = "[prover] The prover heater"
+LEFT = "nothing, as far as the log tells"
 LOST = "meeting M5 was not scheduled: its participants chose different slots"
 
 
@@ -40,7 +41,7 @@ def test_a_violation_is_told_by_its_rule_and_its_request(recorded: Recorded) -> 
         ("apart", CALENDAR, f"SLOT_MISMATCH: {LOST} (round 5, resolved at 600 s)"),
         ("nop", CALENDAR, "OTHER: no turn was answered"),
         ("nop", HIDDEN, "OTHER: no turn was answered"),
-        ("nop", CONTRACT, "OTHER: nothing was asked of the world"),
+        ("nop", CONTRACT, "OTHER: the agent sent no request"),
         (
             "model-calendar",
             CALENDAR,
@@ -129,7 +130,17 @@ def test_tables_of_a_contract(recorded: Recorded) -> None:
     """Each artifact with its window, and when it was used."""
     rows = section(read_episode(recorded.episode("late", CONTRACT)), "Artifacts")
 
-    assert rows[:2] == [("precheck_token", 10.0, 50.0, "51"), ("part_1", 10.0, 70.0, "51")]
+    assert rows[:2] == [("precheck_token", 10.0, 50.0, "51", "its time"), ("part_1", 10.0, 70.0, "51", LEFT)]
+
+
+def test_a_replaced_token_ends_where_it_was_replaced(recorded: Recorded) -> None:
+    """Its time would have run for long; the table says when it ended, and by which request."""
+    rows = section(read_episode(recorded.episode("replaced", FORM)), "Artifacts")
+
+    assert rows[:2] == [
+        ("csrf_token_0", 2.0, 4.0, "8", "replaced by request 2 at 4 s"),
+        ("csrf_token_1", 4.0, 82.0, "never", LEFT),
+    ]
 
 
 def test_tables_of_a_calendar(recorded: Recorded) -> None:
@@ -285,3 +296,14 @@ def test_a_task_is_still_a_task(commands: Commands) -> None:
     assert shown.code == 0
     assert "None" not in shown.out.partition("\n\n# ")[0]
     assert "200 steps, 1,000,000 virtual seconds" in shown.out
+
+
+def test_a_glance_tells_what_the_whole_episode_tells(recorded: Recorded) -> None:
+    """The request that broke a rule is the one of the whole episode, and there is none where no request did."""
+    for folder in recorded.episodes:
+        episode, run = read_episode(folder), folder.parents[3]
+        is_broken = episode.verdict is not None and bool(episode.verdict.violations)
+        where = episode.breach.where if episode.breach and is_broken else ""
+
+        assert breaking_request(run, str(folder.relative_to(run))) == where
+    assert breaking_request(recorded.folder, "nowhere") == ""

@@ -1,16 +1,15 @@
-"""What a contract episode's folder tells besides its requests: each artifact, how long it lived, and when it was used."""
+"""What a contract episode tells besides its requests: each artifact, how long it lived, when it was used, and what ended it."""
 
 from __future__ import annotations
 
-from harness.reading import Act, Breach, RecordedEpisode, Section
+from harness.reading import Breach, Lifetime, RecordedEpisode, Section, lifetimes
 from worlds.contract.labels import Label
-from worlds.core.events import Issued
 
 
 def sections(episode: RecordedEpisode) -> list[Section]:
     """One row for each time that an artifact was handed out; nothing for a task that hands out none."""
-    rows = [_row(episode, act, made) for act in episode.acts for made in act.issued]
-    columns = ("artifact", "issued at (s)", "ends at (s)", "used at (s)")
+    rows = [_row(one, episode.result.virtual_time_elapsed) for one in lifetimes(episode)]
+    columns = ("artifact", "issued at (s)", "ends at (s)", "used at (s)", "what ended it")
     return [Section(title="Artifacts", columns=columns, rows=tuple(rows))] if rows else []
 
 
@@ -28,7 +27,7 @@ def breach(episode: RecordedEpisode) -> Breach | None:
     )
 
 
-def _row(episode: RecordedEpisode, act: Act, made: Issued) -> tuple[str, float, float, str]:
-    used = [later.at for later in episode.acts if made.artifact in later.used and later.seq > act.seq]
-    told = ", ".join(f"{at:g}" for at in used) or "never"
-    return made.artifact, made.issued_at / 1000, made.expires_at / 1000, told
+def _row(one: Lifetime, elapsed: float) -> tuple[str, float, float, str, str]:
+    used = ", ".join(f"{at:g}" for at in one.uses) or "never"
+    ended = one.ended_by or ("its time" if one.end <= elapsed else "nothing, as far as the log tells")
+    return one.artifact, one.begin, one.end, used, ended

@@ -22,10 +22,12 @@
     if (!violations.length) next.remove();
     let place = -1;
     next.addEventListener("click", () => {
+      violations[place]?.classList.remove("current");
       place = (place + 1) % violations.length;
+      violations[place].classList.add("current");
       unfold(violations[place]);
       violations[place].tabIndex = -1;
-      violations[place].focus();
+      violations[place].focus({ preventScroll: true });
       violations[place].scrollIntoView({ block: "center" });
     });
   }

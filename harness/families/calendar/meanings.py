@@ -1,0 +1,13 @@
+"""What a label of this family means, in a line: of an episode, the words that its first lost meeting is told in."""
+
+from __future__ import annotations
+
+from harness.families.calendar.reading import WHY
+from worlds.calendar.labels import Label
+
+MEANINGS: dict[str, str] = {
+    Label.SUCCESS.value: "Every meeting was scheduled.",
+    **{label.value: f"A meeting was not scheduled: {why}." for label, why in WHY.items()},
+    Label.OTHER.value: "A meeting was not scheduled, or no turn was answered, for a reason that has no label of its own.",
+}
+"""A line for each label."""
