@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import json
 import secrets
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
+from functools import partial
 from typing import Any, TypeVar
 
 from harness.errors import RuntimeFailure, WorldFailure
@@ -70,6 +72,7 @@ class DockerPod:
         self._streams: Streams | None = None
         self._bridge: Bridge | None = None
         self._pending: list[bytes] = []
+        self._delivery = threading.Lock()
         self.instruction = ""
         self.has_main = spec.needs_main
 
@@ -109,8 +112,16 @@ class DockerPod:
         """Run a command in `main`, in a new session, killed by group at `timeout_s` real seconds."""
         if not self._main:
             raise RuntimeFailure("this episode was opened without main", hint="EpisodeSpec(needs_main=True)")
-        files, self._pending = self._pending, []
-        asked = commands.request(command, timeout_s=timeout_s, stdin=stdin, virtual_time=virtual_time, files=files)
+        asked = partial(commands.request, command, timeout_s=timeout_s, stdin=stdin, virtual_time=virtual_time)
+        with self._delivery:
+            # files travel with one command; one that begins meanwhile waits, or it would run without them
+            files, self._pending = self._pending, []
+            if files:
+                return self._tried(command, asked(files=files), timeout_s)
+        return self._tried(command, asked(), timeout_s)
+
+    def _tried(self, command: Sequence[str], asked: bytes, timeout_s: float) -> CommandResult:
+        """The result of a command, tried again where `main` is so full that it cannot be started."""
         for _ in range(_EXEC_TRIES):
             try:
                 result = self._run(asked, timeout_s)
@@ -121,7 +132,7 @@ class DockerPod:
             if result is not None:
                 return result
             time.sleep(_EXEC_PAUSE_S)
-        # Docker works, but `main` is so full that nothing more starts in it: that is the agent's own doing.
+        # Docker works, but nothing more starts in `main`: that is the agent's own doing.
         return CommandResult(commands.KILLED, f"{command[0]} cannot be started, {_EXEC_TRIES} times\n".encode())
 
     def put(self, files: Mapping[str, bytes]) -> None:
