@@ -27,6 +27,11 @@ from harness.runs.session import Person, RunSession
 
 _LOOPBACK = "127.0.0.1"
 
+Minutes = Annotated[
+    int | None,
+    typer.Option(min=1, max=240, help="How long a free chat is open; 15 unless given. Short for --set minutes=N."),
+]
+
 
 def host_command(
     ctx: typer.Context,
@@ -34,10 +39,7 @@ def host_command(
     seat: Seats = None,
     seed: Annotated[int, typer.Option(min=0, help="Which instance.")] = 0,
     options: Options = None,
-    minutes: Annotated[
-        int | None,
-        typer.Option(min=1, max=240, help="How long a free chat is open; 15 unless given. Short for --set minutes=N."),
-    ] = None,
+    minutes: Minutes = None,
     patience: Annotated[float, typer.Option(min=1, help="Seconds to answer a turn; who does not, forfeits it.")] = 600.0,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 0,
     bind: Annotated[str, typer.Option(help="Another address of this machine, for people on its network.")] = _LOOPBACK,
