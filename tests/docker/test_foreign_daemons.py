@@ -117,6 +117,24 @@ def test_a_freezer_that_fails_is_asked_again(runtime: DockerRuntime, spec: Specs
     assert judged.reward == b'{"reward": 1.0}\n', judged.log
 
 
+def test_a_container_that_is_called_paused_for_a_moment_takes_the_tests(
+    runtime: DockerRuntime, spec: Specs, tmp_path: Path
+) -> None:
+    """The engine may say of a thawed container that it is paused, until it has read its own events: a command asks again."""
+    task = read_task(_folder(tmp_path, ZERO, served=True))
+    runtime.prepare([task])
+    played = spec(task=task)
+    with runtime.open(played) as pod:
+        assert isinstance(pod, ForeignPod)
+        main = pod._containers.ids["main"]
+        runtime.engine.api.pause(main)
+        thaw = threading.Timer(0.5, runtime.engine.api.unpause, [main])
+        thaw.start()
+
+        assert pod.run(["echo", "here"], timeout_s=20).output == b"here\n"
+        thaw.join()
+
+
 @pytest.mark.parametrize("served", [False, True], ids=["alone", "beside a service"])
 def test_who_kills_everything_is_graded(runtime: DockerRuntime, spec: Specs, tmp_path: Path, served: bool) -> None:
     """An agent that ends its own machine is told so, and earns what its files earn."""

@@ -15,7 +15,7 @@ import re
 import socket
 import tarfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
@@ -29,6 +29,8 @@ _CHUNK = 65_536
 _GONE_TRIES, _GONE_PAUSE_S = 100, 0.05
 _REMOVE_TRIES = 4
 """The engine itself waits some ten seconds in each for a killed container to end."""
+_THAW_S, _THAW_PAUSE_S = 5, 0.05
+"""A thawed container may be called paused for a moment more: the engine reads its own events up to 2 s late."""
 
 
 class Engine:
@@ -171,8 +173,18 @@ class Engine:
     def execute(self, container: str, command: Sequence[str], **config: Any) -> Exec:
         """Start a program in a running container, its three streams connected; `config` goes to exec_create."""
         with self.doing(f"starting {command[0]} in a container") as api:
-            number = api.exec_create(container, list(command), stdin=True, **config)["Id"]
-            return Exec(self, number, api.exec_start(number, socket=True))
+            number = self._once_thawed(lambda: api.exec_create(container, list(command), stdin=True, **config)["Id"])
+            return Exec(self, number, self._once_thawed(lambda: api.exec_start(number, socket=True)))
+
+    def _once_thawed(self, call: Callable[[], Any]) -> Any:
+        until = time.monotonic() + _THAW_S
+        while True:
+            try:
+                return call()
+            except self._refused as error:
+                if error.status_code != 409 or "is paused" not in str(error.explanation) or time.monotonic() > until:
+                    raise
+                time.sleep(_THAW_PAUSE_S)
 
     def attach(self, container: str) -> Streams:
         """The streams of a container's first process, before it starts; its stdin ends with the connection."""
