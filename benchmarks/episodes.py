@@ -1,7 +1,8 @@
 """Oracle episodes a minute, everything isolated, beside the floor: the same three containers with nothing of ours around them.
 
 Contenders take turns in short rounds within one run, because timings on a shared machine only mean something as ratios:
-`floor` (the bare Docker SDK), `docker`, `bubblewrap`, and `harbor` where its command is on PATH or in HARBOR_BIN.
+`floor` (the bare Docker SDK), `docker`, `bubblewrap`, and `harbor` where its command is on PATH or in HARBOR_BIN, with a few
+trials a round and images it has built before.
 The floor starts world, main and verifier from the same images, plays the same solution, judges with the same tests.
 
     python benchmarks/episodes.py [--rounds 3] [--episodes 12] [--workers 2] [--json]
@@ -198,20 +199,21 @@ def measure(rounds: int, episodes: int, workers: int) -> dict[str, list[float]]:
     task = read_task(TASK)
     harbor = os.environ.get("HARBOR_BIN") or shutil.which("harbor")
     plays = contenders(task, workers)
+    if harbor:
+        harbor_round(harbor, task, 1, 1)  # builds its images
     rates: dict[str, list[float]] = {name: [] for name in [*plays, *(["harbor"] if harbor else [])]}
     for number in range(rounds):
         for name, play in plays.items():
             rates[name].append(60 * episodes / round_of(play, episodes, workers))
-        if harbor and number == 0:
+        if harbor:
             rates["harbor"].append(60 * 2 * workers / harbor_round(harbor, task, 2 * workers, workers))
         print(f"round {number + 1}: " + ", ".join(f"{n} {r[-1]:.1f}" for n, r in rates.items() if r), file=sys.stderr)
     return rates
 
 
 def against(rates: list[float], others: list[float]) -> tuple[float, float, float]:
-    """How many times as fast, least, median and most, round by round; what was measured fewer times counts for all."""
-    pairs = zip(rates, others * (len(rates) // len(others)), strict=True)
-    ratios = sorted(one / other for one, other in pairs)
+    """How many times as fast, least, median and most, round by round."""
+    ratios = sorted(one / other for one, other in zip(rates, others, strict=True))
     return ratios[0], statistics.median(ratios), ratios[-1]
 
 
@@ -232,9 +234,10 @@ def main() -> None:
         print(json.dumps({"per_minute": medians, "rounds": rates, "ratios": ratios}, indent=2))
         return
     for name, value in medians.items():
-        print(f"{name:12} {value:7.1f} episodes a minute (median of {len(rates[name])})")
+        print(f"{name:12} {value:7.1f} episodes a minute")
     for name, (low, middle, high) in ratios.items():
-        print(f"{name:20} {middle:5.2f} ({low:.2f} to {high:.2f} over {len(rates['floor'])} rounds)")
+        print(f"{name:20} {middle:5.2f} ({low:.2f} to {high:.2f})")
+    print(f"medians over {given.rounds} rounds, {given.workers} workers")
 
 
 if __name__ == "__main__":
