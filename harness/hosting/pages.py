@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from harness.hosting.forms import Form
 from harness.hosting.places import Shown
@@ -30,7 +32,7 @@ HEADERS = {
 def page(title: str, shown: Shown, form: Form | None, *, wrong: str = "", typed: str = "") -> str:
     """A person's page; `wrong` is what was refused just now, `typed` what they had typed then."""
     return _template("page.html.j2").render(
-        title=title, shown=shown, form=form, wrong=wrong, typed=typed, rules=_blocks(shown.rules), clock=_clock(shown.left_s)
+        title=title, shown=shown, form=form, wrong=wrong, typed=typed, rules=_shown(shown.rules), clock=_clock(shown.left_s)
     )
 
 
@@ -52,19 +54,19 @@ def _template(name: str) -> Template:
     return environment.get_template(name)
 
 
-def _blocks(text: str) -> list[tuple[str, list[str]]]:
-    """Rules as headings, lists and the text between them: which it is, and its lines."""
-    blocks: list[tuple[str, list[str]]] = []
-    for line in text.strip().splitlines():
-        kind = "heading" if line.startswith("#") else "list" if line.startswith("- ") else "text"
-        words = line.lstrip("# ") if kind == "heading" else line.removeprefix("- ")
-        if kind == "text" and line.startswith("  ") and blocks and blocks[-1][0] == "list":
-            blocks[-1][1][-1] += f"\n{line.strip()}"
-        elif blocks and blocks[-1][0] == kind != "heading":
-            blocks[-1][1].append(words)
-        else:
-            blocks.append((kind, [words]))
-    return [(kind, lines) for kind, lines in blocks if any(line.strip() for line in lines)]
+@cache
+def _markdown() -> MarkdownIt:
+    # what a line break separates stays apart, and nothing leads away from the page
+    return MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("table").disable(["link", "autolink", "image"])
+
+
+def _shown(rules: str) -> Markup:
+    """Rules as HTML, escaped; every heading stands below the page's own."""
+    tokens = _markdown().parse(rules)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = "h3"
+    return Markup(_markdown().renderer.render(tokens, _markdown().options, {}))  # noqa: S704 - escaped by the renderer
 
 
 def _clock(seconds: int) -> str:
