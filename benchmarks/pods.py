@@ -67,6 +67,8 @@ class PodSample:
     """Open files of the harness."""
 
     threads: int
+    processor_s: float
+    """Seconds of a processor so far, of everybody seen up to now."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ class PodRun:
 
     most_files: int
     most_threads: int
+    processor_s: float
     traces: Mapping[str, str | None]
 
     @property
@@ -120,6 +123,9 @@ class Watch:
     def __init__(self, process: subprocess.Popen[str], runtime: DockerRuntime | BubblewrapRuntime) -> None:
         self._process, self._runtime = process, runtime
         self._phases: dict[str, str] = {}
+        self._processor_s: dict[int, float] = {}
+        """By the top of a tree of processes, the last that was seen of it."""
+
         self.samples: list[PodSample] = []
         self.results: dict[str, dict[str, Any]] = {}
 
@@ -144,10 +150,14 @@ class Watch:
 
     def _look(self) -> PodSample:
         children, own = processes(), self._process.pid
-        below = [pid for top in (own, *self._shims(children)) for pid in tree(top, children) if pid != own]
+        trees = {top: list(tree(top, children)) for top in (own, *self._shims(children))}
+        for top, members in trees.items():
+            self._processor_s[top] = max(self._processor_s.get(top, 0.0), sum(map(processor_s, members)))
+        below = [pid for members in trees.values() for pid in members if pid != own]
         pods = sum(phase not in {"open", "close", "after close"} for phase in list(self._phases.values()))
         files, threads = (len(os.listdir(f"/proc/{own}/{folder}")) for folder in ("fd", "task"))
-        return PodSample(pods, share_mib(own), sum(map(share_mib, below)), len(below), files, threads)
+        spent = sum(self._processor_s.values())
+        return PodSample(pods, share_mib(own), sum(map(share_mib, below)), len(below), files, threads, spent)
 
     def _shims(self, children: Mapping[int, Sequence[int]]) -> list[int]:
         """In Docker, the processes of the engine that hold a container of this run each."""
@@ -191,6 +201,14 @@ def share_mib(process: int) -> float:
     return 0.0
 
 
+def processor_s(process: int) -> float:
+    """Seconds of a processor of a process and of those of its children that have ended; 0 where it has ended itself."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
 def played(at_once: int, given: argparse.Namespace, url: str, out: Path) -> PodRun:
     """One run of the plan, watched."""
     runtime = BubblewrapRuntime() if given.runtime == "bubblewrap" else DockerRuntime()
@@ -209,7 +227,7 @@ def played(at_once: int, given: argparse.Namespace, url: str, out: Path) -> PodR
     return PodRun(
         at_once, len(watch.results), sum(one["status"] == "graded" for one in watch.results.values()),
         time.monotonic() - began, max(one.pods for one in samples), max(samples, key=lambda one: one.harness + one.others),
-        max(one.files for one in samples), max(one.threads for one in samples),
+        max(one.files for one in samples), max(one.threads for one in samples), max(one.processor_s for one in samples),
         {name: one["trace_hash"] for name, one in sorted(watch.results.items())},
     )  # fmt: skip
 
@@ -226,7 +244,8 @@ def told(run: PodRun) -> str:
         f"{run.at_once} at once: {run.graded} of {run.episodes} graded in {run.seconds:.0f} s, at most {run.most_pods} pods open\n"
         f"  at the peak {peak.harness + peak.others:.0f} MiB in all with {peak.pods} pods open: the harness itself "
         f"{peak.harness:.0f} MiB, {run.pod_mib:.1f} MiB a pod ({peak.processes} processes)\n"
-        f"  the harness: at most {run.most_files} open files, {run.most_threads} threads"
+        f"  the harness: at most {run.most_files} open files, {run.most_threads} threads\n"
+        f"  {run.processor_s / max(1, run.episodes):.2f} s of a processor an episode, the engine's own not counted"
     )
 
 
