@@ -37,7 +37,8 @@ from harness.testing.players import SolutionModel, heading
 from harness.testing.scripts import Fault, Messages, Script, ScriptedReply
 
 TASKS = (
-    "presigned-url-download", "multi-service-saga", "oauth-pkce-with-rotation", "uniform-01", "uniform-07", "whistle-for-the-cup-final",
+    "presigned-url-download", "multi-service-saga", "oauth-pkce-with-rotation", "uniform-01", "uniform-07",
+    "whistle-for-the-cup-final",
 )  # fmt: skip
 SAYINGS = (
     "Let me think about it. I would rather know what the others say before I decide.",
@@ -155,7 +156,7 @@ class Watch:
             self._processor_s[top] = max(self._processor_s.get(top, 0.0), sum(map(processor_s, members)))
         below = [pid for members in trees.values() for pid in members if pid != own]
         pods = sum(phase not in {"open", "close", "after close"} for phase in list(self._phases.values()))
-        files, threads = (len(os.listdir(f"/proc/{own}/{folder}")) for folder in ("fd", "task"))
+        files, threads = (len(list(Path(f"/proc/{own}/{folder}").iterdir())) for folder in ("fd", "task"))
         spent = sum(self._processor_s.values())
         return PodSample(pods, share_mib(own), sum(map(share_mib, below)), len(below), files, threads, spent)
 
@@ -241,7 +242,8 @@ def told(run: PodRun) -> str:
     """A run in a few lines."""
     peak = run.peak
     return (
-        f"{run.at_once} at once: {run.graded} of {run.episodes} graded in {run.seconds:.0f} s, at most {run.most_pods} pods open\n"
+        f"{run.at_once} at once: {run.graded} of {run.episodes} graded in {run.seconds:.0f} s, "
+        f"at most {run.most_pods} pods open\n"
         f"  at the peak {peak.harness + peak.others:.0f} MiB in all with {peak.pods} pods open: the harness itself "
         f"{peak.harness:.0f} MiB, {run.pod_mib:.1f} MiB a pod ({peak.processes} processes)\n"
         f"  the harness: at most {run.most_files} open files, {run.most_threads} threads\n"
