@@ -80,9 +80,11 @@ class PodRun:
     episodes: int
     graded: int
     seconds: float
-    most_pods: int
     peak: PodSample
-    """The sample with the most memory in all."""
+    """The sample with the most memory in all; pods that are still being opened take some too."""
+
+    fullest: PodSample
+    """Of the samples with the most pods open the one with the most memory."""
 
     most_files: int
     most_threads: int
@@ -91,8 +93,8 @@ class PodRun:
 
     @property
     def pod_mib(self) -> float:
-        """Memory a pod at the peak."""
-        return self.peak.others / max(1, self.peak.pods)
+        """Memory a pod where the most were open."""
+        return self.fullest.others / max(1, self.fullest.pods)
 
 
 class Slow:
@@ -227,7 +229,8 @@ def played(at_once: int, given: argparse.Namespace, url: str, out: Path) -> PodR
     samples = watch.samples
     return PodRun(
         at_once, len(watch.results), sum(one["status"] == "graded" for one in watch.results.values()),
-        time.monotonic() - began, max(one.pods for one in samples), max(samples, key=lambda one: one.harness + one.others),
+        time.monotonic() - began, max(samples, key=lambda one: one.harness + one.others),
+        max(samples, key=lambda one: (one.pods, one.harness + one.others)),
         max(one.files for one in samples), max(one.threads for one in samples), max(one.processor_s for one in samples),
         {name: one["trace_hash"] for name, one in sorted(watch.results.items())},
     )  # fmt: skip
@@ -240,12 +243,11 @@ def left(runtime: str) -> list[Leftover]:
 
 def told(run: PodRun) -> str:
     """A run in a few lines."""
-    peak = run.peak
+    peak, fullest = run.peak, run.fullest
     return (
-        f"{run.at_once} at once: {run.graded} of {run.episodes} graded in {run.seconds:.0f} s, "
-        f"at most {run.most_pods} pods open\n"
-        f"  at the peak {peak.harness + peak.others:.0f} MiB in all with {peak.pods} pods open: the harness itself "
-        f"{peak.harness:.0f} MiB, {run.pod_mib:.1f} MiB a pod ({peak.processes} processes)\n"
+        f"{run.at_once} at once: {run.graded} of {run.episodes} graded in {run.seconds:.0f} s\n"
+        f"  at most {fullest.pods} pods open, {run.pod_mib:.1f} MiB a pod then, {fullest.processes} processes\n"
+        f"  at the peak {peak.harness + peak.others:.0f} MiB in all, of which the harness itself {peak.harness:.0f}\n"
         f"  the harness: at most {run.most_files} open files, {run.most_threads} threads\n"
         f"  {run.processor_s / max(1, run.episodes):.2f} s of a processor an episode, the engine's own not counted"
     )
@@ -268,7 +270,8 @@ def main() -> int:
     for at_once, pace in [(given.pods, given.pace), (2, (0.0, 0.0))][: 1 if given.no_second else 2]:
         with OpenAIServer(Script(play=Slow(tasks, *pace))) as server:
             runs.append(played(at_once, given, server.url, base / str(at_once)))
-        print("" if given.json else told(runs[-1]), flush=True)
+        if not given.json:
+            print(told(runs[-1]), flush=True)
     after = [one for one in left(given.runtime) if one not in before]
     same = Counter(runs[0].traces[name] == trace for name, trace in runs[-1].traces.items())
     if given.json:

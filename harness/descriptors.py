@@ -1,7 +1,7 @@
 """How many files and sockets this process may have open at once: as many as its user may have.
 
-Shells start programs with a low limit, 1,024 as a rule, that any of them may raise (setrlimit(2)). An open pod takes some eight
-or nine, and one that is opened ahead of its time as many again.
+Shells start programs with a low limit, 1,024 as a rule, that any of them may raise (setrlimit(2)). An open pod takes six
+to nine with the connection of its model, and one that is opened ahead of its time as many again.
 """
 
 from __future__ import annotations
