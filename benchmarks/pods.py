@@ -20,7 +20,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -212,12 +211,16 @@ def processor_s(process: int) -> float:
     return 0.0
 
 
+def planned(given: argparse.Namespace) -> int:
+    """How many episodes a run has: each task as often."""
+    return -(-given.pods * given.rounds // len(given.tasks)) * len(given.tasks)
+
+
 def played(at_once: int, given: argparse.Namespace, url: str, out: Path) -> PodRun:
     """One run of the plan, watched."""
     runtime = BubblewrapRuntime() if given.runtime == "bubblewrap" else DockerRuntime()
-    seeds = -(-given.pods * given.rounds // len(given.tasks))
     command = [
-        sys.executable, "-m", "harness", "run", *given.tasks, "--seeds", f"0-{seeds - 1}",
+        sys.executable, "-m", "harness", "run", *given.tasks, "--seeds", f"0-{planned(given) // len(given.tasks) - 1}",
         "--model", "openai/slow", "--interface", "shell", "--api-base", url, "--key", "published", "--runtime", given.runtime,
         "-n", str(at_once), "--wall", "3600", "--out", str(out), "--jsonl", "-", "--yes",
     ]  # fmt: skip
@@ -273,12 +276,14 @@ def main() -> int:
         if not given.json:
             print(told(runs[-1]), flush=True)
     after = [one for one in left(given.runtime) if one not in before]
-    same = Counter(runs[0].traces[name] == trace for name, trace in runs[-1].traces.items())
+    equal = None if given.no_second else sum(runs[0].traces.get(name) == trace for name, trace in runs[1].traces.items())
     if given.json:
-        print(json.dumps({"runs": [asdict(one) for one in runs], "equal": same[True], "left": [asdict(one) for one in after]}))
+        print(json.dumps({"runs": [asdict(one) for one in runs], "equal": equal, "left": [asdict(one) for one in after]}))
     else:
-        print(f"equal trace hashes: {same[True]} of {len(runs[0].traces)}; left behind: {len(after)}; runs in {base}")
-    return 0 if same[True] == len(runs[0].traces) and all(one.graded == one.episodes for one in runs) and not after else 1
+        compared = "" if equal is None else f"equal trace hashes: {equal} of {planned(given)}; "
+        print(f"{compared}left behind: {len(after)}; runs in {base}")
+    whole = all(one.graded == planned(given) for one in runs)
+    return 0 if whole and equal in {None, planned(given)} and not after else 1
 
 
 if __name__ == "__main__":
