@@ -37,7 +37,6 @@ __all__ = [
     "breach_told",
     "breaking_request",
     "episode_lines",
-    "inspect_log",
     "is_episode",
     "is_recorded",
     "layout",
