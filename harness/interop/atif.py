@@ -34,7 +34,7 @@ def whole_trajectory(episode: RecordedEpisode, recorded: Mapping[str, Any] | Non
     }
     seats = [one for one in episode.conversations if one.seat is not None]
     if seats:
-        document["steps"] = _game(episode, seats)
+        document["steps"] = _game(document["steps"][0], seats)
         document["subagent_trajectories"] = list(_seats(name, given, seats))
         document["final_metrics"] = _spent(result, len(document["steps"]))
     return document
@@ -53,11 +53,11 @@ def facts(result: Result) -> dict[str, Any]:
     }
 
 
-def _game(episode: RecordedEpisode, seats: list[Conversation]) -> list[dict[str, Any]]:
+def _game(instruction: dict[str, Any], seats: list[Conversation]) -> list[dict[str, Any]]:
     """The instruction, then what each seat said, by its place in the log."""
     said = [(one, two) for one in seats for two in one.utterances if two.speaker == "agent"]
     said.sort(key=lambda pair: pair[1].moment.seq if pair[1].moment else 0)
-    steps = [_step(1, "user", episode.instruction or episode.result.task_id)]
+    steps = [instruction]
     for number, (talk, reply) in enumerate(said, start=2):
         text = reply.text if reply.forfeit is None else f"[no reply: {reply.forfeit}]"
         told = {"seat": talk.seat, **_moment(reply)}

@@ -162,7 +162,9 @@ def _trial(result: Result, job: UUID, began: datetime) -> dict[str, Any]:
             "agent": {"name": result.agent, "model_name": result.model},
         },
         "agent_info": {"name": result.agent, "version": AGENT_VERSION, "model_info": model or None},
-        "agent_result": {**_spent(result), "metadata": {**facts(result), "severity": result.severity, "options": result.options}},
+        "agent_result": {
+            **_spent(result), "metadata": {**facts(result), "severity": result.severity, "options": result.options},
+        },
         "verifier_result": {"rewards": {"reward": result.reward}} if graded else None,
         "exception_info": None if graded else _failure(result, began),
         **_phases(result, began),

@@ -33,6 +33,7 @@ _COLUMNS = {
 }  # fmt: skip
 """Scout's columns, then ours."""
 
+_INSERT = "INSERT INTO transcripts VALUES (?{marks})"
 _COPY = "COPY (SELECT {columns} FROM transcripts ORDER BY number) TO '{file}' (FORMAT parquet, COMPRESSION zstd)"
 
 
@@ -47,7 +48,7 @@ class ScoutDatabase:
         self._database = duckdb.connect(config={"threads": 1, "memory_limit": "400MB"})
         columns = ", ".join(f'"{name}" {kind}' for name, kind in _COLUMNS.items())
         self._database.execute(f"CREATE TABLE transcripts (number BIGINT, {columns})")
-        self._insert = f"INSERT INTO transcripts VALUES ({', '.join('?' for _ in range(len(_COLUMNS) + 1))})"
+        self._insert = _INSERT.format(marks=", ?" * len(_COLUMNS))
 
     def add(self, episode: RecordedEpisode, run: str, began: datetime) -> None:
         """One episode; `run` names its run among those of this database, `began` is when that was begun."""

@@ -9,38 +9,15 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from harness.agent import AgentSpec, Budget
-from harness.agents.scripted import NopAgent
-from harness.errors import VerifierFailure
-from harness.play.agents import make_agent
-from harness.play.episode import lost_in_process, run_in_process
-from harness.play.outcome import record
-from harness.pod import EpisodeSpec
-from harness.reading import read_episode
-from harness.reading.inspect_log import log_parts
-from harness.records import Key, RunFolder
-from harness.registry import Task
-from tests.shipped import SHIPPED
-
-
-def spec_of(task: Task) -> tuple[EpisodeSpec, Key]:
-    """One episode of a task."""
-    key = Key(task_id=task.task_id, family=task.family, seed=0, attempt=1)
-    return EpisodeSpec("run", key.name, task, 0), key
+from harness.interop.inspect_log import LogTally, log_parts
+from tests.interop.recorded import recorded
 
 
 def test_a_log_is_whole_and_a_seat_is_a_span(tmp_path: Path) -> None:
     """A game, a task of one agent and an episode that was lost: one JSON document, each with what it was worth."""
-    game = next(task for task in SHIPPED if task.family == "calendar")
-    alone, lost = [task for task in SHIPPED if task.family == "contract"][:2]
-    folder, silent = RunFolder(tmp_path), make_agent(AgentSpec(kind="seats", name="silent"), {})
-    outcomes = [
-        *run_in_process([spec_of(game)], silent, Budget()),
-        *run_in_process([spec_of(alone)], NopAgent(), Budget()),
-        *lost_in_process([spec_of(lost)], NopAgent(), VerifierFailure("no verdict")),
-    ]
-    results = [record(outcome, folder) for outcome in outcomes]
-    parts = list(log_parts("run", "2026-01-01T00:00:00+00:00", results, (read_episode(Path(one.path)) for one in results)))
+    episodes = list(recorded(tmp_path))
+    results = [episode.result for episode in episodes]
+    parts = list(log_parts("run", "2026-01-01T00:00:00+00:00", LogTally.of(results), episodes))
     log = json.loads("".join(parts))
     first, second, third = log["samples"]
     begun = [event for event in first["events"] if event["event"] == "span_begin"]
@@ -48,7 +25,7 @@ def test_a_log_is_whole_and_a_seat_is_a_span(tmp_path: Path) -> None:
 
     assert len(parts) == 1 + len(results) + 1
     assert (log["results"]["total_samples"], log["results"]["completed_samples"]) == (3, 2)
-    assert first["id"] == f"calendar/{game.task_id}/s0"
+    assert first["id"] == f"calendar/{results[0].task_id}/s0"
     assert [event["name"] for event in begun] == [f"seat {seat}" for seat in range(5)]
     assert len(first["messages"]) == 5 + 2 * len(calls)
     assert {event["span_id"] for event in calls} == {event["id"] for event in begun}
