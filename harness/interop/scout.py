@@ -18,7 +18,7 @@ from harness.interop.inspect_log import events_of, messages_of, talks_of
 from harness.reading import RecordedEpisode
 from harness.writing import make_folder
 
-_ROWS, _BYTES = 1_000, 32 << 20
+_ROWS, _BYTES = 1_000, 16 << 20
 """How many rows, and about how many characters of talk, one file has at most."""
 
 _TEXTS, _WHOLE, _REAL = "VARCHAR", "BIGINT", "DOUBLE"
