@@ -21,8 +21,7 @@ from harness.interop.harbor_job import HarborJob
 from harness.interop.inspect_log import LogTally, log_parts
 from harness.interop.scout import ScoutDatabase
 from harness.packs import read_recorded
-from harness.reading import RecordedEpisode, read_episode
-from harness.reading.episode import LONGEST_FILE
+from harness.reading import LONGEST_FILE, RecordedEpisode, read_episode
 from harness.records import RunFolder
 from harness.report.runs import planned_runs
 from harness.run_files import is_packed, run_name

@@ -12,10 +12,7 @@ import shlex
 from collections.abc import Callable, Mapping
 
 from harness.errors import WorldFailure
-from worlds.core.wire import WireRequest, WireResponse
-
-WORLD = "api:8080"
-"""Where the world of each task of ours is, seen from `main`."""
+from worlds.core.wire import API_HOST, WireRequest, WireResponse
 
 _MARK = "parley-answer"
 _PIECE = 96 << 10
@@ -40,7 +37,7 @@ Run = Callable[[str, Mapping[str, str]], str]
 class ContainerGame:
     """A game behind a container."""
 
-    def __init__(self, run: Run, world: str = WORLD) -> None:
+    def __init__(self, run: Run, world: str = API_HOST) -> None:
         self._run, self._world = run, world
         self.stopped: str | None = None
         """The budget because of which the game was left where it stands: there is no host who could end it."""
@@ -59,8 +56,8 @@ class ContainerGame:
         output = self._run(COMMAND, {f"PARLEY_{name}": value for name, value in variables.items()})
         marked = [line for line in output.splitlines() if line.startswith(f"{_MARK} ")]
         if not marked:
-            told = output.strip()[-200:] or "nothing"
-            raise WorldFailure(f"no answer came from {self._world} in the container, which printed: {told}")
+            told = next((line for line in reversed(output.splitlines()) if line.strip()), "nothing")
+            raise WorldFailure(f"no answer came from {self._world} in the container, which printed last: {told[-200:]}")
         _, status, answer = f"{marked[-1]} ".split(" ", 2)
         return WireResponse(int(status), body=base64.b64decode(answer))
 

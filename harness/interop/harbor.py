@@ -1,6 +1,6 @@
 """An agent for Harbor that plays a game of several seats, each with a model conversation of its own.
 
-    harbor run -p TASK --agent-import-path harness.interop.harbor:SeatsAgent --model openai/gpt-5
+    harbor run -p TASK --agent harness.interop.harbor:SeatsAgent --model openai/gpt-5
 
 1. Any other agent of Harbor's holds all seats in one conversation, and so knows what no seat may know. This one asks each seat
    with its own rules and its own turns, by the loop that `harness run` has (`harness.agents.seating`).
@@ -49,7 +49,7 @@ class SeatsAgent(_BaseAgent):  # type: ignore[misc] # Any where types are checke
         turns: int = 120,
         **named: Any,
     ) -> None:
-        """Behind --ak: `api_base` of an OpenAI-compatible server, `temperature`, `reply_tokens` of an answer, `turns` of a seat."""
+        """Behind --ak: `api_base` of an OpenAI-compatible server, `temperature`, tokens of one reply, turns of one seat."""
         super().__init__(*positional, **named)
         if not self.model_name:
             raise UsageError("SeatsAgent needs a model", hint="harbor run ... --model openai/gpt-5")

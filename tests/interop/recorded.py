@@ -24,14 +24,15 @@ def recorded(path: Path, seats: str = "silent") -> Iterator[RecordedEpisode]:
     alone, lost = [task for task in SHIPPED if task.family == "contract"][:2]
     folder, table = RunFolder(path), make_agent(AgentSpec(kind="seats", name=seats), {})
     outcomes = [
-        *run_in_process([_spec_of(game)], table, Budget()),
-        *run_in_process([_spec_of(alone)], NopAgent(), Budget()),
-        *lost_in_process([_spec_of(lost)], NopAgent(), VerifierFailure("no verdict")),
+        *run_in_process([spec_of(game)], table, Budget()),
+        *run_in_process([spec_of(alone)], NopAgent(), Budget()),
+        *lost_in_process([spec_of(lost)], NopAgent(), VerifierFailure("no verdict")),
     ]
     for outcome in outcomes:
         yield read_episode(Path(record(outcome, folder).path))
 
 
-def _spec_of(task: Task) -> tuple[EpisodeSpec, Key]:
+def spec_of(task: Task) -> tuple[EpisodeSpec, Key]:
+    """One episode of a task."""
     key = Key(task_id=task.task_id, family=task.family, seed=0, attempt=1)
     return EpisodeSpec("run", key.name, task, 0), key
