@@ -18,7 +18,7 @@ from harness.console import say
 from harness.errors import UsageError
 from harness.interop.atif import whole_trajectory
 from harness.interop.harbor_job import HarborJob
-from harness.interop.inspect_log import LogTally, log_parts
+from harness.interop.inspect_log import LogTally, write_log
 from harness.interop.scout import ScoutDatabase
 from harness.packs import read_recorded
 from harness.reading import LONGEST_FILE, RecordedEpisode, read_episode
@@ -57,10 +57,10 @@ def inspect_command(runs: Runs, out: Folder) -> None:
     """Write runs as logs of Inspect, one a run, for its viewer (inspect view --log-dir DIR) and for Scout."""
     read, episodes = _exported(runs, out), 0
     for run in read:
-        tally, began = LogTally.of(run.folder.results()), run.began.isoformat()
-        file = out / f"{began.replace(':', '-')}_parley_{run.name}.json"
-        with writing(file), file.open("x", encoding="utf-8") as log:
-            log.writelines(log_parts(run.name, began, tally, run.episodes()))
+        tally = LogTally.of(run.folder.results())
+        file = out / f"{run.began.isoformat().replace(':', '-')}_parley_{run.name}.eval"
+        with writing(file):
+            write_log(file, run.name, run.began, tally, run.episodes())
         episodes += tally.episodes
     say(f"{len(read)} logs, {episodes} episodes in {out}; try: inspect view --log-dir {out}")
 

@@ -6,7 +6,8 @@
    with its own rules and its own turns, by the loop that `harness run` has (`harness.agents.seating`).
 2. The loop waits for models, so it runs on a thread, and hands what it asks of the container to Harbor's own event loop. When
    Harbor's time is up the thread ends at its next request, and what was said by then is recorded.
-3. A provider that fails is an `ApiError` of Harbor's, which has no valid reward: a game cut short says nothing of a model.
+3. What fails beside the model has no valid reward: a provider is an `ApiError` of Harbor's, a world that does not answer, or
+   that has no seats, a `HealthcheckError`.
 
 Harbor is no dependency of ours: this module can be imported where it is installed, with Python 3.12.
 """
@@ -30,6 +31,7 @@ from harness.interop.table import ModelTable
 _BaseAgent: Any = import_module("harbor.agents.base").BaseAgent
 _Capabilities: Any = import_module("harbor.agents.capabilities").AgentCapabilities
 _ApiError: Any = import_module("harbor.agents.installed.base").ApiError
+_HealthcheckError: Any = import_module("harbor.environments.base").HealthcheckError
 
 _REQUEST_S = 150
 """Real seconds of one request to the world, which answers in milliseconds; the command that carries it gives up at 120."""
@@ -81,6 +83,9 @@ class SeatsAgent(_BaseAgent):  # type: ignore[misc] # Any where types are checke
             await asyncio.shield(asyncio.wrap_future(playing))
         except ProviderFailure as failure:
             raise _ApiError(str(failure)) from failure
+        except WorldFailure as failure:
+            why = "" if table.has_begun else "no game was begun, and only a task with seats has one: "
+            raise _HealthcheckError(f"{why}{failure}") from failure
         finally:
             self._client.halt.set()
             self._tell(table, context)

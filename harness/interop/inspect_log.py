@@ -1,20 +1,26 @@
-"""A recorded episode as a sample of an Inspect log, which its viewer and Scout read; the log is plain JSON, written in parts.
+"""A recorded run as a log of Inspect, which its viewer and Scout read: a zip of JSON, in which each sample is a file.
 
 1. A sample is known as `family/task/sN`, its epoch is the attempt. `success` is C or I with the label as its answer, `reward` a
    number beside it; metadata has task, seed, family, severity, what the episode cost, and the hash of its log.
 2. Each conversation is a span: one seat's branch, in which each answer is a model call, or of a policy a call of that policy.
 3. What was never graded is a sample with an error and without scores.
+4. Samples are written one after the other, and so are their summaries, which lists in a viewer are made of, into a file beside.
 Inspect is not needed to write it. Times are those of the record; where it has none, all stands at the log's own time.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 from statistics import fmean, stdev
+from tempfile import TemporaryFile
 from typing import Any, Self
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from harness.reading import Conversation, RecordedEpisode, Utterance
 from harness.records import Result
@@ -22,6 +28,9 @@ from harness.version import package_version
 
 MODEL = "parley/scripted"
 """What plays where no model does."""
+
+_SHOWN = 1_000
+"""Characters of an instruction that a list may show."""
 
 
 @dataclass
@@ -52,9 +61,37 @@ class LogTally:
         return tally
 
 
-def log_parts(name: str, created: str, tally: LogTally, episodes: Iterable[RecordedEpisode]) -> Iterator[str]:
-    """The text of one log in pieces, one a sample: `created` is an ISO time, `tally` that of the same episodes."""
-    head = {
+def write_log(file: Path, name: str, created: datetime, tally: LogTally, episodes: Iterable[RecordedEpisode]) -> None:
+    """Write one log; `name` is the run's, `created` when it was begun, `tally` that of the same episodes."""
+    at = created.isoformat()
+    head = _head(name, at, tally)
+    with ZipFile(file, "x") as log, TemporaryFile() as summaries:
+        _write(log, "_journal/start.json", {part: head[part] for part in ("version", "eval", "plan")}, created)
+        for number, episode in enumerate(episodes):
+            sample = _sample(episode, at) | {"uuid": f"{name}/{episode.result.key.name}"}
+            _write(log, f"samples/{sample['id']}_epoch_{sample['epoch']}.json", sample, created)
+            summaries.write((b",\n" if number else b"[") + json.dumps(_summary(sample)).encode())
+        summaries.write(b"]" if tally.episodes else b"[]")
+        summaries.seek(0)
+        with log.open(_entry("summaries.json", created), "w", force_zip64=True) as into:
+            shutil.copyfileobj(summaries, into)
+        _write(log, "header.json", head, created)
+
+
+def _write(log: ZipFile, name: str, document: Mapping[str, Any], created: datetime) -> None:
+    log.writestr(_entry(name, created), json.dumps(document))
+
+
+def _entry(name: str, created: datetime) -> ZipInfo:
+    """A file of the zip, with the time of the run, so that the export of a run is the same each time."""
+    entry = ZipInfo(name, created.timetuple()[:6])
+    entry.compress_type = ZIP_DEFLATED
+    return entry
+
+
+def _head(name: str, created: str, tally: LogTally) -> dict[str, Any]:
+    """What a log says of all its samples."""
+    return {
         "version": 2,
         "status": "success",
         "eval": {
@@ -76,10 +113,14 @@ def log_parts(name: str, created: str, tally: LogTally, episodes: Iterable[Recor
         },
         "stats": {"started_at": created, "completed_at": created, "model_usage": {}},
     }
-    yield json.dumps(head)[:-1] + ', "samples": ['
-    for number, episode in enumerate(episodes):
-        yield (",\n" if number else "\n") + json.dumps(_sample(episode, created))
-    yield "]}\n"
+
+
+def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
+    """What a list of samples shows of one."""
+    kept = ("uuid", "id", "epoch", "target", "metadata", "scores", "total_time")
+    told = {"completed": True, "message_count": len(sample["messages"]), "input": str(sample["input"])[:_SHOWN]}
+    failed = {"error": sample["error"]["message"]} if "error" in sample else {}
+    return {**{name: sample[name] for name in kept if name in sample}, **told, **failed}
 
 
 def _metrics(name: str, values: Sequence[float]) -> dict[str, Any]:

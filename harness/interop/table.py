@@ -31,6 +31,11 @@ class ModelTable:
         self._whole = self._begun(name)
         self._whole.user(instruction)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether anybody sits here."""
+        return bool(self._game.seats)
+
     def play(self) -> None:
         """Until the game is over or a budget is used up; raises ProviderFailure, WorldFailure and Cancelled."""
         for row in self._game.session()["seats"]:

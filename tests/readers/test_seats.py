@@ -18,12 +18,12 @@ from tests.shipped import SHIPPED
 
 pytestmark = pytest.mark.readers
 
-GAME = next(task for task in SHIPPED if task.task_id == "uniform-01")
+GAME, ALONE = (next(task for task in SHIPPED if task.task_id == name) for name in ("uniform-01", "csrf-form-submit"))
 
 
 @pytest.fixture(scope="module")
 def trials() -> dict[str, Any]:
-    """A game to its end, one whose provider refuses its third answer, and one whose model is slower than Harbor waits."""
+    """A whole game, one whose provider refuses later turns, one whose model is slow, and a task without seats."""
     denied = ScriptedReply(text="{}", faults=(Fault(status=401, message="no such key", times=1_000),))
     slow = ScriptedReply(text="{}", faults=(Fault(kind="stall", stall_s=3.0),))
     scripts = [
@@ -32,7 +32,7 @@ def trials() -> dict[str, Any]:
         Script(model="slow", play=lambda messages: slow if len(messages) > 2 else ScriptedReply(text=imap(messages))),
     ]
     with OpenAIServer(*scripts) as server:
-        return read_by("seats", GAME.path, server.url, script="play.py")
+        return read_by("seats", GAME.path, server.url, str(ALONE.path), script="play.py")
 
 
 def test_a_game_is_played_to_its_end(trials: dict[str, Any]) -> None:
@@ -64,3 +64,12 @@ def test_nobody_plays_on_when_the_time_is_up(trials: dict[str, Any]) -> None:
     assert late["seats"] == 5
     assert 2 <= late["steps"] < 61
     assert late["asked_after_the_end"] == 0
+
+
+def test_a_task_without_seats_is_no_zero(trials: dict[str, Any]) -> None:
+    """The agent says that there is no game, and asks no model."""
+    alone = trials["alone"]
+
+    assert alone["ended"] == "HealthcheckError"
+    assert "only a task with seats has one" in alone["why"]
+    assert alone["context"]["metadata"]["calls"] == 0

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.readers
 
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory: pytest.TempPathFactory, harness: Callable[..., CompletedProcess[str]]) -> Path:
-    """Three runs, two of games that policies play and one of two tasks twice, exported for both viewers."""
+    """Three runs, two of games that policies play and one of two tasks twice, exported for all viewers."""
     folder = tmp_path_factory.mktemp("viewers")
     runs = {
         "calendar": ("uniform-01", "--agent", "imap"),
@@ -25,7 +25,7 @@ def exports(tmp_path_factory: pytest.TempPathFactory, harness: Callable[..., Com
     for name, arguments in runs.items():
         done = harness("run", *arguments, "--runtime", "inprocess", "--yes", "--out", folder / "runs" / name)
         assert done.returncode == 0, done.stderr
-    for form in ("harbor-job", "scout"):
+    for form in ("inspect", "harbor-job", "scout"):
         done = harness("export", form, folder / "runs", "--out", folder / form)
         assert done.returncode == 0, done.stderr
     return folder
@@ -80,6 +80,17 @@ def test_scout_reads_its_own_columns(exports: Path) -> None:
     assert game["spans"] == [f"seat {seat}" for seat in range(5)]
     assert game["calls"] > 50
     assert game["message_count"] == len(game["messages"]) > 100
+
+
+def test_scout_reads_our_logs_of_inspect(exports: Path) -> None:
+    """Success, task and repeat of each episode, with the talk."""
+    told = read_by("scout", exports / "inspect")
+    game = next(one for one in told.values() if one["task_id"] == "calendar/uniform-01/s0")
+
+    assert len(told) == 6
+    assert {one["success"] for one in told.values()} == {True}
+    assert {one["task_repeat"] for one in told.values()} == {1, 2}
+    assert len(game["messages"]) > 100
 
 
 def test_scout_imports_our_trajectories(exports: Path) -> None:

@@ -46,18 +46,18 @@ async def played(task: Path, url: str, model: str, seconds: float) -> dict[str, 
         agent = AgentFactory.create_agent_from_import_path(
             "harness.interop.harbor:SeatsAgent", logs_dir=Path(folder), model_name=model, api_base=url
         )
-        ended = "played"
+        ended, why = "played", ""
         try:
             await agent.setup(container)
             await asyncio.wait_for(agent.run("the instruction", container, context), seconds)
         except Exception as error:  # noqa: BLE001 - its name is what Harbor keeps
-            ended = type(error).__name__
+            ended, why = type(error).__name__, str(error)
         trajectory = Trajectory.model_validate_json((Path(folder) / "trajectory.json").read_text())
     asked = container.commands
     # longer than the slow model's answer takes
     await asyncio.sleep(3.0 if ended == "TimeoutError" else 0.0)
     return {
-        "ended": ended, "name": agent.to_agent_info().name, "atif": agent.capabilities.atif,
+        "ended": ended, "why": why, "name": agent.to_agent_info().name, "atif": agent.capabilities.atif,
         "steps": len(trajectory.steps), "seats": len(trajectory.subagent_trajectories or ()),
         "hash": container.world.events[-1].hash, "context": context.model_dump(mode="json"),
         "asked_after_the_end": container.commands - asked,
@@ -65,12 +65,13 @@ async def played(task: Path, url: str, model: str, seconds: float) -> dict[str, 
 
 
 async def main() -> None:
-    """A game to its end, one whose provider fails, and one for which there is no time."""
-    task, url = Path(sys.argv[1]), sys.argv[2]
+    """A game to its end, one whose provider fails, one for which there is no time, and a task without seats."""
+    task, url, alone = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     told = {
         "whole": await played(task, url, "openai/imap", 120),
         "broken": await played(task, url, "openai/denied", 120),
         "late": await played(task, url, "openai/slow", 1.5),
+        "alone": await played(alone, url, "openai/imap", 120),
     }
     print(json.dumps(told))
 
