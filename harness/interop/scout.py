@@ -46,8 +46,7 @@ class ScoutDatabase:
         self._folder, self._rows, self._bytes, self._files = folder, 0, 0, 0
         make_folder(folder / "_index")
         self._database = duckdb.connect(config={"threads": 1, "memory_limit": "400MB"})
-        columns = ", ".join(f'"{name}" {kind}' for name, kind in _COLUMNS.items())
-        self._database.execute(f"CREATE TABLE transcripts (number BIGINT, {columns})")
+        self._begin()
         self._insert = _INSERT.format(marks=", ?" * len(_COLUMNS))
 
     def add(self, episode: RecordedEpisode, run: str, began: datetime) -> None:
@@ -74,8 +73,13 @@ class ScoutDatabase:
         index = self._folder / "_index" / f"index_{name}.idx"
         self._copy(every, self._folder / file)
         self._copy(f"{told}, '{file}' AS filename", index)
-        self._database.execute("DELETE FROM transcripts")
+        self._begin()
         self._rows, self._bytes, self._files = 0, 0, self._files + 1
+
+    def _begin(self) -> None:
+        """An empty table, made anew: rows that were only deleted would keep their memory."""
+        columns = ", ".join(f'"{name}" {kind}' for name, kind in _COLUMNS.items())
+        self._database.execute(f"CREATE OR REPLACE TABLE transcripts (number BIGINT, {columns})")
 
     def _copy(self, columns: str, file: Path) -> None:
         quoted = str(file).replace("'", "''")
