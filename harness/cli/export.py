@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from os.path import commonpath
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,11 +14,11 @@ import typer
 
 from harness.cli.kinds import Kinds
 from harness.cli.sharing import harbor_command
+from harness.cli.viewers import FOR_VIEWERS, Folder, Runs, make_new
 from harness.console import say, show_table
 from harness.errors import UsageError
 from harness.modules import family_part, family_part_or_none
 from harness.reading import read_episode
-from harness.reading.inspect_log import log_parts
 from harness.records import Result, RunFolder
 from harness.report.runs import planned_runs, read_runs
 from harness.runs.templates import with_texts
@@ -28,8 +26,6 @@ from harness.writing import make_folder, write_file, writing
 from worlds.core.texts import own_texts, placeholders
 
 Family = Annotated[str, typer.Argument(metavar="FAMILY", help="calendar or hidden-profile.")]
-Folder = Annotated[Path, typer.Option("--out", help="The folder to write them into, new or empty.")]
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
 Format = Annotated[str, typer.Option("--format", help="contractbench: the record of the paper's Appendix G.")]
 Out = Annotated[Path | None, typer.Option(help="The file to write, whole or not at all; stdout unless given.")]
 
@@ -62,7 +58,7 @@ def trace_command(runs: Runs, out: Folder) -> None:
             other += 1
             continue
         if not traced:
-            _make_new(out)
+            make_new(out)
         traced += 1
         try:
             text = part.exported_text(read_episode(RunFolder(path).episode(result.key)), plan.tasks.get(result.task_id, ""))
@@ -82,37 +78,13 @@ def trace_command(runs: Runs, out: Folder) -> None:
         raise UsageError(f"{len(refused)} episodes have no trace", hint=refused[0].hint)
 
 
-@export_command.command("inspect")
-def inspect_command(runs: Runs, out: Folder) -> None:
-    """Write runs as logs of Inspect, one a run, for its viewer (inspect view --log-dir DIR) and for Scout."""
-    read = read_runs(runs)
-    _make_new(out)
-    for number, run in enumerate(read, start=1):
-        began = datetime.fromtimestamp((run.path / "run.json").stat().st_mtime, UTC).replace(microsecond=0).isoformat()
-        name = "-".join(part for part in re.split(r"[^A-Za-z0-9]+", f"{run.path.parent.name}-{run.path.name}") if part)
-        file = out / f"{began.replace(':', '-')}_parley_{name}-{number}.json"
-        folder = RunFolder(run.path)
-        episodes = (read_episode(folder.episode(result.key)) for result in run.results)
-        with writing(file), file.open("x", encoding="utf-8") as log:
-            log.writelines(log_parts(f"{name}-{number}", began, run.results, episodes))
-    say(f"{len(read)} logs, {sum(len(run.results) for run in read)} episodes in {out}; try: inspect view --log-dir {out}")
-
-
-def _make_new(out: Path) -> None:
-    """A folder that holds nothing; raises UsageError for one that does."""
-    with writing(out):
-        if out.exists() and any(out.iterdir()):
-            raise UsageError(f"{out} is not empty, and nothing in it is written over", hint="--out NEW_FOLDER")
-        make_folder(out)
-
-
 @export_command.command("templates")
 def templates_command(family: Family, out: Folder) -> None:
     """Write a family's own texts, ready to be changed and given to --templates, and say what each may name."""
     known = placeholders(family) if family in with_texts() else None
     if known is None:
         raise UsageError(f"the family {family} has no texts of seats; {', '.join(with_texts())} have")
-    _make_new(out)
+    make_new(out)
     with writing(out):
         for name, text in own_texts(family).items():
             write_file(out / name, text.encode())
@@ -122,6 +94,8 @@ def templates_command(family: Family, out: Folder) -> None:
 
 
 export_command.command("harbor")(harbor_command)
+for name, command in FOR_VIEWERS.items():
+    export_command.command(name)(command)
 
 
 def _records(results: Sequence[Result], form: str) -> Iterator[dict[str, Any]]:
