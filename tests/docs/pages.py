@@ -20,8 +20,8 @@ PAGES = [
 ]  # fmt: skip
 HARNESS = ("harness", ".venv/bin/harness")
 PROGRAMS = (
-    *HARNESS, "make", "pip", "python", "python3", "inspect", "vf-eval", "harbor", "git", "cd", "cat", "uv", "ls", "grep", "$EDITOR",
-    "sbatch", "job=$(sbatch", ".ci/run", ".ci/tasks", "export",
+    *HARNESS, "make", "pip", "python", "python3", "inspect", "vf-eval", "harbor", "git", "cd", "cat", "uv", "ls", "grep",
+    "$EDITOR", "sbatch", "job=$(sbatch", ".ci/run", ".ci/tasks", "export",
 )  # fmt: skip
 """The first words of command lines; a page with another one is told to add it here."""
 
@@ -95,3 +95,9 @@ def _steps(page: Path, first: int, body: str) -> Iterator[Typed]:
 def uncommented(line: str) -> str:
     """A command line without the remark at its end."""
     return re.sub(r"\s+# .*$|^# .*$", "", line).strip()
+
+
+def described(line: str) -> str:
+    """A command line as the tables have it: our program by its name, and without the words that say what a suite is."""
+    line = line.removeprefix(".venv/bin/")
+    return line.partition("  ")[0] if line.startswith(("make ", ".ci/")) else line
