@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _HOURS = "plays for hours, or wants a provider's key"
+_MANY = "plays 600 games, each in a sandbox"
 _MODELS = "letters stand for models"
 _SERVES = "serves until it is interrupted; tests/reading and tests/people start it"
 _PERSON = "wants a person at a terminal"
@@ -28,6 +29,8 @@ PLANNED: Mapping[str, str] = {
     'harness run --yes --model A,B --until "A-B" --seeds 0-2': _MODELS,
     'harness run --yes --model gpt-5,gpt-5-mini --until "gpt-5-gpt-5-mini" --seeds 0-2': _HOURS,
     "harness run calendar --agent imap --seat 3=openai/gpt-5": _HOURS,
+    "harness run --config mine.toml --seeds 0-4": _MANY,
+    "harness run calendar --agent imap --seat 4=dsm-private --rotate --k 5": _MANY,
     "harness run calendar --model openai/gpt-5 --seat 0=imap --seat 3=gpt-4o": _HOURS,
     "harness run --preset calendar-canonical --team A,B,C,D --entrant E": _MODELS,
     "harness run calendar --team imap,openai/a,silent,openai/b,dsm-private --k 5": _MODELS,
@@ -65,6 +68,7 @@ PARSED: Mapping[str, str] = {
 
 OTHERS: Mapping[str, str] = {
     "make task TASK=presigned-url-download": "sets a checkout up; .ci/run and every test do",
+    ". .venv/bin/activate": "changes a shell",
     "make setup": "sets a checkout up; .ci/run does",
     "make golden": "writes this checkout's own files; the tests compare them",
     "make test": _SUITES,
@@ -102,3 +106,6 @@ OTHERS: Mapping[str, str] = {
     "vf-eval parley_vf --env.taskset.family contract --env.taskset.seeds 0-2 -m MODEL": _OTHERS,
 }
 """Of these only the first word is ours to check: that a target of make exists."""
+
+ELSEWHERE = {"docs/add-a-family.md": "tests/families/test_add_a_family.py types the page in a checkout that has its files"}
+"""Pages that another test types."""
