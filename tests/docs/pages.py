@@ -23,10 +23,11 @@ PROGRAMS = (
     *HARNESS, "make", "pip", "python", "python3", "inspect", "vf-eval", "harbor", "git", "cd", "cat", "uv", "ls", "grep",
     "$EDITOR", "sbatch", "job=$(sbatch", ".ci/run", ".ci/tasks", "export",
 )  # fmt: skip
-"""The first words of command lines; a page with another one is told to add it here."""
+"""The first words of blocks of commands; a block that begins with another word is a listing."""
 
 _FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-_OPERATORS = frozenset({"|", ">", ">>", "2>&1", "&", "&&", ";", "<"})
+_OPERATORS = frozenset({"|", "&", "&&", ";"})
+_REDIRECTED = re.compile(r"\d?[<>]+\s*(?:&\d|[^\s<>&]+)")
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,11 @@ class Typed:
     @property
     def calls(self) -> list[list[str]]:
         """The words of each program that the line starts, redirections left out."""
-        lexer = shlex.shlex(self.text, posix=True, punctuation_chars="|&;<>")
+        lexer = shlex.shlex(_REDIRECTED.sub("", self.text), posix=True, punctuation_chars="|&;")
         lexer.whitespace_split = True
         calls: list[list[str]] = [[]]
-        words = iter(lexer)
-        for word in words:
-            if word in {">", ">>", "<"}:
-                next(words)
-            elif word in _OPERATORS:
+        for word in lexer:
+            if word in _OPERATORS:
                 calls.append([])
             else:
                 calls[-1].append(word)

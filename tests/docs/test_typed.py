@@ -16,10 +16,8 @@ from tests.docs.untyped import ELSEWHERE, OTHERS, PARSED, PLANNED
 
 pytestmark = pytest.mark.bubblewrap
 
-SMALL = "harness run presigned-url-download api-rate-limit-patience --model {} --interface tool --out runs/{} --k 2"
-MIXED = (
-    "harness run presigned-url-download cursor-pagination-integrity uniform-01 --model gpt-5 --interface tool --out runs/gpt-5"
-)
+SMALL = "harness run presigned-url-download api-rate-limit-patience --model {} --out runs/{} --k 2"
+MIXED = "harness run presigned-url-download cursor-pagination-integrity uniform-01 --model gpt-5 --out runs/gpt-5"
 GAMES = "harness run uniform-01 uniform-02 --agent imap --out runs/{}"
 BEFORE: Mapping[str, tuple[str, ...]] = {
     "README.md": (SMALL.format("gpt-5", "old"), SMALL.format("gpt-5", "new")),
