@@ -10,6 +10,7 @@ grows with the number of episodes shows.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import shutil
@@ -21,33 +22,39 @@ from collections.abc import Sequence
 from pathlib import Path
 
 HARNESS = (sys.executable, "-m", "harness")
-TASKS = ("presigned-url-download", "uniform-01", "whistle-for-the-cup-final")
+FAMILIES = ("contract", "calendar", "hidden-profile")
+RECORDED = 7
+"""Seeds that are really played; later ones repeat these."""
 
 
 def recorded(out: Path) -> Path:
-    """One short real run of all families."""
-    command = [*HARNESS, "run", *TASKS, "--agent", "oracle", "--runtime", "inprocess", "--out", str(out), "--yes"]
-    subprocess.run(command, check=True, capture_output=True)
+    """A real run of every task, under a few seeds."""
+    command = [*HARNESS, "run", *FAMILIES, "--seeds", f"0-{RECORDED - 1}", "--agent", "oracle", "--runtime", "inprocess"]
+    subprocess.run([*command, "--out", str(out), "--yes"], check=True, capture_output=True)
     return out
 
 
-def grown(run: Path, out: Path, episodes: int, tasks: Sequence[str] = TASKS) -> Path:
-    """A run with as many seeds as make so many episodes, every file of each of them written."""
+def grown(run: Path, out: Path, seeds: int, attempts: int, only: str = "*") -> Path:
+    """The run with so many seeds and attempts; every file of an episode but its result is a link to the recorded one."""
     plan = json.loads((run / "run.json").read_bytes())
-    seeds = -(-episodes // len(tasks))
+    folders = sorted(run.glob(f"episodes/*/{only}"))
+    tasks = {folder.name for folder in folders}
     for part in ("identity", "request"):
-        plan[part]["seeds"] = list(range(seeds))
-        plan[part]["tasks"] = {task: plan[part]["tasks"][task] for task in tasks}
+        plan[part] |= {"seeds": list(range(seeds)), "attempts": attempts}
+        plan[part]["tasks"] = {task: digest for task, digest in plan[part]["tasks"].items() if task in tasks}
     out.mkdir(parents=True)
     (out / "run.json").write_text(json.dumps(plan), encoding="utf-8")
-    for folder in sorted(run.glob("episodes/*/*/s0-a1")):
-        files = {path.name: path.read_bytes() for path in folder.iterdir()}
-        result = json.loads(files["result.json"])
-        for seed in range(seeds) if result["task_id"] in tasks else ():
-            place = out / folder.relative_to(run).with_name(f"s{seed}-a1")
+    for folder in folders:
+        results = [json.loads((folder / f"s{seed}-a1" / "result.json").read_bytes()) for seed in range(RECORDED)]
+        others = [sorted({path.name for path in (folder / f"s{seed}-a1").iterdir()} - {"result.json"}) for seed in range(RECORDED)]
+        for seed, attempt in itertools.product(range(seeds), range(1, attempts + 1)):
+            like = (seed + attempt - 1) % RECORDED
+            place = out / folder.relative_to(run) / f"s{seed}-a{attempt}"
             place.mkdir(parents=True)
-            for name, data in {**files, "result.json": json.dumps({**result, "seed": seed}, indent=2).encode()}.items():
-                (place / name).write_bytes(data)
+            for name in others[like]:
+                os.link(folder / f"s{like}-a1" / name, place / name)
+            told = {**results[like], "seed": seed, "attempt": attempt, "path": str(place)}
+            (place / "result.json").write_text(json.dumps(told, indent=2), encoding="utf-8")
     return out
 
 
