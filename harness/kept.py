@@ -24,6 +24,7 @@ _LONG = 400
 _COMPRESSED = 0x78
 """What zlib begins with, and no list or table of `marshal`."""
 
+_MOST_KNOWN = 4096
 _NO_TOKENS = Tokens()
 _SHARED = ("options", "parameters", "images", "failure_detail")
 
@@ -55,11 +56,10 @@ class PackedMeasures(Mapping[str, Any]):
 
 def kept(results: Iterable[Result]) -> Iterator[Result]:
     """Each of these results, as it is kept."""
-    keeper = _Keeper()
-    return map(keeper.keep, results)
+    return map(Keeper().keep, results)
 
 
-class _Keeper:
+class Keeper:
     """Keeps results, and knows what those before had alike."""
 
     def __init__(self) -> None:
@@ -67,6 +67,7 @@ class _Keeper:
         self._known: dict[bytes, dict[str, Any]] = {}
 
     def keep(self, result: Result) -> Result:
+        """This result, as it is kept."""
         names = tuple(result.metrics)
         places = self._places.setdefault(names, {name: place for place, name in enumerate(names)})
         return _with(
@@ -82,7 +83,9 @@ class _Keeper:
         return _with(seat, tokens=_lean(seat.tokens), effective=self._shared(seat.effective))
 
     def _shared(self, value: dict[str, Any]) -> dict[str, Any]:
-        return self._known.setdefault(marshal.dumps(value), value)
+        data = marshal.dumps(value)
+        # what differs from episode to episode after all is not looked for in vain
+        return self._known.setdefault(data, value) if len(self._known) < _MOST_KNOWN else self._known.get(data, value)
 
 
 def _lean(tokens: Tokens) -> Tokens:
