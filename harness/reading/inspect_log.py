@@ -22,11 +22,26 @@ MODEL = "parley/scripted"
 """What plays where no model does."""
 
 
-def log_parts(name: str, created: str, results: Sequence[Result], episodes: Iterable[RecordedEpisode]) -> Iterator[str]:
-    """The text of one log in pieces, one a sample: `created` is an ISO time, `results` those of the same episodes."""
-    graded = [result for result in results if result.status == "graded"]
-    models = sorted({result.model for result in results if result.model})
-    head = {
+def log_parts(name: str, created: str, results: Iterable[Result], episodes: Iterable[RecordedEpisode]) -> Iterator[str]:
+    """The text of one log in pieces, one a sample: `created` is an ISO time, `results` those of the same episodes.
+
+    Neither results nor episodes are held, since there may be a hundred thousand.
+    """
+    yield json.dumps(_head(name, created, results))[:-1] + ', "samples": ['
+    for number, episode in enumerate(episodes):
+        yield (",\n" if number else "\n") + json.dumps(_sample(episode, created))
+    yield "]}\n"
+
+
+def _head(name: str, created: str, results: Iterable[Result]) -> dict[str, Any]:
+    """All of a log but its samples."""
+    samples, models, rewards, total, epochs = set[tuple[str, int]](), set[str](), list[float](), 0, 1
+    for result in results:
+        total, epochs = total + 1, max(epochs, result.attempt)
+        samples.add((result.task_id, result.seed))
+        models |= {result.model} if result.model else set()
+        rewards += [result.reward or 0.0] if result.status == "graded" else []
+    return {
         "version": 2,
         "status": "success",
         "eval": {
@@ -35,23 +50,19 @@ def log_parts(name: str, created: str, results: Sequence[Result], episodes: Iter
             "task_id": name,
             "run_id": name,
             "eval_id": name,
-            "dataset": {"name": "parley", "samples": len({(one.task_id, one.seed) for one in results})},
-            "model": models[0] if len(models) == 1 else MODEL,
-            "config": {"epochs": max((result.attempt for result in results), default=1)},
+            "dataset": {"name": "parley", "samples": len(samples)},
+            "model": models.pop() if len(models) == 1 else MODEL,
+            "config": {"epochs": epochs},
             "packages": {"parley-bench": package_version()},
         },
         "plan": {},
         "results": {
-            "total_samples": len(results),
-            "completed_samples": len(graded),
-            "scores": [_metrics("reward", [one.reward or 0.0 for one in graded])] if graded else [],
+            "total_samples": total,
+            "completed_samples": len(rewards),
+            "scores": [_metrics("reward", rewards)] if rewards else [],
         },
         "stats": {"started_at": created, "completed_at": created, "model_usage": {}},
     }
-    yield json.dumps(head)[:-1] + ', "samples": ['
-    for number, episode in enumerate(episodes):
-        yield (",\n" if number else "\n") + json.dumps(_sample(episode, created))
-    yield "]}\n"
 
 
 def _metrics(name: str, values: Sequence[float]) -> dict[str, Any]:
