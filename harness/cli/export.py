@@ -55,7 +55,7 @@ def episodes_command(runs: Runs, form: Format = "contractbench", out: Out = None
 def trace_command(runs: Runs, out: Folder) -> None:
     """Write games as files that can be played again (harness replay), one an episode; what has none is counted and named."""
     planned = planned_runs(runs)
-    root, traced, other, refused = commonpath([path for path, _ in planned]), 0, 0, list[UsageError]()
+    root, traced, other, refused = commonpath([path for path, _ in planned]), 0, 0, list[tuple[str, str | None]]()
     # one episode after the other, since there may be a hundred thousand
     for (path, plan), result in ((run, result) for run in planned for result in RunFolder(run[0]).results()):
         part = family_part_or_none(result.family, "trace")
@@ -68,7 +68,8 @@ def trace_command(runs: Runs, out: Folder) -> None:
         try:
             text = part.exported_text(read_episode(RunFolder(path).episode(result.key)), plan.tasks.get(result.task_id, ""))
         except UsageError as error:
-            refused.append(error)
+            # an error itself holds all that was being done, the episode with it
+            refused.append((str(error), error.hint))
             continue
         folder = out / os.path.relpath(path, root)
         with writing(folder):
@@ -77,10 +78,10 @@ def trace_command(runs: Runs, out: Folder) -> None:
     if not traced:
         raise UsageError("these runs have no episode of a family that has traces", hint="harness run calendar --agent imap")
     say(f"{traced - len(refused)} traces in {out}{f', without {other} episodes of other families' if other else ''}")
-    for refusal in refused:
+    for refusal, _ in refused:
         say(f"left out: {refusal}")
     if refused:
-        raise UsageError(f"{len(refused)} episodes have no trace", hint=refused[0].hint)
+        raise UsageError(f"{len(refused)} episodes have no trace", hint=refused[0][1])
 
 
 @export_command.command("inspect")
