@@ -80,7 +80,8 @@ class FolderFiles:
 
     def _finished(self) -> Iterator[str]:
         """Task by task, so that never more than the names of one are held."""
-        tasks = (f"episodes/{family}/{task}" for family in self._inner("episodes") for task in self._inner(f"episodes/{family}"))
+        families = (f"episodes/{family}" for family in self._inner("episodes"))
+        tasks = (f"{family}/{task}" for family in families for task in self._inner(family))
         for name in (f"{task}/{episode}/result.json" for task in tasks for episode in self._inner(task)):
             if _EPISODE.fullmatch(name.split("/")[3]) and os.path.lexists(f"{self.path}/{name}"):
                 yield name

@@ -44,7 +44,10 @@ def grown(run: Path, out: Path, family: str, seeds: int) -> Path:
     """The run with one task of so many seeds, each a copy of the first."""
     (first,) = run.glob(f"episodes/{family}/*/s0-a1")
     plan = json.loads((run / "run.json").read_bytes())
-    plan["identity"] |= {"seeds": list(range(seeds)), "tasks": {first.parent.name: plan["identity"]["tasks"][first.parent.name]}}
+    plan["identity"] |= {
+        "seeds": list(range(seeds)),
+        "tasks": {first.parent.name: plan["identity"]["tasks"][first.parent.name]},
+    }
     result = json.loads((first / "result.json").read_bytes())
     for seed in range(seeds):
         place = out / first.relative_to(run).with_name(f"s{seed}-a1")

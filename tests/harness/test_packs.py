@@ -138,7 +138,9 @@ def test_the_request_that_broke_a_rule_is_told_of_both(tmp_path: Path) -> None:
     plan = Plan("late", [task], [0], 1, AgentSpec(kind="violation", name="listed_order"))
     run_plan(plan, InProcessRuntime(), RunFolder(tmp_path / "late"), workers=1, images={}, progress=lambda event: None)
     pack(tmp_path / "late", tmp_path / "late.run.parquet")
-    folder, file = (breaking_request(tmp_path / name, f"episodes/contract/{task.task_id}/s0-a1") for name in ("late", "late.run.parquet"))
+    folder, file = (
+        breaking_request(tmp_path / name, f"episodes/contract/{task.task_id}/s0-a1") for name in ("late", "late.run.parquet")
+    )
 
     assert folder.startswith("GET ")
     assert file == folder

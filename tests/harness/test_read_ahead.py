@@ -1,4 +1,4 @@
-"""Files that are read ahead come in their order, a bounded number of bytes at once, and the one that cannot be read is named."""
+"""Files that are read ahead come in their order, so many bytes at once, and one that cannot be read is named."""
 
 from __future__ import annotations
 
