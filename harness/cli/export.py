@@ -55,7 +55,7 @@ def episodes_command(runs: Runs, form: Format = "contractbench", out: Out = None
 def trace_command(runs: Runs, out: Folder) -> None:
     """Write games as files that can be played again (harness replay), one an episode; what has none is counted and named."""
     planned = planned_runs(runs)
-    root, traced, other, refused = commonpath([path for path, _ in planned]), 0, 0, list[tuple[str, str | None]]()
+    root, traced, other, refused = commonpath([path for path, _ in planned]), 0, 0, list[tuple[str, str]]()
     # one episode after the other, since there may be a hundred thousand
     for (path, plan), result in ((run, result) for run in planned for result in RunFolder(run[0]).results()):
         part = family_part_or_none(result.family, "trace")
@@ -69,7 +69,7 @@ def trace_command(runs: Runs, out: Folder) -> None:
             text = part.exported_text(read_episode(RunFolder(path).episode(result.key)), plan.tasks.get(result.task_id, ""))
         except UsageError as error:
             # an error itself holds all that was being done, the episode with it
-            refused.append((str(error), error.hint))
+            refused.append((str(error), error.hint or ""))
             continue
         folder = out / os.path.relpath(path, root)
         with writing(folder):
