@@ -20,6 +20,7 @@ from harness.agents.llm.meter import Meter
 from harness.agents.llm.provider import public_address
 from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
+from harness.descriptors import allow_many_files
 from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError
 from harness.kept import kept
 from harness.play.agents import Cast, Make, make_agent, models_of
@@ -178,6 +179,7 @@ class RunSession:
 
         Raises Cancelled, UsageError, the failures of a runtime, and ProviderLost, which says how to go on.
         """
+        allow_many_files()
         runtime = self.runtime
         try:
             if self.request.until is not None:
