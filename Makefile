@@ -148,6 +148,7 @@ $(SETUP): requirements.lock pyproject.toml
 	fi
 	@# uv leaves compiling to whoever imports first, which may be somebody who writes no bytecode: 4 s in each of their runs
 	@$(BIN)/python -c "from harness.agents.llm.provider import library; library()"
+	@echo "to type harness without its folder, in this shell: . $(BIN)/activate"
 	@touch $@
 
 lock:
