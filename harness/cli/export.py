@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os.path import commonpath
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -19,8 +21,8 @@ from harness.console import say, show_table
 from harness.errors import UsageError
 from harness.modules import family_part, family_part_or_none
 from harness.reading import read_episode
-from harness.records import Result, RunFolder
-from harness.report.runs import planned_runs, read_runs
+from harness.records import RunFolder
+from harness.report.runs import planned_runs
 from harness.runs.templates import with_texts
 from harness.writing import make_folder, write_file, writing
 from worlds.core.texts import own_texts, placeholders
@@ -36,21 +38,19 @@ export_command = typer.Typer(cls=Kinds, no_args_is_help=True, add_completion=Fal
 @export_command.command("episodes")
 def episodes_command(runs: Runs, form: Format = "contractbench", out: Out = None) -> None:
     """Write first tries that were graded, a JSON object a line; others, and families without such records, are counted."""
-    every = [result for run in read_runs(runs) for result in run.results]
-    results = [result for result in every if family_part_or_none(result.family, "episodes") is not None]
-    if every and not results:
-        family_part(every[0].family, "episodes")
-    chosen = [result for result in results if result.status == "graded" and result.hint is None]
-    lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in _records(chosen, form)]
-    _write("".join(lines), out)
-    say(f"{len(lines)} episodes exported{f' to {out}' if out else ''}{_left_out(results, len(every) - len(results))}")
+    counted = Counter[str]()
+    with _lines_of(out) as file:
+        for record in _records(runs, form, counted):
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    left = ", ".join(f"{counted[what]} {what}" for what in _LEFT_OUT if counted[what])
+    say(f"{counted[_EXPORTED]} episodes exported{f' to {out}' if out else ''}{f'; left out: {left}' if left else ''}")
 
 
 @export_command.command("trace")
 def trace_command(runs: Runs, out: Folder) -> None:
     """Write games as files that can be played again (harness replay), one an episode; what has none is counted and named."""
     planned = planned_runs(runs)
-    root, traced, other, refused = commonpath([path for path, _ in planned]), 0, 0, list[UsageError]()
+    root, traced, other, refused = commonpath([path for path, _ in planned]), 0, 0, list[tuple[str, str]]()
     # one episode after the other, since there may be a hundred thousand
     for (path, plan), result in ((run, result) for run in planned for result in RunFolder(run[0]).results()):
         part = family_part_or_none(result.family, "trace")
@@ -63,7 +63,8 @@ def trace_command(runs: Runs, out: Folder) -> None:
         try:
             text = part.exported_text(read_episode(RunFolder(path).episode(result.key)), plan.tasks.get(result.task_id, ""))
         except UsageError as error:
-            refused.append(error)
+            # an error itself holds all that was being done, the episode with it
+            refused.append((str(error), error.hint or ""))
             continue
         folder = out / os.path.relpath(path, root)
         with writing(folder):
@@ -72,10 +73,10 @@ def trace_command(runs: Runs, out: Folder) -> None:
     if not traced:
         raise UsageError("these runs have no episode of a family that has traces", hint="harness run calendar --agent imap")
     say(f"{traced - len(refused)} traces in {out}{f', without {other} episodes of other families' if other else ''}")
-    for refusal in refused:
+    for refusal, _ in refused:
         say(f"left out: {refusal}")
     if refused:
-        raise UsageError(f"{len(refused)} episodes have no trace", hint=refused[0].hint)
+        raise UsageError(f"{len(refused)} episodes have no trace", hint=refused[0][1])
 
 
 @export_command.command("templates")
@@ -98,34 +99,44 @@ for name, command in FOR_VIEWERS.items():
     export_command.command(name)(command)
 
 
-def _records(results: Sequence[Result], form: str) -> Iterator[dict[str, Any]]:
-    for result in results:
-        known = family_part(result.family, "episodes").FORMATS
-        if form not in known:
-            raise UsageError(f"the family {result.family} has no format {form!r}; it has {', '.join(known)}")
-        yield known[form](result)
+_LEFT_OUT = _UNGRADED, _RETRIES, _OTHERS = "ungraded", "retries", "of families without such records"
+_EXPORTED = "exported"
 
 
-def _left_out(results: Sequence[Result], others: int) -> str:
-    ungraded = sum(result.status == "ungraded" for result in results)
-    retries = sum(result.hint is not None and result.status == "graded" for result in results)
-    counted = [
-        f"{count} {what}"
-        for count, what in ((ungraded, "ungraded"), (retries, "retries"), (others, "of families without such records"))
-        if count
-    ]
-    return f"; left out: {', '.join(counted)}" if counted else ""
+def _records(runs: Sequence[Path], form: str, counted: Counter[str]) -> Iterator[dict[str, Any]]:
+    """A record an episode; `counted` is told how many there are, and how many are left out why."""
+    other = ""
+    for result in (result for path, _ in planned_runs(runs) for result in RunFolder(path).results()):
+        part = family_part_or_none(result.family, "episodes")
+        if part is None:
+            other = other or result.family
+            counted[_OTHERS] += 1
+        elif result.status == "ungraded":
+            counted[_UNGRADED] += 1
+        elif result.hint is not None:
+            counted[_RETRIES] += 1
+        elif form not in part.FORMATS:
+            raise UsageError(f"the family {result.family} has no format {form!r}; it has {', '.join(part.FORMATS)}")
+        else:
+            counted[_EXPORTED] += 1
+            yield part.FORMATS[form](result)
+    if other and set(counted) == {_OTHERS}:
+        family_part(other, "episodes")
 
 
-def _write(text: str, out: Path | None) -> None:
+@contextmanager
+def _lines_of(out: Path | None) -> Iterator[TextIO]:
+    """The file to write into, there once it is whole; stdout where none is named."""
     if out is None:
-        sys.stdout.write(text)
+        yield sys.stdout
         sys.stdout.flush()
         return
     beside = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        beside.write_text(text, encoding="utf-8")
+        with beside.open("w", encoding="utf-8") as file:
+            yield file
         os.replace(beside, out)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise UsageError(f"{out} cannot be written: {error.strerror}") from None
+    finally:
+        beside.unlink(missing_ok=True)

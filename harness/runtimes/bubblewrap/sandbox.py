@@ -112,7 +112,10 @@ class Control:
     def _listen(self, enough: Callable[[], bool], timeout_s: float) -> None:
         until = time.monotonic() + timeout_s
         with self._listening, suppress(OSError, ValueError):
-            while not enough() and select.select([self._near], [], [], max(0.0, until - time.monotonic()))[0]:
+            # not select, which takes no descriptor from 1,024 on: with many pods open there are such
+            heard = select.poll()
+            heard.register(self._near, select.POLLIN)
+            while not enough() and heard.poll(max(0.0, until - time.monotonic()) * 1000):
                 data, ancillary, _, _ = self._near.recvmsg(
                     MESSAGE_LIMIT, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_DONTWAIT
                 )
