@@ -47,10 +47,10 @@ browser: $(SETUP) $(NODE_MODULES)
 $(VENV)/node/node_modules: $(SETUP)
 	@npm install --silent --no-audit --no-fund --prefix $(VENV)/node playwright-core@$(PLAYWRIGHT_VERSION) axe-core@$(AXE_VERSION)
 
-# What Harbor and verifiers themselves make of an export: each in an environment and a lock of its own, with a Python 3.12
+# What Harbor, Scout and verifiers themselves make of an export: each in an environment and a lock of its own, with a Python 3.12
 READERS := $(VENV)/readers
 PYTHON_3_12 ?= $(or $(firstword $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3)),3.12)
-readers: $(READERS)/harbor/.set-up $(READERS)/verifiers/.set-up
+readers: $(foreach reader,harbor scout seats verifiers,$(READERS)/$(reader)/.set-up)
 	@PARLEY_READERS=$(abspath $(READERS)) $(BIN)/python -m pytest -q -n auto -m readers tests/readers
 
 $(READERS)/%/.set-up: tests/readers/%/requirements.txt | $(SETUP)
@@ -148,13 +148,14 @@ $(SETUP): requirements.lock pyproject.toml
 	fi
 	@# uv leaves compiling to whoever imports first, which may be somebody who writes no bytecode: 4 s in each of their runs
 	@$(BIN)/python -c "from harness.agents.llm.provider import library; library()"
+	@echo "to type harness without its folder, in this shell: . $(BIN)/activate"
 	@touch $@
 
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes \
 	  --no-annotate --no-header --no-emit-index-url -o requirements.lock
-	for reader in harbor verifiers; do uv pip compile tests/readers/$$reader/requirements.in --universal --python-version 3.12 \
-	  --generate-hashes --no-annotate --no-header --no-emit-index-url -o tests/readers/$$reader/requirements.txt || exit; done
+	for reader in harbor scout seats verifiers; do uv pip compile tests/readers/$$reader/requirements.in \
+	  $$(test $$reader != seats || echo pyproject.toml) --universal --python-version 3.12 --generate-hashes --no-annotate --no-header --no-emit-index-url -o tests/readers/$$reader/requirements.txt || exit; done
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -1,15 +1,18 @@
 """Seconds and memory of commands over a hundred thousand recorded episodes, in a folder and packed into one file.
 
-A real run of all families is grown by copying its episodes under other seeds, every file of them. Each command runs by itself;
-its seconds, processor seconds and highest resident memory are printed. `export` also runs over a tenth, so that memory which
-grows with the number of episodes shows.
+A real run of every task under a few seeds is grown by seeds and attempts. Only results are written anew; the other files are
+links to the recorded ones, so the disk holds each once: with `--copies` they are files of their own, and are thrown out of the
+page cache before `pack`, which then reads a cold disk. Each command runs by itself; its seconds, processor seconds and highest
+resident memory, that of its children included, are printed as rows of a table. Exports that take long run over a part of the
+run and over a seventh of that part, so that memory which grows shows.
 
-    python benchmarks/scale.py [--episodes 100000] [--base FOLDER] [--keep]
+    python benchmarks/scale.py [--seeds 153] [--attempts 3] [--base FOLDER] [--copies] [--keep]
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import shutil
@@ -17,38 +20,55 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 HARNESS = (sys.executable, "-m", "harness")
-TASKS = ("presigned-url-download", "uniform-01", "whistle-for-the-cup-final")
+FAMILIES = ("contract", "calendar", "hidden-profile")
+Put = Callable[[Path, Path], object]
+RECORDED = 7
+"""Seeds that are really played; later ones repeat these."""
 
 
 def recorded(out: Path) -> Path:
-    """One short real run of all families."""
-    command = [*HARNESS, "run", *TASKS, "--agent", "oracle", "--runtime", "inprocess", "--out", str(out), "--yes"]
-    subprocess.run(command, check=True, capture_output=True)
+    """A real run of every task, under a few seeds."""
+    command = [*HARNESS, "run", *FAMILIES, "--seeds", f"0-{RECORDED - 1}", "--agent", "oracle", "--runtime", "inprocess"]
+    subprocess.run([*command, "--out", str(out), "--yes"], check=True, capture_output=True)
     return out
 
 
-def grown(run: Path, out: Path, episodes: int, tasks: Sequence[str] = TASKS) -> Path:
-    """A run with as many seeds as make so many episodes, every file of each of them written."""
+def grown(run: Path, out: Path, seeds: int, attempts: int, *, put: Put = os.link) -> Path:
+    """The run with so many seeds and attempts; `put` makes every file of an episode but its result."""
     plan = json.loads((run / "run.json").read_bytes())
-    seeds = -(-episodes // len(tasks))
+    folders = sorted(run.glob("episodes/*/*"))
     for part in ("identity", "request"):
-        plan[part]["seeds"] = list(range(seeds))
-        plan[part]["tasks"] = {task: plan[part]["tasks"][task] for task in tasks}
+        plan[part] |= {"seeds": list(range(seeds)), "attempts": attempts}
     out.mkdir(parents=True)
     (out / "run.json").write_text(json.dumps(plan), encoding="utf-8")
-    for folder in sorted(run.glob("episodes/*/*/s0-a1")):
-        files = {path.name: path.read_bytes() for path in folder.iterdir()}
-        result = json.loads(files["result.json"])
-        for seed in range(seeds) if result["task_id"] in tasks else ():
-            place = out / folder.relative_to(run).with_name(f"s{seed}-a1")
+    for folder in folders:
+        results = [json.loads((folder / f"s{seed}-a1" / "result.json").read_bytes()) for seed in range(RECORDED)]
+        others = [
+            sorted({path.name for path in (folder / f"s{seed}-a1").iterdir()} - {"result.json"}) for seed in range(RECORDED)
+        ]
+        for seed, attempt in itertools.product(range(seeds), range(1, attempts + 1)):
+            like = (seed + attempt - 1) % RECORDED
+            place = out / folder.relative_to(run) / f"s{seed}-a{attempt}"
             place.mkdir(parents=True)
-            for name, data in {**files, "result.json": json.dumps({**result, "seed": seed}, indent=2).encode()}.items():
-                (place / name).write_bytes(data)
+            for name in others[like]:
+                put(folder / f"s{like}-a1" / name, place / name)
+            told = {**results[like], "seed": seed, "attempt": attempt, "path": str(place)}
+            (place / "result.json").write_text(json.dumps(told, indent=2), encoding="utf-8")
     return out
+
+
+def evict(run: Path) -> None:
+    """Throw a run's files out of the page cache, as far as they are on the disk."""
+    os.sync()
+    for folder, _, names in os.walk(run):
+        for name in names:
+            file = os.open(f"{folder}/{name}", os.O_RDONLY)
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(file)
 
 
 def measured(what: str, command: Sequence[str]) -> None:
@@ -59,38 +79,47 @@ def measured(what: str, command: Sequence[str]) -> None:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.perf_counter() - started
-    print(
-        f"{what:24} {seconds:7.1f} s  {used.ru_utime + used.ru_stime:7.1f} s of a processor  {used.ru_maxrss / 1024:7.0f} MiB"
-        f"{'' if process.returncode == 0 else f'  exit {process.returncode}: {told[-300:]}'}",
-        flush=True,
-    )
+    failed = "" if process.returncode == 0 else f" exit {process.returncode}: {told[-300:]}"
+    print(f"| {what} | {seconds:.1f} | {used.ru_utime + used.ru_stime:.1f} | {used.ru_maxrss / 1024:.0f} |{failed}", flush=True)
+
+
+def table(base: Path, run: Path, parts: Sequence[tuple[int, Path]], *, cold: bool) -> None:
+    """Every command over the run, and the long exports over its parts."""
+    packed = base / "run.run.parquet"
+    packed.unlink(missing_ok=True)
+    print("| command | wall s | CPU s | peak MB |\n|---|--:|--:|--:|")
+    if cold:
+        evict(run)
+    measured("pack", ["pack", str(run)])
+    measured("report", ["report", str(run)])
+    measured("report --html", ["report", str(run), "--html", str(base / "report.html")])
+    measured("run --resume", ["run", "--resume", str(run), "--runtime", "inprocess"])
+    measured("report, packed", ["report", str(packed)])
+    measured("show, packed", ["show", str(packed), "uniform-01", "s7-a1"])
+    measured("export episodes", ["export", "episodes", str(run), "--out", str(base / "episodes.jsonl")])
+    for kind, (episodes, part) in itertools.product(("trace", "inspect"), parts):
+        shutil.rmtree(base / "exported", ignore_errors=True)
+        measured(f"export {kind}, {episodes:,} episodes", ["export", kind, str(part), "--out", str(base / "exported")])
 
 
 def main() -> int:
     """Grow the runs, time the commands, and remove it all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--episodes", type=int, default=100_000)
+    parser.add_argument("--seeds", type=int, default=153)
+    parser.add_argument("--attempts", type=int, default=3)
     parser.add_argument("--base", type=Path, help="Where the runs are made; a temporary folder unless given.")
+    parser.add_argument("--copies", action="store_true", help="Write every file: some 17 GB.")
     parser.add_argument("--keep", action="store_true", help="Leave the runs there, and use those that are there.")
     given = parser.parse_args()
     base = given.base or Path(tempfile.mkdtemp(prefix="parley-scale-"))
-    run, packed = base / "run", base / "run.run.parquet"
+    short, run, few = base / "short", base / "run", base / "few"
     try:
         if not (run / "run.json").exists():
-            short = recorded(base / "short")
-            grown(short, run, given.episodes)
-            for name, share in (("few", 500), ("more", 50)):
-                grown(short, base / name, given.episodes // share, ["uniform-01"])
-        measured("report", ["report", str(run)])
-        measured("run --resume", ["run", "--resume", str(run), "--runtime", "inprocess"])
-        packed.unlink(missing_ok=True)
-        measured("pack", ["pack", str(run)])
-        measured("report, packed", ["report", str(packed)])
-        measured("show, packed", ["show", str(packed), "uniform-01", "s7-a1"])
-        measured("export episodes", ["export", "episodes", str(run), "--out", str(base / "episodes.jsonl")])
-        for name in ("few", "more"):
-            shutil.rmtree(base / "traces", ignore_errors=True)
-            measured(f"export trace, {name}", ["export", "trace", str(base / name), "--out", str(base / "traces")])
+            grown(recorded(short), run, given.seeds, given.attempts, put=shutil.copyfile if given.copies else os.link)
+            grown(short, few, 1, 1)
+        tasks = len(json.loads((short / "run.json").read_bytes())["identity"]["tasks"])
+        print(f"{tasks * given.seeds * given.attempts:,} episodes of {tasks} tasks")
+        table(base, run, ((tasks, few), (tasks * RECORDED, short)), cold=given.copies)
     finally:
         if not given.keep:
             shutil.rmtree(base)

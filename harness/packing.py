@@ -1,7 +1,7 @@
 """Packs a run's folder into one file (`harness.packs`), and gives the folder back byte for byte.
 
-1. Files are read one after the other while DuckDB writes, a group at a time, so memory is that of a few groups however long the
-   run is. Links and whatever else is no plain file are refused, and so is a file that changes meanwhile.
+1. Files are read a few ahead (`harness.read_ahead`) while DuckDB writes, a group at a time, so memory is that of a few groups
+   however long the run is. Links and whatever else is no plain file are refused, and so is a file that changes meanwhile.
 2. The key of an edition is left out unless it is asked for: a packed run is made to be given away.
 3. A packed run is data from anybody: when it is unpacked, a path that would lead out of the folder is refused.
 4. Both are made beside their place and renamed, so what was killed leaves nothing that looks whole.
@@ -16,9 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.contents import read_file, read_files
+from harness.contents import read_file
 from harness.errors import UsageError
 from harness.packs import GROUP, KIND, PIECE, VERSION, PackedFiles, is_result
+from harness.read_ahead import read_ahead
 from harness.records import RunFolder
 from harness.run_files import is_abandoned, remove
 from harness.writing import make_folder, write_file, writing
@@ -160,7 +161,7 @@ def _write(root: Path, contents: RunContents, out: Path) -> None:
 
 def _rows(root: Path, contents: RunContents) -> Iterator[dict[str, Any]]:
     """The rows of a pack; raises UsageError for a file that is none, is too long, or has changed since it was listed."""
-    files = read_files(root, contents.names)
+    files = read_ahead(root, zip(*contents, strict=True))
     for name, size in zip(*contents, strict=True):
         try:
             data = next(files)

@@ -29,7 +29,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_serializer
 
 from harness.errors import Cause, HarnessError, UsageError
 from harness.leftovers import Leftover
@@ -177,7 +177,7 @@ class Result(Strict):
     failure_label: str | None = None
     severity: float | None = None
     failure_detail: dict[str, Any] = {}
-    metrics: dict[str, Any] = {}
+    metrics: Mapping[str, Any] = {}
     """The family's own measures, as the verdict has them."""
 
     recovered: bool = False
@@ -214,6 +214,11 @@ class Result(Strict):
     timings: Timings = Timings()
     images: dict[str, str] = {}
     path: str = ""
+
+    @field_serializer("metrics")
+    def _plain(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
+        """A kept result (`harness.kept`) is written as any other."""
+        return dict(metrics)
 
     @property
     def stopped(self) -> str:

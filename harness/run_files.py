@@ -68,19 +68,31 @@ class FolderFiles:
 
     def finished(self) -> list[str]:
         """By the names of folders alone."""
-        names = ["episodes"]
-        for _ in range(3):
-            names = [f"{name}/{inner}" for name in names for inner in _inner(self.path / name)]
-        episodes = sorted((name for name in names if _EPISODE.fullmatch(name.rpartition("/")[2])), key=in_order)
-        return [f"{name}/result.json" for name in episodes if os.path.lexists(f"{self.path}/{name}/result.json")]
+        return list(self._finished())
 
     def results(self, most: int) -> Iterator[tuple[str, bytes | OSError]]:
         """One after the other."""
-        for name in self.finished():
+        for name in self._finished():
             try:
                 yield name, self.read(name, most)
             except OSError as error:
                 yield name, error
+
+    def _finished(self) -> Iterator[str]:
+        """Task by task, so that never more than the names of one are held."""
+        families = (f"episodes/{family}" for family in self._inner("episodes"))
+        tasks = (f"{family}/{task}" for family in families for task in self._inner(family))
+        for name in (f"{task}/{episode}/result.json" for task in tasks for episode in self._inner(task)):
+            if _EPISODE.fullmatch(name.split("/")[3]) and os.path.lexists(f"{self.path}/{name}"):
+                yield name
+
+    def _inner(self, name: str) -> list[str]:
+        """The sorted names in a folder that may be folders; none where it is no folder, or cannot be read."""
+        try:
+            with os.scandir(self.path / name) as entries:
+                return sorted(entry.name for entry in entries if not entry.is_file())
+        except OSError:
+            return []
 
     def read(self, name: str, most: int) -> bytes:
         """Through no link below the run's folder."""
@@ -171,12 +183,3 @@ def remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def _inner(folder: Path) -> list[str]:
-    """The names in a folder that may be folders; none where it is no folder, or cannot be read."""
-    try:
-        with os.scandir(folder) as entries:
-            return [entry.name for entry in entries if not entry.is_file()]
-    except OSError:
-        return []

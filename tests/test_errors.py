@@ -13,6 +13,9 @@ import worlds
 import worlds.core.errors
 from worlds.core.errors import ParleyError
 
+ELSEWHERE = {"harness.interop.harbor"}
+"""What can be imported only where another program is, and defines no error of ours."""
+
 DRAWINGS = f"{worlds.core.errors.__doc__}{harness.errors.__doc__}"
 
 
@@ -26,7 +29,7 @@ def tree() -> set[type[BaseException]]:
     """Our exceptions, once every module is imported that may define one."""
     for package in (worlds, harness):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not module.name.endswith("__main__"):
+            if not module.name.endswith("__main__") and module.name not in ELSEWHERE:
                 importlib.import_module(module.name)
     return {error for error in below(ParleyError) if error.__module__.partition(".")[0] in {"worlds", "harness"}}
 

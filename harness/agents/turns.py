@@ -7,16 +7,15 @@ neither the world's fault nor the other seats' loss. The log has the seat, the t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 from pydantic_core import from_json
 
 from harness.errors import WorldFailure
-from harness.pod import Pod
 from harness.records import first_problem
 from worlds.core.turns import OpenTurn, OpenTurns
-from worlds.core.wire import WireResponse, request
+from worlds.core.wire import WireRequest, WireResponse, request
 
 LONGEST_REPLY = 256 << 10
 """Bytes of a seat's reply: about 65,000 tokens, a quarter of what a world takes.
@@ -25,10 +24,22 @@ What a seat says is told to the others, and sent again with every later turn, so
 """
 
 
+class GameHost(Protocol):
+    """What a game is played through: a pod, or any other way to its world."""
+
+    def call_as_host(self, request: WireRequest) -> WireResponse:
+        """Send a request with every seat's rights; raises as `Pod.call` does."""
+        ...
+
+    def stop(self, cause: str) -> None:
+        """End the game, because a budget that only its host counts ran out."""
+        ...
+
+
 class TurnClient:
     """One game, seen from the host; raises WorldFailure where the world does not answer as the protocol says."""
 
-    def __init__(self, pod: Pod) -> None:
+    def __init__(self, pod: GameHost) -> None:
         self._pod = pod
 
     def session(self) -> dict[str, Any]:

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from contextlib import contextmanager
 from os.path import commonpath
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
 from harness.cli.kinds import Kinds
 from harness.cli.sharing import harbor_command
+from harness.cli.viewers import FOR_VIEWERS, Folder, Runs, make_new
 from harness.console import say, show_table
 from harness.errors import UsageError
 from harness.modules import family_part, family_part_or_none
 from harness.reading import read_episode
-from harness.reading.inspect_log import log_parts
-from harness.records import Result, RunFolder
-from harness.report.runs import planned_runs, read_runs
+from harness.records import RunFolder
+from harness.report.runs import planned_runs
 from harness.runs.templates import with_texts
 from harness.writing import make_folder, write_file, writing
 from worlds.core.texts import own_texts, placeholders
 
 Family = Annotated[str, typer.Argument(metavar="FAMILY", help="calendar or hidden-profile.")]
-Folder = Annotated[Path, typer.Option("--out", help="The folder to write them into, new or empty.")]
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
 Format = Annotated[str, typer.Option("--format", help="contractbench: the record of the paper's Appendix G.")]
 Out = Annotated[Path | None, typer.Option(help="The file to write, whole or not at all; stdout unless given.")]
 
@@ -40,21 +38,19 @@ export_command = typer.Typer(cls=Kinds, no_args_is_help=True, add_completion=Fal
 @export_command.command("episodes")
 def episodes_command(runs: Runs, form: Format = "contractbench", out: Out = None) -> None:
     """Write first tries that were graded, a JSON object a line; others, and families without such records, are counted."""
-    every = [result for run in read_runs(runs) for result in run.results]
-    results = [result for result in every if family_part_or_none(result.family, "episodes") is not None]
-    if every and not results:
-        family_part(every[0].family, "episodes")
-    chosen = [result for result in results if result.status == "graded" and result.hint is None]
-    lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in _records(chosen, form)]
-    _write("".join(lines), out)
-    say(f"{len(lines)} episodes exported{f' to {out}' if out else ''}{_left_out(results, len(every) - len(results))}")
+    counted = Counter[str]()
+    with _lines_of(out) as file:
+        for record in _records(runs, form, counted):
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    left = ", ".join(f"{counted[what]} {what}" for what in _LEFT_OUT if counted[what])
+    say(f"{counted[_EXPORTED]} episodes exported{f' to {out}' if out else ''}{f'; left out: {left}' if left else ''}")
 
 
 @export_command.command("trace")
 def trace_command(runs: Runs, out: Folder) -> None:
     """Write games as files that can be played again (harness replay), one an episode; what has none is counted and named."""
     planned = planned_runs(runs)
-    root, traced, other, refused = commonpath([path for path, _ in planned]), 0, 0, list[UsageError]()
+    root, traced, other, refused = commonpath([path for path, _ in planned]), 0, 0, list[tuple[str, str]]()
     # one episode after the other, since there may be a hundred thousand
     for (path, plan), result in ((run, result) for run in planned for result in RunFolder(run[0]).results()):
         part = family_part_or_none(result.family, "trace")
@@ -62,12 +58,13 @@ def trace_command(runs: Runs, out: Folder) -> None:
             other += 1
             continue
         if not traced:
-            _make_new(out)
+            make_new(out)
         traced += 1
         try:
             text = part.exported_text(read_episode(RunFolder(path).episode(result.key)), plan.tasks.get(result.task_id, ""))
         except UsageError as error:
-            refused.append(error)
+            # an error itself holds all that was being done, the episode with it
+            refused.append((str(error), error.hint or ""))
             continue
         folder = out / os.path.relpath(path, root)
         with writing(folder):
@@ -76,34 +73,10 @@ def trace_command(runs: Runs, out: Folder) -> None:
     if not traced:
         raise UsageError("these runs have no episode of a family that has traces", hint="harness run calendar --agent imap")
     say(f"{traced - len(refused)} traces in {out}{f', without {other} episodes of other families' if other else ''}")
-    for refusal in refused:
+    for refusal, _ in refused:
         say(f"left out: {refusal}")
     if refused:
-        raise UsageError(f"{len(refused)} episodes have no trace", hint=refused[0].hint)
-
-
-@export_command.command("inspect")
-def inspect_command(runs: Runs, out: Folder) -> None:
-    """Write runs as logs of Inspect, one a run, for its viewer (inspect view --log-dir DIR) and for Scout."""
-    read = read_runs(runs)
-    _make_new(out)
-    for number, run in enumerate(read, start=1):
-        began = datetime.fromtimestamp((run.path / "run.json").stat().st_mtime, UTC).replace(microsecond=0).isoformat()
-        name = "-".join(part for part in re.split(r"[^A-Za-z0-9]+", f"{run.path.parent.name}-{run.path.name}") if part)
-        file = out / f"{began.replace(':', '-')}_parley_{name}-{number}.json"
-        folder = RunFolder(run.path)
-        episodes = (read_episode(folder.episode(result.key)) for result in run.results)
-        with writing(file), file.open("x", encoding="utf-8") as log:
-            log.writelines(log_parts(f"{name}-{number}", began, run.results, episodes))
-    say(f"{len(read)} logs, {sum(len(run.results) for run in read)} episodes in {out}; try: inspect view --log-dir {out}")
-
-
-def _make_new(out: Path) -> None:
-    """A folder that holds nothing; raises UsageError for one that does."""
-    with writing(out):
-        if out.exists() and any(out.iterdir()):
-            raise UsageError(f"{out} is not empty, and nothing in it is written over", hint="--out NEW_FOLDER")
-        make_folder(out)
+        raise UsageError(f"{len(refused)} episodes have no trace", hint=refused[0][1])
 
 
 @export_command.command("templates")
@@ -112,7 +85,7 @@ def templates_command(family: Family, out: Folder) -> None:
     known = placeholders(family) if family in with_texts() else None
     if known is None:
         raise UsageError(f"the family {family} has no texts of seats; {', '.join(with_texts())} have")
-    _make_new(out)
+    make_new(out)
     with writing(out):
         for name, text in own_texts(family).items():
             write_file(out / name, text.encode())
@@ -122,36 +95,48 @@ def templates_command(family: Family, out: Folder) -> None:
 
 
 export_command.command("harbor")(harbor_command)
+for name, command in FOR_VIEWERS.items():
+    export_command.command(name)(command)
 
 
-def _records(results: Sequence[Result], form: str) -> Iterator[dict[str, Any]]:
-    for result in results:
-        known = family_part(result.family, "episodes").FORMATS
-        if form not in known:
-            raise UsageError(f"the family {result.family} has no format {form!r}; it has {', '.join(known)}")
-        yield known[form](result)
+_LEFT_OUT = _UNGRADED, _RETRIES, _OTHERS = "ungraded", "retries", "of families without such records"
+_EXPORTED = "exported"
 
 
-def _left_out(results: Sequence[Result], others: int) -> str:
-    ungraded = sum(result.status == "ungraded" for result in results)
-    retries = sum(result.hint is not None and result.status == "graded" for result in results)
-    counted = [
-        f"{count} {what}"
-        for count, what in ((ungraded, "ungraded"), (retries, "retries"), (others, "of families without such records"))
-        if count
-    ]
-    return f"; left out: {', '.join(counted)}" if counted else ""
+def _records(runs: Sequence[Path], form: str, counted: Counter[str]) -> Iterator[dict[str, Any]]:
+    """A record an episode; `counted` is told how many there are, and how many are left out why."""
+    other = ""
+    for result in (result for path, _ in planned_runs(runs) for result in RunFolder(path).results()):
+        part = family_part_or_none(result.family, "episodes")
+        if part is None:
+            other = other or result.family
+            counted[_OTHERS] += 1
+        elif result.status == "ungraded":
+            counted[_UNGRADED] += 1
+        elif result.hint is not None:
+            counted[_RETRIES] += 1
+        elif form not in part.FORMATS:
+            raise UsageError(f"the family {result.family} has no format {form!r}; it has {', '.join(part.FORMATS)}")
+        else:
+            counted[_EXPORTED] += 1
+            yield part.FORMATS[form](result)
+    if other and set(counted) == {_OTHERS}:
+        family_part(other, "episodes")
 
 
-def _write(text: str, out: Path | None) -> None:
+@contextmanager
+def _lines_of(out: Path | None) -> Iterator[TextIO]:
+    """The file to write into, there once it is whole; stdout where none is named."""
     if out is None:
-        sys.stdout.write(text)
+        yield sys.stdout
         sys.stdout.flush()
         return
     beside = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        beside.write_text(text, encoding="utf-8")
+        with beside.open("w", encoding="utf-8") as file:
+            yield file
         os.replace(beside, out)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise UsageError(f"{out} cannot be written: {error.strerror}") from None
+    finally:
+        beside.unlink(missing_ok=True)

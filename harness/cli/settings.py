@@ -172,7 +172,7 @@ def _range(text: str) -> list[str]:
 def _until(flags: RunFlags, request: RunRequest) -> RunRequest:
     """The request with what --until freezes; raises UsageError where that cannot be decided early."""
     if flags.until is None:
-        if flags.given("alpha") and request.until is None:
+        if "alpha" in flags.typed and request.until is None:
             raise UsageError("--alpha is about --until, and there is none", hint='--until "A-B" --alpha 0.05')
         return request
     if request.retry is not None:

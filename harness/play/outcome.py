@@ -169,6 +169,7 @@ def _trajectory(run: str, played: Playing, verdict: Verdict | None, reward: floa
     """
     if played.report.trajectory is None:
         return {}
+    graded = _graded_fields(verdict, reward) if played.graded else {}
     try:
         trajectory = {
             **_bounded(played.report.trajectory),
@@ -177,7 +178,9 @@ def _trajectory(run: str, played: Playing, verdict: Verdict | None, reward: floa
             "extra": {
                 **played.key.model_dump(),
                 "reward": reward if played.graded else None,
-                "label": verdict.failure_label if verdict is not None and played.graded else None,
+                "label": graded.get("failure_label"),
+                "success": graded.get("success"),
+                "model": played.report.model,
             },
         }
         written = json.dumps(trajectory, indent=2, ensure_ascii=False, allow_nan=False)

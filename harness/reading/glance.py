@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from harness.contents import read_file
+from harness.packs import files_of
 from validators.verdict import Verdict
 from worlds.core.events import Requested
 
@@ -19,13 +19,14 @@ _LONGEST = 4 << 20
 
 
 def breaking_request(run: Path, episode: str) -> str:
-    """`POST /api/submit at 8 s` of an episode below a run's folder; empty where no request broke a rule that can be read."""
+    """`POST /api/submit at 8 s` of an episode of a run, packed or not; empty where no request broke a rule that can be read."""
     try:
-        verdict = Verdict.model_validate_json(read_file(run, f"{episode}/verdict.json", _LONGEST).data)
+        files = files_of(run)
+        verdict = Verdict.model_validate_json(files.read(f"{episode}/verdict.json", _LONGEST))
         broken = next((one for one in verdict.violations if one.label == verdict.failure_label), None)
         if broken is None:
             return ""
-        line = read_file(run, f"{episode}/events.jsonl", _LONGEST).data.split(b"\n")[broken.seq]
+        line = files.read(f"{episode}/events.jsonl", _LONGEST).split(b"\n")[broken.seq]
         request = Requested.model_validate_json(line)
     except (OSError, ValidationError, IndexError):
         return ""

@@ -36,7 +36,7 @@ def make(
     wanted = [] if ALL in wanted else wanted
     for name in wanted:
         if name not in tables:
-            raise UsageError(f"no table is called {name!r}; there are {', '.join(tables)} and all")
+            raise UsageError(f"no table of {evidence.family} is called {name!r}; there are {', '.join(tables)} and all")
     made: list[Table] = []
     for name in wanted or tables:
         new_tables = [table for maker in tables[name] for table in maker(evidence, published=published)]

@@ -49,6 +49,8 @@ _NOTES = (
     "more tasks: no further than those that exist, then the rest is not spent; - where all are played",
     "a component is - where nothing was repeated: --k 2 splits off attempts, --seeds 0-1 seeds",
 )
+NEEDED = ("two tasks, with two graded attempts at one of them", "harness run ... --k 2, or --seeds 0-1, with two tasks or more")
+"""What the table lacks where it is empty, and what to run: one task says nothing of how tasks differ."""
 
 
 @dataclass(frozen=True)

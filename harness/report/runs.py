@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import HarnessError, UsageError
+from harness.kept import kept
 from harness.records import Result, RunFolder
 from harness.run_files import runs_in
 from harness.runs.request import Planned, read_record
@@ -20,7 +21,7 @@ from harness.runs.request import Planned, read_record
 
 @dataclass(frozen=True)
 class Run:
-    """One run: its folder, its plan, and its episodes by path."""
+    """One run: its folder, its plan, and its episodes by path, kept (`harness.kept`)."""
 
     path: Path
     planned: Planned
@@ -32,7 +33,7 @@ def read_runs(paths: Sequence[Path], damaged: list[HarnessError] | None = None) 
 
     An episode that does not read is told in `damaged`, where that is given, and left out.
     """
-    return [Run(path, planned, tuple(RunFolder(path).results(damaged))) for path, planned in planned_runs(paths)]
+    return [Run(path, planned, tuple(kept(RunFolder(path).results(damaged)))) for path, planned in planned_runs(paths)]
 
 
 def planned_runs(paths: Sequence[Path]) -> list[tuple[Path, Planned]]:

@@ -22,6 +22,7 @@ from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
 from harness.descriptors import allow_many_files
 from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError
+from harness.kept import kept
 from harness.play.agents import Cast, Make, make_agent, models_of
 from harness.play.choose import Say, choose_runtime
 from harness.pod import Runtime
@@ -222,7 +223,7 @@ class RunSession:
     @property
     def recorded(self) -> list[Result]:
         """What is on disk of the whole run, graded or not."""
-        return [one for path in self.plans for one in RunFolder(path).results(damaged=[])]
+        return [one for path in self.plans for one in kept(RunFolder(path).results(damaged=[]))]
 
     @property
     def resume_line(self) -> str:
@@ -248,7 +249,7 @@ class RunSession:
         experience = Experience([self.folder, self.folder.parent])
         made = []
         for folder, plan in self.plans.items():
-            recorded = {one.key: one for one in RunFolder(folder).results(damaged=[])}
+            recorded = {one.key: one for one in kept(RunFolder(folder).results(damaged=[]))}
             price, workers = partial(self.price, plan), self.request.workers
             made.append(forecast(plan, plan.part, recorded, self._choice, experience, price, workers))
         return made

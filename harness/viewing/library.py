@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from harness.contents import read_file
 from harness.errors import HarnessError, UsageError
+from harness.kept import Keeper
 from harness.packs import files_of
 from harness.reading.addresses import run_names
 from harness.records import LONGEST_RECORD, Key, Result, RunFolder, first_problem
@@ -185,7 +186,8 @@ def _results_in(folder: Path) -> tuple[list[Recorded], list[Damage]]:
     else:
         # a link was put in its way since the run was looked through
         rows = ()
-    read = [one for place, data in rows if (one := _recorded(place, data)) is not None]
+    keep = Keeper().keep
+    read = [one for place, data in rows if (one := _recorded(place, data, keep)) is not None]
     episodes = [one for one in read if isinstance(one, Recorded)]
     damaged = [one for one in read if isinstance(one, Damage)]
     return sorted(episodes, key=_order), sorted(damaged, key=_order)
@@ -198,7 +200,7 @@ def _result_of(folder: Path, name: str) -> bytes | OSError:
         return error
 
 
-def _recorded(place: Path, data: bytes | OSError) -> Recorded | Damage | None:
+def _recorded(place: Path, data: bytes | OSError, keep: Callable[[Result], Result]) -> Recorded | Damage | None:
     """What the result.json in the folder `place` says; None where that is no episode's folder, or it has none."""
     key = _key(place.parent, place.name)
     if key is None or isinstance(data, FileNotFoundError):
@@ -206,7 +208,7 @@ def _recorded(place: Path, data: bytes | OSError) -> Recorded | Damage | None:
     if isinstance(data, OSError):
         return Damage(key, f"result.json cannot be read: {data.strerror}")
     try:
-        return Recorded(key, Result.model_validate_json(data))
+        return Recorded(key, keep(Result.model_validate_json(data)))
     except ValidationError as error:
         return Damage(key, f"result.json cannot be read: {first_problem(error)}")
 

@@ -153,6 +153,7 @@ def test_mistakes_of_a_model_are_told_and_cost_nothing() -> None:
     extra = json.loads(episode.outcome().files["trajectory.json"])["extra"]
     assert extra == {
         "task_id": CONTRACTS[0].task_id, "family": "contract", "seed": 0, "attempt": 1, "reward": 0.0, "label": "OTHER",
+        "success": False, "model": None,
     }  # fmt: skip
     assert (episode.verdict().result.steps, episode.verdict().label) == (0, "OTHER")
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
+from harness.errors import UsageError
 from harness.families.contract.report import report
 from harness.report.components import Components, split
 from harness.report.evidence import Evidence
@@ -92,3 +93,12 @@ def test_the_table(record: Record, gathered: Gathered) -> None:
     ]
     assert table.rows[0]["best"] == "more tasks"
     assert table.rows[2]["error"] == 0.0
+
+
+def test_one_task_is_too_few(record: Record, gathered: Gathered) -> None:
+    """Three attempts at one task split nothing, and the refusal asks for a second task."""
+    with pytest.raises(UsageError) as refused:
+        report(gathered(record("x", {("a", 0): f"{S} {W} {S}"})), ["components"], published=False)
+
+    assert "needs two tasks, with two graded attempts at one of them" in str(refused.value)
+    assert "with two tasks or more" in (refused.value.hint or "")

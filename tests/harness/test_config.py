@@ -205,6 +205,15 @@ def test_print_config_runs_nothing(harness: Command, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("words", [("calendar", "--agent", "imap"), ("contract", "--k", "2", "--set", "level=1..2")])
+def test_what_was_printed_is_taken(harness: Command, file: Callable[[str], Path], words: tuple[str, ...]) -> None:
+    """The file of a command plans what the command plans, with the defaults that it spells out."""
+    path = file(harness("run", *words, "--print-config").stdout)
+    typed, filed = harness("run", *words, "--dry-run"), harness("run", "--config", path, "--dry-run")
+
+    assert (filed.returncode, filed.stdout) == (0, typed.stdout), filed.stderr
+
+
 @pytest.mark.property
 def test_an_address_of_a_file_gets_no_key(harness: Command, file: Callable[[str], Path], tmp_path: Path) -> None:
     """What a file of settings names is asked about, as what a run.json names is; who types it has seen it."""

@@ -18,7 +18,7 @@ from harness.errors import UsageError
 from harness.families.calendar import raw_excess
 from harness.packing import differs, pack, unpack
 from harness.packs import GROUP, PIECE, PackedFiles, files_of
-from harness.reading import is_recorded, read_episode, recorded_episodes
+from harness.reading import breaking_request, is_recorded, read_episode, recorded_episodes
 from harness.records import Result, RunFolder
 from harness.report.runs import read_runs
 from harness.run_files import FolderFiles, runs_in
@@ -129,6 +129,20 @@ def test_a_report_is_that_of_the_folder(run: Path, packed: Path) -> None:
 
     assert [raw_excess._scenario(result, None) for result in again] == [raw_excess._scenario(result, None) for result in games]
     assert None not in [raw_excess._scenario(result, None) for result in again]
+
+
+def test_the_request_that_broke_a_rule_is_told_of_both(tmp_path: Path) -> None:
+    """Lists of a packed run say it as those of a folder do."""
+    task = next(task for task in TASKS if task.family == "contract")
+    plan = Plan("late", [task], [0], 1, AgentSpec(kind="violation", name="listed_order"))
+    run_plan(plan, InProcessRuntime(), RunFolder(tmp_path / "late"), workers=1, images={}, progress=lambda event: None)
+    pack(tmp_path / "late", tmp_path / "late.run.parquet")
+    folder, file = (
+        breaking_request(tmp_path / name, f"episodes/contract/{task.task_id}/s0-a1") for name in ("late", "late.run.parquet")
+    )
+
+    assert folder.startswith("GET ")
+    assert file == folder
 
 
 def test_a_packed_run_is_replayed(packed: Path) -> None:

@@ -5,12 +5,8 @@ Each has an environment and a lock of its own (`make readers`, Python 3.12): nei
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,6 +14,7 @@ from harness.registry import Task, discover
 from harness.sharing.bases import LocalBases, PinnedBases, name_of_tests
 from harness.sharing.folder import write_harbor
 from harness.sharing.standalone import StandaloneBases
+from tests.readers.asking import read_by
 
 pytestmark = pytest.mark.readers
 
@@ -35,7 +32,7 @@ def test_harbor_reads_every_task(tasks: list[Task], tmp_path: Path) -> None:
     """Its client lists all of them and each family, its model takes every folder, its packager makes our digests."""
     write_harbor(tmp_path / "out", tasks, LocalBases())
 
-    told = _read("harbor", tmp_path / "out")
+    told = read_by("harbor", tmp_path / "out")
 
     assert len(told["sets"]["parley"]) == len(tasks) >= 188
     assert {name: len(paths) for name, paths in told["sets"].items() if name != "parley"} == {
@@ -49,7 +46,7 @@ def test_harbor_counts_the_digests_of_standalone_tasks(tasks: list[Task], tmp_pa
     """Three tasks of each family with all they carry."""
     write_harbor(tmp_path / "out", _some(tasks), StandaloneBases())
 
-    told = _read("harbor", tmp_path / "out")
+    told = read_by("harbor", tmp_path / "out")
 
     assert len(told["packaged"]) == 9
     assert told["manifest"] == told["packaged"]
@@ -57,7 +54,7 @@ def test_harbor_counts_the_digests_of_standalone_tasks(tasks: list[Task], tmp_pa
 
 def test_harbor_reads_the_registry_of_the_repository(root: Path, tasks: list[Task]) -> None:
     """registry.json at the root leads to every task folder."""
-    told = _read("harbor", root)
+    told = read_by("harbor", root)
 
     assert [str(task.path.relative_to(root)) for task in tasks] == told["sets"]["parley"]
 
@@ -66,7 +63,7 @@ def test_verifiers_reads_every_pinned_task(tasks: list[Task], tmp_path: Path) ->
     """Each has an image to work on, another that judges it and holds its tests, and the world's log as what is judged."""
     write_harbor(tmp_path / "out", tasks, PinnedBases(REFERENCES))
 
-    told = _read("verifiers", tmp_path / "out")
+    told = read_by("verifiers", tmp_path / "out")
 
     assert told["refused"] == {}
     assert set(told["read"]) == {task.task_id for task in tasks}
@@ -82,7 +79,7 @@ def test_verifiers_reads_a_standalone_task_when_told_to(tasks: list[Task], tmp_p
     """It builds no verifier: refused as it comes, read with --ignore-dockerfile (test.sh then says that the box is wrong)."""
     write_harbor(tmp_path / "out", _some(tasks), StandaloneBases())
 
-    plain, told = _read("verifiers", tmp_path / "out"), _read("verifiers", tmp_path / "out", "--ignore-dockerfile")
+    plain, told = read_by("verifiers", tmp_path / "out"), read_by("verifiers", tmp_path / "out", "--ignore-dockerfile")
 
     assert len(plain["refused"]) == len(told["read"]) == 9
     assert all("needs a pullable docker_image" in why for why in plain["refused"].values())
@@ -92,18 +89,3 @@ def test_verifiers_reads_a_standalone_task_when_told_to(tasks: list[Task], tmp_p
 def _some(tasks: Sequence[Task]) -> list[Task]:
     """Three tasks of each family."""
     return [task for family in sorted({t.family for t in tasks}) for task in [t for t in tasks if t.family == family][:3]]
-
-
-def _read(reader: str, export: Path, *flags: str) -> dict[str, Any]:
-    """What a reader makes of an export, in its own environment."""
-    readers = os.environ.get("PARLEY_READERS")
-    assert readers, "set PARLEY_READERS to a folder with an environment for each reader, as make readers does"
-    done = subprocess.run(
-        [f"{readers}/{reader}/bin/python", Path(__file__).parent / reader / "read.py", export, *flags],
-        capture_output=True, text=True, timeout=600, check=False,
-        env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "HARBOR_TELEMETRY": "0", "DO_NOT_TRACK": "1"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
-    # either may say something of its own before
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return told

@@ -19,9 +19,8 @@ from harness.agents.llm.completion import add_usage, told_tokens
 from harness.agents.llm.parallel import side_by_side
 from harness.agents.seating.chat import Chat
 from harness.agents.seating.holders import Forfeit, SeatHolder, SeatReply
-from harness.agents.turns import TurnClient, is_too_long
+from harness.agents.turns import GameHost, TurnClient, is_too_long
 from harness.errors import UsageError
-from harness.pod import Pod
 from harness.saying import say
 from worlds.core.turns import OpenTurn
 
@@ -35,7 +34,7 @@ Until = Callable[[Sequence[OpenTurn]], bool]
 class SeatedGame:
     """One game, with somebody at every seat."""
 
-    def __init__(self, pod: Pod, budget: Budget, report: Report) -> None:
+    def __init__(self, pod: GameHost, budget: Budget, report: Report) -> None:
         self.seats: dict[int, SeatHolder] = {}
         """Who holds each seat; whoever plays fills it first."""
 

@@ -16,12 +16,17 @@ from functools import cache, cached_property
 from statistics import fmean
 from typing import Literal
 
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.dataclasses import dataclass as lean_dataclass
+
 from harness.records import Result, SeatResult
 from harness.report.evidence import Evidence, Group
 from harness.report.models import find_model
 from harness.report.table import Column, Row
 from worlds.calendar.rules.measures import Role
-from worlds.core.models import Lenient
+
+_lean = lean_dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="ignore"))
+"""For models of which a report holds a million."""
 
 Block = Literal["model", "protocol"]
 """Who holds a seat: a model, or something that only computes."""
@@ -40,7 +45,8 @@ COLUMNS = (
 """Which row it is: the first columns of every table by holder."""
 
 
-class SeatMeasured(Lenient):
+@_lean
+class SeatMeasured:
     """What a verdict says of a seat, as far as tables need it; later versions may say more, and earlier ones less."""
 
     seat: int
@@ -66,7 +72,8 @@ class SeatMeasured(Lenient):
     """Answers that counted as expectations over tokens; None where nobody asked for these."""
 
 
-class RoundMeasured(Lenient):
+@_lean
+class RoundMeasured:
     """What a verdict says of a seat's part in one round."""
 
     round: int
@@ -81,6 +88,9 @@ class RoundMeasured(Lenient):
     moved: tuple[int, ...]
     alone: tuple[int, ...]
     oracle_cost: int | None
+
+
+_SEATS, _SEAT_ROUNDS = TypeAdapter(list[SeatMeasured]), TypeAdapter(list[RoundMeasured])
 
 
 @dataclass(frozen=True)
@@ -99,7 +109,7 @@ class HeldSeat:
     def rounds(self) -> list[RoundMeasured]:
         """Its part in each round; empty where the verdict does not say it."""
         rows = self.result.metrics.get("seat_rounds", ())
-        return [RoundMeasured.model_validate(row) for row in rows if row["seat"] == self.measured.seat]
+        return _SEAT_ROUNDS.validate_python([row for row in rows if row["seat"] == self.measured.seat])
 
     @property
     def vps(self) -> float | None:
@@ -199,7 +209,7 @@ def over_settings(rows: Iterable[Held]) -> list[Held]:
 def seats_of(result: Result) -> list[HeldSeat]:
     """The seats of a graded game; none where nothing could be measured."""
     holders, writers = {one.seat: one for one in result.seats}, prose_writers(result)
-    measured = map(SeatMeasured.model_validate, result.metrics.get("seats", ()))
+    measured = _SEATS.validate_python(result.metrics.get("seats", ()))
     return [HeldSeat(result, holders.get(one.seat), one, one.seat in writers) for one in measured]
 
 

@@ -45,10 +45,9 @@ TABLES: dict[str, tuple[Maker, ...]] = {
 BY_NAME: dict[str, tuple[Maker, ...]] = {"ratings": (ratings_table.tables,), "components": (components.tables,)}
 """Made only where they are asked for by name: two hundred orders of all games take a while, and one plans by the other."""
 
-_REPEATED = ("two graded games at some task", "harness run calendar --k 2, or --seeds 0-1")
 _ROUNDS = ("verdicts that say what each seat did in each round", "harness run calendar, with this version")
 NEEDS = {
-    "components": _REPEATED,
+    "components": components.NEEDED,
     "ties": ("seats with a certificate's optimum", "harness run calendar"),
     "regret": ("seats with all their meetings scheduled", "harness run calendar"),
     "communication": ("seats with a certificate's optimum", "harness run calendar"),

@@ -52,7 +52,7 @@ BY_NAME: dict[str, tuple[Maker, ...]] = {"components": (_of_suite(components.tab
 """Made only where they are asked for by name: it is for planning the next run."""
 
 NEEDS = {
-    "components": ("two graded attempts at some task", "harness run ... --k 3"),
+    "components": components.NEEDED,
     "variance": ("two graded attempts at some instance", "harness run ... --k 3"),
     "toggles": ("two runs that differ in one toggle", "harness run ... --mutate clip=200, and the same without"),
     "local": ("tasks that are not of the published suite", "harness new contract NAME"),

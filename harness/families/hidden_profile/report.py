@@ -23,7 +23,7 @@ BY_NAME: dict[str, tuple[Maker, ...]] = {"guessers": (guessers.tables,), "compon
 task, the second is for planning the next run."""
 
 NEEDS = {
-    "components": ("two graded sessions of some task", "harness run hidden-profile --k 2, or --seeds 0-9"),
+    "components": components.NEEDED,
     "accuracy": ("graded sessions", "harness run hidden-profile --set condition=hidden,full"),
     "variants": ("a run with an instruction variant", "harness run hidden-profile --set variant=none,asymmetry"),
     "guessers": ("tasks that the registry knows", "harness --tasks FOLDER report RUN"),

@@ -1,32 +1,97 @@
-"""A recorded episode as a sample of an Inspect log, which its viewer and Scout read; the log is plain JSON, written in parts.
+"""A recorded run as a log of Inspect, which its viewer and Scout read: a zip of JSON, in which each sample is a file.
 
 1. A sample is known as `family/task/sN`, its epoch is the attempt. `success` is C or I with the label as its answer, `reward` a
    number beside it; metadata has task, seed, family, severity, what the episode cost, and the hash of its log.
 2. Each conversation is a span: one seat's branch, in which each answer is a model call, or of a policy a call of that policy.
 3. What was never graded is a sample with an error and without scores.
+4. Samples are written one after the other, and so are their summaries, which lists in a viewer are made of, into a file beside.
 Inspect is not needed to write it. Times are those of the record; where it has none, all stands at the log's own time.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, Self
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from harness.reading.model import Conversation, RecordedEpisode, Utterance
+from harness.reading import Conversation, RecordedEpisode, Utterance
 from harness.records import Result
 from harness.version import package_version
 
 MODEL = "parley/scripted"
 """What plays where no model does."""
 
+_SHOWN = 1_000
+"""Characters of an instruction that a list may show."""
 
-def log_parts(name: str, created: str, results: Sequence[Result], episodes: Iterable[RecordedEpisode]) -> Iterator[str]:
-    """The text of one log in pieces, one a sample: `created` is an ISO time, `results` those of the same episodes."""
-    graded = [result for result in results if result.status == "graded"]
-    models = sorted({result.model for result in results if result.model})
-    head = {
+
+@dataclass
+class LogTally:
+    """What the head of a log says of all its episodes, which are not kept."""
+
+    models: set[str] = field(default_factory=set)
+    samples: set[tuple[str, int]] = field(default_factory=set)
+    """Tasks with their seeds."""
+
+    rewards: array[float] = field(default_factory=lambda: array("d"))
+    """Of the episodes that were graded."""
+
+    episodes: int = 0
+    attempts: int = 1
+
+    @classmethod
+    def of(cls, results: Iterable[Result]) -> Self:
+        """Of these results, read one after the other."""
+        tally = cls()
+        for result in results:
+            tally.models |= {result.model} if result.model else set()
+            tally.samples.add((result.task_id, result.seed))
+            if result.status == "graded":
+                tally.rewards.append(result.reward or 0.0)
+            tally.episodes += 1
+            tally.attempts = max(tally.attempts, result.attempt)
+        return tally
+
+
+def write_log(file: Path, name: str, created: datetime, tally: LogTally, episodes: Iterable[RecordedEpisode]) -> None:
+    """Write one log; `name` is the run's, `created` when it was begun, `tally` that of the same episodes."""
+    at = created.isoformat()
+    head = _head(name, at, tally)
+    with ZipFile(file, "x") as log, TemporaryFile() as summaries:
+        _write(log, "_journal/start.json", {part: head[part] for part in ("version", "eval", "plan")}, created)
+        for number, episode in enumerate(episodes):
+            sample = _sample(episode, at) | {"uuid": f"{name}/{episode.result.key.name}"}
+            _write(log, f"samples/{sample['id']}_epoch_{sample['epoch']}.json", sample, created)
+            summaries.write((b",\n" if number else b"[") + json.dumps(_summary(sample)).encode())
+        summaries.write(b"]" if tally.episodes else b"[]")
+        summaries.seek(0)
+        with log.open(_entry("summaries.json", created), "w", force_zip64=True) as into:
+            shutil.copyfileobj(summaries, into)
+        _write(log, "header.json", head, created)
+
+
+def _write(log: ZipFile, name: str, document: Mapping[str, Any], created: datetime) -> None:
+    log.writestr(_entry(name, created), json.dumps(document))
+
+
+def _entry(name: str, created: datetime) -> ZipInfo:
+    """A file of the zip, with the time of the run, so that the export of a run is the same each time."""
+    entry = ZipInfo(name, created.timetuple()[:6])
+    entry.compress_type = ZIP_DEFLATED
+    return entry
+
+
+def _head(name: str, created: str, tally: LogTally) -> dict[str, Any]:
+    """What a log says of all its samples."""
+    return {
         "version": 2,
         "status": "success",
         "eval": {
@@ -35,23 +100,27 @@ def log_parts(name: str, created: str, results: Sequence[Result], episodes: Iter
             "task_id": name,
             "run_id": name,
             "eval_id": name,
-            "dataset": {"name": "parley", "samples": len({(one.task_id, one.seed) for one in results})},
-            "model": models[0] if len(models) == 1 else MODEL,
-            "config": {"epochs": max((result.attempt for result in results), default=1)},
+            "dataset": {"name": "parley", "samples": len(tally.samples)},
+            "model": next(iter(tally.models)) if len(tally.models) == 1 else MODEL,
+            "config": {"epochs": tally.attempts},
             "packages": {"parley-bench": package_version()},
         },
         "plan": {},
         "results": {
-            "total_samples": len(results),
-            "completed_samples": len(graded),
-            "scores": [_metrics("reward", [one.reward or 0.0 for one in graded])] if graded else [],
+            "total_samples": tally.episodes,
+            "completed_samples": len(tally.rewards),
+            "scores": [_metrics("reward", tally.rewards)] if tally.rewards else [],
         },
         "stats": {"started_at": created, "completed_at": created, "model_usage": {}},
     }
-    yield json.dumps(head)[:-1] + ', "samples": ['
-    for number, episode in enumerate(episodes):
-        yield (",\n" if number else "\n") + json.dumps(_sample(episode, created))
-    yield "]}\n"
+
+
+def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
+    """What a list of samples shows of one."""
+    kept = ("uuid", "id", "epoch", "target", "metadata", "scores", "total_time")
+    told = {"completed": True, "message_count": len(sample["messages"]), "input": str(sample["input"])[:_SHOWN]}
+    failed = {"error": sample["error"]["message"]} if "error" in sample else {}
+    return {**{name: sample[name] for name in kept if name in sample}, **told, **failed}
 
 
 def _metrics(name: str, values: Sequence[float]) -> dict[str, Any]:
@@ -62,16 +131,15 @@ def _metrics(name: str, values: Sequence[float]) -> dict[str, Any]:
 
 def _sample(episode: RecordedEpisode, created: str) -> dict[str, Any]:
     result = episode.result
-    # what a game's trajectory says besides its seats is one line about them
-    talks = [one for one in episode.conversations if one.seat is not None] or list(episode.conversations)
+    talks = talks_of(episode)
     sample: dict[str, Any] = {
         "id": f"{result.family}/{result.task_id}/s{result.seed}",
         "epoch": result.attempt,
         "input": episode.instruction or result.task_id,
         "target": "SUCCESS",
-        "messages": [message for one in talks for message in _messages(one)],
+        "messages": messages_of(talks),
         "metadata": _metadata(result),
-        "events": [event for one in talks for event in _span(one, result, created)],
+        "events": events_of(talks, result, created),
         "total_time": result.timings.total,
     }
     if result.status == "graded":
@@ -85,6 +153,21 @@ def _sample(episode: RecordedEpisode, created: str) -> dict[str, Any]:
         told = f"{result.cause}: {result.error}"
         sample["error"] = {"message": told, "traceback": told, "traceback_ansi": told}
     return sample
+
+
+def talks_of(episode: RecordedEpisode) -> list[Conversation]:
+    """Its conversations: those of the seats in a game, whose trajectory says besides them one line about them."""
+    return [one for one in episode.conversations if one.seat is not None] or list(episode.conversations)
+
+
+def messages_of(talks: Sequence[Conversation]) -> list[dict[str, Any]]:
+    """All of them as Inspect's messages, one conversation after the other."""
+    return [message for talk in talks for number, said in enumerate(talk.utterances) for message in _said(said, number)]
+
+
+def events_of(talks: Sequence[Conversation], result: Result, created: str) -> list[dict[str, Any]]:
+    """All of them as Inspect's events: a span each, in it a model call for each answer."""
+    return [event for talk in talks for event in _span(talk, result, created)]
 
 
 def _metadata(result: Result) -> dict[str, Any]:
@@ -119,11 +202,6 @@ def _output(model: str, message: Mapping[str, Any], usage: Mapping[str, Any] | N
     counted = {"input_tokens": prompt, "output_tokens": completion, "total_tokens": prompt + completion}
     choice = {"message": dict(message), "stop_reason": "tool_calls" if "tool_calls" in message else "stop"}
     return {"model": model, "choices": [choice], **({"usage": counted} if usage else {})}
-
-
-def _messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
-    for number, said in enumerate(conversation.utterances):
-        yield from _said(said, number)
 
 
 def _said(said: Utterance, number: int) -> list[dict[str, Any]]:

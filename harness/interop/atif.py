@@ -1,0 +1,107 @@
+"""A recorded episode as one ATIF document that tells everything alone: what it is of, what it was worth, and who said what.
+
+1. `extra` names task, family, seed, attempt, agent, model, reward, label and success, as Harbor's and other readers find them.
+2. What was recorded stays as it is. Of a game, each seat is a trajectory of its own inside, also where protocols played it: one
+   that was not recorded is made from the world's log, which has every seat, whoever held it.
+3. Viewers show the outermost steps alone, so those of a game are the instruction and then each reply, in the order of the log.
+   Tokens and cost stand with the steps of the seats; the game has their sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from harness.agents.trajectory import AGENT_VERSION, SCHEMA_VERSION
+from harness.reading import Conversation, RecordedEpisode, Utterance
+from harness.records import Result
+
+
+def whole_trajectory(episode: RecordedEpisode, recorded: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The document of an episode; `recorded` is its trajectory.json as an object, None where it has none."""
+    result, given = episode.result, dict(recorded or {})
+    name = f"{result.run}/{result.key.name}"
+    agent = {"version": AGENT_VERSION, **given.get("agent", {}), "name": result.agent}
+    extra = given.get("extra")
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        **given,
+        "steps": given.get("steps") or [_step(1, "user", episode.instruction or result.task_id)],
+        "session_id": result.run,
+        "trajectory_id": name,
+        "agent": agent | ({"model_name": result.model} if result.model else {}),
+        "extra": {**(extra if isinstance(extra, dict) else {}), **facts(result)},
+    }
+    seats = [one for one in episode.conversations if one.seat is not None]
+    if seats:
+        document["steps"] = _game(document["steps"][0], seats)
+        document["subagent_trajectories"] = list(_seats(name, given, seats))
+        document["final_metrics"] = _spent(result, len(document["steps"]))
+    return document
+
+
+def facts(result: Result) -> dict[str, Any]:
+    """What an episode is of and was worth; a reward, a label and success only where it was graded."""
+    graded = result.status == "graded"
+    return {
+        **result.key.model_dump(),
+        "agent": result.agent,
+        "model": result.model,
+        "reward": result.reward,
+        "label": result.failure_label,
+        "success": result.success if graded else None,
+    }
+
+
+def _game(instruction: dict[str, Any], seats: list[Conversation]) -> list[dict[str, Any]]:
+    """The instruction, then what each seat said, by its place in the log."""
+    said = [(one, two) for one in seats for two in one.utterances if two.speaker == "agent"]
+    said.sort(key=lambda pair: pair[1].moment.seq if pair[1].moment else 0)
+    steps = [instruction]
+    for number, (talk, reply) in enumerate(said, start=2):
+        text = reply.text if reply.forfeit is None else f"[no reply: {reply.forfeit}]"
+        told = {"seat": talk.seat, **_moment(reply)}
+        steps.append(_step(number, "agent", f"{talk.name}: {text}", timestamp=reply.said_at, extra=told))
+    return steps
+
+
+def _seats(name: str, given: Mapping[str, Any], seats: list[Conversation]) -> Iterator[dict[str, Any]]:
+    """The trajectory of each seat: as it was recorded, else as the log has it."""
+    recorded = {str(one["agent"]["name"]): one for one in given.get("subagent_trajectories", ())}
+    for talk in seats:
+        own = f"seat {talk.seat}"
+        agent = {"name": own, "version": AGENT_VERSION, **({"model_name": talk.model} if talk.model else {})}
+        steps = (_uttered(number, one) for number, one in enumerate(talk.utterances, start=1))
+        yield recorded.get(own) or {
+            "schema_version": SCHEMA_VERSION, "session_id": name, "trajectory_id": f"{name}/{own.replace(' ', '-')}",
+            "agent": agent, "steps": list(steps),
+        }  # fmt: skip
+
+
+def _uttered(number: int, said: Utterance) -> dict[str, Any]:
+    if said.speaker != "agent":
+        return _step(number, said.speaker, said.text)
+    told = {**_moment(said), **({"no_reply": said.forfeit} if said.forfeit else {})}
+    model = {"metrics": said.usage, "reasoning_content": said.reasoning} if said.usage else {}
+    return _step(number, "agent", said.text, timestamp=said.said_at, extra=told, llm_call_count=int(bool(said.usage)), **model)
+
+
+def _moment(said: Utterance) -> dict[str, Any]:
+    """Where in its game an utterance stands."""
+    return said.moment.model_dump() if said.moment else {}
+
+
+def _spent(result: Result, steps: int) -> dict[str, Any]:
+    tokens = result.tokens
+    spent = {
+        "total_prompt_tokens": tokens.prompt,
+        "total_completion_tokens": tokens.completion,
+        "total_cached_tokens": tokens.cached,
+        **({"total_cost_usd": result.cost_usd} if result.cost_usd is not None else {}),
+    }
+    return {"total_steps": steps, **(spent if tokens.calls else {})}
+
+
+def _step(number: int, source: str, message: str, **more: Any) -> dict[str, Any]:
+    said = {key: value for key, value in more.items() if value not in (None, {})}
+    return {"step_id": number, "source": source, "message": message, **said}

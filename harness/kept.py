@@ -1,0 +1,114 @@
+"""Results of which a hundred thousand are held at once: each takes a fortieth of what it takes as it was read.
+
+1. What a verdict measured is most of a result. Its lists and tables are packed bytes until somebody looks at one, and are
+   unpacked for that look alone; numbers and words beside them stay as they are.
+2. Parts that many episodes have alike, such as options and parameters, are one object for all of them.
+3. A kept result is a `Result` like any other: equal to the one that was read, and written as that one is.
+"""
+
+from __future__ import annotations
+
+import marshal
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from harness.records import Result, SeatResult, Tokens
+
+_LONG = 400
+"""Bytes from which on a packed part is compressed as well."""
+
+_COMPRESSED = 0x78
+"""What zlib begins with, and no list or table of `marshal`."""
+
+_MOST_KNOWN = 4096
+_NO_TOKENS = Tokens()
+_SHARED = ("options", "parameters", "images", "failure_detail")
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class PackedMeasures(Mapping[str, Any]):
+    """The measures of one episode, unpacked where they are looked at; what is unpacked is only to be read."""
+
+    __slots__ = ("_places", "_values")
+
+    def __init__(self, places: Mapping[str, int], values: Sequence[Any]) -> None:
+        """`places` says where each name's value stands, and may be that of other episodes too."""
+        self._places, self._values = places, tuple(map(_packed, values))
+
+    def __getitem__(self, name: str) -> Any:
+        value = self._values[self._places[name]]
+        return _unpacked(value) if isinstance(value, bytes) else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dict(self)!r})"
+
+
+def kept(results: Iterable[Result]) -> Iterator[Result]:
+    """Each of these results, as it is kept."""
+    return map(Keeper().keep, results)
+
+
+class Keeper:
+    """Keeps results, and knows what those before had alike."""
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[str, ...], dict[str, int]] = {}
+        self._known: dict[bytes, dict[str, Any]] = {}
+
+    def keep(self, result: Result) -> Result:
+        """This result, as it is kept."""
+        names = tuple(result.metrics)
+        places = self._places.setdefault(names, {name: place for place, name in enumerate(names)})
+        return _with(
+            result,
+            metrics=PackedMeasures(places, tuple(result.metrics.values())) if names else {},
+            tokens=_lean(result.tokens),
+            timings=_with(result.timings),
+            seats=tuple(map(self._seat, result.seats)),
+            **{name: self._shared(getattr(result, name)) for name in _SHARED},
+        )
+
+    def _seat(self, seat: SeatResult) -> SeatResult:
+        return _with(seat, tokens=_lean(seat.tokens), effective=self._shared(seat.effective))
+
+    def _shared(self, value: dict[str, Any]) -> dict[str, Any]:
+        data = marshal.dumps(value)
+        # what differs from episode to episode after all is not looked for in vain
+        return self._known.setdefault(data, value) if len(self._known) < _MOST_KNOWN else self._known.get(data, value)
+
+
+def _lean(tokens: Tokens) -> Tokens:
+    return _NO_TOKENS if tokens == _NO_TOKENS else _with(tokens)
+
+
+def _with(model: Model, **changed: Any) -> Model:
+    """A model with some of its values changed; it shares the set of its fields' names with all others of its class."""
+    return model.model_construct(_every_field(type(model)), **{**model.__dict__, **changed})
+
+
+@cache
+def _every_field(model: type[BaseModel]) -> set[str]:
+    return set(model.model_fields)
+
+
+def _packed(value: Any) -> Any:
+    if not isinstance(value, dict | list | tuple):
+        return value
+    data = marshal.dumps(value)
+    return data if len(data) < _LONG else zlib.compress(data, 1)
+
+
+@lru_cache(maxsize=1)
+def _unpacked(data: bytes) -> Any:
+    return marshal.loads(zlib.decompress(data) if data[0] == _COMPRESSED else data)  # noqa: S302 - packed here, not read
