@@ -151,7 +151,7 @@ $(SETUP): requirements.lock pyproject.toml
 	@touch $@
 
 lock:
-	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 	  --no-annotate --no-header --no-emit-index-url -o requirements.lock
 	for reader in harbor verifiers; do uv pip compile tests/readers/$$reader/requirements.in --universal --python-version 3.12 \
 	  --generate-hashes --no-annotate --no-header --no-emit-index-url -o tests/readers/$$reader/requirements.txt || exit; done
