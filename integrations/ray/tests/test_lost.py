@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import TwoNodes, await_true, finished, harness
+from two_nodes import TwoNodes, await_true, finished, harness
 
 from harness.registry import discover, select
 from harness.testing.openai_server import OpenAIServer

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TwoNodes, harness
+from two_nodes import ROOT, TwoNodes, harness
 
 TASK = ("presigned-url-download", "--agent", "oracle")
 

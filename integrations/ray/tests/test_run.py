@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from conftest import TwoNodes, driver_environ, harness
+from two_nodes import TwoNodes, driver_environ, harness
 
 from harness.registry import discover, select
 from harness.testing.openai_server import OpenAIServer
@@ -41,7 +41,9 @@ def test_sandboxes_of_nodes_leave_the_same_trace(cluster: TwoNodes, tmp_path: Pa
 
     assert (done.returncode, here.returncode) == (0, 0), done.stderr
     assert (tmp_path / "there/rewards.jsonl").read_bytes() == (tmp_path / "here/rewards.jsonl").read_bytes()
-    names = [{str(path.relative_to(side)) for path in side.rglob("s0-a1/*")} for side in (tmp_path / "there", tmp_path / "here")]
+    names = [
+        {str(path.relative_to(side)) for path in side.rglob("s0-a1/*")} for side in (tmp_path / "there", tmp_path / "here")
+    ]
     assert names[0] == names[1]
 
 
