@@ -18,7 +18,7 @@ from harness.runs.cluster.facts import NodeFacts, facts_here
 from harness.runs.cluster.keeper import PATIENCE_S, Keeper
 from harness.runs.cluster.nodes import SLOT, ClusterNode, EpisodeNeed, check_feasible, living, need_of
 from harness.runs.cluster.parcels import RESULTS
-from harness.runs.cluster.purse import Purse, PurseMeter
+from harness.runs.cluster.purse import Purse, SharedPurse
 from harness.runs.cluster.sending import SentNeeds, SentOrder
 from harness.runs.cluster.worker import keeper_name, played
 
@@ -35,10 +35,13 @@ class Cluster:
     """By the id of a node."""
 
     meter: Meter
-    purse: Any = None
+    purse: SharedPurse | None = None
     """None where no model is asked."""
 
     images: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._play = self.ray.remote(played)
 
     def submit(self, sent: SentOrder) -> list[Any]:
         """Send an episode to a node; what will become its manifest and its pieces."""
@@ -47,8 +50,7 @@ class Cluster:
             "num_cpus": need.cpus, "memory": need.memory or None, "resources": {SLOT: 1}, "num_returns": RESULTS,
             "max_retries": 0, "label_selector": {"ray.io/node-id": f"in({','.join(self.keepers)})"},
         }  # fmt: skip
-        meter = PurseMeter(self.meter.limits, self.purse) if self.purse else None
-        refs: list[Any] = self.ray.remote(played).options(**limits).remote(sent, meter)
+        refs: list[Any] = self._play.options(**limits).remote(sent, self.purse)
         return refs
 
     def slots(self, need: EpisodeNeed) -> int:
@@ -61,7 +63,7 @@ class Cluster:
 
     def count_spent(self) -> None:
         """Take what workers spent into the run's own meter."""
-        for usage in self.ray.get(self.purse.news.remote()) if self.purse else ():
+        for usage in self.ray.get(self.purse.actor.news.remote()) if self.purse else ():
             self.meter.add(usage)
 
     def clean(self) -> list[str]:
@@ -92,7 +94,8 @@ def cluster_of(ray: Any, needs: SentNeeds, tasks: Sequence[Task], meter: Meter, 
         cluster.images = _introduced(cluster, needs)
         if asks:
             own = _at(ray.get_runtime_context().get_node_id())
-            cluster.purse = ray.remote(Purse).options(num_cpus=0, **own).remote(meter.spent)
+            purse = ray.remote(Purse).options(num_cpus=0, **own).remote(meter.spent)
+            cluster.purse = SharedPurse(meter.limits, purse)
         told = ", ".join(f"{node.name}: {node.resources[SLOT]:g}" for node in nodes)
         say(f"ray: episodes at once by node: {told}")
         yield cluster

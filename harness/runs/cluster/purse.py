@@ -6,6 +6,7 @@ after each it is told. The driver takes what was told into its own meter, which 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -33,6 +34,18 @@ class Purse:
         """The calls since this was asked last."""
         told, self._told = self._told, []
         return told
+
+
+@dataclass(frozen=True)
+class SharedPurse:
+    """The way to the actor, as it travels."""
+
+    limits: RunLimits
+    actor: Any
+
+    def meter(self) -> PurseMeter:
+        """Of a worker."""
+        return PurseMeter(self.limits, self.actor)
 
 
 class PurseMeter(Meter):

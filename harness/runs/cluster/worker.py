@@ -19,7 +19,7 @@ from harness.play.outcome import Outcome
 from harness.pod import Runtime
 from harness.registry import Task
 from harness.runs.cluster.parcels import RESULTS, Manifest, digest, packed
-from harness.runs.cluster.purse import PurseMeter
+from harness.runs.cluster.purse import SharedPurse
 from harness.runs.cluster.sending import SentOrder, SentTask
 from harness.runtimes.owner import this_owner
 
@@ -32,12 +32,12 @@ def keeper_name(node_id: str) -> str:
 class Workbench:
     """What a process plays with, for as long as it lives; it belongs to one driver."""
 
-    def __init__(self, meter: PurseMeter | None) -> None:
+    def __init__(self, purse: SharedPurse | None) -> None:
         """The node's keeper knows this process before anything is started here."""
         ray = import_module("ray")
         keeper = ray.get_actor(keeper_name(ray.get_runtime_context().get_node_id()))
         ray.get(keeper.register.remote(this_owner()))
-        self._cast = Cast(meter=meter)
+        self._cast = Cast(meter=purse.meter() if purse else None)
 
     def play(self, sent: SentOrder) -> Outcome:
         """Play and judge one episode; raises ProviderLost, and what is wrong with this node."""
@@ -50,12 +50,12 @@ _benches: list[Workbench] = []
 """None until the first episode, then one."""
 
 
-def played(sent: SentOrder, meter: PurseMeter | None) -> list[Any]:
+def played(sent: SentOrder, purse: SharedPurse | None) -> list[Any]:
     """Play an episode here: its manifest and the pieces of its files, as many as the driver waits for."""
     here = socket.gethostname()
     try:
         if not _benches:
-            _benches.append(Workbench(meter))
+            _benches.append(Workbench(purse))
         outcome = _benches[0].play(sent)
     except HarnessError as failure:
         return [Manifest(here, failure=failure), *[b""] * (RESULTS - 1)]

@@ -37,7 +37,7 @@ class Slowly:
 @pytest.fixture
 def slow() -> Iterator[OpenAIServer]:
     """Serves it."""
-    with OpenAIServer([Script(play=Slowly())]) as server:
+    with OpenAIServer(Script(play=Slowly())) as server:
         yield server
 
 
@@ -102,7 +102,7 @@ def test_a_run_that_is_stopped_leaves_nothing_on_any_node(
 ) -> None:
     """Stopped while sandboxes are open and models are asked: no worker, no sandbox is left, no episode is recorded."""
     silent = ScriptedReply(text="late", faults=(Fault(kind="stall", stall_s=100.0),))
-    with OpenAIServer([Script(replies=[silent])]) as server:
+    with OpenAIServer(Script(replies=[silent])) as server:
         driver = cluster.start(*words(server, tmp_path / "run", "bubblewrap"))
         await_true("questions from sandboxes", lambda: len(server.requests) >= 4)
         running = cluster.processes()

@@ -52,7 +52,7 @@ def test_models_are_asked_with_the_keys_of_the_nodes_and_counted_by_the_run(clus
     tasks = select(discover(ROOT / "tasks"), FEW[:2])
     model = Script(play=SolutionModel(tasks, lambda task, attempt: "solve", "tool"))
     assert not [name for name in driver_environ() if "API_KEY" in name]
-    with OpenAIServer([model]) as server:
+    with OpenAIServer(model) as server:
         words = (*FEW[:2], "--model", "openai/any", "--api-base", server.url, "--interface", "tool", "--runtime", "inprocess")
         done = cluster.run(*words, "--seeds", "0-3", "--workers", 4, "--json", "--out", tmp_path / "run")
         asked, keys = len(server.requests), {one.headers["authorization"] for one in server.requests}
