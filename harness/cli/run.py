@@ -30,7 +30,7 @@ from harness.runs.cluster.site import RayCluster
 from harness.runs.coaching import read_retry
 from harness.runs.deciding import read_decision
 from harness.runs.edition import chosen_key
-from harness.runs.executors.sites import HERE, Site
+from harness.runs.executors.sites import HERE, RunSite
 from harness.runs.request import RunRequest
 from harness.runs.run import summary
 from harness.runs.session import Person, RunSession, read_resumed
@@ -99,7 +99,7 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: Replies
     )  # fmt: skip
 
 
-def _site(flags: RunFlags) -> Site:
+def _site(flags: RunFlags) -> RunSite:
     """Where episodes are played, as the flags say; raises UsageError for what is not to be had there."""
     if flags.executor not in {"here", "ray"}:
         raise UsageError(f"executor must be here or ray, not {flags.executor!r}")

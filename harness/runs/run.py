@@ -27,7 +27,7 @@ from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.coaching import note
 from harness.runs.edition import keep_key
 from harness.runs.executors.base import Again, Executor, Finished, Order, Progress
-from harness.runs.executors.sites import HERE, Site
+from harness.runs.executors.sites import HERE, RunSite
 from harness.runs.growth import GROWING, grown
 from harness.runs.plan import Plan, differing
 from harness.runs.request import RunRecord, read_record
@@ -43,7 +43,7 @@ def run_plan(
     images: Mapping[str, str],
     progress: Progress,
     cast: Cast | None = None,
-    site: Site = HERE,
+    site: RunSite = HERE,
     breaker: int = 0,
     keys: Sequence[Key] | None = None,
     choice: EpisodeChoice = EVERYTHING,

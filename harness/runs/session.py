@@ -33,7 +33,7 @@ from harness.runs.again import POLICIES
 from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.deciding import Until
 from harness.runs.executors.base import Progress
-from harness.runs.executors.sites import HERE, Needed, Site
+from harness.runs.executors.sites import HERE, Needed, RunSite
 from harness.runs.experience import Experience
 from harness.runs.forecast import PartForecast, forecast
 from harness.runs.ledger import RunLedger
@@ -119,7 +119,7 @@ class RunSession:
         replies: Replies | None = None,
         choice: EpisodeChoice = EVERYTHING,
         command: Sequence[str] = (),
-        site: Site = HERE,
+        site: RunSite = HERE,
     ) -> None:
         """`only`: the parts to play, where not all; `replies`: what models said before, which is not asked again.
 

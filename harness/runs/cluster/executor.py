@@ -24,7 +24,7 @@ from harness.play.playing import phases_of
 from harness.records import RunFolder
 from harness.runs.cluster.cluster import Cluster
 from harness.runs.cluster.nodes import need_of
-from harness.runs.cluster.parcels import Manifest, unpacked
+from harness.runs.cluster.parcels import EpisodeManifest, unpacked
 from harness.runs.cluster.sending import sent_order
 from harness.runs.executors.base import Finished, News, Order, Started
 
@@ -94,7 +94,7 @@ class RayExecutor:
         """What came back of an episode; raises what its node says ends the run."""
         ray = self._cluster.ray
         try:
-            manifest: Manifest = ray.get(flight.refs[0])
+            manifest: EpisodeManifest = ray.get(flight.refs[0])
             if manifest.failure is not None:
                 raise manifest.failure
             if manifest.result is not None and manifest.digests is not None:

@@ -27,7 +27,7 @@ MOST = 1 << 30
 
 
 @dataclass(frozen=True)
-class Manifest:
+class EpisodeManifest:
     """What a task of Ray says of its episode."""
 
     node: str

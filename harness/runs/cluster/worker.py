@@ -18,7 +18,7 @@ from harness.play.episode import run_episode
 from harness.play.outcome import Outcome
 from harness.pod import Runtime
 from harness.registry import Task
-from harness.runs.cluster.parcels import RESULTS, Manifest, digest, packed
+from harness.runs.cluster.parcels import RESULTS, EpisodeManifest, digest, packed
 from harness.runs.cluster.purse import SharedPurse
 from harness.runs.cluster.sending import SentOrder, SentTask
 from harness.runtimes.owner import this_owner
@@ -58,9 +58,9 @@ def played(sent: SentOrder, purse: SharedPurse | None) -> list[Any]:
             _benches.append(Workbench(purse))
         outcome = _benches[0].play(sent)
     except HarnessError as failure:
-        return [Manifest(here, failure=failure), *[b""] * (RESULTS - 1)]
+        return [EpisodeManifest(here, failure=failure), *[b""] * (RESULTS - 1)]
     digests = {name: digest(data) for name, data in outcome.files.items()}
-    return [Manifest(here, outcome.result, digests), *packed(outcome.files)]
+    return [EpisodeManifest(here, outcome.result, digests), *packed(outcome.files)]
 
 
 @cache

@@ -33,7 +33,7 @@ class Needed:
     """Who plays, each under the options of a part."""
 
 
-class Site(Protocol):
+class RunSite(Protocol):
     """Where the episodes of a run are played."""
 
     typed: tuple[str, ...]
