@@ -48,9 +48,12 @@ def library() -> Any:
     """Ray, which reports to nobody; raises UsageError where it is not installed."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
-        return import_module("ray")
+        ray = import_module("ray")
     except ModuleNotFoundError:
         raise UsageError("--executor ray needs Ray, which is not installed here", hint=EXTRA) from None
+    # a worker that ends early is told on stdout, which may be a program's, and no setting of Ray's keeps that from it
+    vars(import_module("ray._private.worker"))["print_to_stdstream"] = lambda *told, **how: None
+    return ray
 
 
 @contextmanager

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from two_nodes import TwoNodes, await_true, finished, harness
+from two_nodes import TwoNodes, alive, await_true, finished, harness
 
 from harness.registry import discover, select
 from harness.testing.openai_server import OpenAIServer
@@ -28,8 +29,6 @@ class Slowly:
 
     def __call__(self, messages: Messages) -> ScriptedReply | str:
         """The next call, some time after the request."""
-        import time  # noqa: PLC0415
-
         time.sleep(SLOW_S)
         return self._solve(messages)
 
@@ -74,7 +73,7 @@ def test_a_node_killed_costs_no_finished_episode_and_repeats_none(
     local = harness("run", *NAMES, "--agent", "oracle", "--seeds", "0-3", "--runtime", "inprocess", "--out", tmp_path / "here")
     assert local.returncode == 0
     assert hashes(tmp_path / "run") == hashes(tmp_path / "here")
-    assert cluster.processes() == set()
+    assert cluster.processes() == {}
 
 
 def hashes(folder: Path) -> dict[str, str]:
@@ -108,9 +107,9 @@ def test_a_run_that_is_stopped_leaves_nothing_on_any_node(
         running = cluster.processes()
         driver.send_signal(sent)
         said, _ = driver.communicate()
-        left = cluster.processes()
+        left = cluster.processes(), alive(running)
 
     assert (driver.returncode, "--resume" in said, "Traceback" in said) == (code, True, False), said
-    assert any("bwrap" in one for one in running), running
-    assert left == set()
+    assert any("bwrap" in line for line in running.values()), running
+    assert left == ({}, set())
     assert finished(tmp_path / "run") == {}

@@ -44,7 +44,7 @@ def test_a_node_with_another_version_is_refused_by_name(cluster: TwoNodes, other
     assert (task.returncode, "has another task presigned-url-download" in task.stderr) == (3, True), task.stderr
     assert (code.returncode, "runs another harness" in code.stderr) == (3, True), code.stderr
     assert not (tmp_path / "task").exists()
-    assert cluster.processes() == set()
+    assert cluster.processes() == {}
 
 
 def test_what_no_node_can_play_is_refused_with_what_each_lacks(cluster: TwoNodes, elsewhere: Path, tmp_path: Path) -> None:

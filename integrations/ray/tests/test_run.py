@@ -29,7 +29,7 @@ def test_every_task_leaves_the_trace_that_it_leaves_here(cluster: TwoNodes, tmp_
     lines = [json.loads(line) for line in rewards.splitlines()]
     assert len(lines) >= 200
     assert len({line["family"] for line in lines}) == 3
-    assert cluster.processes() == set()
+    assert cluster.processes() == {}
 
 
 def test_sandboxes_of_nodes_leave_the_same_trace(cluster: TwoNodes, tmp_path: Path) -> None:
@@ -63,3 +63,10 @@ def test_models_are_asked_with_the_keys_of_the_nodes_and_counted_by_the_run(clus
     assert (keys, told["spent"]["calls"]) == ({"Bearer of-the-nodes"}, asked)
     assert (few.returncode, "--max-tokens of 5000 is reached" in few.stderr) == (3, True), few.stderr
     assert "--executor ray --address" in few.stderr
+
+
+def test_nothing_of_ray_stands_on_stdout(cluster: TwoNodes, tmp_path: Path) -> None:
+    """Ray tells of each worker that a run ends; stdout is the document alone, and stderr speaks of no raylet."""
+    done = cluster.run(FEW[0], "--agent", "oracle", "--runtime", "inprocess", "--json", "--out", tmp_path / "run")
+
+    assert (json.loads(done.stdout)["summary"]["success"], "raylet" in done.stderr) == (1, False), done.stderr

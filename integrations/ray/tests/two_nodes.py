@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ HARNESS = str(Path(sys.executable).with_name("harness"))
 LIMIT_S = 120.0
 SLOTS = 2
 MARK = "PARLEY_RAY_TEST"
+OURS = ("ray::Keeper", "ray::Purse", "ray::played")
+"""How Ray calls the processes that are ours."""
 
 
 class TwoNodes:
@@ -61,23 +63,42 @@ class TwoNodes:
             command, cwd=ROOT, env=driver_environ(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
 
-    def processes(self) -> set[str]:
-        """What the nodes have started for runs: everything of theirs that is no part of Ray."""
-        found = set()
-        for entry in Path("/proc").glob("[0-9]*"):
-            try:
-                marked = f"{MARK}={self.mark}".encode() in (entry / "environ").read_bytes().split(b"\0")
-                words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-            except OSError:
-                continue
-            ours = words.startswith(("ray::Keeper", "ray::Purse", "ray::played", "bwrap")) or "parley" in words
-            if marked and ours and "/ray/" not in words:
-                found.add(f"{entry.name} {words[:60]}")
-        return found
+    def processes(self) -> dict[str, str]:
+        """What the nodes have started for runs, and what that has started, sandboxes too: command lines by process."""
+        table = {number: (parent, f"{number}:{began}") for number, parent, began in _table()}
+        mark = f"{MARK}={self.mark}".encode()
+        ours = {number for number in table if mark in _read(number, "environ") and _line(number).startswith(OURS)}
+        while more := {number for number, (parent, _) in table.items() if parent in ours} - ours:
+            ours |= more
+        return {table[number][1]: _line(number) for number in ours}
 
     def close(self) -> None:
         """End all nodes."""
         self._cluster.shutdown()
+
+
+def alive(processes: Iterable[str]) -> set[str]:
+    """Those of some processes that have not ended, whoever is their parent now."""
+    return {*processes} & {f"{number}:{began}" for number, _, began in _table()}
+
+
+def _table() -> Iterator[tuple[str, str, str]]:
+    """Each process of this machine with its parent and when it began."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        fields = _read(entry.name, "stat").decode(errors="replace").rpartition(")")[2].split()
+        if fields and fields[0] not in {"Z", "X"}:
+            yield entry.name, fields[1], fields[19]
+
+
+def _read(number: str, name: str) -> bytes:
+    try:
+        return Path("/proc", number, name).read_bytes()
+    except OSError:
+        return b""
+
+
+def _line(number: str) -> str:
+    return _read(number, "cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
 
 
 def driver_environ() -> dict[str, str]:
