@@ -10,7 +10,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -22,6 +22,23 @@ EXTRA = "pip install 'parley-bench[ray]'"
 START = "ray start --head --resources '{\"parley_sandbox\": 4}'"
 
 
+class NoFolders(list[str]):
+    """Folders in which workers would look for modules before all others: none, whatever Ray adds.
+
+    It adds the folder of the driver. Where a node has one of that name, its own harness would not be what plays there.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def __bool__(self) -> bool:
+        """Ray takes another list for one that is empty."""
+        return True
+
+    def extend(self, values: Iterable[str]) -> None:
+        """Nothing is added."""
+
+
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
     """The library, connected to the cluster at an address; raises UsageError and RuntimeFailure where that cannot be."""
@@ -31,7 +48,8 @@ def connected(address: str) -> Iterator[Any]:
     ray = library()
     with _signals_kept():
         try:
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+            job = ray.job_config.JobConfig(_py_driver_sys_path=NoFolders())
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, job_config=job)
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             said = str(error).strip().splitlines()
             raise RuntimeFailure(

@@ -55,7 +55,7 @@ def test_what_no_node_can_play_is_refused_with_what_each_lacks(cluster: TwoNodes
     done = cluster.run(toml.parent, "--agent", "oracle", "--runtime", "bubblewrap", "--out", tmp_path / "run")
 
     assert done.returncode == 3
-    assert done.stderr.count("has 2 CPU of 64 CPU") == 2, done.stderr
+    assert done.stderr.count("has 2 CPU of 64 CPU") >= 2, done.stderr
     assert not (tmp_path / "run").exists()
 
 
