@@ -61,6 +61,11 @@ class Cluster:
         """Raise RuntimeFailure where nodes have gone, and no other can play what is left."""
         check_feasible([node for node in living(self.ray) if node.node_id in self.keepers], tasks)
 
+    def forget(self, node: ClusterNode) -> None:
+        """A node has gone before anything was played there."""
+        self.nodes = [one for one in self.nodes if one != node]
+        self.keepers = {name: keeper for name, keeper in self.keepers.items() if name != node.node_id}
+
     def count_spent(self) -> None:
         """Take what workers spent into the run's own meter."""
         for usage in self.ray.get(self.purse.actor.news.remote()) if self.purse else ():
@@ -92,11 +97,12 @@ def cluster_of(ray: Any, needs: SentNeeds, tasks: Sequence[Task], meter: Meter, 
     cluster = Cluster(ray, nodes, {node.node_id: _keeper(ray, node.node_id) for node in nodes}, meter)
     try:
         cluster.images = _introduced(cluster, needs)
+        check_feasible(cluster.nodes, tasks)
         if asks:
             own = _at(ray.get_runtime_context().get_node_id())
             purse = ray.remote(Purse).options(num_cpus=0, **own).remote(meter.spent)
             cluster.purse = SharedPurse(meter.limits, purse)
-        told = ", ".join(f"{node.name}: {node.resources[SLOT]:g}" for node in nodes)
+        told = ", ".join(f"{node.name}: {node.resources[SLOT]:g}" for node in cluster.nodes)
         say(f"ray: episodes at once by node: {told}")
         yield cluster
     finally:
@@ -118,13 +124,26 @@ def _introduced(cluster: Cluster, needs: SentNeeds) -> Mapping[str, str]:
     asked = [(node, cluster.keepers[node.node_id].introduce.remote(needs)) for node in cluster.nodes]
     model: NodeFacts | None = None
     for node, one in asked:
-        try:
-            facts: NodeFacts = cluster.ray.get(one)
-        except cluster.ray.exceptions.RayError as error:
-            lines = str(error).strip().splitlines()
-            raise RuntimeFailure(f"{node.name} cannot play: {lines[-1]}", hint=_SAME) from None
+        facts = _answered(cluster, node, one)
+        if facts is None:
+            continue
         expected = model or facts_here({one.task_id: one.digest for one in needs.tasks}, facts.images)
-        if why := facts.trouble or facts.differing(expected):
-            raise RuntimeFailure(f"{node.name} {why}" if not facts.trouble else f"{node.name} cannot play: {why}", hint=_SAME)
+        if facts.trouble:
+            raise RuntimeFailure(f"{node.name} cannot play: {facts.trouble}", hint=_SAME)
+        if why := facts.differing(expected):
+            raise RuntimeFailure(f"{node.name} {why}", hint=_SAME)
         model = facts
     return model.images if model else {}
+
+
+def _answered(cluster: Cluster, node: ClusterNode, asked: Any) -> NodeFacts | None:
+    """What a node says of itself; None, and it is no part of the cluster, where it has gone meanwhile."""
+    try:
+        facts: NodeFacts = cluster.ray.get(asked)
+    except cluster.ray.exceptions.RayError as error:
+        if node.node_id in {one.node_id for one in living(cluster.ray)}:
+            lines = str(error).strip().splitlines()
+            raise RuntimeFailure(f"{node.name} cannot play: {lines[-1]}", hint=_SAME) from None
+        cluster.forget(node)
+        return None
+    return facts
