@@ -13,7 +13,7 @@ from harness.agent import AgentSpec, Budget
 from harness.agents.scripted import NopAgent
 from harness.errors import VerifierFailure
 from harness.play.agents import make_agent
-from harness.play.episode import lost_in_process, run_in_process
+from harness.play.episode import lost_episodes, run_in_process
 from harness.play.outcome import record
 from harness.pod import EpisodeSpec
 from harness.reading import read_episode
@@ -37,7 +37,7 @@ def test_a_log_is_whole_and_a_seat_is_a_span(tmp_path: Path) -> None:
     outcomes = [
         *run_in_process([spec_of(game)], silent, Budget()),
         *run_in_process([spec_of(alone)], NopAgent(), Budget()),
-        *lost_in_process([spec_of(lost)], NopAgent(), VerifierFailure("no verdict")),
+        *lost_episodes([spec_of(lost)], NopAgent(), VerifierFailure("no verdict"), "inprocess"),
     ]
     results = [record(outcome, folder) for outcome in outcomes]
     parts = list(log_parts("run", "2026-01-01T00:00:00+00:00", results, (read_episode(Path(one.path)) for one in results)))
