@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PLAYWRIGHT_VERSION := 1.65.1
 AXE_VERSION := 4.14.1
 
-.PHONY: task test property browser readers docker-test docker-suite bubblewrap-suite proof attacks reference lint types verify mutants curve papers release golden learned images bench inspect-test verifiers-test integrations-lock setup lock clean
+.PHONY: task test property browser readers docker-test docker-suite bubblewrap-suite proof attacks reference lint types verify mutants curve papers release golden learned images bench inspect-test verifiers-test ray-test integrations-lock setup lock clean
 .DEFAULT_GOAL := task
 
 task: $(SETUP)
@@ -111,11 +111,11 @@ learned: $(SETUP)
 images: $(SETUP)
 	@$(BIN)/harness images $(if $(PUSH),--push $(PUSH)) $(ARGS)
 
-# Packages for other harnesses, each in an environment of its own: inspect-ai and verifiers pin what we do not
-inspect-test verifiers-test: %-test: $(VENV)/%/.set-up
+# Packages for other harnesses, and a cluster, each in an environment of its own: inspect-ai and verifiers pin what we do not
+inspect-test verifiers-test ray-test: %-test: $(VENV)/%/.set-up
 	@cd integrations/$* && $(CURDIR)/$(VENV)/$*/bin/python -m pytest -q $(ARGS)
 
-$(VENV)/inspect/.set-up $(VENV)/verifiers/.set-up: $(VENV)/%/.set-up: integrations/%/requirements.lock integrations/%/pyproject.toml $(SETUP)
+$(VENV)/inspect/.set-up $(VENV)/verifiers/.set-up $(VENV)/ray/.set-up: $(VENV)/%/.set-up: integrations/%/requirements.lock integrations/%/pyproject.toml $(SETUP)
 	@echo "setting up $(VENV)/$* (once)"
 	@$(PYTHON) -m venv $(VENV)/$*
 	@uv=$$(command -v uv || ls $(BIN)/uv 2>/dev/null) || true; \
@@ -125,7 +125,7 @@ $(VENV)/inspect/.set-up $(VENV)/verifiers/.set-up: $(VENV)/%/.set-up: integratio
 	@touch $@
 
 integrations-lock: $(SETUP)
-	@for name in inspect verifiers; do (cd integrations/$$name && $(CURDIR)/$(BIN)/uv pip compile -q pyproject.toml --extra test \
+	@for name in inspect verifiers ray; do (cd integrations/$$name && $(CURDIR)/$(BIN)/uv pip compile -q pyproject.toml --extra test \
 	  --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url \
 	  --no-emit-package parley-bench -o requirements.lock); done
 
@@ -152,7 +152,7 @@ $(SETUP): requirements.lock pyproject.toml
 	@touch $@
 
 lock:
-	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 	  --no-annotate --no-header --no-emit-index-url -o requirements.lock
 	for reader in harbor scout seats verifiers; do uv pip compile tests/readers/$$reader/requirements.in \
 	  $$(test $$reader != seats || echo pyproject.toml) --universal --python-version 3.12 --generate-hashes --no-annotate --no-header --no-emit-index-url -o tests/readers/$$reader/requirements.txt || exit; done

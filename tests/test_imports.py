@@ -21,7 +21,7 @@ FAMILIES = sorted(
     {path.name for room in ("worlds", "oracles") for path in (ROOT / room).iterdir() if (path / "__init__.py").exists()}
     - {"core"}
 )
-HEAVY = {"litellm", "ortools", "docker", "fastapi", "starlette", "uvicorn"}
+HEAVY = {"litellm", "ortools", "docker", "ray", "fastapi", "starlette", "uvicorn"}
 _WARM = {"harness.runtimes.bubblewrap.inside.forks", "harness.runtimes.bubblewrap.inside.template", "validators.forking"}
 DYNAMIC = {"harness.cli", "worlds.core.parts", *_WARM}
 """Where modules are imported by a name made at run time: commands, the parts of a family, and what is to be forked warm."""

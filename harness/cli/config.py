@@ -24,7 +24,12 @@ from harness.taskfile import line_of
 
 PRESETS = Path(__file__).resolve().parents[1] / "presets"
 
-TYPED_ONLY = {"trust": "whose code runs here is typed each time", "env": "what of this host is handed out is typed each time"}
+TYPED_ONLY = {
+    "trust": "whose code runs here is typed each time",
+    "env": "what of this host is handed out is typed each time",
+    "address": "whose machines play is typed each time",
+    "executor": "whose machines play is typed each time",
+}
 NOT_SETTINGS = frozenset({"config", "preset", "print-config"})
 _CREDENTIAL = re.compile(r"(^|[-_])(key|token|secret|password|credentials?)($|[-_])", re.IGNORECASE)
 

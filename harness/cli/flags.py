@@ -65,6 +65,8 @@ Cache = Annotated[
     Path | None, typer.Option(help="Folder of model replies: what it holds is not asked again, what is new is put there.")
 ]
 ActionsFile = Annotated[Path | None, typer.Option(help="JSON list of actions for the scripted agent.")]
+ExecutorName = Annotated[str, typer.Option("--executor", help="here, or ray: the nodes of a Ray cluster play, at --address.")]
+ClusterAddress = Annotated[str | None, typer.Option(help="Of the Ray cluster: HOST:PORT, or auto for the one on this machine.")]
 RuntimeName = Annotated[str, typer.Option(help=f"auto, {', '.join(RUNTIMES)}.")]
 UntilClear = Annotated[
     str | None,
@@ -174,6 +176,8 @@ class RunFlags(Flags):
     cache: Cache = None
     script: ActionsFile = None
     runtime: RuntimeName = "auto"
+    executor: ExecutorName = "here"
+    address: ClusterAddress = None
     k: Attempts = 1
     seeds: Seeds = "0"
     key: EditionKey = None

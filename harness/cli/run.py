@@ -26,9 +26,11 @@ from harness.granted import grant
 from harness.records import Result
 from harness.report.early import BIASED, sentence
 from harness.runs.choice import read_choice
+from harness.runs.cluster.site import RayCluster
 from harness.runs.coaching import read_retry
 from harness.runs.deciding import read_decision
 from harness.runs.edition import chosen_key
+from harness.runs.executors.sites import HERE, RunSite
 from harness.runs.request import RunRequest
 from harness.runs.run import summary
 from harness.runs.session import Person, RunSession, read_resumed
@@ -73,7 +75,9 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: Replies | None) -> RunS
     tasks = grant(first.tasks(known) if first else known, flags.env or ())
     request = new_request(flags, tasks, first, key, _confirmed)
     folder = flags.out or folder_for(request, tasks)
-    return RunSession(request, tasks, key, folder, _person(flags, request), replies=replies, command=_command())
+    return RunSession(
+        request, tasks, key, folder, _person(flags, request), replies=replies, command=_command(), site=_site(flags),
+    )  # fmt: skip
 
 
 def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: Replies | None) -> RunSession:
@@ -91,8 +95,23 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: Replies
     tasks = grant(known, flags.env or ())
     return RunSession(
         request, tasks, key, folder, _person(flags, request), resumed.parts, replies=replies, choice=choice,
-        command=_command(),
+        command=_command(), site=_site(flags),
     )  # fmt: skip
+
+
+def _site(flags: RunFlags) -> RunSite:
+    """Where episodes are played, as the flags say; raises UsageError for what is not to be had there."""
+    if flags.executor not in {"here", "ray"}:
+        raise UsageError(f"executor must be here or ray, not {flags.executor!r}")
+    if (flags.executor == "ray") != (flags.address is not None):
+        raise UsageError("--executor ray and --address go together", hint="harness run ... --executor ray --address auto")
+    if flags.address is None:
+        return HERE
+    if flags.cache:
+        raise UsageError(
+            "--cache is a folder of this machine, and models are asked by the nodes", hint="harness run without --cache"
+        )
+    return RayCluster(flags.address)
 
 
 def _command() -> list[str]:

@@ -32,14 +32,20 @@ def choose_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], sa
     """The runtime to use for these tasks and agents; raises UsageError or RuntimeFailure before anything starts."""
     if name == "auto":
         return _best(tasks, agents, say)
+    runtime = untried_runtime(name, tasks, agents, say)
+    probe = _probed(runtime)
+    if not probe.ok:
+        raise RuntimeFailure(f"{name} does not work here: {probe.why}", hint="harness doctor")
+    return runtime
+
+
+def untried_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
+    """The runtime of that name, which fits tasks and agents; nobody has tried whether it works. Raises UsageError."""
     if name not in RUNTIMES:
         raise UsageError(f"runtime must be one of auto, {', '.join(RUNTIMES)}, not {name!r}")
     runtime = RUNTIMES[name](say)
     if why := _unfit(runtime, tasks, agents):
         raise why
-    probe = _probed(runtime)
-    if not probe.ok:
-        raise RuntimeFailure(f"{name} does not work here: {probe.why}", hint="harness doctor")
     return runtime
 
 

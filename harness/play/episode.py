@@ -68,15 +68,21 @@ def run_in_process(
     return [outcome_of(spec, runtime.name, one, images) for one, (spec, _) in zip(played, episodes, strict=True)]
 
 
-def lost_in_process(
-    episodes: Sequence[tuple[EpisodeSpec, Key]], agent: Agent, failure: BoundaryError, images: Mapping[str, str] | None = None
+def lost_episodes(
+    episodes: Sequence[tuple[EpisodeSpec, Key]],
+    agent: Agent,
+    failure: BoundaryError,
+    runtime: str,
+    images: Mapping[str, str] | None = None,
+    *,
+    may_pass: bool = False,
 ) -> list[Outcome]:
     """The outcomes of episodes that were lost with their process: ungraded, and blamed on what `failure` says."""
     outcomes = []
     for spec, key in episodes:
         played = Playing(Report(agent=agent.name), key)
-        played.blame(failure.cause, str(failure))
-        outcomes.append(outcome_of(spec, InProcessRuntime.name, played, images))
+        played.blame(failure.cause, str(failure), may_pass=may_pass)
+        outcomes.append(outcome_of(spec, runtime, played, images))
     return outcomes
 
 

@@ -21,7 +21,7 @@ from typing import Literal, get_args
 from harness.agent import Report
 from harness.errors import BoundaryError, Cancelled, Cause, ProviderLost
 from harness.pod import Judgement
-from harness.records import Key
+from harness.records import Key, Result
 from worlds.core.errors import ManifestError, ParleyError, WireError
 from worlds.core.errors import WorldError as WorldBroken
 
@@ -47,6 +47,12 @@ class Phase:
 
 
 Heard = Callable[[Phase], object]
+
+
+def phases_of(result: Result) -> Iterator[Phase]:
+    """The phases of an episode that somebody else has played, from its record."""
+    seconds = result.timings.model_dump()
+    yield from (Phase(result.key, name, seconds[name]) for name in PHASES)
 
 
 @dataclass

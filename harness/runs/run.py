@@ -2,8 +2,8 @@
 
 1. The plan is frozen first, and one process plays it at a time. An episode is finished when its result.json stands; `--resume`
    skips those and tries ungraded ones again, keeping their evidence. A plan that has grown since is written down as such.
-2. What is left becomes orders, which are data. Threads play them, or processes where agent and runtime only compute
-   (`harness.runs.executors`).
+2. What is left becomes orders, which are data. The site of the run says who plays them: threads, or processes where agent and
+   runtime only compute (`harness.runs.executors`), or the nodes of a cluster (`harness.runs.cluster`).
 3. What was lost to a failure that may pass is played again once the rest is played (`harness.runs.again`).
 4. An interrupt (INT, TERM, HUP) stops the queue, kills everything that carries this run's id, and leaves unfinished episodes
    unwritten.
@@ -28,8 +28,7 @@ from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.coaching import note
 from harness.runs.edition import keep_key
 from harness.runs.executors.base import Again, Executor, Finished, Order, Progress
-from harness.runs.executors.processes import Processes, serves
-from harness.runs.executors.threads import Threads
+from harness.runs.executors.sites import HERE, RunSite
 from harness.runs.growth import GROWING, grown
 from harness.runs.plan import Plan, differing
 from harness.runs.request import RunRecord, read_record
@@ -45,6 +44,7 @@ def run_plan(
     images: Mapping[str, str],
     progress: Progress,
     cast: Cast | None = None,
+    site: RunSite = HERE,
     breaker: int = 0,
     keys: Sequence[Key] | None = None,
     choice: EpisodeChoice = EVERYTHING,
@@ -69,9 +69,10 @@ def run_plan(
         known = recorded_of(asked, folder) if recorded is None else recorded
         results = {key: one for key, one in known.items() if not choice.takes(key, one)}
         orders = _orders(plan, runtime.name, [key for key in asked if choice.takes(key, known.get(key))], images, cast)
-        executor = _executor(plan, runtime, folder, len(orders), cast)
+        retries = EpisodeRetries(policies or {})
         with _collecting(plan, folder):
-            for result in _until_settled(executor, orders, workers, progress, breaker, EpisodeRetries(policies or {})):
+            executor = site.executor(orders, runtime, folder, cast) if orders else None
+            for result in _until_settled(executor, orders, workers, progress, breaker, retries) if executor else ():
                 results[result.key] = result
         if keys is None:
             _settle(folder, _in_order(plan, results))
@@ -172,12 +173,6 @@ def _orders(plan: Plan, runtime: str, keys: Sequence[Key], images: Mapping[str, 
         mine = {image: digest for image, digest in images.items() if image in ROOMS or image.startswith(f"{key.task_id}:")}
         orders.append(Order(spec, key, plan.agent, plan.budget, plan.retry.hints[key] if plan.retry else None, mine))
     return orders
-
-
-def _executor(plan: Plan, runtime: Runtime, folder: RunFolder, episodes: int, cast: Cast) -> Executor:
-    if serves(runtime, cast.agent(plan.agent, plan.overrides), episodes):
-        return Processes(folder, cast.make)
-    return Threads(runtime, folder, cast, plan.run_id)
 
 
 def _until_settled(

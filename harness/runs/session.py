@@ -22,9 +22,10 @@ from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
 from harness.descriptors import allow_many_files
 from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError
+from harness.interrupts import interrupting
 from harness.kept import kept
 from harness.play.agents import Cast, Make, make_agent, models_of
-from harness.play.choose import Say, choose_runtime
+from harness.play.choose import Say
 from harness.pod import Runtime
 from harness.prices import HINT, Price
 from harness.records import Key, Result, RunFolder
@@ -34,7 +35,7 @@ from harness.runs.again import POLICIES
 from harness.runs.choice import EVERYTHING, EpisodeChoice
 from harness.runs.deciding import Until
 from harness.runs.executors.base import Progress
-from harness.runs.executors.processes import get_ready
+from harness.runs.executors.sites import HERE, Needed, RunSite
 from harness.runs.experience import Experience
 from harness.runs.forecast import PartForecast, forecast
 from harness.runs.ledger import RunLedger
@@ -120,14 +121,15 @@ class RunSession:
         replies: Replies | None = None,
         choice: EpisodeChoice = EVERYTHING,
         command: Sequence[str] = (),
+        site: RunSite = HERE,
     ) -> None:
         """`only`: the parts to play, where not all; `replies`: what models said before, which is not asked again.
 
         `choice`: which of their episodes are played; `command`: what was typed; `make` makes the agents, also other ones than
-        those of a command line: people at pages.
+        those of a command line: people at pages. `site` is where they are played.
         """
         self.request, self.tasks, self.folder, self._person = request, tasks, folder, person
-        self._choice, self._command = choice, command
+        self._choice, self._command, self._site = choice, command, site
         made = plans(request, tasks, key, folder.name)
         self.plans: Mapping[Path, Plan] = {
             folder if len(only) == 1 else folder / name: plan for name, plan in made.items() if not only or name in only
@@ -149,7 +151,7 @@ class RunSession:
             for task in plan.tasks:
                 plan.options(task)
             check_templates(plan.templates, plan.tasks, plan.agent)
-            if asks:
+            if asks and self._site.asks_here:
                 agent.check()
             self._check_prices(plan)
             if not resumed and RunFolder(folder).is_planned:
@@ -159,7 +161,7 @@ class RunSession:
 
     def probe(self) -> None:
         """A small call to every model that is still to be asked; raises ProviderLost for one that cannot be."""
-        if self.meter.reached:
+        if self.meter.reached or not self._site.asks_here:
             return
         for (folder, plan), agent in zip(self.plans.items(), self.agents, strict=True):
             if isinstance(agent, AsksModels) and not is_played(plan, RunFolder(folder)):
@@ -168,7 +170,7 @@ class RunSession:
     @cached_property
     def runtime(self) -> Runtime:
         """Where all of it is played, chosen when it is asked for first; raises UsageError and the failures of a runtime."""
-        runtime = choose_runtime(self.request.runtime, self.tasks, self.agents, self._person.say)
+        runtime = self._site.runtime(self.request.runtime, self.tasks, self.agents, self._person.say)
         for line in gate(self.tasks, trust=False).told(runtime.name):
             self._person.say(line)
         self._check_path(runtime)
@@ -182,15 +184,20 @@ class RunSession:
         allow_many_files()
         runtime = self.runtime
         try:
-            if self.request.until is not None:
-                return self._decided(self.request.until, runtime)
-            return [result for path, plan in self.plans.items() for result in self._played(plan, path, runtime)]
+            with interrupting(), self._site.opened(self._needed(runtime), self.meter, self._person.say):
+                if self.request.until is not None:
+                    return self._decided(self.request.until, runtime)
+                return [result for path, plan in self.plans.items() for result in self._played(plan, path, runtime)]
         except ProviderLost as lost:
             lost.hint = "; then ".join(filter(None, (lost.hint, self.resume_line)))
             raise
         except (Cancelled, KeyboardInterrupt):
             begun = any(RunFolder(path).is_planned for path in self.plans)
             raise Cancelled("interrupted", hint=self.resume_line if begun else "") from None
+
+    def _needed(self, runtime: Runtime) -> Needed:
+        players = tuple((plan.agent, plan.overrides) for plan in self.plans.values())
+        return Needed(runtime.name, tuple(self.tasks), players)
 
     def _decided(self, until: Until, runtime: Runtime) -> list[Result]:
         """Play both parts task by task until one is better, or a limit of the run is reached."""
@@ -206,7 +213,7 @@ class RunSession:
                 return run_plan(
                     one, runtime, folder, workers=self.request.workers, images=images[part], progress=heard, cast=self._cast,
                     keys=keys, breaker=self.request.breaker, choice=self._choice, policies=POLICIES,
-                    command=commands.pop(part, None),
+                    command=commands.pop(part, None), site=self._site,
                 )  # fmt: skip
 
             play_until(
@@ -233,6 +240,7 @@ class RunSession:
         address = next((agent.api_base for agent in self.request.agents if agent.api_base), None)
         words += ["--api-base", public_address(address)] if address else []
         words += ["--cache", str(self.replies.folder)] if self.replies else []
+        words += self._site.typed
         return shlex.join(words)
 
     def check_limit(self, results: Sequence[Result]) -> None:
@@ -277,12 +285,9 @@ class RunSession:
 
     def _ready(self, plan: Plan, folder: Path, runtime: Runtime) -> Mapping[str, str]:
         """Everything but the episodes: what a dead run left is gone, images are there. Gives the images."""
-        for name in runtime.sweep():
-            self._person.say(f"removed {name}, left by a dead run")
         _log.info("%s: %s prepares %d tasks ...", folder, runtime.name, len(plan.tasks))
-        images = runtime.prepare(plan.tasks)
         workers, agent = self.request.workers, self._cast.agent(plan.agent, plan.overrides)
-        get_ready(runtime, agent, len(plan.keys), workers)
+        images = self._site.ready(runtime, plan.tasks, agent, len(plan.keys), workers, self._person.say)
         _log.info("%s: %d episodes by %s, %d at once", folder, len(plan.keys), agent.name, workers)
         return images
 
@@ -302,4 +307,5 @@ class RunSession:
             return run_plan(
                 plan, runtime, RunFolder(folder), workers=self.request.workers, images=images, progress=heard, cast=self._cast,
                 breaker=self.request.breaker, choice=self._choice, policies=POLICIES, command=self._command, recorded=recorded,
+                site=self._site,
             )  # fmt: skip

@@ -84,7 +84,7 @@ MISTAKES: dict[Line, str] = {
     ("report", "RUNS/nop", "--plot", "/dev/null/x.svg"): "/dev/null/x.svg cannot be written: File exists\n"
     "  try: the same command with another path",
     ("export", "traces", "RUNS/nop"):
-        "harness export knows no 'traces'; it knows episodes, trace, inspect, templates, harbor\n  try: harness export episodes --help",  # noqa: E501
+        "harness export knows no 'traces'; it knows episodes, trace, templates, harbor, inspect, harbor-job, scout\n  try: harness export episodes --help",  # noqa: E501
     ("export", "episodes", "RUNS/nop", "--format", "csv"): "the family contract has no format 'csv'; it has contractbench",
     ("export", "episodes", "RUNS/nop", "--out", "/nowhere/x"): "/nowhere/x cannot be written: No such file or directory",
 }  # fmt: skip

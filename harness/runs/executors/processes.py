@@ -18,14 +18,15 @@ from harness.agent import Agent
 from harness.console import is_verbose, log_to_stderr
 from harness.errors import BoundaryError, Cancelled
 from harness.play.agents import Cast, Make
-from harness.play.episode import lost_in_process, run_in_process
+from harness.play.episode import lost_episodes, run_in_process
 from harness.play.outcome import Outcome, record
-from harness.play.playing import PHASES, Phase
+from harness.play.playing import phases_of
 from harness.pod import Runtime
 from harness.processes import Worker, WorkerEnded, can_copy, orphaned
 from harness.records import Result, RunFolder
 from harness.runs.executors.base import News, Order, Progress
 from harness.runs.executors.crew import Crew
+from harness.runtimes.inprocess import InProcessRuntime
 
 CHUNK = 30
 """Episodes that a process takes at once, at most; a kill loses no more than these."""
@@ -77,7 +78,7 @@ class Processes:
 
         def play(chunk: Sequence[Order], tell: Progress) -> Iterator[Result]:
             for result in self.play(chunk):
-                for phase in _phases(result):
+                for phase in phases_of(result):
                     tell(phase)
                 yield result
 
@@ -123,7 +124,8 @@ class Processes:
     def _lost(self, chunk: Sequence[Order], failure: BoundaryError) -> list[Result]:
         """The episodes of a chunk whose process died, recorded as what they are; there was nobody else to write them."""
         agent, images = _agent(chunk, self._make), chunk[0].images
-        outcomes = lost_in_process([(one.spec, one.key) for one in chunk], agent, failure, images)
+        episodes = [(one.spec, one.key) for one in chunk]
+        outcomes = lost_episodes(episodes, agent, failure, InProcessRuntime.name, images)
         return [record(outcome, self._folder, one.hint) for outcome, one in zip(outcomes, chunk, strict=True)]
 
     def kill(self) -> None:
@@ -160,9 +162,3 @@ def _ready() -> Worker:
             return worker
         worker.close()
     return Worker()
-
-
-def _phases(result: Result) -> Iterator[Phase]:
-    """The phases of an episode that another process has played, from its record."""
-    seconds = result.timings.model_dump()
-    yield from (Phase(result.key, name, seconds[name]) for name in PHASES)

@@ -1,0 +1,88 @@
+"""The way to a Ray cluster: Ray is imported when it is asked for, says nothing, reports nothing, and hears no signal of ours.
+
+Ray takes SIGTERM for itself when it connects. Whoever stops a run must reach the run, which then takes leave of the nodes, so
+what was there before is put back.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from harness.errors import RuntimeFailure, UsageError
+from harness.interrupts import STOPPING
+
+EXTRA = "pip install 'parley-bench[ray]'"
+START = "ray start --head --resources '{\"parley_sandbox\": 4}'"
+
+
+class NoFolders(list[str]):
+    """Folders in which workers would look for modules before all others: none, whatever Ray adds.
+
+    It adds the folder of the driver. Where a node has one of that name, its own harness would not be what plays there.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def __bool__(self) -> bool:
+        """Ray takes another list for one that is empty."""
+        return True
+
+    def extend(self, values: Iterable[str]) -> None:
+        """Nothing is added."""
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """The library, connected to the cluster at an address; raises UsageError and RuntimeFailure where that cannot be."""
+    if "://" in address:
+        why = f"--address {address} is that of a Ray client, and a run is driven by a node of the cluster"
+        raise UsageError(why, hint="on a node: harness run ... --executor ray --address auto")
+    ray = library()
+    with _signals_kept():
+        try:
+            job = ray.job_config.JobConfig(_py_driver_sys_path=NoFolders())
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, job_config=job)
+        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+            said = str(error).strip().splitlines()
+            raise RuntimeFailure(
+                f"no Ray cluster at {address}: {said[0] if said else type(error).__name__}", hint=START
+            ) from None
+    try:
+        yield ray
+    finally:
+        with _signals_kept():
+            ray.shutdown()
+
+
+def library() -> Any:
+    """Ray, which reports to nobody; raises UsageError where it is not installed."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    try:
+        ray = import_module("ray")
+    except ModuleNotFoundError:
+        raise UsageError("--executor ray needs Ray, which is not installed here", hint=EXTRA) from None
+    # a worker that ends early is told on stdout, which may be a program's, and no setting of Ray's keeps that from it
+    vars(import_module("ray._private.worker"))["print_to_stdstream"] = lambda *told, **how: None
+    return ray
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Whoever handles a signal to stop handles it afterwards too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in STOPPING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,67 @@
+"""What has to be equal on all machines of a run: our code, the folders of the tasks, the images that episodes are played in.
+
+Code is compared by a digest over every file of our packages: two checkouts can have one version and differ. Images have no
+other reference than each other, so the first node's are what the others are held to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from harness.contents import names_in, read_file
+from harness.places import ROOT
+from harness.version import told_version
+
+_ROOMS = ("harness", "oracles", "validators", "worlds")
+_IN_WHEELS = ("tasks/", "docker/")
+"""What a wheel carries within `harness/`: tasks are compared one by one, and of recipes what is made from them."""
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """What a node is."""
+
+    version: str
+    code: str
+    """Digest of our packages."""
+
+    tasks: Mapping[str, str] = field(default_factory=dict)
+    """Digests by task; "" where the node has none of that name."""
+
+    images: Mapping[str, str] = field(default_factory=dict)
+    trouble: str = ""
+    """What keeps it from playing."""
+
+    def differing(self, other: NodeFacts) -> str:
+        """What another node has that this one should have and has not, in one clause; "" where all is equal."""
+        if self.code != other.code:
+            return f"runs another harness: {self.version}, and not {other.version}, or with other files"
+        for kind, mine, theirs in (("task", self.tasks, other.tasks), ("image", self.images, other.images)):
+            for name in sorted({*mine, *theirs}):
+                if mine.get(name) != theirs.get(name):
+                    return f"has another {kind} {name}: {_short(mine.get(name))}, and not {_short(theirs.get(name))}"
+        return ""
+
+
+@cache
+def code_digest() -> str:
+    """SHA-256 over the paths and contents of our packages' files."""
+    total = hashlib.sha256()
+    for room in _ROOMS:
+        for name in names_in(ROOT / room):
+            if room != "harness" or not name.startswith(_IN_WHEELS):
+                path, content = f"{room}/{name}".encode(), read_file(ROOT / room, name).data
+                total.update(b"%d:%s%d:" % (len(path), path, len(content)) + content)
+    return total.hexdigest()
+
+
+def facts_here(tasks: Mapping[str, str], images: Mapping[str, str], trouble: str = "") -> NodeFacts:
+    """What this machine is."""
+    return NodeFacts(told_version(), code_digest(), tasks, images, trouble)
+
+
+def _short(digest: str | None) -> str:
+    return digest.removeprefix("sha256:")[:12] if digest else "none"

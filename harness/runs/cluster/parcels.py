@@ -1,0 +1,72 @@
+"""An episode's files on their way from a node to the driver: one archive in pieces, so small that none is left on the node.
+
+Ray sends a result of less than 100 kB along with the news that a task is done; a larger one stays on the node where it was
+made, and is lost with it. So the archive is cut into pieces below that size, each a result of its own: what has been told has
+arrived. What is left over of a larger archive (1 MB, that is some 10 MB of logs) stays on the node until it is fetched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.errors import HarnessError, RuntimeFailure
+from harness.records import Result
+
+PIECE = 64 << 10
+PIECES = 16
+
+RESULTS = 1 + PIECES + 1
+"""What a task of Ray returns: the manifest, the pieces, what is left over."""
+
+MOST = 1 << 30
+"""Bytes of all files of an episode that are unpacked."""
+
+
+@dataclass(frozen=True)
+class EpisodeManifest:
+    """What a task of Ray says of its episode."""
+
+    node: str
+    """Where it was played."""
+
+    result: Result | None = None
+    digests: Mapping[str, str] | None = None
+    """SHA-256 of each file."""
+
+    failure: HarnessError | None = None
+    """What ends the run, where there is no result."""
+
+
+def packed(files: Mapping[str, bytes]) -> list[bytes]:
+    """Files as so many pieces as a task returns beside its manifest."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    data = whole.getvalue()
+    return [*(data[place * PIECE : (place + 1) * PIECE] for place in range(PIECES)), data[PIECES * PIECE :]]
+
+
+def unpacked(pieces: Sequence[bytes], digests: Mapping[str, str]) -> dict[str, bytes]:
+    """The files in these pieces; raises RuntimeFailure where they are not what the manifest says."""
+    files: dict[str, bytes] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(b"".join(pieces))) as archive:
+            if sum(one.file_size for one in archive.infolist()) > MOST:
+                raise RuntimeFailure(f"the files of an episode have more than {MOST} bytes")
+            for name in archive.namelist():
+                files[name] = archive.read(name)
+    except (zipfile.BadZipFile, EOFError) as error:
+        raise RuntimeFailure(f"the files of an episode did not arrive: {error}") from None
+    if {name: digest(data) for name, data in files.items()} != digests or any("/" in name for name in files):
+        raise RuntimeFailure("the files of an episode did not arrive as they were sent")
+    return files
+
+
+def digest(data: bytes) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(data).hexdigest()
