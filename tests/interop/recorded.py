@@ -9,7 +9,7 @@ from harness.agent import AgentSpec, Budget
 from harness.agents.scripted import NopAgent
 from harness.errors import VerifierFailure
 from harness.play.agents import make_agent
-from harness.play.episode import lost_in_process, run_in_process
+from harness.play.episode import lost_episodes, run_in_process
 from harness.play.outcome import record
 from harness.pod import EpisodeSpec
 from harness.reading import RecordedEpisode, read_episode
@@ -26,7 +26,7 @@ def recorded(path: Path, seats: str = "silent") -> Iterator[RecordedEpisode]:
     outcomes = [
         *run_in_process([spec_of(game)], table, Budget()),
         *run_in_process([spec_of(alone)], NopAgent(), Budget()),
-        *lost_in_process([spec_of(lost)], NopAgent(), VerifierFailure("no verdict")),
+        *lost_episodes([spec_of(lost)], NopAgent(), VerifierFailure("no verdict"), "inprocess"),
     ]
     for outcome in outcomes:
         yield read_episode(Path(record(outcome, folder).path))
