@@ -5,6 +5,7 @@ A command that would take hours, or wants a person, is planned: the line with `-
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -33,6 +34,10 @@ BEFORE: Mapping[str, tuple[str, ...]] = {
         *(f"harness run contract --shard {n}/2 --out shards-of/{n} && harness pack shards-of/{n}" for n in (1, 2)),
         "mkdir shards && mv shards-of/*.run.parquet shards/",
     ),
+    "docs/scale.md": (
+        *(f"harness run presigned-url-download --seeds 0-3 --runtime inprocess --shard {n}/4 --out s{n}" for n in (1, 2, 3, 4)),
+        *(f"harness pack s{n}" for n in (2, 3, 4)),
+    ),
     "docs/statistics.md": (
         *(SMALL.format("gpt-5", name) for name in ("old", "new", "gpt-5")),
         SMALL.format("gpt-5,gpt-5-mini", "sweep"),
@@ -41,7 +46,7 @@ BEFORE: Mapping[str, tuple[str, ...]] = {
 }
 """Runs that a page speaks of as if they were there."""
 
-NAMED = {"RUN...": "runs/RUN", "RUNS": "runs/RUNS", " RUN ": " runs/RUN ", " BASE ": " runs/BASE ", " PROBED": " runs/PROBED"}
+NAMED = re.compile(r"(?<= )(RUNS?|BASE|PROBED)(\.\.\.)?(?= |$)")
 """What stands on a page for a run's folder."""
 
 EXITS = {"harness compare runs/old runs/new": (0, 1), "harness compare runs/old runs/new --max-drop 2pp": (0, 1)}
@@ -62,9 +67,7 @@ def test_page(page: Path, reader: Reader) -> None:
     reader.tidies_up()
     (reader.checkout / "mine.md").write_text("Be brief.\n")
     for line in typed(page):
-        command = line
-        for name, meant in {**NAMED, "http://127.0.0.1:8000/v1": reader.environ["OPENAI_BASE_URL"]}.items():
-            command = command.replace(name, meant)
+        command = NAMED.sub(r"runs/\1", line).replace("http://127.0.0.1:8000/v1", reader.environ["OPENAI_BASE_URL"])
         done = reader.types(command)
 
         assert done.returncode in EXITS.get(line, (0,)), f"{line}\n{done.stdout[-3000:]}"

@@ -46,6 +46,7 @@ PLANNED: Mapping[str, str] = {
 """Of these the plan is made, by the command and `--dry-run`: tasks, players, options and files are all found."""
 
 PARSED: Mapping[str, str] = {
+    "harness run --seeds 0-152 -k 3 --model gpt-5 -n 64 --shard 1/4 --out s1 --yes --max-cost 10000": _HOURS,
     "harness view": _SERVES,
     "harness view runs/*": _SERVES,
     "harness view runs/gpt-5 runs/claude": _SERVES,
