@@ -56,10 +56,10 @@ class PackedMeasures(Mapping[str, Any]):
 
 def kept(results: Iterable[Result]) -> Iterator[Result]:
     """Each of these results, as it is kept."""
-    return map(Keeper().keep, results)
+    return map(MeasurePacker().keep, results)
 
 
-class Keeper:
+class MeasurePacker:
     """Keeps results, and knows what those before had alike."""
 
     def __init__(self) -> None:

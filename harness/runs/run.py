@@ -19,7 +19,7 @@ from typing import Any
 from harness.agents.solutions import holds_seats
 from harness.errors import Cancelled, Cause, HarnessError, ProviderLost, UsageError
 from harness.interrupts import interrupting
-from harness.kept import Keeper
+from harness.kept import MeasurePacker
 from harness.play.agents import Cast
 from harness.pod import ROOMS, EpisodeSpec, Runtime
 from harness.records import Key, Result, RunFolder
@@ -93,7 +93,7 @@ def _collecting(plan: Plan, folder: RunFolder) -> Iterator[None]:
 
 def recorded_of(keys: Sequence[Key], folder: RunFolder) -> dict[Key, Result]:
     """What a run's folder holds of these episodes, in their order, kept (`harness.kept`)."""
-    keep = Keeper().keep
+    keep = MeasurePacker().keep
     return {key: keep(one) for key in keys if (one := folder.finished(key))}
 
 
