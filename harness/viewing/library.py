@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from harness.contents import read_file
 from harness.errors import HarnessError, UsageError
-from harness.kept import Keeper
+from harness.kept import MeasurePacker
 from harness.packs import files_of
 from harness.reading.addresses import run_names
 from harness.records import LONGEST_RECORD, Key, Result, RunFolder, first_problem
@@ -186,7 +186,7 @@ def _results_in(folder: Path) -> tuple[list[Recorded], list[Damage]]:
     else:
         # a link was put in its way since the run was looked through
         rows = ()
-    keep = Keeper().keep
+    keep = MeasurePacker().keep
     read = [one for place, data in rows if (one := _recorded(place, data, keep)) is not None]
     episodes = [one for one in read if isinstance(one, Recorded)]
     damaged = [one for one in read if isinstance(one, Damage)]
