@@ -9,16 +9,18 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from harness.errors import RuntimeFailure, UsageError
+from harness.errors import RuntimeFailure, UsageError, boundary
 from harness.interrupts import STOPPING
 
 EXTRA = "pip install 'parley-bench[ray]'"
+_HEARD_S = 10
 START = "ray start --head --resources '{\"parley_sandbox\": 4}'"
 
 
@@ -46,6 +48,7 @@ def connected(address: str) -> Iterator[Any]:
         why = f"--address {address} is that of a Ray client, and a run is driven by a node of the cluster"
         raise UsageError(why, hint="on a node: harness run ... --executor ray --address auto")
     ray = library()
+    _check_heard(address)
     with _signals_kept():
         try:
             job = ray.job_config.JobConfig(_py_driver_sys_path=NoFolders())
@@ -60,6 +63,14 @@ def connected(address: str) -> Iterator[Any]:
     finally:
         with _signals_kept():
             ray.shutdown()
+
+
+def _check_heard(address: str) -> None:
+    """Ray itself asks for minutes where nobody listens; raises RuntimeFailure at once."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdecimal():
+        with boundary(RuntimeFailure, f"no Ray cluster at {address}", OSError):
+            socket.create_connection((host.strip("[]"), int(port)), _HEARD_S).close()
 
 
 def library() -> Any:

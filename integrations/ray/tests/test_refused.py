@@ -76,3 +76,14 @@ def test_flags_that_mean_nothing_on_a_cluster_are_refused(words: tuple[str, ...]
     done = harness("run", *TASK, *runtime, *words, "--out", tmp_path / "run")
 
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+def test_an_address_where_nobody_listens_is_refused(tmp_path: Path) -> None:
+    """Ray itself would ask there for minutes, longer than a command may take here."""
+    where = ("--executor", "ray", "--address", "127.0.0.1:1")
+
+    done = harness("run", *TASK, "--runtime", "inprocess", *where, "--out", tmp_path / "run")
+
+    assert (done.returncode, "no Ray cluster at 127.0.0.1:1" in done.stderr, "refused" in done.stderr) == (3, True, True), (
+        done.stderr
+    )
