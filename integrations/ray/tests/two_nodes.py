@@ -58,7 +58,8 @@ class TwoNodes:
 
     def start(self, *words: object) -> subprocess.Popen[str]:
         """It, begun."""
-        command = self.command(*words)
+        # a shell may have made this process deaf to INT, and all that it starts
+        command = ["env", "--default-signal=INT", *self.command(*words)]
         return subprocess.Popen(
             command, cwd=ROOT, env=driver_environ(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
