@@ -8,7 +8,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -184,8 +184,9 @@ def sources(root: Path) -> list[str]:
 
 @contextmanager
 def listeners() -> Iterator[tuple[list[tuple[str, int]], str, list[object]]]:
-    """A TCP, a UDP and an abstract server on every address of this host, their places, and who called."""
+    """A TCP, a UDP and an abstract server on every address of this host, their places, and the addresses of who called."""
     called: list[object] = []
+    stopped = threading.Event()
     abstract = f"hostile-{secrets.token_hex(4)}"
     made = [
         socket.create_server(("0.0.0.0", 0)),
@@ -200,16 +201,28 @@ def listeners() -> Iterator[tuple[list[tuple[str, int]], str, list[object]]]:
     def serve(server: socket.socket) -> None:
         while True:
             try:
-                called.append(server.recvfrom(9) if server.type == socket.SOCK_DGRAM else server.accept())
+                if server.type == socket.SOCK_DGRAM:
+                    _, address = server.recvfrom(9)
+                else:
+                    link, address = server.accept()
+                    link.close()
             except OSError:
                 return
+            if stopped.is_set():
+                return
+            called.append(address)
 
     threads = [threading.Thread(target=serve, args=(server,), daemon=True) for server in made]
     for thread in threads:
         thread.start()
     said = subprocess.run(["hostname", "-I"], capture_output=True, text=True, check=False).stdout.split()
     yield [(address, port) for address in dict.fromkeys(["127.0.0.1", "127.0.0.53", "::1", *said])], abstract, called
-    for server in made:
+    stopped.set()
+    for server, thread in zip(made, threads, strict=True):
+        # closing alone wakes nobody who waits there
+        with suppress(OSError):
+            server.shutdown(socket.SHUT_RDWR)
+        thread.join()
         server.close()
 
 
