@@ -54,11 +54,10 @@ def run_plan(
 ) -> list[Result]:
     """Play what is not finished yet and return every result in plan order; `cast` makes the agents, also other ones than ours.
 
-    Where `keys` are given, these episodes of the plan are played now, and their results returned. `choice` leaves some
-    unplayed, `policies` say what is played again within this session, `command` is what was typed for it, None where the
-    stint that was written last goes on. `recorded` is what the folder holds of these episodes, where that was read already.
-    Raises Cancelled on an interrupt, UsageError for a folder of another plan or one that another process plays in, and
-    ProviderLost once no episode can be played: of itself, or after `breaker` episodes in a row that failed by their provider.
+    `keys`: of the plan, these alone, now. `choice` leaves some unplayed, `policies` say what is played again in this session,
+    `command` is what was typed, None where the last stint goes on, `recorded` what the folder holds, if that was read already.
+    Raises Cancelled on an interrupt, UsageError for a folder of another plan or in use by another process, and ProviderLost
+    where no episode can be played: of itself, or after `breaker` in a row that failed by their provider.
     """
     cast = cast or Cast()
     with folder.held():
@@ -69,14 +68,15 @@ def run_plan(
         known = recorded_of(asked, folder) if recorded is None else recorded
         results = {key: one for key, one in known.items() if not choice.takes(key, one)}
         orders = _orders(plan, runtime.name, [key for key in asked if choice.takes(key, known.get(key))], images, cast)
-        retries = EpisodeRetries(policies or {})
         with _collecting(plan, folder):
-            executor = site.executor(orders, runtime, folder, cast) if orders else None
-            for result in _until_settled(executor, orders, workers, progress, breaker, retries) if executor else ():
-                results[result.key] = result
+            if orders:
+                executor, retries = site.executor(orders, runtime, folder, cast), EpisodeRetries(policies or {})
+                played = _until_settled(executor, orders, workers, progress, breaker, retries)
+                results |= {result.key: result for result in played}
+        in_order = _in_order(plan, results)
         if keys is None:
-            _settle(folder, _in_order(plan, results))
-        return _in_order(plan, results)
+            _settle(folder, in_order)
+        return in_order
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The commands of the pages that no test runs to their end, each with the reason; its table says what holds instead.
 
-A command that stands in no table is typed as it stands by test_pages.py. All of `harness` are parsed by its real command line.
+A command that stands in no table is typed as it stands by test_typed.py. All of `harness` are parsed by its real command line.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ _SUITES = "a suite of this project, run by .ci/run"
 _ATTACKS = "attacks for half an hour; tests/attacks and .ci/run make them"
 _INSTALLS = "installs from a registry of packages; tests/users/test_wheel.py does it from a wheel"
 _OTHERS = "another program's command; a suite of its own (make readers, make inspect-test, make verifiers-test) runs it"
+_CLUSTER = "wants a cluster; make ray-test starts one of two nodes and plays there"
 _PLACEHOLDER = "path/to/task is any folder"
 
 PLANNED: Mapping[str, str] = {
@@ -46,6 +47,8 @@ PLANNED: Mapping[str, str] = {
 """Of these the plan is made, by the command and `--dry-run`: tasks, players, options and files are all found."""
 
 PARSED: Mapping[str, str] = {
+    "harness run contract --model gpt-5 --runtime docker --executor ray --address 10.0.0.1:6379 --workers 24": _CLUSTER,
+    "harness run --resume runs/RUN --executor ray --address 10.0.0.1:6379": _CLUSTER,
     "harness run --seeds 0-152 -k 3 --model gpt-5 -n 64 --shard 1/4 --out s1 --yes --max-cost 10000": _HOURS,
     "harness view": _SERVES,
     "harness view runs/*": _SERVES,
@@ -88,6 +91,9 @@ OTHERS: Mapping[str, str] = {
     "python3 -m venv elsewhere && elsewhere/bin/pip install dist/parley_bench-*.whl": _INSTALLS,
     "elsewhere/bin/harness run presigned-url-download": _INSTALLS,
     "pip install parley-bench": _INSTALLS,
+    "pip install 'parley-bench[ray]'": _INSTALLS,
+    """ray start --head --port 6379 --num-cpus 8 --resources '{"parley_sandbox": 8}'""": _CLUSTER,
+    """ray start --address 10.0.0.1:6379 --num-cpus 16 --resources '{"parley_sandbox": 16}'""": _CLUSTER,
     "pip install harbor parley-bench": _INSTALLS,
     "pip install parley-bench ./integrations/inspect": _INSTALLS,
     "pip install parley-bench ./integrations/verifiers": _INSTALLS,

@@ -182,6 +182,22 @@ def sources(root: Path) -> list[str]:
     return sorted(found - {"__init__.py", "Dockerfile"})
 
 
+def hear(server: socket.socket, called: list[object], stopped: threading.Event) -> None:
+    """Write down the address of whoever calls, until it is `stopped`."""
+    while True:
+        try:
+            if server.type == socket.SOCK_DGRAM:
+                _, address = server.recvfrom(9)
+            else:
+                link, address = server.accept()
+                link.close()
+        except OSError:
+            return
+        if stopped.is_set():
+            return
+        called.append(address)
+
+
 @contextmanager
 def listeners() -> Iterator[tuple[list[tuple[str, int]], str, list[object]]]:
     """A TCP, a UDP and an abstract server on every address of this host, their places, and the addresses of who called."""
@@ -198,21 +214,7 @@ def listeners() -> Iterator[tuple[list[tuple[str, int]], str, list[object]]]:
     made[2].bind("\0" + abstract)
     made[2].listen()
 
-    def serve(server: socket.socket) -> None:
-        while True:
-            try:
-                if server.type == socket.SOCK_DGRAM:
-                    _, address = server.recvfrom(9)
-                else:
-                    link, address = server.accept()
-                    link.close()
-            except OSError:
-                return
-            if stopped.is_set():
-                return
-            called.append(address)
-
-    threads = [threading.Thread(target=serve, args=(server,), daemon=True) for server in made]
+    threads = [threading.Thread(target=hear, args=(server, called, stopped), daemon=True) for server in made]
     for thread in threads:
         thread.start()
     said = subprocess.run(["hostname", "-I"], capture_output=True, text=True, check=False).stdout.split()

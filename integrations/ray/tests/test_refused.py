@@ -84,6 +84,7 @@ def test_an_address_where_nobody_listens_is_refused(tmp_path: Path) -> None:
 
     done = harness("run", *TASK, "--runtime", "inprocess", *where, "--out", tmp_path / "run")
 
+    assert "try: ray start --head" in done.stderr
     assert (done.returncode, "no Ray cluster at 127.0.0.1:1" in done.stderr, "refused" in done.stderr) == (3, True, True), (
         done.stderr
     )
