@@ -17,6 +17,7 @@ ParleyError (worlds.core.errors)
 │   │   │   └── WorkerEnded           a process of ours was killed, or died (harness.processes)
 │   │   ├── WorldFailure              the world's own process or rules
 │   │   ├── VerifierFailure           the verifier
+│   │   ├── SetupFault                the run was set up wrongly: tools not seen, context too small
 │   │   └── LimitReached              --max-cost or --max-tokens: no further model call is begun
 │   └── Cancelled            exit 130 the user interrupted; 143 and 129 by TERM and HUP
 └── CallFailure (harness.agents.llm.failures)  one model call; its caller decides what follows, none reaches the command line
@@ -37,12 +38,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar, Literal
+from typing import ClassVar
 
+from harness.causes import CauseName, Responsible
 from worlds.core.errors import ParleyError
 
-Cause = Literal["agent", "provider", "world", "runtime", "verifier", "cancelled", "limit"]
-"""The boundary a failed episode crossed; `limit`: what the whole run may spend was spent."""
+Cause = Responsible
+"""The boundary a failed episode crossed."""
 
 
 class HarnessError(ParleyError):
@@ -83,21 +85,28 @@ class BoundaryError(HarnessError):
     may_pass: ClassVar[bool] = False
     """Whether a later try of the same episode may fare better."""
 
+    name: CauseName = "runtime_failure"
+    """The row of `harness.causes.CAUSES`."""
+
 
 class ProviderFailure(BoundaryError):
     """The model provider failed, or could not be asked."""
 
     cause = "provider"
+    name: CauseName = "provider_error"
 
 
 class OutOfPatience(ProviderFailure):
     """The provider did not answer for as long as one call may wait."""
 
     may_pass = True
+    name: CauseName = "provider_timeout"
 
 
 class ProviderLost(ProviderFailure):
     """No episode can be played as things are, so the run ends: a wrong key, a spent quota, failures without end."""
+
+    name: CauseName = "provider_lost"
 
 
 class Unreachable(ProviderLost):
@@ -114,17 +123,21 @@ class RuntimeFailure(BoundaryError):
 class ClientFailure(RuntimeFailure):
     """Our own model client raised what it does not mean to raise: a bug of ours, which no model answers for."""
 
+    name: CauseName = "client_failure"
+
 
 class WorldFailure(BoundaryError):
     """The world's process died or its rules raised."""
 
     cause = "world"
+    name: CauseName = "world_fault"
 
 
 class VerifierFailure(BoundaryError):
     """The verifier did not deliver a verdict."""
 
     cause = "verifier"
+    name: CauseName = "verifier_failure"
 
 
 class Cancelled(HarnessError):
@@ -133,10 +146,21 @@ class Cancelled(HarnessError):
     exit_code = 130
 
 
+class SetupFault(BoundaryError):
+    """The run was set up wrongly for this model or server, so the episode says nothing about the model."""
+
+    cause = "setup"
+
+    def __init__(self, message: str, name: CauseName, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.name = name
+
+
 class LimitReached(BoundaryError):
     """What the whole run may spend is spent, so no further model call is begun."""
 
     cause = "limit"
+    name: CauseName = "spending_limit"
 
 
 @contextmanager
