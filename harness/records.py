@@ -9,6 +9,7 @@ runs/<run-id>/
         events.jsonl                                the world's log
         trajectory.json                             what the agent did, ATIF-v1.8
         agent.log verifier.log
+        wire.json                                   raw model calls before a failure, or all with --record-wire
 
 1. An episode folder is filled under a temporary name and renamed. A graded one is never written again; an ungraded one that is
    tried again is kept under `attempts/` beside it. One process plays a run at a time: it holds a lock on the run's folder.

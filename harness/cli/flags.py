@@ -125,6 +125,10 @@ ShardOf = Annotated[
     typer.Option("--shard", metavar="I/N", help="Play the I-th of N equal shares of the plan, from 1; see harness merge."),
 ]
 Report = Annotated[bool, typer.Option("--report", help="Print the tables of harness report when it is done.")]
+RecordWire = Annotated[
+    bool,
+    typer.Option("--record-wire", help="Keep the raw requests and responses of all model calls, not only those before a failure."),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before running everything.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr which phase of an episode begins, and its time.")]
 
@@ -174,6 +178,7 @@ class RunFlags(Flags):
     breaker: Breaker = BREAKER
     no_probe: NoProbe = False
     cache: Cache = None
+    record_wire: RecordWire = False
     script: ActionsFile = None
     runtime: RuntimeName = "auto"
     executor: ExecutorName = "here"

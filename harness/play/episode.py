@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from harness.agent import Agent, Budget, Report
+from harness.agents.llm.wire import WireLog
 from harness.agents.path import RoutedPod, is_bent
 from harness.console import about
 from harness.errors import BoundaryError
@@ -39,8 +40,8 @@ def run_episode(
 
     `heard` is told of each phase, in this thread. `opening` gives its pod, if not the runtime at that moment.
     """
-    played = Playing(Report(agent=agent.name), key, heard)
-    with played.whole(), about(key.name), played.guarded():
+    played = Playing(Report(agent=agent.name), key, heard, wire=WireLog(spec.record_wire))
+    with played.whole(), about(key.name), played.wire.recording(), played.guarded():
         _play(spec, runtime, agent, budget, played, opening or runtime.open)
     return outcome_of(spec, runtime.name, played, images)
 

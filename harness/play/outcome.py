@@ -141,6 +141,8 @@ def _price(usage: Usage) -> Any:
 def _files(played: Playing) -> dict[str, bytes]:
     told = "\n".join(_bounded(line) for line in played.report.log)
     files = {"events.jsonl": played.log, "agent.log": told.encode(errors="replace")}
+    if wire := played.wire.dump(failed=played.cause in {"provider", "setup"}):
+        files["wire.json"] = wire
     if played.judgement is not None:
         files |= {
             "reward.json": played.judgement.reward,

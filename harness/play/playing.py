@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from harness.agent import Report
+from harness.agents.llm.wire import WireLog
 from harness.errors import BoundaryError, Cancelled, Cause, ProviderLost
 from harness.pod import Judgement
 from harness.records import Key, Result
@@ -69,6 +70,8 @@ class Playing:
     error: str | None = None
     may_pass: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
+    wire: WireLog = field(default_factory=WireLog)
+    """The model calls of this episode."""
 
     @property
     def graded(self) -> bool:

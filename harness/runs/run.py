@@ -169,7 +169,10 @@ def _orders(plan: Plan, runtime: str, keys: Sequence[Key], images: Mapping[str, 
         task, needs_main, open_turns = needs[key.task_id]
         told = note(plan.retry, key) if plan.retry else ""
         name, options = key.name.replace("/", "-"), plan.options(task)
-        spec = EpisodeSpec(plan.run_id, name, task, key.seed, plan.key, options, needs_main, told, open_turns, plan.templates)
+        spec = EpisodeSpec(
+            plan.run_id, name, task, key.seed, plan.key, options, needs_main, told, open_turns, plan.templates,
+            record_wire=plan.record_wire,
+        )  # fmt: skip
         mine = {image: digest for image, digest in images.items() if image in ROOMS or image.startswith(f"{key.task_id}:")}
         orders.append(Order(spec, key, plan.agent, plan.budget, plan.retry.hints[key] if plan.retry else None, mine))
     return orders

@@ -19,6 +19,7 @@ from harness.agents.llm.completion import Action, Completion, add_usage, told_to
 from harness.agents.llm.interface import ActionResult, Interface, Mistake
 from harness.agents.llm.prompting import system_prompt
 from harness.agents.llm.speech import Speech
+from harness.agents.llm.wire import keep_wire
 from harness.agents.trajectory import ToolCall, Trajectory
 from harness.pod import Pod
 from harness.registry import Task
@@ -67,6 +68,7 @@ class ToolConversation:
 
     def unread(self, waited_s: float) -> None:
         """Tell the model that what it said broke its reader; what that cost, nobody can say."""
+        keep_wire()
         self.waited_s += waited_s
         self.turns += 1
         add_usage(self._report.usage, Usage(calls=1, estimated=True))

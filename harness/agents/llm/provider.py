@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 import httpx
 
 from harness.agents.llm.failures import Refused, Transient, sorted_failure, spoken_to
+from harness.agents.llm.wire import install, listening
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
@@ -53,6 +54,7 @@ def library() -> ModuleType:
             # Its types are finished when they are first used, with warnings that only its own filters of this moment hold back.
             litellm.ModelResponse()
             # One pool for all threads: left alone, LiteLLM builds one per thread and forgets to close it.
+            install()
             litellm.client_session = httpx.Client(follow_redirects=True, limits=httpx.Limits(max_connections=None))
             atexit.register(litellm.client_session.close)
     return litellm
@@ -62,8 +64,9 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Any:
     """One completion, LiteLLM's own retries off; raises a CallFailure, which says what was asked where."""
     litellm = library()
     try:
-        # Without this switch litellm 1.106 imports the package `mcp`, which it does not require, for any call with tools.
-        response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True)
+        with listening(lambda text: scrub(text, secrets)):
+            # Without this switch litellm 1.106 imports the package `mcp`, which it does not require, for any call with tools.
+            response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True)
     except Exception as error:  # noqa: BLE001 - LiteLLM lets its providers' own exceptions through
         # `from None`: the original may show the key, and so would a traceback of ours.
         failure = sorted_failure(litellm, error, lambda text: scrub(text, secrets))

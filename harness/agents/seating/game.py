@@ -17,6 +17,7 @@ from typing import Any
 from harness.agent import Budget, Report
 from harness.agents.llm.completion import add_usage, told_tokens
 from harness.agents.llm.parallel import side_by_side
+from harness.agents.llm.wire import keep_wire
 from harness.agents.seating.chat import Chat
 from harness.agents.seating.holders import Forfeit, SeatHolder, SeatReply
 from harness.agents.turns import GameHost, TurnClient, is_too_long
@@ -135,6 +136,7 @@ class SeatedGame:
 
     def _forfeited(self, turn: OpenTurn, cause: str, why: str) -> None:
         self._report.log.append(f"turn {turn.id}, seat {turn.seat}: forfeited as {cause}, {why}")
+        keep_wire()
 
     def _used_up(self) -> str | None:
         if self._asked_for >= MOST_TURNS:
