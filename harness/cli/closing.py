@@ -95,14 +95,11 @@ def _line(result: Result) -> str:
         return printable(outcome(result))
     told = breach.sentence if breach else str(result.failure_label)
     if result.stopped:
-        # where nothing but the budget is to blame, its name says it all
-        is_alone = result.failure_detail.get("reason") == result.stopped_by
-        where = f", at {breach.where.rpartition(' at ')[2]}" if breach and breach.where else ""
-        told = (
-            f"stopped by {result.stopped} ({result.failure_label}{where})"
-            if is_alone
-            else f"stopped by {result.stopped}; {told}"
-        )
+        told = f"stopped: {result.stopped}; {told}"
+        if breach and breach.rule.startswith(result.stopped):
+            # no rule broke, so nothing but what stopped it is to be said
+            where = f", at {breach.where.rpartition(' at ')[2]}" if breach.where else ""
+            told = f"stopped: {breach.rule} ({result.failure_label}{where})"
     return printable(f"{told}, reward {result.reward or 0:g}{', recovered' if result.recovered else ''}").replace("\n", " ")
 
 

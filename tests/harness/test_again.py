@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentIdentity, Budget, Report
-from harness.errors import Cause, OutOfPatience, ProviderFailure, RuntimeFailure
+from harness.causes import Responsible
+from harness.errors import OutOfPatience, ProviderFailure, RuntimeFailure
 from harness.play.agents import Cast
 from harness.pod import Pod
 from harness.records import Result, RunFolder
