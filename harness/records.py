@@ -264,6 +264,14 @@ class Result(Strict):
         return f"{self.cause}: {message}" + (f" ({self.error})" if self.error else "")
 
     @property
+    def outcome(self) -> str:
+        """What came of it: its label, after what stopped it where something did; why it is ungraded."""
+        if self.status == "ungraded":
+            return f"ungraded, {self.why_ungraded}"
+        label = self.failure_label or "-"
+        return f"stopped: {self.stopped} ({label})" if self.stopped and not self.success else label
+
+    @property
     def key(self) -> Key:
         """Which episode this is."""
         return Key(task_id=self.task_id, family=self.family, seed=self.seed, attempt=self.attempt)

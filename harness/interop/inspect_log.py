@@ -22,6 +22,7 @@ from tempfile import TemporaryFile
 from typing import Any, Self
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from harness.interop.atif import endings
 from harness.reading import Conversation, RecordedEpisode, Utterance
 from harness.records import Result
 from harness.version import package_version
@@ -150,7 +151,7 @@ def _sample(episode: RecordedEpisode, created: str) -> dict[str, Any]:
             "reward": {"value": result.reward, **answer},
         }
     else:
-        told = f"{result.cause}: {result.error}"
+        told = result.why_ungraded
         sample["error"] = {"message": told, "traceback": told, "traceback_ansi": told}
     return sample
 
@@ -175,7 +176,7 @@ def _metadata(result: Result) -> dict[str, Any]:
         "task_id", "family", "seed", "attempt", "agent", "model", "reward", "failure_label", "severity", "trace_hash",
         "options", "cost_usd", "steps", "virtual_time_elapsed", "stopped_by",
     )  # fmt: skip
-    return {name: getattr(result, name) for name in names}
+    return {name: getattr(result, name) for name in names} | endings(result)
 
 
 def _span(conversation: Conversation, result: Result, created: str) -> Iterator[dict[str, Any]]:

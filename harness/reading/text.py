@@ -49,12 +49,8 @@ def _titled(title: str) -> Iterator[str]:
 
 def _heading(episode: RecordedEpisode, width: int) -> Iterator[str]:
     result = episode.result
-    outcome = result.failure_label or "ungraded"
-    if result.stopped and not result.success:
-        outcome = f"stopped: {result.stopped} ({outcome})"
-    if result.status == "ungraded":
-        outcome = f"ungraded, {result.why_ungraded}"
-    else:
+    outcome = result.outcome
+    if result.status == "graded":
         outcome += f", reward {result.reward or 0:g}" + (", recovered" if result.recovered else "")
     yield from paragraph(f"{result.key.name}  {outcome}", width)
     for name, value in _facts(episode):

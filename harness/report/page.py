@@ -227,7 +227,7 @@ def _episode(run: Run, result: Result, folder: Path) -> EpisodeLine:
         player=printable(model or result.agent),
         seed=result.seed,
         attempt=result.attempt,
-        outcome=printable(str(result.failure_label or (f"ungraded: {result.cause}" if result.status == "ungraded" else "-"))),
+        outcome=printable(result.outcome),
         reward="-" if result.reward is None else f"{result.reward:.2f}",
         page=quote(pages[0]) if pages else "",
         command=printable(f"harness show {shlex.quote(f'{run.path}/{name}')}"),
