@@ -81,13 +81,16 @@ def forfeits_of(results: Iterable[Result]) -> str:
     return _counted(+counts)
 
 
-def setup_caveat(results: Sequence[Result]) -> str:
+def setup_caveat(results: Iterable[Result]) -> str:
     """Return the sentence that heads a run in which more than 10 % of the episodes met a fault of the set-up, or ""."""
-    met = [rows for result in results if (rows := _setup_rows(result))]
-    if len(met) <= SETUP_SHARE * len(results):
+    met, every, rows = 0, 0, Counter[str]()
+    for result in results:
+        faults = _setup_rows(result)
+        met, every = met + bool(faults), every + 1
+        rows.update(CAUSES[name].message for name in faults)
+    if met <= SETUP_SHARE * every:
         return ""
-    rows = Counter(CAUSES[row].message for one in met for row in one)
-    share = f"{len(met)} of {len(results)} episodes ({len(met) / len(results):.0%})"
+    share = f"{met} of {every} episodes ({met / every:.0%})"
     return f"SET-UP: {share} met a fault of the set-up, so the figures say little about the model: {_counted(rows)}"
 
 

@@ -47,6 +47,8 @@ class LogTally:
 
     episodes: int = 0
     attempts: int = 1
+    caveat: str = ""
+    """That the set-up was at fault in more than 10 % of the episodes."""
 
     @classmethod
     def of(cls, results: Iterable[Result]) -> Self:
@@ -105,6 +107,7 @@ def _head(name: str, created: str, tally: LogTally) -> dict[str, Any]:
             "model": next(iter(tally.models)) if len(tally.models) == 1 else MODEL,
             "config": {"epochs": tally.attempts},
             "packages": {"parley-bench": package_version()},
+            **({"metadata": {"caveat": tally.caveat}} if tally.caveat else {}),
         },
         "plan": {},
         "results": {
