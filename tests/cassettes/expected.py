@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from harness.causes import CauseName
+from harness.causes import CAUSES, CauseName
 
 
 class Expected(NamedTuple):
@@ -20,7 +21,7 @@ class Expected(NamedTuple):
     """The LiteLLM provider whose client is used."""
 
 
-SOLVED = Expected()
+SOLVED, PLAYED = Expected(), Expected(reward=0.9)
 CONTRACT: dict[str, Expected] = {
     "always-cut-off": Expected("always_cut_off", None),
     "anthropic-empty-content": SOLVED,
@@ -58,12 +59,33 @@ CONTRACT: dict[str, Expected] = {
 """By tools, at a task of contract."""
 
 SEATS: dict[str, Expected] = {
-    "gemini-empty-reply": SOLVED,
+    "gemini-empty-reply": PLAYED,
     "llamacpp-context-at-once": Expected("context_too_small", None),
-    "openrouter-finish-error": SOLVED,
-    "proxy-html-502": SOLVED,
+    "openrouter-finish-error": PLAYED,
+    "proxy-html-502": PLAYED,
     "roles-must-alternate": Expected("provider_refusal", None),
-    "together-error-in-200": SOLVED,
-    "truncated-body": SOLVED,
+    "together-error-in-200": PLAYED,
+    "truncated-body": PLAYED,
 }
-"""At the seats of a calendar."""
+"""At the seats of a calendar, where the scripted models earn 0.9 when nothing is odd."""
+
+HEAD = ("| cassette | what the server does | an episode of contract | a game |", "|---|---|---|---|")
+
+
+def outcome(expected: Expected | None, solved: str) -> str:
+    """How an episode ends, in a few words."""
+    if expected is None:
+        return ""
+    if expected.ended_by is None:
+        return solved
+    blamed = CAUSES[expected.ended_by].responsible
+    return f"`{expected.ended_by}`: " + (f"ungraded, {blamed}" if expected.reward is None else "graded 0")
+
+
+def table(about: Mapping[str, str]) -> str:
+    """The table of docs/cassettes.md, from the names of cassettes and what each is about."""
+    rows = (
+        f"| `{name}` | {about[name]} | {outcome(CONTRACT.get(name), 'solved')} | {outcome(SEATS.get(name), 'played to its end')} |"
+        for name in sorted(about)
+    )
+    return "\n".join((*HEAD, *rows)) + "\n"

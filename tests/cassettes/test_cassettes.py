@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from harness.agents.llm import model as model_client
+from harness.agents.llm.cassette import Cassette, WireResponse, WireRule
 from harness.agents.llm.patience import Patience
 from harness.causes import CAUSES
 from harness.runs import session
-from tests.cassettes.expected import CONTRACT, SEATS, Expected
+from tests.cassettes.expected import CONTRACT, SEATS, Expected, table
 from tests.cassettes.playing import GAME, Played, cassette, names, play
 
 KEYS = {"ANTHROPIC_API_KEY": "sk-ant-0123456789", "GEMINI_API_KEY": "AIza-0123456789"}
@@ -68,3 +69,23 @@ def test_contract_by_tools(name: str, tmp_path: Path) -> None:
 def test_calendar_seats(name: str, tmp_path: Path) -> None:
     """A game whose models at all seats are behind the server ends as its row says."""
     check(play(cassette(name), tmp_path / "run", task=GAME), SEATS[name])
+
+
+def test_the_page_has_every_row(root: Path) -> None:
+    """The table of docs/cassettes.md is what these tests check."""
+    page = (root / "docs" / "cassettes.md").read_text(encoding="utf-8")
+
+    assert page.endswith(table({name: cassette(name).about for name in names()}))
+
+
+@pytest.mark.property
+def test_a_game_that_outgrows_the_model(tmp_path: Path) -> None:
+    """Seats whose conversations do not fit any more forfeit their turns as `context`, graded, and the last calls are kept."""
+    full = WireResponse(status=400, body={"object": "error", "code": 400, "type": "BadRequestError", "message": (
+        "The decoder prompt (length 4107) is longer than the maximum model length of 4096. Make sure that `max_model_len` is no "
+        "smaller than the number of text tokens.")})  # fmt: skip
+    played = play(Cassette(rules=(WireRule(after=30, response=full),)), tmp_path / "run", task=GAME)
+
+    assert (played.result.status, played.result.cause) == ("graded", None)
+    assert {one.cause for one in played.result.forfeits} == {"context"}
+    assert played.wire is not None
