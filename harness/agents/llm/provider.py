@@ -1,8 +1,9 @@
-"""The one door to LiteLLM: a configured import, one call, and what is said of its failures without any secret.
+"""The one way to LiteLLM: a configured import, one call, and its failures without secrets.
 
-1. LiteLLM takes seconds to import and likes to fetch prices, tokenizers and headers; here it is imported late and offline.
-2. How a call can fail is sorted in `harness.agents.llm.failures`.
-3. No message that leaves this room holds a secret: what the environment calls a key, token, secret or password is blanked.
+1. LiteLLM takes seconds to import and fetches prices, tokenizers and headers; here it is imported late and offline.
+2. Failures are classified in `harness.agents.llm.failures`. The server's own answer is kept beside LiteLLM's, so that no word
+   of it is lost where LiteLLM cannot read it.
+3. Messages hold no secret: values of variables whose name says key, token, secret or password are replaced.
 """
 
 from __future__ import annotations
@@ -21,7 +22,19 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import httpx
 
-from harness.agents.llm.failures import Refused, Transient, sorted_failure, spoken_to
+from harness.agents.llm.failures import (
+    CallFailure,
+    Refused,
+    Transient,
+    Unconnected,
+    answer_failure,
+    body_failure,
+    body_text,
+    sorted_failure,
+    spoken_to,
+)
+from harness.agents.llm.network_environment import certificates_told, check_client_certificate, network_fault, proxy_of
+from harness.agents.llm.odd_answers import has_negative_usage, hidden_error, readable_response, unreadable
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
@@ -29,18 +42,23 @@ _SECRET_LENGTH = 8
 """Shorter values are too common as words to be blanked."""
 
 _configuring = threading.Lock()
+_wire = threading.local()
+"""`answer`: the last response that a server sent to this thread."""
 
 
 def library() -> ModuleType:
-    """LiteLLM, offline and quiet; raises Refused where it cannot be imported."""
+    """LiteLLM, offline and quiet; raises Refused where it cannot be imported, UsageError for a wrong proxy or certificate."""
     for name in _OFFLINE:
         os.environ.setdefault(name, "True")
-    # one thread imports and sets it up, and those that come meanwhile wait
+    # one thread imports and configures it while the others wait
     with _configuring:
+        check_client_certificate()
         try:
-            import litellm  # noqa: PLC0415 - 2 s, paid only by who calls a model
+            import litellm  # noqa: PLC0415 - 2 s, paid only by commands that call a model
         except ImportError as error:
             raise Refused(f"LiteLLM cannot be imported: {error}") from None
+        except (OSError, ValueError, httpx.InvalidURL) as error:
+            raise network_fault(error) from None
 
         litellm.suppress_debug_info = True
         litellm.disable_hf_tokenizer_download = True
@@ -53,25 +71,78 @@ def library() -> ModuleType:
             # Its types are finished when they are first used, with warnings that only its own filters of this moment hold back.
             litellm.ModelResponse()
             # One pool for all threads: left alone, LiteLLM builds one per thread and forgets to close it.
-            litellm.client_session = httpx.Client(follow_redirects=True, limits=httpx.Limits(max_connections=None))
+            try:
+                litellm.client_session = httpx.Client(
+                    follow_redirects=True,
+                    limits=httpx.Limits(max_connections=None),
+                    event_hooks={"response": [_remember]},
+                )
+            except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+                raise network_fault(error) from None
             atexit.register(litellm.client_session.close)
     return litellm
 
 
 def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Any:
-    """One completion, LiteLLM's own retries off; raises a CallFailure, which says what was asked where."""
-    litellm = library()
+    """Make one call, LiteLLM's own retries off; raises a CallFailure with the server's words."""
+    litellm, _wire.answer = library(), None
     try:
         # Without this switch litellm 1.106 imports the package `mcp`, which it does not require, for any call with tools.
         response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True)
     except Exception as error:  # noqa: BLE001 - LiteLLM lets its providers' own exceptions through
+        answer: httpx.Response | None = _wire.answer
+        value = _json_of(answer)
+        failure = _failure_inside(answer, value, secrets)
+        if failure is None and (response := readable_response(litellm, value)) is not None:
+            return response
+        if failure is None:
+            failure = sorted_failure(litellm, error, answer, lambda text: scrub(text, secrets))
+            if value is not None and type(failure) in {Transient, Refused}:
+                failure = unreadable(value)
+        _add_route(failure, error)
         # `from None`: the original may show the key, and so would a traceback of ours.
-        failure = sorted_failure(litellm, error, lambda text: scrub(text, secrets))
-        failure.where = spoken_to(error)
         raise failure from None
+    if (failure := _failure_inside(_wire.answer, _json_of(_wire.answer), secrets)) is not None:
+        raise failure
     if not getattr(response, "choices", None):
         raise Transient("it answered without a choice")
+    if has_negative_usage(getattr(response, "usage", None)):
+        response.usage = None
     return response
+
+
+def _remember(answer: httpx.Response) -> None:
+    """Keep a server's answer for the thread that asked."""
+    _wire.answer = answer
+
+
+def _json_of(answer: httpx.Response | None) -> Any:
+    """The JSON of an answer with HTTP 200, None where there is none."""
+    try:
+        return json.loads(body_text(answer)) if answer is not None and answer.is_success else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _failure_inside(answer: httpx.Response | None, value: Any, secrets: tuple[str, ...]) -> CallFailure | None:
+    """The failure that the last answer tells, though LiteLLM may have made a response of it: an error inside HTTP 200."""
+
+    def clean(text: str) -> str:
+        return scrub(text, secrets)
+
+    if answer is not None and answer.is_error:
+        return answer_failure(answer, clean)
+    hidden = hidden_error(value)
+    return body_failure(hidden.status, hidden.body, clean, shown="inside HTTP 200") if hidden else None
+
+
+def _add_route(failure: CallFailure, error: Exception) -> None:
+    """Say of a failure which server was asked, through which proxy and with which certificates."""
+    failure.where = spoken_to(error)
+    if isinstance(failure, Unconnected) and failure.where is not None:
+        failure.proxy = proxy_of(httpx.URL(failure.where))
+        if "CERTIFICATE_VERIFY_FAILED" in str(failure) and (told := certificates_told()):
+            failure.args = (f"{failure} ({told})",)
 
 
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
