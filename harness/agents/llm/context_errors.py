@@ -56,6 +56,7 @@ PHRASES = (
     Wording("xAI", r"maximum prompt length is \d"),
     Wording("Moonshot", r"exceeded model token limit"),
     Wording("MiniMax", r"context window exceeds limit"),
+    Wording("Z.ai", r"prompt exceeds max length"),
     Wording("GitHub Copilot", r"prompt token count of \d+ exceeds the limit"),
     Wording("DashScope", r"range of input length should be"),
     Wording("Cerebras", r"current length is \d+ while limit is \d"),
