@@ -14,6 +14,7 @@ import logging
 import os
 import re
 import threading
+import warnings
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -21,7 +22,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import httpx
 
-from harness.agents.llm.failures import Refused, Transient, sorted_failure, spoken_to
+from harness.agents.llm.answer import Answer, Wire, raise_failure
+from harness.agents.llm.failures import Refused, sorted_failure, spoken_to
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
@@ -43,6 +45,8 @@ def library() -> ModuleType:
             raise Refused(f"LiteLLM cannot be imported: {error}") from None
 
         litellm.suppress_debug_info = True
+        # of replies whose fields have other types than OpenAI's, which are read here all the same
+        warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
         litellm.disable_hf_tokenizer_download = True
         for quiet in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
             logging.getLogger(quiet).setLevel(logging.CRITICAL)
@@ -58,20 +62,21 @@ def library() -> ModuleType:
     return litellm
 
 
-def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Any:
-    """One completion, LiteLLM's own retries off; raises a CallFailure, which says what was asked where."""
-    litellm = library()
+def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Answer:
+    """Make one call, without LiteLLM's own retries; raises a CallFailure, which says what was asked where."""
+    litellm, wire, response = library(), Wire(), None
     try:
         # Without this switch litellm 1.106 imports the package `mcp`, which it does not require, for any call with tools.
-        response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True)
+        response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True, logger_fn=wire)
     except Exception as error:  # noqa: BLE001 - LiteLLM lets its providers' own exceptions through
-        # `from None`: the original may show the key, and so would a traceback of ours.
-        failure = sorted_failure(litellm, error, lambda text: scrub(text, secrets))
-        failure.where = spoken_to(error)
-        raise failure from None
-    if not getattr(response, "choices", None):
-        raise Transient("it answered without a choice")
-    return response
+        if not wire.is_readable:
+            # `from None`: the original may show the key, and so would a traceback of ours.
+            failure = sorted_failure(litellm, error, lambda text: scrub(text, secrets))
+            failure.where = spoken_to(error)
+            raise failure from None
+    answer = wire.answer(response)
+    raise_failure(answer.body, lambda text: scrub(text, secrets))
+    return answer
 
 
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
