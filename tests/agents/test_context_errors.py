@@ -13,7 +13,7 @@ import tomli
 from harness.agents.llm.context_errors import CODES, PHRASES
 from harness.agents.llm.error_body import read_error_body
 from harness.agents.llm.failures import CallFailure, ContextFull, answer_failure, body_failure
-from harness.agents.llm.odd_answers import hidden_error
+from harness.agents.llm.hidden_errors import hidden_error
 
 HERE = Path(__file__).parent
 FULL: list[dict[str, Any]] = tomli.loads((HERE / "context_bodies.toml").read_text("utf-8"))["body"]

@@ -103,6 +103,10 @@ class Denied(Refused):
         self.why: Why = why
 
 
+class Withheld(Refused):
+    """The provider's content filter withheld the reply."""
+
+
 class ContextFull(CallFailure):
     """The conversation is longer than the model can read."""
 

@@ -15,6 +15,7 @@ import logging
 import os
 import re
 import threading
+import warnings
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -22,6 +23,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import httpx
 
+from harness.agents.llm.answer import Answer, Wire, raise_failure
 from harness.agents.llm.failures import (
     CallFailure,
     Refused,
@@ -33,8 +35,8 @@ from harness.agents.llm.failures import (
     sorted_failure,
     spoken_to,
 )
+from harness.agents.llm.hidden_errors import hidden_error, not_a_completion
 from harness.agents.llm.network_environment import certificates_told, check_client_certificate, network_fault, proxy_of
-from harness.agents.llm.odd_answers import has_negative_usage, hidden_error, readable_response, unreadable
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
@@ -42,7 +44,7 @@ _SECRET_LENGTH = 8
 """Shorter values are too common as words to be blanked."""
 
 _configuring = threading.Lock()
-_wire = threading.local()
+_last = threading.local()
 """`answer`: the last response that a server sent to this thread."""
 
 
@@ -61,6 +63,8 @@ def library() -> ModuleType:
             raise network_fault(error) from None
 
         litellm.suppress_debug_info = True
+        # of replies whose fields have other types than OpenAI's, which are read here all the same
+        warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
         litellm.disable_hf_tokenizer_download = True
         for quiet in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
             logging.getLogger(quiet).setLevel(logging.CRITICAL)
@@ -83,37 +87,51 @@ def library() -> ModuleType:
     return litellm
 
 
-def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Any:
-    """Make one call, LiteLLM's own retries off; raises a CallFailure with the server's words."""
-    litellm, _wire.answer = library(), None
+def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Answer:
+    """Make one call, without LiteLLM's own retries; raises a CallFailure with the server's words."""
+    litellm, wire, response = library(), Wire(), None
+    _last.answer = None
     try:
         # Without this switch litellm 1.106 imports the package `mcp`, which it does not require, for any call with tools.
-        response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True)
+        response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True, logger_fn=wire)
     except Exception as error:  # noqa: BLE001 - LiteLLM lets its providers' own exceptions through
-        answer: httpx.Response | None = _wire.answer
-        value = _json_of(answer)
-        failure = _failure_inside(answer, value, secrets)
-        if failure is None and (response := readable_response(litellm, value)) is not None:
-            return response
-        if failure is None:
-            failure = sorted_failure(litellm, error, answer, lambda text: scrub(text, secrets))
-            if value is not None and type(failure) in {Transient, Refused}:
-                failure = unreadable(value)
-        _add_route(failure, error)
-        # `from None`: the original may show the key, and so would a traceback of ours.
-        raise failure from None
-    if (failure := _failure_inside(_wire.answer, _json_of(_wire.answer), secrets)) is not None:
+        if not wire.is_readable:
+            # `from None`: the original may show the key, and so would a traceback of ours.
+            raise _classified(litellm, error, secrets) from None
+    answered: httpx.Response | None = _last.answer
+    if failure := _failure_inside(answered, wire.body, secrets):
         raise failure
-    if not getattr(response, "choices", None):
+    if wire.body is not None and wire.body.get("choices") is None:
+        value = _json_of(answered)
+        if isinstance(value, dict) and "choices" not in value:
+            raise Refused(not_a_completion(value, lambda text: scrub(text, secrets)))
+    if response is None and wire.body is None:
         raise Transient("it answered without a choice")
-    if has_negative_usage(getattr(response, "usage", None)):
-        response.usage = None
-    return response
+    answer = wire.answer(response)
+    raise_failure(answer.body, lambda text: scrub(text, secrets))
+    return answer
 
 
 def _remember(answer: httpx.Response) -> None:
     """Keep a server's answer for the thread that asked."""
-    _wire.answer = answer
+    _last.answer = answer
+
+
+def _classified(litellm: ModuleType, error: Exception, secrets: tuple[str, ...]) -> CallFailure:
+    """The failure of a call for which LiteLLM raised."""
+    answer: httpx.Response | None = _last.answer
+    value = _json_of(answer)
+    failure = _failure_inside(None, value, secrets)
+    if failure is None:
+        failure = sorted_failure(litellm, error, answer, lambda text: scrub(text, secrets))
+        if value is not None and type(failure) in {Transient, Refused}:
+            failure = Refused(not_a_completion(value, lambda text: scrub(text, secrets)))
+    failure.where = spoken_to(error)
+    if isinstance(failure, Unconnected) and failure.where is not None:
+        failure.proxy = proxy_of(httpx.URL(failure.where))
+        if "CERTIFICATE_VERIFY_FAILED" in str(failure) and (told := certificates_told()):
+            failure.args = (f"{failure} ({told})",)
+    return failure
 
 
 def _json_of(answer: httpx.Response | None) -> Any:
@@ -125,7 +143,7 @@ def _json_of(answer: httpx.Response | None) -> Any:
 
 
 def _failure_inside(answer: httpx.Response | None, value: Any, secrets: tuple[str, ...]) -> CallFailure | None:
-    """The failure that the last answer tells, though LiteLLM may have made a response of it: an error inside HTTP 200."""
+    """The failure that LiteLLM passed over: an answer with an error status, or an error in the JSON of one with HTTP 200."""
 
     def clean(text: str) -> str:
         return scrub(text, secrets)
@@ -134,15 +152,6 @@ def _failure_inside(answer: httpx.Response | None, value: Any, secrets: tuple[st
         return answer_failure(answer, clean)
     hidden = hidden_error(value)
     return body_failure(hidden.status, hidden.body, clean, shown="inside HTTP 200") if hidden else None
-
-
-def _add_route(failure: CallFailure, error: Exception) -> None:
-    """Say of a failure which server was asked, through which proxy and with which certificates."""
-    failure.where = spoken_to(error)
-    if isinstance(failure, Unconnected) and failure.where is not None:
-        failure.proxy = proxy_of(httpx.URL(failure.where))
-        if "CERTIFICATE_VERIFY_FAILED" in str(failure) and (told := certificates_told()):
-            failure.args = (f"{failure} ({told})",)
 
 
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:

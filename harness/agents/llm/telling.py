@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from harness.agents.llm.failures import CallFailure, Denied, NoApi, Refused, Transient, Unconnected, Why
+from harness.agents.llm.failures import CallFailure, Denied, NoApi, Refused, Transient, Unconnected, Why, Withheld
 from harness.agents.llm.provider import public_address
 from harness.errors import OutOfPatience, ProviderFailure, ProviderLost, Unreachable
 
@@ -55,6 +55,10 @@ class Telling:
 
     def refused(self, refusal: Refused) -> ProviderFailure:
         """The provider does not answer this request, or no request at all."""
+        if isinstance(refusal, Withheld):
+            withheld = ProviderFailure(f"{self._name}: {self._at(refusal)}: {refusal}")
+            withheld.name = "content_filter"
+            return withheld
         if not isinstance(refusal, Denied):
             failure = ProviderFailure(f"{self._name}: {self._at(refusal)} refused the request: {refusal}")
             failure.name = "provider_refusal"
