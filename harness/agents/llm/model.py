@@ -21,7 +21,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,13 +29,25 @@ from typing import Any
 from tenacity import RetryCallState
 
 from harness.agent import PATIENCE_S, TIMEOUT_S
+from harness.agents.llm.answer import Answer
 from harness.agents.llm.chances import ASKED
-from harness.agents.llm.completion import Completion, listed_price, read_completion
-from harness.agents.llm.failures import CallFailure, Crowded, Denied, NoApi, ParameterRefused, Refused, Transient, Unconnected
+from harness.agents.llm.completion import Completion, listed_price, read_completion, refuse_unusable
+from harness.agents.llm.failures import (
+    CallFailure,
+    Crowded,
+    Denied,
+    NoApi,
+    ParameterRefused,
+    Refused,
+    Transient,
+    Unconnected,
+    Withheld,
+)
 from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.patience import Patience
 from harness.agents.llm.provider import ask, library, public_address, scrub, secrets_of
+from harness.agents.llm.reasoning import carries_reasoning, has_arrived, refuses_reasoning, without_reasoning
 from harness.agents.llm.telling import Telling
 from harness.errors import Cancelled, ClientFailure, UsageError
 from harness.prices import Price
@@ -123,6 +135,9 @@ class ModelClient:
         self._gives_chances = True
         """Whether the provider names the chances of tokens, as far as is known now."""
 
+        self._takes_reasoning = True
+        """False once the provider refused the model's earlier reasoning."""
+
         self._settled = False
         self._settling = threading.Lock()
         self._lock = threading.Lock()
@@ -183,11 +198,7 @@ class ModelClient:
         LimitReached where the run may spend no more, and ClientFailure for what we did wrong ourselves.
         """
         with self._gate.visited(), _own_bugs():
-            response, request, waited_s = self._answered(messages, tools, chances=chances)
-        with self._lock:
-            self._answers += 1
-            number = self._answers
-        completion = read_completion(response, request, number, waited_s, self.settings.price)
+            completion = self._answered(messages, tools, chances=chances)
         if self.settings.meter is not None:
             self.settings.meter.add(completion.usage)
         return completion
@@ -222,14 +233,14 @@ class ModelClient:
 
     def _answered(
         self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool
-    ) -> tuple[Any, dict[str, Any], float]:
-        """The answer, the request that brought it, and for how many seconds the provider kept us waiting before that."""
+    ) -> Completion:
+        """Return the answer, with the seconds for which the provider kept us waiting before it."""
         call = Patience(self._gate, self.settings.patience_s, self.settings.first_pause_s)
         try:
             self._settle_parameters()
             for attempt in call.attempts(self._may_pass, self._announce, self.halt):
                 with attempt:
-                    return *self._attempt(messages, tools, call, chances=chances), call.waited_s
+                    return replace(self._attempt(messages, tools, call, chances=chances), waited_s=call.waited_s)
         except Transient as last:
             if isinstance(last, Unconnected) and not self._met:
                 raise self._telling.never_there(last) from None
@@ -243,7 +254,7 @@ class ModelClient:
 
     def _attempt(
         self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], call: Patience, *, chances: bool
-    ) -> tuple[Any, dict[str, Any]]:
+    ) -> Completion:
         with self._gate.passed(self.halt) as queued_s:
             call.begins(queued_s)
             if self.halt.is_set():
@@ -253,10 +264,40 @@ class ModelClient:
             request = self._request(messages, tools, chances=chances)
             while True:
                 try:
-                    return self._ask(request), request
+                    return self._read(self._ask(request), request, messages)
+                except Withheld:
+                    raise
                 except Refused as refusal:
-                    self._do_without(refusal, request)
-                    request = self._request(messages, tools, chances=chances)
+                    if not self._leaves_out_reasoning(refusal, request):
+                        self._do_without(refusal, request)
+                        request = self._request(messages, tools, chances=chances)
+
+    def _read(self, answer: Answer, request: Mapping[str, Any], messages: Sequence[dict[str, Any]]) -> Completion:
+        """Return what an answer says; raises Withheld and Transient where that is nothing, by the provider's doing."""
+        with self._lock:
+            self._answers += 1
+            number = self._answers
+        said = read_completion(answer, request, number, self.settings.price)
+        refuse_unusable(said)
+        if not carries_reasoning(messages):
+            return said
+        if not carries_reasoning(request["messages"]):
+            self._takes_reasoning = False
+            self.say_once(f"{self.settings.name} refuses its earlier reasoning: sent without it, episodes are marked")
+        elif has_arrived(answer.sent, messages):
+            return said
+        else:
+            self.say_once(f"{self.settings.name}: LiteLLM does not send its earlier reasoning back, episodes are marked")
+        return replace(said, lost_reasoning=True)
+
+    def _leaves_out_reasoning(self, refusal: Refused, request: dict[str, Any]) -> bool:
+        """Take the reasoning out of a request that was refused for it; whether there was any."""
+        if isinstance(refusal, ParameterRefused) or not refuses_reasoning(refusal) or not carries_reasoning(request["messages"]):
+            return False
+        if any(name in str(refusal) for name in ("temperature", "logprobs")):
+            return False
+        request["messages"] = without_reasoning(request["messages"])
+        return True
 
     def _probed(self) -> str:
         """Ask for a word; what is to be said of the answer."""
@@ -281,10 +322,10 @@ class ModelClient:
             except CallFailure as failure:
                 return f"{name} is there, and refused a first small call: {failure}"
 
-    def _ask(self, request: dict[str, Any]) -> Any:
+    def _ask(self, request: dict[str, Any]) -> Answer:
         asked_at = time.monotonic()
         try:
-            response = ask(request, self._secrets())
+            answer = ask(request, self._secrets())
         except CallFailure as failure:
             # LiteLLM refuses a parameter by itself, without asking anybody.
             self._met |= not isinstance(failure, Unconnected | ParameterRefused)
@@ -295,7 +336,7 @@ class ModelClient:
             raise
         self._met = True
         self._gate.answered()
-        return response
+        return answer
 
     def _held_back(self, failure: Transient, asked_at: float) -> None:
         """Let all clients of this provider know what this one was told."""
@@ -324,7 +365,8 @@ class ModelClient:
         self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool = False
     ) -> dict[str, Any]:
         settings = self.settings
-        request: dict[str, Any] = {"model": settings.name, "messages": list(messages), "timeout": settings.timeout_s}
+        known = list(messages) if self._takes_reasoning else without_reasoning(messages)
+        request: dict[str, Any] = {"model": settings.name, "messages": known, "timeout": settings.timeout_s}
         request |= {**self.effective, **(ASKED if chances and self._gives_chances else {})}
         if tools:
             request["tools"] = list(tools)
