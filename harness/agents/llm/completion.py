@@ -241,7 +241,8 @@ def _listed(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     legacy = raw.get("function_call")
     given = [calls] if isinstance(calls, Mapping) else list(calls) if isinstance(calls, Sequence) else []
     given = given or ([{"function": legacy}] if legacy else [])
-    return [call if isinstance(call.get("function"), Mapping) else {"function": call} for call in given if isinstance(call, Mapping)]
+    calls = [call for call in given if isinstance(call, Mapping)]
+    return [call if isinstance(call.get("function"), Mapping) else {"function": call} for call in calls]
 
 
 def _actions(calls: Sequence[Mapping[str, Any]], number: int) -> list[Action]:
@@ -302,7 +303,10 @@ def _usage(answer: Answer, request: Mapping[str, Any], price: Price | None) -> U
         calls=1, prompt_tokens=prompt, completion_tokens=completion, cached_tokens=min(cached, prompt),
         reasoning_tokens=reasoning, estimated=estimated,
     )  # fmt: skip
-    usage.cost_usd = _cost(answer.response, request, usage) if price is None else price.dollars(prompt, completion, usage.cached_tokens)
+    if price is None:
+        usage.cost_usd = _cost(answer.response, request, usage)
+    else:
+        usage.cost_usd = price.dollars(prompt, completion, usage.cached_tokens)
     return usage
 
 
