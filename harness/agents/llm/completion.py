@@ -246,12 +246,15 @@ def _listed(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _actions(calls: Sequence[Mapping[str, Any]], number: int) -> list[Action]:
-    """Return the calls in order; ids that are missing or used twice (local servers) are replaced."""
+    """Return the calls in order; ids that are missing or used twice (local servers) are replaced.
+
+    The new ones are 9 letters and digits, since templates of Mistral's models refuse any other.
+    """
     actions: list[Action] = []
     for index, call in enumerate(calls):
         call_id = encodable(str(call.get("id") or ""))
         if not call_id or call_id in {a.call_id for a in actions}:
-            call_id = f"call_{number}_{index}"
+            call_id = f"c{number % 10**5:05}{index % 10**3:03}"
         name, given = _tool_name(call["function"].get("name")), call["function"].get("arguments")
         text = given if isinstance(given, str) else "" if given is None else json.dumps(given)
         if len(text) > LONGEST_ARGUMENTS:

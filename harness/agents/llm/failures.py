@@ -38,6 +38,9 @@ _NOT_CURED = re.compile(
 )
 """Words of errors that servers send with status 500 and that no retry cures: the chat template refuses the conversation."""
 
+_FILTERED = frozenset({"content_filter", "ResponsibleAIPolicyViolation", "content_policy_violation", "data_inspection_failed"})
+"""Codes of a content filter that refuses a prompt."""
+
 _TOOLS = re.compile(
     r"not support (?:\w+ ){0,2}(?:tools?|functions?)\b|\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|"
     r"enabled)|support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
@@ -119,7 +122,7 @@ class ContextFull(CallFailure):
 
 
 class UnreadableCall(CallFailure):
-    """The model wrote a tool call that LiteLLM cannot read: nested thousands deep, a number of thousands of digits."""
+    """The model wrote a tool call that cannot be read: nested thousands deep, or refused by the server (Groq's tool_use_failed)."""
 
 
 def refuses_tools(failure: CallFailure) -> bool:
@@ -158,6 +161,10 @@ def body_failure(
     told = f"{said} ({shown or status})"
     if is_context_full(status, body):
         return ContextFull(told)
+    if "tool_use_failed" in body.codes:
+        return UnreadableCall(told)
+    if status < 500 and body.codes & _FILTERED:
+        return Withheld(told, status)
     if is_token_rate(body) and never_fits(body):
         return Refused(f"{told}; the request alone is larger than the account's limit of tokens per minute", status)
     if why := _denied(status, body.text):
