@@ -290,10 +290,10 @@ def _usage(answer: Answer, request: Mapping[str, Any], price: Price | None) -> U
     )
     estimated = not prompt or completion is None
     if not prompt:
-        prompt = _counted([request["messages"], request.get("tools") or []], request)
+        prompt = counted_tokens([request["messages"], request.get("tools") or []], request)
     if completion is None or (estimated and not completion):
         message = answer.choice["message"]
-        completion = _counted({name: message[name] for name in ("content", "tool_calls") if message.get(name)}, request)
+        completion = counted_tokens({name: message[name] for name in ("content", "tool_calls") if message.get(name)}, request)
     if reasoning > completion:
         # some providers count reasoning apart from the rest
         is_apart = _count(reported.get("total_tokens")) == prompt + completion + reasoning
@@ -339,7 +339,7 @@ def listed_price(model: str) -> Price | None:
         return None
 
 
-def _counted(value: Any, request: Mapping[str, Any]) -> int:
+def counted_tokens(value: Any, request: Mapping[str, Any]) -> int:
     """Return the tokens of a value, counted by LiteLLM's tokenizer for the model, or the nearest it has."""
     text = json.dumps(value, ensure_ascii=False)
     # a tokenizer takes minutes for what is long and has no words; a part of it stands for the whole
