@@ -15,6 +15,7 @@ One client serves a whole run, from many threads.
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 import threading
 import time
@@ -43,6 +44,7 @@ from harness.agents.llm.failures import (
     Transient,
     Unconnected,
     Withheld,
+    refuses_tools,
 )
 from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.meter import Meter
@@ -244,9 +246,7 @@ class ModelClient:
         if new:
             self.say(line)
 
-    def _answered(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool
-    ) -> Completion:
+    def _answered(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool) -> Completion:
         """Return the answer, with the seconds for which the provider kept us waiting before it."""
         call = Patience(self._gate, self.settings.patience_s, self.settings.first_pause_s)
         try:
@@ -278,11 +278,13 @@ class ModelClient:
             while True:
                 try:
                     return self._read(self._ask(request), request, messages)
-                except Withheld:
-                    raise
-                except Refused as refusal:
-                    if not self._leaves_out_reasoning(refusal, request):
-                        self._do_without(refusal, request)
+                except CallFailure as failure:
+                    if tools and refuses_tools(failure):
+                        raise self._telling.no_tools(failure) from None
+                    if not isinstance(failure, Refused) or isinstance(failure, Withheld):
+                        raise
+                    if not self._leaves_out_reasoning(failure, request):
+                        self._do_without(failure, request)
                         request = self._request(messages, tools, chances=chances)
 
     def _read(self, answer: Answer, request: Mapping[str, Any], messages: Sequence[dict[str, Any]]) -> Completion:
@@ -305,9 +307,8 @@ class ModelClient:
 
     def _leaves_out_reasoning(self, refusal: Refused, request: dict[str, Any]) -> bool:
         """Take the reasoning out of a request that was refused for it; whether there was any."""
-        if isinstance(refusal, ParameterRefused) or not refuses_reasoning(refusal) or not carries_reasoning(request["messages"]):
-            return False
-        if any(name in str(refusal) for name in ("temperature", "logprobs")):
+        is_parameter = isinstance(refusal, ParameterRefused) or re.search("temperature|logprobs", str(refusal))
+        if is_parameter or not refuses_reasoning(refusal) or not carries_reasoning(request["messages"]):
             return False
         request["messages"] = without_reasoning(request["messages"])
         return True
