@@ -14,6 +14,7 @@ from harness.agent import Budget, Report
 from harness.agents.llm.conversation import CUT_OFF, EMPTY, MOST_CUT_OFF, MOST_UNUSABLE, NOT_CALLED
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.agents.llm.reasoning import NO_TEXT, has_arrived, without_reasoning
+from harness.agents.llm.replies import Replies
 from harness.agents.llm.written_calls import is_written_call
 from harness.agents.seating.model import MOST_CUT_OFF as MOST_CUT_OFF_OF_A_SEAT
 from harness.agents.seating.model import ModelSeat
@@ -329,6 +330,19 @@ def test_reasoning_in_other_shapes() -> None:
     assert without_reasoning([said([{"type": "thinking", "thinking": "hm"}])]) == [said(NO_TEXT)]
 
 
+def test_replies_of_a_cache_carry_the_same_reasoning(pod: Any, tmp_path: Any) -> None:
+    """A conversation out of the cache asks the same questions, reasoning and all, so no call is made."""
+    arguments = json.dumps({"seconds": 1})
+    kept = script(raw({**called("wait", arguments), "reasoning_content": "hm"}), raw(said("Done.", reasoning_content="so")))
+    with playing(kept) as (agent, server):
+        for made in (2, 0):
+            agent.replies = Replies(tmp_path / "cache", probes=False)
+            agent.play(task_of(), 0, pod, Budget(), Report(agent="llm"))
+            assert agent.replies.made == made
+
+    assert server.requests[1].messages[2]["reasoning_content"] == "hm"
+
+
 @PROVIDERS
 @pytest.mark.parametrize("content", ["", None, "  \n"])
 def test_empty_content_goes_back_as_null_or_a_placeholder(prefix: str, content: Any) -> None:
@@ -378,7 +392,7 @@ WRITTEN = (
     '{"name": "wait", "arguments": {"seconds": 1}}',
     '```json\n[{"type": "function", "function": {"name": "wait", "arguments": {"seconds": 1}}}]\n```',
     "[wait(seconds=1)]",
-    '<\uff5ctool\u2581calls\u2581begin\uff5c><\uff5ctool\u2581call\u2581begin\uff5c>function<\uff5ctool\u2581sep\uff5c>wait\n```json\n{"seconds": 1}\n```',
+    '<\uff5ctool\u2581call\u2581begin\uff5c>function<\uff5ctool\u2581sep\uff5c>wait\n{"seconds": 1}',
 )
 
 

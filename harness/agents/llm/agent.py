@@ -56,6 +56,9 @@ class LlmConfig:
     max_tokens: int | None = None
     """Most output tokens of one answer."""
 
+    context: int | None = None
+    """Tokens of the model's context, where somebody said so."""
+
     handles: bool = False
     """Whether the tool interface offers `store` and resolves @HANDLE:name; the world option of the same name."""
 
@@ -86,7 +89,7 @@ class LlmConfig:
         how = (spec.interface, spec.api_base, spec.temperature, spec.max_tokens)
         return cls(
             spec.model or "", *how, handles=handles, protocol=spec.protocol,
-            timeout_s=spec.timeout_s, patience_s=spec.patience_s,
+            context=spec.context, timeout_s=spec.timeout_s, patience_s=spec.patience_s,
             prices=spec.prices, meter=meter,
         )  # fmt: skip
 
@@ -98,6 +101,7 @@ class LlmConfig:
             api_key=self.api_key,
             temperature=self.temperature,
             max_tokens=self.max_tokens,
+            context=self.context,
             timeout_s=self.timeout_s,
             patience_s=self.patience_s,
             first_pause_s=self.first_pause_s,
@@ -173,8 +177,11 @@ class LlmAgent:
             except UnreadableCall as unread:
                 conversation.unread(unread.waited_s)
             except ContextFull as full:
+                if conversation.turns == 0:
+                    told = f"the first request of the episode is longer than the model's context: {full}"
+                    raise SetupFault(told, "context_too_small", hint="a model or a server with a larger context") from None
                 conversation.waited_s += full.waited_s
-                conversation.note(f"the conversation is longer than the model can read: {full}")
+                conversation.note(f"the conversation is longer than the model's context: {full}")
                 cause = "context"
                 break
         conversation.stop(cause)

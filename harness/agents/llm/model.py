@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ from tenacity import RetryCallState
 from harness.agent import PATIENCE_S, TIMEOUT_S
 from harness.agents.llm.answer import Answer
 from harness.agents.llm.chances import ASKED
-from harness.agents.llm.completion import Completion, listed_price, read_completion, refuse_unusable
+from harness.agents.llm.completion import Completion, counted_tokens, listed_price, read_completion, refuse_unusable
+from harness.agents.llm.context_budget import ContextBudget
 from harness.agents.llm.failures import (
     CallFailure,
     Crowded,
@@ -83,6 +84,9 @@ class ModelSettings:
 
     max_tokens: int | None = None
     """Output tokens of one answer; None: the provider's own limit."""
+
+    context: int | None = None
+    """Tokens of the model's context: a prompt that does not fit is not sent. None: the server says it."""
 
     timeout_s: float = TIMEOUT_S
     """Real seconds one call may be silent."""
@@ -140,6 +144,10 @@ class ModelClient:
         self._takes_reasoning = True
         """False once the provider refused the model's earlier reasoning."""
 
+        self._context: ContextBudget | None = None
+        if settings.context is not None:
+            self._context = ContextBudget(settings.context, settings.max_tokens, partial(counted_tokens, request={"model": settings.name}))
+
         self._settled = False
         self._settling = threading.Lock()
         self._lock = threading.Lock()
@@ -172,8 +180,9 @@ class ModelClient:
 
     def identity(self) -> dict[str, Any]:
         """What belongs in a frozen plan."""
-        base = self.settings.api_base
-        return {"model": self.settings.name, "api_base": base and public_address(base), "requested": dict(self.requested)}
+        base, context = self.settings.api_base, self.settings.context
+        said = {"model": self.settings.name, "api_base": base and public_address(base), "requested": dict(self.requested)}
+        return said if context is None else {**said, "context": context}
 
     def check(self) -> None:
         """Raise UsageError for an unknown provider or a missing key; settle which parameters the model takes."""
@@ -200,7 +209,11 @@ class ModelClient:
         LimitReached where the run may spend no more, and ClientFailure for what we did wrong ourselves.
         """
         with self._gate.visited(), _own_bugs():
+            if self._context is not None:
+                self._context.check(messages, tools)
             completion = self._answered(messages, tools, chances=chances)
+            if self._context is not None:
+                self._context.note(messages, tools, completion.usage)
         if self.settings.meter is not None:
             self.settings.meter.add(completion.usage)
         return completion

@@ -1,7 +1,7 @@
 """Reasoning that goes back to a model: which fields of a message hold it, whether a request carries it, requests without it.
 
-Servers name it `reasoning_content`, `reasoning`, `reasoning_details`, `thinking_blocks`, `thought_signature`, `extra_content`, or write
-it as parts of the content. Many want it back unchanged; a few refuse it.
+Servers name it `reasoning_content`, `reasoning`, `reasoning_details`, `thinking_blocks`, `thought_signature`, `extra_content`,
+or write it as parts of the content. Many want it back unchanged; a few refuse it.
 """
 
 from __future__ import annotations
