@@ -35,7 +35,7 @@ _PAGE = re.compile(r"<!doctype html|<html[\s>]", re.IGNORECASE)
 
 _TOOLS = re.compile(
     r"not support (?:\w+ ){0,2}(?:tools?|functions?)\b|\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|"
-    r"enabled)|support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
+    r"enabled)|not support parameters: \['tools'|support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
     re.IGNORECASE,
 )
 """What servers say that take no tools, as they were started or with this model."""
