@@ -43,7 +43,7 @@ _FILTERED = frozenset({"content_filter", "ResponsibleAIPolicyViolation", "conten
 
 _TOOLS = re.compile(
     r"not support (?:\w+ ){0,2}(?:tools?|functions?)\b|\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|"
-    r"enabled)|support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
+    r"enabled)|not support parameters: \['tools'|support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
     re.IGNORECASE,
 )
 """What servers say that take no tools, as they were started or with this model."""
