@@ -71,8 +71,9 @@ class EpisodeEnding(Strict):
     @property
     def why_ungraded(self) -> str:
         """Who is responsible for an ungraded episode, and what ended it: `provider: the provider returned an error (500)`."""
-        message = CAUSES[self.ended_by].message if self.ended_by else "unknown"
-        return f"{self.cause}: {message}" + (f" ({self.error})" if self.error else "")
+        message, error = CAUSES[self.ended_by].message if self.ended_by else "unknown", self.error or ""
+        told = error if error.startswith(message) else f"{message} ({error})" if error else message
+        return f"{self.cause}: {told}"
 
     @property
     def outcome(self) -> str:
