@@ -12,7 +12,8 @@ from statistics import fmean
 from typing import NamedTuple
 
 from harness.causes import CAUSES, FORFEITS, CauseName
-from harness.records import Forfeits, Result
+from harness.endings import Forfeits
+from harness.records import Result
 
 SETUP_SHARE = 0.1
 """Share of episodes with a fault of the set-up above which the figures of a run are marked."""
@@ -21,7 +22,7 @@ _SILENT = frozenset({"declined"})
 """Forfeits that are no failure: a scripted player without an answer, a person who left."""
 
 
-class Bounds(NamedTuple):
+class UngradedBounds(NamedTuple):
     """A figure if all ungraded episodes had failed, and if all had succeeded."""
 
     failed: float
@@ -29,11 +30,12 @@ class Bounds(NamedTuple):
     causes: str
     """Ungraded episodes by who is responsible: `provider 6, setup 2`."""
 
-    count: int
+    episodes: int
+    """How many are ungraded."""
 
     def sentence(self, form: Callable[[float], str] = "{:.1%}".format) -> str:
         """Return the bounds in words, for brackets behind the figure."""
-        many = f"the {self.count} ungraded episodes" if self.count > 1 else "the ungraded episode"
+        many = f"the {self.episodes} ungraded episodes" if self.episodes > 1 else "the ungraded episode"
         return f"{form(self.failed)} to {form(self.succeeded)} if {many} had failed / succeeded: {self.causes}"
 
 
@@ -42,7 +44,7 @@ def bounds_of(
     ungraded: Sequence[Result],
     value: Callable[[Result], float],
     stratum: Callable[[Result], Hashable] = lambda result: "",
-) -> Bounds | None:
+) -> UngradedBounds | None:
     """Return the bounds of a mean of `value`, first over each stratum, then over strata; None without ungraded episodes."""
     if not ungraded:
         return None
@@ -53,7 +55,7 @@ def bounds_of(
     failed, succeeded = (
         fmean(fmean([*known.get(one, ()), *[fill] * lost[one]]) for one in known.keys() | lost.keys()) for fill in (0.0, 1.0)
     )
-    return Bounds(failed, succeeded, ungraded_by(ungraded), len(ungraded))
+    return UngradedBounds(failed, succeeded, ungraded_by(ungraded), len(ungraded))
 
 
 def ungraded_by(ungraded: Iterable[Result]) -> str:

@@ -44,6 +44,7 @@ from typing import ClassVar
 from harness.causes import CauseName, Responsible
 from worlds.core.errors import ParleyError
 
+
 class HarnessError(ParleyError):
     """What went wrong in one clause, and `hint`: the next command to type."""
 

@@ -75,10 +75,8 @@ def _facts(episode: RecordedEpisode) -> Iterator[tuple[str, str]]:
     yield "time", f"{result.virtual_time_elapsed:g} virtual s{steps}; {result.timings.total:.1f} real s"
     if result.stopped:
         yield "stopped", result.stopped
-    for told in disturbances_told(result):
-        yield "disturbed", told
-    for told in forfeits_told(result.forfeits):
-        yield "forfeits", told
+    yield from (("disturbed", told) for told in disturbances_told(result))
+    yield from (("forfeits", told) for told in forfeits_told(result.forfeits))
     if result.tokens.calls:
         tokens = result.tokens
         cost = "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}"

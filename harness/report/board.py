@@ -15,7 +15,7 @@ from statistics import fmean
 
 import numpy as np
 
-from harness.caveats import Bounds, bounds_of, ungraded_by
+from harness.caveats import bounds_of
 from harness.errors import UsageError
 from harness.headline import cell_means, headline_of
 from harness.records import Result
@@ -164,7 +164,7 @@ def _row(row: Entrant, families: Sequence[str], wanted: Mapping[str, frozenset[s
     lost = [result for family in mine for result in row.groups[family].ungraded]
     graded = [result for family in mine for result in row.results(family)]
     each = [_bounds(row, family) for family in mine]
-    whole_bounds = Bounds(*(fmean(one[end] for one in each) for end in (0, 1)), ungraded_by(lost), len(lost)) if lost else None
+    bounds = (fmean(low for low, _ in each), fmean(high for _, high in each)) if is_whole and lost else None
     whole = {family: _whole(family, wanted[family]) for family in families}
     lacking = [f"{len(row.tasks(family))} of {len(whole[family])} {family}" for family in families
                if whole[family] - row.tasks(family).keys()]  # fmt: skip
@@ -178,7 +178,7 @@ def _row(row: Entrant, families: Sequence[str], wanted: Mapping[str, frozenset[s
         **{key: value for family in mine for key, value in _family(row, family).items()},
         "episodes": episodes,
         "ungraded": len(lost),
-        **cells_of(whole_bounds if is_whole else None, graded, lost),
+        **cells_of(bounds, graded, lost),
         "status": "complete" if not lacking else ", ".join(lacking),
         "source": "ours",
     }

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from harness.causes import CAUSES, FORFEITS
-from harness.caveats import Bounds, bounds_of, ended_by, setup_caveat, ungraded_by
+from harness.caveats import bounds_of, ended_by, setup_caveat, ungraded_by
 from harness.records import Result
 from harness.report.evidence import Evidence, Group
 from harness.report.table import Column, Row, Table
@@ -48,17 +48,21 @@ def bounds_columns(title: str) -> tuple[Column, ...]:
 
 
 def bounds_cells(
-    graded: Sequence[Result], ungraded: Sequence[Result], value: Callable[[Result], float], stratum: Callable[[Result], Hashable]
+    graded: Sequence[Result],
+    ungraded: Sequence[Result],
+    value: Callable[[Result], float],
+    stratum: Callable[[Result], Hashable],
 ) -> Row:
     """Return the cells of `bounds_columns` for a mean of `value` over strata."""
-    return cells_of(bounds_of(graded, ungraded, value, stratum), graded, ungraded)
+    bounds = bounds_of(graded, ungraded, value, stratum)
+    return cells_of((bounds.failed, bounds.succeeded) if bounds else None, graded, ungraded)
 
 
-def cells_of(bounds: Bounds | None, graded: Sequence[Result], ungraded: Sequence[Result]) -> Row:
+def cells_of(bounds: tuple[float, float] | None, graded: Sequence[Result], ungraded: Sequence[Result]) -> Row:
     """Return the cells of `bounds_columns` where the bounds are known."""
     every = [*graded, *ungraded]
     return {
-        "bounds": (bounds.failed, bounds.succeeded) if bounds else None,
+        "bounds": bounds,
         "ungraded_by": ungraded_by(ungraded) or None,
         "caveat": setup_caveat(every) or None,
         "ended_by": ended_by(one for one in every if not one.success) or None,
@@ -81,9 +85,9 @@ def _rows(group: Group) -> Iterator[Row]:
             yield {**who, "what": what, **told, "episodes": episodes, "count": times[name] if what == "disturbed" else None}
     forfeits = [one for result in results for one in result.forfeits]
     turns = Counter[tuple[int, str]]()
-    for one in forfeits:
-        turns[one.seat, one.cause] += one.count
-    games = Counter((one.seat, one.cause) for one in forfeits)
+    for given_up in forfeits:
+        turns[given_up.seat, given_up.cause] += given_up.count
+    games = Counter((given_up.seat, given_up.cause) for given_up in forfeits)
     for (seat, cause), count in sorted(turns.items()):
         told = {"seat": str(seat), "cause": cause, "message": FORFEITS.get(cause, cause), "graded": "yes"}
         yield {**who, "what": "forfeited", **told, "episodes": games[seat, cause], "count": count}

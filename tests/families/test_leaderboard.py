@@ -37,7 +37,8 @@ def test_one_row(record: Record, gathered: Gathered) -> None:
     assert {
         "rank": 1, "model": "GPT-5", "setup": "shell", "size": None, "kind": "instruct / OpenAI", "temperature": "0",
         "episodes": 6, "passed": 4, "rate": 4 / 6, "interval": interval, "k": 3, "pass_k": 0.5, "ungraded": 0,
-        "severity": pytest.approx(2.2 / 6), "bounds": None, "ungraded_by": None, "caveat": None, "ended_by": None, "status": "complete", "type": "instruct", "provider": "OpenAI",
+        "severity": pytest.approx(2.2 / 6), "bounds": None, "ungraded_by": None,
+        "caveat": None, "ended_by": None, "status": "complete", "type": "instruct", "provider": "OpenAI",
         "recovered": 0, "complete": True, "source": "ours", "lineage": "GPT", "total_b": None,
     } == row  # fmt: skip
 
