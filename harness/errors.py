@@ -26,6 +26,7 @@ ParleyError (worlds.core.errors)
     │   ├── Crowded                   too many calls at a time; all calls to that provider are held back
     │   └── NoApi                     a web page answered
     ├── Refused                       no try would help
+    │   ├── Withheld                  a content filter took the reply away
     │   ├── ParameterRefused          but for one without this parameter
     │   └── Denied                    nor would any other call: key, quota, access, model
     ├── ContextFull                   the conversation outgrew the model
@@ -42,9 +43,6 @@ from typing import ClassVar
 
 from harness.causes import CauseName, Responsible
 from worlds.core.errors import ParleyError
-
-Cause = Responsible
-"""The boundary a failed episode crossed."""
 
 
 class HarnessError(ParleyError):
@@ -81,7 +79,7 @@ class BoundaryError(HarnessError):
     """Something outside the task failed; `cause` says where."""
 
     exit_code = 3
-    cause: ClassVar[Cause] = "runtime"
+    cause: ClassVar[Responsible] = "runtime"
     may_pass: ClassVar[bool] = False
     """Whether a later try of the same episode may fare better."""
 

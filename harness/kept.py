@@ -26,7 +26,7 @@ _COMPRESSED = 0x78
 
 _MOST_KNOWN = 4096
 _NO_TOKENS = Tokens()
-_SHARED = ("options", "parameters", "images", "failure_detail")
+_SHARED = ("options", "parameters", "images", "failure_detail", "disturbed")
 
 Model = TypeVar("Model", bound=BaseModel)
 

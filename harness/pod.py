@@ -60,6 +60,9 @@ class EpisodeSpec:
     host_token: str | None = None
     """What opens host-only routes; None lets the runtime draw it, which is right for all but attacks on the seats."""
 
+    record_wire: bool = False
+    """Whether every model call is recorded, not only those before a failure."""
+
     @property
     def leveled(self) -> Task:
         """The task as its player meets it: with the budgets of the level that is played."""

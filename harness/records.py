@@ -9,6 +9,7 @@ runs/<run-id>/
         events.jsonl                                the world's log
         trajectory.json                             what the agent did, ATIF-v1.8
         agent.log verifier.log
+        wire.json                                   raw model calls before a failure, or all with --record-wire
 
 1. An episode folder is filled under a temporary name and renamed. A graded one is never written again; an ungraded one that is
    tried again is kept under `attempts/` beside it. One process plays a run at a time: it holds a lock on the run's folder.
@@ -31,7 +32,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_serializer
 
-from harness.errors import Cause, HarnessError, UsageError
+from harness.endings import EpisodeEnding
+from harness.errors import HarnessError, UsageError
 from harness.leftovers import Leftover
 from harness.locks import is_locked, locked
 from harness.packs import files_of
@@ -127,11 +129,6 @@ class SeatResult(Strict):
     """What was appended to the rules of this seat; None where nothing was."""
 
 
-BUDGETS = {
-    "wall": "wall time", "virtual_time": "virtual time", "request_cap": "its number of requests", "context": "a full context"
-}  # fmt: skip
-"""What ends an episode, in words where it has others than its name: turns, tokens, cost, steps."""
-
 HintMode = Literal["none", "correct", "wrong"]
 
 
@@ -149,7 +146,7 @@ class Hint(Strict):
     """The run of the first attempt."""
 
 
-class Result(Strict):
+class Result(EpisodeEnding):
     """One episode: what was played, what it was worth, and what it cost."""
 
     run: str
@@ -162,28 +159,14 @@ class Result(Strict):
     model: str | None = None
     interface: str | None = None
     runtime: str
-    status: Literal["graded", "ungraded"]
-    cause: Cause | None = None
-    """Which boundary failed; None when nothing did."""
-
-    error: str | None = None
-    may_pass: bool = False
-    """Whether what failed may pass by itself, so that the episode is worth another try."""
-
-    success: bool = False
     reward: float | None = None
     """None for an ungraded episode: it counts for nothing, and is counted apart."""
 
-    failure_label: str | None = None
     severity: float | None = None
-    failure_detail: dict[str, Any] = {}
     metrics: Mapping[str, Any] = {}
     """The family's own measures, as the verdict has them."""
 
     recovered: bool = False
-    stopped_by: str | None = None
-    """The budget that ended it: wall, turns, tokens, cost, context, or steps, virtual_time, request_cap, which worlds count."""
-
     steps: int = 0
     virtual_time_elapsed: float = 0.0
     """Virtual seconds."""
@@ -219,11 +202,6 @@ class Result(Strict):
     def _plain(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
         """A kept result (`harness.kept`) is written as any other."""
         return dict(metrics)
-
-    @property
-    def stopped(self) -> str:
-        """The budget that ended it, in words; "" where none did."""
-        return BUDGETS.get(self.stopped_by or "", self.stopped_by or "")
 
     @property
     def key(self) -> Key:

@@ -46,6 +46,10 @@ Temperature = Annotated[
     ),
 ]
 ReplyTokens = Annotated[int | None, typer.Option(min=1, help="Most completion tokens of one call.")]
+ContextTokens = Annotated[
+    int | None,
+    typer.Option("--context", min=1, help="Tokens of the model's context, for servers that do not say when it is full."),
+]
 Prices = Annotated[
     Path | None, typer.Option(help='TOML file: ["MODEL"] with input, output and cached, in US dollars per million tokens.')
 ]
@@ -125,6 +129,10 @@ ShardOf = Annotated[
     typer.Option("--shard", metavar="I/N", help="Play the I-th of N equal shares of the plan, from 1; see harness merge."),
 ]
 Report = Annotated[bool, typer.Option("--report", help="Print the tables of harness report when it is done.")]
+RecordWire = Annotated[
+    bool,
+    typer.Option("--record-wire", help="Keep the raw requests and responses of all model calls, not only those before a failure."),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before running everything.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr which phase of an episode begins, and its time.")]
 
@@ -169,11 +177,13 @@ class RunFlags(Flags):
     api_base: ApiBase = None
     temperature: Temperature = 0.0
     reply_tokens: ReplyTokens = None
+    context: ContextTokens = None
     timeout: Timeout = TIMEOUT_S
     patience: PatienceFor = PATIENCE_S
     breaker: Breaker = BREAKER
     no_probe: NoProbe = False
     cache: Cache = None
+    record_wire: RecordWire = False
     script: ActionsFile = None
     runtime: RuntimeName = "auto"
     executor: ExecutorName = "here"

@@ -61,6 +61,7 @@ def new_request(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, 
         runtime=flags.runtime,
         workers=flags.workers,
         breaker=flags.breaker,
+        record_wire=flags.record_wire,
     )
     agents = new_agents(flags, tasks, first, request.combinations, confirmed)
     return _checked(_until(flags, request.model_copy(update={"agents": agents})))
@@ -79,7 +80,7 @@ def resumed_request(
         "agents": resumed_agents(flags, recorded.agents, tasks, recorded.combinations),
         "key_digest": key_digest(key),
         "templates": _templates(flags, recorded),
-        **flags.given("runtime", "workers", "breaker"),
+        **flags.given("runtime", "workers", "breaker", "record_wire"),
     }
     changed |= {"seeds": tuple(parse_seeds(flags.seeds))} if flags.given("seeds") else {}
     changed |= {"attempts": flags.k} if flags.given("k") else {}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from harness.agent import Agent, Budget, Report
+from harness.agents.llm.wire import WireLog
 from harness.agents.path import RoutedPod, is_bent
 from harness.console import about
 from harness.errors import BoundaryError
@@ -39,8 +40,8 @@ def run_episode(
 
     `heard` is told of each phase, in this thread. `opening` gives its pod, if not the runtime at that moment.
     """
-    played = Playing(Report(agent=agent.name), key, heard)
-    with played.whole(), about(key.name), played.guarded():
+    played = Playing(Report(agent=agent.name), key, heard, wire=WireLog(spec.record_wire))
+    with played.whole(), about(key.name), played.wire.recording(), played.guarded():
         _play(spec, runtime, agent, budget, played, opening or runtime.open)
     return outcome_of(spec, runtime.name, played, images)
 
@@ -64,7 +65,7 @@ def run_in_process(
         if isinstance(judgement, Judgement):
             one.judgement = judgement
         else:
-            one.blame(judgement.cause, str(judgement))
+            one.blame(judgement.name, str(judgement))
     return [outcome_of(spec, runtime.name, one, images) for one, (spec, _) in zip(played, episodes, strict=True)]
 
 
@@ -81,7 +82,7 @@ def lost_episodes(
     outcomes = []
     for spec, key in episodes:
         played = Playing(Report(agent=agent.name), key)
-        played.blame(failure.cause, str(failure), may_pass=may_pass)
+        played.blame(failure.name, str(failure), may_pass=may_pass)
         outcomes.append(outcome_of(spec, runtime, played, images))
     return outcomes
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.caveats import disturbances_told, forfeits_told
 from harness.reading.layout import cut, paragraph, table
 from harness.reading.model import Act, Cell, Conversation, RecordedEpisode, Utterance
 
@@ -48,12 +49,8 @@ def _titled(title: str) -> Iterator[str]:
 
 def _heading(episode: RecordedEpisode, width: int) -> Iterator[str]:
     result = episode.result
-    outcome = result.failure_label or "ungraded"
-    if result.stopped and not result.success:
-        outcome = f"stopped by {result.stopped} ({outcome})"
-    if result.status == "ungraded":
-        outcome = f"ungraded ({result.cause}: {result.error})"
-    else:
+    outcome = result.outcome
+    if result.status == "graded":
         outcome += f", reward {result.reward or 0:g}" + (", recovered" if result.recovered else "")
     yield from paragraph(f"{result.key.name}  {outcome}", width)
     for name, value in _facts(episode):
@@ -76,8 +73,10 @@ def _facts(episode: RecordedEpisode) -> Iterator[tuple[str, str]]:
         yield "options", ", ".join(f"{name}={value}" for name, value in result.options.items())
     steps = f", {result.steps} steps" if result.steps else ""
     yield "time", f"{result.virtual_time_elapsed:g} virtual s{steps}; {result.timings.total:.1f} real s"
-    if result.stopped_by:
-        yield "stopped", f"by {result.stopped}"
+    if result.stopped:
+        yield "stopped", result.stopped
+    yield from (("disturbed", told) for told in disturbances_told(result))
+    yield from (("forfeits", told) for told in forfeits_told(result.forfeits))
     if result.tokens.calls:
         tokens = result.tokens
         cost = "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}"
@@ -119,6 +118,8 @@ def _said(said: Utterance, episode: RecordedEpisode, width: int, *, full: bool) 
     is_known = not full and said.speaker == "user" and said.text == episode.instruction
     bodies = [(f"{_INDENT}(thought) ", said.reasoning)] if said.reasoning else []
     bodies += [(_INDENT, "(the instruction)" if is_known else said.text)] if said.text else []
+    if said.speaker == "agent" and said.finish_reason and not said.text.strip() and not said.tools:
+        bodies += [(_INDENT, f"(no text; finish reason {said.finish_reason})")]
     for use in said.tools:
         bodies += [(f"{_INDENT}-> {use.tool} ", use.arguments)]
         bodies += [(f"{_INDENT}<- ", use.answer)] if use.answer is not None else []

@@ -55,6 +55,9 @@ class Plan:
     shard: Shard | None = None
     """The share that is played here; None for all."""
 
+    record_wire: bool = False
+    """Whether every model call is recorded."""
+
     @cached_property
     def keys(self) -> list[Key]:
         """The episodes that are played here, in the order in which they are started."""
@@ -119,7 +122,7 @@ class Plan:
             tasks=task_refs(self.tasks), seeds=tuple(self.seeds), attempts=self.attempts, agents=(self.agent,),
             options={name: (value,) for name, value in self.overrides.items()}, budget=self.budget,
             key_digest=key_digest(self.key), retry=self.retry, runtime=runtime, templates=dict(self.templates),
-            shard=self.shard,
+            shard=self.shard, record_wire=self.record_wire,
         )  # fmt: skip
 
 
@@ -149,7 +152,7 @@ def plans(request: RunRequest, tasks: Sequence[Task], key: str, folder: str) -> 
     return {
         part.name: Plan(
             part.name or folder, tasks, request.seeds, request.attempts, part.agent, request.budget, part.options, key,
-            request.retry, request, part.name, request.templates, request.shard,
+            request.retry, request, part.name, request.templates, request.shard, request.record_wire,
         )
         for part in request.parts
     }  # fmt: skip

@@ -33,6 +33,7 @@ ON_RESUME: Mapping[str, Literal["fixed", "grows undecided", "grows", "free"]] = 
     "tasks": "fixed", "agents": "fixed", "options": "fixed", "key_digest": "fixed", "retry": "fixed", "until": "fixed",
     "templates": "fixed", "seeds": "grows undecided", "attempts": "grows undecided", "budget": "grows undecided",
     "limits": "grows", "shard": "fixed", "runtime": "free", "workers": "free", "breaker": "free",
+    "record_wire": "free",
 }  # fmt: skip
 """What may become of each field of a request when its run is gone on with.
 
@@ -112,6 +113,9 @@ class RunRequest(Strict):
     workers: Annotated[int, Field(ge=1)] = 2
     breaker: Annotated[int, Field(ge=0)] = BREAKER
     """So many episodes in a row that fail by their provider end the run; 0: none do."""
+
+    record_wire: bool = False
+    """Whether every model call is recorded, not only those before a failure."""
 
     @property
     def combinations(self) -> list[dict[str, str]]:

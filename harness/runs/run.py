@@ -17,7 +17,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from harness.agents.solutions import holds_seats
-from harness.errors import Cancelled, Cause, HarnessError, ProviderLost, UsageError
+from harness.causes import Responsible
+from harness.errors import Cancelled, HarnessError, ProviderLost, UsageError
 from harness.interrupts import interrupting
 from harness.kept import MeasurePacker
 from harness.play.agents import Cast
@@ -48,7 +49,7 @@ def run_plan(
     breaker: int = 0,
     keys: Sequence[Key] | None = None,
     choice: EpisodeChoice = EVERYTHING,
-    policies: Mapping[Cause, RetryPolicy] | None = None,
+    policies: Mapping[Responsible, RetryPolicy] | None = None,
     command: Sequence[str] | None = (),
     recorded: Mapping[Key, Result] | None = None,
 ) -> list[Result]:
@@ -169,7 +170,10 @@ def _orders(plan: Plan, runtime: str, keys: Sequence[Key], images: Mapping[str, 
         task, needs_main, open_turns = needs[key.task_id]
         told = note(plan.retry, key) if plan.retry else ""
         name, options = key.name.replace("/", "-"), plan.options(task)
-        spec = EpisodeSpec(plan.run_id, name, task, key.seed, plan.key, options, needs_main, told, open_turns, plan.templates)
+        spec = EpisodeSpec(
+            plan.run_id, name, task, key.seed, plan.key, options, needs_main, told, open_turns, plan.templates,
+            record_wire=plan.record_wire,
+        )  # fmt: skip
         mine = {image: digest for image, digest in images.items() if image in ROOMS or image.startswith(f"{key.task_id}:")}
         orders.append(Order(spec, key, plan.agent, plan.budget, plan.retry.hints[key] if plan.retry else None, mine))
     return orders

@@ -1,12 +1,13 @@
 """A local OpenAI-compatible server that plays scripts: the seam at which model clients are tested, through real HTTP.
 
 `with OpenAIServer(scripts) as server:` serves `server.url` from a thread; `python -m harness.testing.openai_server
---script FILE --port 0` prints its URL and serves until it is interrupted.
+--script FILE --port 0` prints its URL and serves until it is interrupted; so does `--cassette FILE`.
 1. POST /v1/chat/completions answers with the first script that fits the conversation; GET /v1/models lists one model.
 2. Faults are real: a 429 carries Retry-After, a stall keeps the socket open, a truncated body closes it half way.
 3. Every request is kept in `server.requests`, headers and all, for assertions. A run's first small call is answered by itself,
    unless a script matches it, and kept in `server.probes`.
-4. `weather` is what requests meet whatever they say: windows in which there are too many, errors now and then. At addresses of
+4. A cassette answers before the scripts do, at any path (docs/cassettes.md).
+5. `weather` is what requests meet whatever they say: windows in which there are too many, errors now and then. At addresses of
    other providers' APIs nothing else answers.
 """
 
@@ -30,7 +31,9 @@ from typing import Any, Self
 import uvicorn
 from fastapi import FastAPI, Request, Response
 
+from harness.agents.llm.cassette import Cassette, WireCall
 from harness.agents.llm.model import PROBE
+from harness.testing import cassettes
 from harness.testing.scripts import (
     Fault,
     Messages,
@@ -40,6 +43,7 @@ from harness.testing.scripts import (
     ScriptedUsage,
     Weather,
     read_scripts,
+    script,
 )
 from worlds.core.errors import ManifestError
 
@@ -79,8 +83,9 @@ class _Server(uvicorn.Server):
 class OpenAIServer:
     """Scripts behind an HTTP port on loopback."""
 
-    def __init__(self, *scripts: Script, port: int = 0, weather: Weather | None = None) -> None:
+    def __init__(self, *scripts: Script, port: int = 0, weather: Weather | None = None, cassette: Cassette | None = None) -> None:
         self.scripts, self.weather = scripts, weather
+        self._replay = cassettes.Replay(cassette or Cassette())
         self.requests: list[Received] = []
         self.probes: list[Received] = []
         self._attempts: Counter[str] = Counter()
@@ -125,9 +130,11 @@ class OpenAIServer:
         return app
 
     async def _elsewhere(self, request: Request) -> Response:
-        """What the APIs of other providers are asked: it is kept, and the weather alone has an answer."""
+        """What the APIs of other providers are asked: it is kept, and only the cassette and the weather have an answer."""
         received = Received(dict(request.headers), await request.json(), time.monotonic())
         self.requests.append(received)
+        if played := self._replay.answer(request.url.path, received.body):
+            return await self._replayed(played, request)
         fault = self._struck(received)
         return await self._broken(fault, {}, request) if fault else _refused(404, "no such address")
 
@@ -146,6 +153,8 @@ class OpenAIServer:
         received, said = Received(dict(request.headers), body, arrived), json.dumps(messages)
         is_probe = messages == list(PROBE)
         (self.probes if is_probe else self.requests).append(received)
+        if not is_probe and (played := self._replay.answer(request.url.path, body)):
+            return await self._replayed(played, request)
         if fault := self._struck(received):
             return await self._broken(fault, _completion(ScriptedReply(text="ok"), "", messages, 0), request)
         asked_for = [s for s in self.scripts if not is_probe or (s.match and s.match in said)] or ([_READY] if is_probe else [])
@@ -158,21 +167,36 @@ class OpenAIServer:
         key = json.dumps(messages, sort_keys=True)
         fault = reply.fault(self._attempts[key])
         self._attempts[key] += 1
-        whole = _completion(reply, str(body.get("model")), messages, len(self.requests))
-        if body.get("logprobs"):
+        read = [*messages, *(body.get("tools") or ())]
+        whole = _completion(reply, str(body.get("model")), read, len(self.requests)) if reply.raw is None else reply.raw
+        if body.get("logprobs") and reply.raw is None:
             whole["choices"][0]["logprobs"] = {"content": [_token(text, chances) for text, chances in reply.tokens]}
         return await self._broken(fault, whole, request) if fault else _json(200, whole)
 
     async def _broken(self, fault: Fault, whole: dict[str, Any], request: Request) -> Response:
         """The fault, where an answer could have been."""
         if fault.kind == "reset":
-            for connection in list(self._server.server_state.connections):
-                if request.client is not None and getattr(connection, "client", None) == tuple(request.client):
-                    # a socket that may not linger is reset, not closed
-                    transport = connection.transport
-                    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                    transport.abort()
+            self._reset(request)
         return await _broken(fault, whole)
+
+    def _reset(self, request: Request) -> None:
+        """Break the connection of a request."""
+        for connection in list(self._server.server_state.connections):
+            if request.client is not None and getattr(connection, "client", None) == tuple(request.client):
+                # a socket that may not linger is reset, not closed
+                transport = connection.transport
+                transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                transport.abort()
+
+    async def _replayed(self, played: WireCall, request: Request) -> Response:
+        """The response of a cassette; where it has none, the connection is broken."""
+        await asyncio.sleep(played.delay_s)
+        if played.response is None:
+            self._reset(request)
+            return Response()
+        told, body = played.response, cassettes.content(played.response)
+        kind = _Truncated if played.error else Response
+        return kind(body, told.status, headers=dict(cassettes.headers(told)))
 
     def _struck(self, received: Received) -> Fault | None:
         """What the weather does to a request."""
@@ -186,8 +210,8 @@ class OpenAIServer:
 class _Truncated(Response):
     """Announces its whole length, sends half of it, and lets the server close the connection."""
 
-    def __init__(self, content: bytes) -> None:
-        super().__init__(content, 200, media_type="application/json")
+    def __init__(self, content: bytes, status: int = 200, headers: dict[str, str] | None = None) -> None:
+        super().__init__(content, status, headers, media_type="application/json")
         self.body = content[: len(content) // 2]
 
 
@@ -259,13 +283,18 @@ def _refused(status: int, message: str) -> Response:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve scripts from files until interrupted; prints the URL for --api-base."""
+    """Serve a cassette and scripts from files until interrupted; prints the URL for --api-base."""
     parser = argparse.ArgumentParser(prog="python -m harness.testing.openai_server", description="Play scripted completions.")
-    parser.add_argument("--script", type=Path, action="append", required=True, help=".py, .json or .toml; repeatable")
+    parser.add_argument("--script", type=Path, action="append", default=[], help=".py, .json or .toml; repeatable")
+    parser.add_argument("--cassette", type=Path, help="recorded or handwritten responses, which come first")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     options = parser.parse_args(arguments)
+    if not (options.script or options.cassette):
+        parser.error("nothing to serve: give --script FILE or --cassette FILE")
     try:
-        server = OpenAIServer(*(s for path in options.script for s in read_scripts(path)), port=options.port)
+        cassette = cassettes.read_cassette(options.cassette) if options.cassette else None
+        scripts = [one for path in options.script for one in read_scripts(path)] or [script()]
+        server = OpenAIServer(*scripts, port=options.port, cassette=cassette)
     except (ManifestError, OSError) as error:
         parser.error(str(error))
     print(server.url, flush=True)

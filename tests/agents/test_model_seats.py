@@ -16,10 +16,15 @@ from harness.agent import AgentSpec, Budget, SeatSpec, Usage
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.provider import library
 from harness.agents.seating.agent import SeatAgent
+from harness.endings import Forfeits
 from harness.errors import UsageError
 from harness.play.agents import Cast
+from harness.reading import episode_lines, read_episode
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
+from harness.report.evidence import Breadth
+from harness.report.runs import read_runs
+from harness.report.whole import make_report
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
@@ -207,3 +212,46 @@ def test_failing_provider_leaves_the_game_ungraded(tmp_path: Path, task: Task) -
         (result,) = played(tmp_path / "model", task, server)
 
     assert (result.status, result.cause, result.reward) == ("ungraded", "provider", None)
+
+
+def small(limit: int, seat: str = "2") -> Script:
+    """IMAP at every seat, on a server that refuses conversations of more than `limit` characters at one seat, or at all."""
+    full = Fault(status=400, message="This model's maximum context length is 8192 tokens", times=10_000)
+
+    def play(messages: Messages) -> ScriptedReply | str:
+        is_long = sum(len(one["content"]) for one in messages) > limit
+        return ScriptedReply(faults=(full,)) if is_long and f"You are agent {seat}" in messages[0]["content"] else imap(messages)
+
+    return Script(match="scheduling assistant", play=play)
+
+
+def test_a_full_context_forfeits_the_seats_turns_by_name(tmp_path: Path, task: Task) -> None:
+    """A seat whose conversation is full forfeits as `context`, is not asked in vain, and is named wherever the game is told."""
+    with OpenAIServer(small(6_500)) as server:
+        (result,) = played(tmp_path / "model", task, server)
+    turns = [event for event in read_log((Path(result.path) / "events.jsonl").read_bytes()) if isinstance(event, Turned)]
+    forfeits = [turn for turn in turns if turn.no_reply == "context"]
+    mine = [request for request in server.requests if "You are agent 2" in request.messages[0]["content"]]
+    told = f"seat 2 forfeited {len(forfeits)} turns: the conversation is longer than the model's context"
+    episode = read_episode(Path(result.path))
+
+    assert result.status == "graded"
+    assert len(forfeits) > 2
+    assert result.forfeits == (Forfeits(seat=2, cause="context", count=len(forfeits)),)
+    assert len(mine) < len([turn for turn in turns if turn.seat == 2])
+    assert "the model was not called" in episode.agent_log
+    assert episode.breach is not None
+    assert told in episode.breach.rule
+    assert told in "\n".join(episode_lines(episode, 300))
+    report = make_report(read_runs([tmp_path / "model"]), [task], ["causes"], published=False, breadth=Breadth())
+    (row,) = (one for one in report.tables[0].rows if one["what"] == "forfeited")
+    assert (row["seat"], row["cause"], row["count"]) == ("2", "context", len(forfeits))
+
+
+def test_a_first_turn_that_does_not_fit_is_a_fault_of_the_set_up(tmp_path: Path, task: Task) -> None:
+    """Where the rules alone are longer than the context, the episode says nothing about the model, and is not graded."""
+    with OpenAIServer(small(100, seat="")) as server:
+        (result,) = played(tmp_path / "model", task, server)
+
+    assert (result.status, result.cause, result.ended_by) == ("ungraded", "setup", "context_too_small")
+    assert not result.may_pass

@@ -20,7 +20,7 @@ from harness.runs.executors.base import Order
 from harness.runs.plan import Plan, differing, parse_seeds
 from harness.runs.request import Coached, Retry, read_record
 
-MAY_DIFFER = {"run_id", "request", "part", "shard"}
+MAY_DIFFER = {"run_id", "request", "part", "shard", "record_wire"}
 CHANGES: dict[str, Callable[[Plan], dict[str, Any]]] = {
     "tasks": lambda plan: {"tasks": []},
     "seeds": lambda plan: {"seeds": [0, 1]},

@@ -1,33 +1,40 @@
-"""The model as an agent: a conversation (`conversation`) with whoever answers it.
+"""The model as an agent: a conversation (`conversation`) with a model client, or with replies that are known already.
 
 1. The episode ends when the model is done, or when a budget is used up.
-2. Failures of the provider leave as ProviderFailure. A conversation that outgrows the model is a budget used up, `context`.
+2. Failures of the provider leave as ProviderFailure, faults of the set-up as SetupFault with the command that would help. A
+   conversation that outgrows the model is a budget used up, `context`.
 3. The trajectory is saved in `finally`, so a crashed or cancelled episode keeps all that happened before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget, Report
+from harness.agents.llm.completion import Completion, add_usage
 from harness.agents.llm.conversation import ToolConversation
-from harness.agents.llm.failures import ContextFull, UnreadableCall
+from harness.agents.llm.failures import CallFailure, ContextFull, UnreadableCall
 from harness.agents.llm.interface import Interface
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
 from harness.agents.llm.prompting import prompt_digest
+from harness.agents.llm.provider import public_address
 from harness.agents.llm.replies import ConversationPlace, Interlocutor, Replies
 from harness.agents.llm.shell import ShellInterface
 from harness.agents.llm.speech import SPEECHES, Speech
 from harness.agents.llm.tool import ToolInterface
 from harness.agents.trajectory import Trajectory
-from harness.errors import HarnessError, UsageError
+from harness.errors import BoundaryError, HarnessError, SetupFault, UsageError
 from harness.pod import Pod
 from harness.prices import Price
 from harness.registry import Task
 
 INTERFACES = ("shell", "tool")
+
+_MOST_CHARACTERS_A_TOKEN = 8
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,9 @@ class LlmConfig:
 
     max_tokens: int | None = None
     """Most output tokens of one answer."""
+
+    context: int | None = None
+    """Tokens of the model's context, where somebody said so."""
 
     handles: bool = False
     """Whether the tool interface offers `store` and resolves @HANDLE:name; the world option of the same name."""
@@ -79,7 +89,7 @@ class LlmConfig:
         how = (spec.interface, spec.api_base, spec.temperature, spec.max_tokens)
         return cls(
             spec.model or "", *how, handles=handles, protocol=spec.protocol,
-            timeout_s=spec.timeout_s, patience_s=spec.patience_s,
+            context=spec.context, timeout_s=spec.timeout_s, patience_s=spec.patience_s,
             prices=spec.prices, meter=meter,
         )  # fmt: skip
 
@@ -91,6 +101,7 @@ class LlmConfig:
             api_key=self.api_key,
             temperature=self.temperature,
             max_tokens=self.max_tokens,
+            context=self.context,
             timeout_s=self.timeout_s,
             patience_s=self.patience_s,
             first_pause_s=self.first_pause_s,
@@ -113,6 +124,9 @@ class LlmAgent:
         self.client, self.replies = ModelClient(config.settings(), say=say), replies
         self.interface = interface_named(config.interface, handles=config.handles)
         self.speech: Speech = SPEECHES[config.protocol]()
+        self._sees_tools: bool | None = None
+        """Whether the prompt that the model reads holds the tools, once that was looked at."""
+
         self.prompt_digest = prompt_digest(self.interface, self.speech)
 
     def needs_main(self, task: Task, runtime: str) -> bool:
@@ -140,29 +154,59 @@ class LlmAgent:
         trajectory = _begin(self, task, seed)
         conversation = ToolConversation(self.interface, self.speech, task, pod, budget, report, trajectory)
         try:
-            self._converse(conversation, ConversationPlace(task.task_id, seed, attempt))
+            self._converse(conversation, ConversationPlace(task.task_id, seed, attempt), report)
         except HarnessError as failure:
+            if isinstance(failure, SetupFault):
+                failure.hint = f"{self._command(task)} {failure.hint}"
             conversation.note(f"ended: {failure}")
             raise
         finally:
             report.effective = self.client.effective
             conversation.save()
 
-    def _converse(self, conversation: ToolConversation, place: ConversationPlace) -> None:
+    def _converse(self, conversation: ToolConversation, place: ConversationPlace, report: Report) -> None:
         """Ask until the model is done or a budget is used up."""
         asked: Interlocutor = self.replies.conversation(self.client, place) if self.replies else self.client
         while (cause := conversation.used_up(self.client.settings.name, self.client.say_once)) is None:
             try:
-                if conversation.hear(asked.complete(conversation.messages, conversation.offered)):
+                said = asked.complete(conversation.messages, conversation.offered)
+                if conversation.hear(said):
+                    if report.ended_by == "no_action" and not self.speech.has_called:
+                        self._check_tools(asked, conversation.messages[:-1], said, report)
                     return
             except UnreadableCall as unread:
                 conversation.unread(unread.waited_s)
             except ContextFull as full:
+                if conversation.turns == 0:
+                    told = f"the first request of the episode is longer than the model's context: {full}"
+                    raise SetupFault(told, "context_too_small", hint="a model or a server with a larger context") from None
                 conversation.waited_s += full.waited_s
-                conversation.note(f"the conversation is longer than the model can read: {full}")
+                conversation.note(f"the conversation is longer than the model's context: {full}")
                 cause = "context"
                 break
         conversation.stop(cause)
+        conversation.check_cut_off()
+
+    def _check_tools(self, asked: Interlocutor, messages: Sequence[dict[str, Any]], said: Completion, report: Report) -> None:
+        """Raise SetupFault where the server counts as many tokens for a prompt without the tools as for the same with them."""
+        if self._sees_tools is None:
+            try:
+                bare = asked.complete(messages)
+            except (BoundaryError, CallFailure):
+                return
+            add_usage(report.usage, bare.usage)
+            counted = not (said.usage.estimated or bare.usage.estimated)
+            # a server that reports a made-up number says nothing
+            is_plausible = bare.usage.prompt_tokens >= len(json.dumps(messages)) / _MOST_CHARACTERS_A_TOKEN
+            self._sees_tools = not (counted and is_plausible and bare.usage.prompt_tokens >= said.usage.prompt_tokens)
+        if not self._sees_tools:
+            what = "the model was never shown the tools: its prompt has as many tokens without them"
+            raise SetupFault(f"{what}; run with --protocol text", "tools_not_seen", hint="--protocol text")
+
+    def _command(self, task: Task) -> str:
+        """Return the command that plays a task with this model, apart from what was set up wrongly."""
+        base = f" --api-base {public_address(self.config.api_base)}" if self.config.api_base else ""
+        return f"harness run {task.task_id} --model {self.config.model}{base} --interface {self.interface.name}"
 
     def _fill(self, report: Report) -> None:
         report.agent, report.model, report.interface = self.name, self.config.model, self.interface.name

@@ -15,28 +15,43 @@ One client serves a whole run, from many threads.
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from tenacity import RetryCallState
 
 from harness.agent import PATIENCE_S, TIMEOUT_S
+from harness.agents.llm.answer import Answer
 from harness.agents.llm.chances import ASKED
-from harness.agents.llm.completion import Completion, read_completion
-from harness.agents.llm.failures import CallFailure, Crowded, Denied, NoApi, ParameterRefused, Refused, Transient, Unconnected
+from harness.agents.llm.completion import Completion, counted_tokens, read_completion, refuse_unusable
+from harness.agents.llm.context_budget import ContextBudget
+from harness.agents.llm.failures import (
+    CallFailure,
+    Crowded,
+    Denied,
+    NoApi,
+    ParameterRefused,
+    Refused,
+    Transient,
+    Unconnected,
+    Withheld,
+    refuses_tools,
+)
 from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price, no_key, require_key
 from harness.agents.llm.patience import Patience
 from harness.agents.llm.provider import ask, library, public_address, scrub, secrets_of
+from harness.agents.llm.reasoning import carries_reasoning, has_arrived, refuses_reasoning, without_reasoning
 from harness.agents.llm.telling import Telling
 from harness.errors import Cancelled, ClientFailure, UsageError
 from harness.prices import Price
@@ -70,6 +85,9 @@ class ModelSettings:
 
     max_tokens: int | None = None
     """Output tokens of one answer; None: the provider's own limit."""
+
+    context: int | None = None
+    """Tokens of the model's context: a prompt that does not fit is not sent. None: the server says it."""
 
     timeout_s: float = TIMEOUT_S
     """Real seconds one call may be silent."""
@@ -124,6 +142,13 @@ class ModelClient:
         self._gives_chances = True
         """Whether the provider names the chances of tokens, as far as is known now."""
 
+        self._takes_reasoning = True
+        """False once the provider refused the model's earlier reasoning."""
+
+        self._context: ContextBudget | None = None
+        if settings.context is not None:
+            self._context = ContextBudget(settings.context, settings.max_tokens, partial(counted_tokens, request={"model": settings.name}))
+
         self._settled = False
         self._settling = threading.Lock()
         self._lock = threading.Lock()
@@ -156,8 +181,9 @@ class ModelClient:
 
     def identity(self) -> dict[str, Any]:
         """What belongs in a frozen plan."""
-        base = self.settings.api_base
-        return {"model": self.settings.name, "api_base": base and public_address(base), "requested": dict(self.requested)}
+        base, context = self.settings.api_base, self.settings.context
+        said = {"model": self.settings.name, "api_base": base and public_address(base), "requested": dict(self.requested)}
+        return said if context is None else {**said, "context": context}
 
     def check(self) -> None:
         """Raise UsageError for an unknown provider or a missing key; settle which parameters the model takes."""
@@ -186,11 +212,11 @@ class ModelClient:
         LimitReached where the run may spend no more, and ClientFailure for what we did wrong ourselves.
         """
         with self._gate.visited(), _own_bugs():
-            response, request, waited_s = self._answered(messages, tools, chances=chances)
-        with self._lock:
-            self._answers += 1
-            number = self._answers
-        completion = read_completion(response, request, number, waited_s, self.settings.price)
+            if self._context is not None:
+                self._context.check(messages, tools)
+            completion = self._answered(messages, tools, chances=chances)
+            if self._context is not None:
+                self._context.note(messages, tools, completion.usage)
         if self.settings.meter is not None:
             self.settings.meter.add(completion.usage)
         return completion
@@ -223,16 +249,14 @@ class ModelClient:
         if new:
             self.say(line)
 
-    def _answered(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool
-    ) -> tuple[Any, dict[str, Any], float]:
-        """The answer, the request that brought it, and for how many seconds the provider kept us waiting before that."""
+    def _answered(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool) -> Completion:
+        """Return the answer, with the seconds for which the provider kept us waiting before it."""
         call = Patience(self._gate, self.settings.patience_s, self.settings.first_pause_s)
         try:
             self._settle_parameters()
             for attempt in call.attempts(self._may_pass, self._announce, self.halt):
                 with attempt:
-                    return *self._attempt(messages, tools, call, chances=chances), call.waited_s
+                    return replace(self._attempt(messages, tools, call, chances=chances), waited_s=call.waited_s)
         except Transient as last:
             if isinstance(last, Unconnected) and not self._met:
                 raise self._telling.never_there(last) from None
@@ -246,7 +270,7 @@ class ModelClient:
 
     def _attempt(
         self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], call: Patience, *, chances: bool
-    ) -> tuple[Any, dict[str, Any]]:
+    ) -> Completion:
         with self._gate.passed(self.halt) as queued_s:
             call.begins(queued_s)
             if self.halt.is_set():
@@ -256,10 +280,41 @@ class ModelClient:
             request = self._request(messages, tools, chances=chances)
             while True:
                 try:
-                    return self._ask(request), request
-                except Refused as refusal:
-                    self._do_without(refusal, request)
-                    request = self._request(messages, tools, chances=chances)
+                    return self._read(self._ask(request), request, messages)
+                except CallFailure as failure:
+                    if tools and refuses_tools(failure):
+                        raise self._telling.no_tools(failure) from None
+                    if not isinstance(failure, Refused) or isinstance(failure, Withheld):
+                        raise
+                    if not self._leaves_out_reasoning(failure, request):
+                        self._do_without(failure, request)
+                        request = self._request(messages, tools, chances=chances)
+
+    def _read(self, answer: Answer, request: Mapping[str, Any], messages: Sequence[dict[str, Any]]) -> Completion:
+        """Return what an answer says; raises Withheld and Transient where that is nothing, by the provider's doing."""
+        with self._lock:
+            self._answers += 1
+            number = self._answers
+        said = read_completion(answer, request, number, self.settings.price)
+        refuse_unusable(said)
+        if not carries_reasoning(messages):
+            return said
+        if not carries_reasoning(request["messages"]):
+            self._takes_reasoning = False
+            self.say_once(f"{self.settings.name} refuses its earlier reasoning: sent without it, episodes are marked")
+        elif has_arrived(answer.sent, messages):
+            return said
+        else:
+            self.say_once(f"{self.settings.name}: LiteLLM does not send its earlier reasoning back, episodes are marked")
+        return replace(said, lost_reasoning=True)
+
+    def _leaves_out_reasoning(self, refusal: Refused, request: dict[str, Any]) -> bool:
+        """Take the reasoning out of a request that was refused for it; whether there was any."""
+        is_parameter = isinstance(refusal, ParameterRefused) or re.search("temperature|logprobs", str(refusal))
+        if is_parameter or not refuses_reasoning(refusal) or not carries_reasoning(request["messages"]):
+            return False
+        request["messages"] = without_reasoning(request["messages"])
+        return True
 
     def _probed(self) -> str:
         """Ask for a word; what is to be said of the answer."""
@@ -284,10 +339,10 @@ class ModelClient:
             except CallFailure as failure:
                 return f"{name} is there, and refused a first small call: {failure}"
 
-    def _ask(self, request: dict[str, Any]) -> Any:
+    def _ask(self, request: dict[str, Any]) -> Answer:
         asked_at = time.monotonic()
         try:
-            response = ask(request, self._secrets())
+            answer = ask(request, self._secrets())
         except CallFailure as failure:
             # LiteLLM refuses a parameter by itself, without asking anybody.
             self._met |= not isinstance(failure, Unconnected | ParameterRefused)
@@ -298,7 +353,7 @@ class ModelClient:
             raise
         self._met = True
         self._gate.answered()
-        return response
+        return answer
 
     def _held_back(self, failure: Transient, asked_at: float) -> None:
         """Let all clients of this provider know what this one was told."""
@@ -327,7 +382,8 @@ class ModelClient:
         self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool = False
     ) -> dict[str, Any]:
         settings = self.settings
-        request: dict[str, Any] = {"model": settings.name, "messages": list(messages), "timeout": settings.timeout_s}
+        known = list(messages) if self._takes_reasoning else without_reasoning(messages)
+        request: dict[str, Any] = {"model": settings.name, "messages": known, "timeout": settings.timeout_s}
         request |= {**self.effective, **(ASKED if chances and self._gives_chances else {})}
         if tools:
             request["tools"] = list(tools)

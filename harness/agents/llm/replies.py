@@ -24,7 +24,7 @@ from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.model import ModelClient
 from worlds.core.models import Strict
 
-_FORM = 1
+_FORM = 2
 """Of a question; raise it where kept replies would no longer be what a model was asked for."""
 
 
@@ -108,6 +108,8 @@ class _Remembered:
             "form": _FORM, "model": self._client.settings.name, "parameters": self._client.requested,
             "messages": list(messages), "tools": list(tools), "chances": chances, **self._place._asdict(),
         }  # fmt: skip
+        if self._client.settings.context is not None:
+            question["context"] = self._client.settings.context
         digest = KeptFiles.digest(question)
         question["before"] = self._asked[digest]
         self._asked[digest] += 1

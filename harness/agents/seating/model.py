@@ -2,26 +2,32 @@
 
 1. A turn that only measures is answered from the conversation and leaves no trace in it.
 2. Where a family weighs such answers, its model is asked for the chances of its tokens, and the family makes the reply.
-3. A conversation that grew too long for its model forfeits the turn as `budget`, a reply that cannot be read as `malformed`.
+3. A conversation that is longer than the model's context forfeits the turn as `context`, a reply that cannot be read as
+   `malformed`. A later turn that is no shorter is forfeited without a call.
 """
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.agent import Usage
-from harness.agents.llm.completion import Completion, add_usage
+from harness.agents.llm.completion import Completion, add_usage, as_text
 from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.model import ModelClient
 from harness.agents.llm.replies import Interlocutor
 from harness.agents.seating.holders import Forfeit, SeatReply
 from harness.agents.seating.talk import SeatTalk
 from harness.agents.trajectory import Trajectory
+from harness.errors import SetupFault
 from harness.modules import family_part_or_none
 from harness.records import SeatResult, VariantRef
 from worlds.core.turns import OpenTurn
+
+MOST_CUT_OFF = 3
+"""Replies of a seat from the first on that may be cut off, with no text in them, before the set-up is at fault."""
 
 Weigher = Callable[[Completion], str]
 """Makes a reply of what a model said and of what its tokens could have been."""
@@ -32,6 +38,15 @@ def weigher_of(family: str, session: Mapping[str, Any]) -> Weigher | None:
     module = family_part_or_none(family, "weighing")
     weigher: Weigher | None = module.weigher(session) if module else None
     return weigher
+
+
+NO_CALL = "no shorter than a conversation that did not fit, so the model was not called"
+"""What agent.log says of a turn that is forfeited without a call."""
+
+
+def _size(messages: Sequence[Mapping[str, Any]]) -> int:
+    """Return the characters of a conversation as it is sent."""
+    return len(json.dumps(messages, default=str))
 
 
 class ModelSeat:
@@ -58,6 +73,9 @@ class ModelSeat:
         self._talk = SeatTalk(rules, trajectory)
         self._seat, self._variant, self._weigher = seat, variant, weigher
         self._latencies_s: list[float] = []
+        self._too_long: int | None = None
+        """Characters of the shortest conversation that did not fit the model's context."""
+        self._replies = self._cut_off = 0
 
     @property
     def trajectory(self) -> Trajectory | None:
@@ -67,13 +85,26 @@ class ModelSeat:
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
         """The model's answer; raises ProviderFailure and Cancelled."""
         asked, weigher = time.monotonic(), self._weigher if turn.ephemeral else None
+        messages = self._talk.before(turn)
+        if self._too_long is not None and _size(messages) >= self._too_long:
+            return Forfeit("context", NO_CALL)
         try:
-            said = self._asked.complete(self._talk.before(turn), chances=weigher is not None)
+            said = as_text(self._asked.complete(messages, chances=weigher is not None), named=False)
         except ContextFull as full:
-            return Forfeit("budget", str(full))
+            self._too_long = _size(messages)
+            return Forfeit("context", str(full), full.waited_s)
         except UnreadableCall as error:
             return Forfeit("malformed", str(error))
+        self._note_cut_off(said)
         return SeatReply(weigher(said) if weigher else said.text, said, time.monotonic() - asked - said.waited_s)
+
+    def _note_cut_off(self, said: Completion) -> None:
+        """Count a reply; raises SetupFault once so many from the first on were cut off with nothing in them."""
+        self._replies += 1
+        self._cut_off += said.cut_off and said.is_empty
+        if self._cut_off == self._replies >= MOST_CUT_OFF:
+            told = f"the first {self._replies} replies of seat {self._seat} were cut off before any text; raise --max-tokens"
+            raise SetupFault(told, "always_cut_off", hint="--max-tokens N, larger than before")
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
         """Write the answer down, and into the conversation where the turn belongs there."""
