@@ -30,7 +30,7 @@ from typing import Any, Self
 import uvicorn
 from fastapi import FastAPI, Request, Response
 
-from harness.agents.llm.model import PROBE
+from harness.agents.llm.probing import PROBE, TOOL_PROBE
 from harness.testing.scripts import (
     Fault,
     Messages,
@@ -39,12 +39,13 @@ from harness.testing.scripts import (
     ScriptedReply,
     ScriptedUsage,
     Weather,
+    call,
     read_scripts,
 )
 from worlds.core.errors import ManifestError
 
 _START_S = 10.0
-_READY = Script(play=lambda messages: "ready")
+_READY = Script(play=lambda messages: call("ready") if messages == list(TOOL_PROBE) else "ready")
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class OpenAIServer:
         if body.get("stream"):
             return _refused(400, "this server does not stream")
         received, said = Received(dict(request.headers), body, arrived), json.dumps(messages)
-        is_probe = messages == list(PROBE)
+        is_probe = messages in (list(PROBE), list(TOOL_PROBE))
         (self.probes if is_probe else self.requests).append(received)
         if fault := self._struck(received):
             return await self._broken(fault, _completion(ScriptedReply(text="ok"), "", messages, 0), request)
