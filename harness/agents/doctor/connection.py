@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-import time
 from dataclasses import replace
 
 from harness.agents.doctor.examination import Examination
 from harness.agents.llm.failures import CallFailure, Denied, NoApi, Refused, Transient, Unconnected
 from harness.agents.llm.model import ModelClient
 from harness.agents.llm.probing import PROBE
+from harness.agents.llm.provider import public_address
 from harness.errors import HarnessError
 
 _UNKNOWN_MODEL = re.compile(
@@ -20,16 +20,15 @@ _UNKNOWN_MODEL = re.compile(
 
 def connect(tried: Examination) -> bool:
     """Make the first call, with another model where the server does not know this one; False where no run can work."""
-    began = time.monotonic()
     try:
         tried.first = tried.call(PROBE)
     except CallFailure as failure:
-        if _is_about_model(failure) and _renamed(tried):
+        if _is_about_model(failure) and (_renamed(tried) or _readdressed(tried)):
             return connect(tried)
         told = _told(tried.client, failure)
         tried.diagnosis.rule_out(_check(failure), str(told), told.hint or "see the log of the server")
         return False
-    tried.diagnosis.add("reachable", "yes", f"a first small call was answered in {time.monotonic() - began:.1f} s")
+    tried.diagnosis.add("reachable", "yes", "a first small call was answered")
     tried.diagnosis.add("key", "yes", "accepted")
     return True
 
@@ -45,6 +44,18 @@ def _renamed(tried: Examination) -> bool:
     tried.diagnosis.add("model", "no", f"the server has no model {wanted!r}, but {near[0]!r}", f"--model {name}")
     tried.diagnosis.model = name
     tried.client = ModelClient(replace(tried.client.settings, name=name), say=tried.client.say)
+    return True
+
+
+def _readdressed(tried: Examination) -> bool:
+    """Append /v1 to an address where the list of models is found there; False where it is not."""
+    base = tried.client.settings.api_base
+    if base is None or tried.wire.models() or not tried.wire.models("/v1/models"):
+        return False
+    base = f"{base.rstrip('/')}/v1"
+    tried.diagnosis.add("address", "no", f"the API is at {public_address(base)}", f"--api-base {public_address(base)}")
+    tried.diagnosis.api_base = base
+    tried.client = ModelClient(replace(tried.client.settings, api_base=base), say=tried.client.say)
     return True
 
 

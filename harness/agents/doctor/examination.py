@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,6 +44,9 @@ class Examination:
     called: Completion | None = None
     """The answer to the offer of a tool; None where the server drops or refuses tools."""
 
+    quickest_s: float = math.inf
+    """Seconds of the quickest call."""
+
     @property
     def by_text(self) -> bool:
         """True where a run will use no tool calls."""
@@ -51,8 +55,11 @@ class Examination:
     def call(self, messages: Messages, tools: Messages = (), limit: int = TOKENS) -> Completion:
         """Make one call, and twice again where it fails in a way that may pass; raises CallFailure and SetupFault."""
         for left in (2, 1, 0):
+            began = time.monotonic()
             try:
-                return self.client.once(messages, tools, limit=limit, timeout_s=CALL_S)
+                said = self.client.once(messages, tools, limit=limit, timeout_s=CALL_S)
+                self.quickest_s = min(self.quickest_s, time.monotonic() - began)
+                return said
             except Transient as failure:
                 pause = _PAUSE_S if failure.retry_after is None else failure.retry_after
                 if not left or isinstance(failure, Unconnected | NoApi) or time.monotonic() + pause > self.deadline:

@@ -109,7 +109,8 @@ def speed(tried: Examination) -> None:
     rate = max(tokens, 1) / max(time.monotonic() - began, 0.001)
     flags = {"timeout": _minutes(_LONG_REPLY / rate)} if _LONG_REPLY / rate > TIMEOUT_S else {}
     flags |= {"wall": _minutes(_LONG_EPISODE / rate)} if _LONG_EPISODE / rate > WALL_S else {}
-    tried.diagnosis.add("speed", "note" if flags else "yes", f"{about} {rate:.0f} tokens per second", **flags)
+    seen = f"{about} {rate:.0f} tokens per second; a small call takes {tried.quickest_s:.1f} s"
+    tried.diagnosis.add("speed", "note" if flags else "yes", seen, **flags)
 
 
 def _minutes(seconds: float) -> int:

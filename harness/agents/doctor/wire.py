@@ -49,9 +49,9 @@ class Wire:
         names = ("ratelimit", "retry-after")
         return {name: value for one in self.responses for name, value in one.headers.items() if any(n in name for n in names)}
 
-    def models(self) -> dict[str, Mapping[str, Any]]:
+    def models(self, path: str = "/models") -> dict[str, Mapping[str, Any]]:
         """The server's list of models by name; empty where it has none."""
-        listed = self._get("/models")
+        listed = self._get(path)
         rows = listed.get("data") if isinstance(listed, dict) else None
         return {str(row["id"]): row for row in rows or () if isinstance(row, dict) and "id" in row}
 

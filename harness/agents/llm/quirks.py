@@ -27,9 +27,10 @@ _SYSTEM = re.compile(
     r"only user and assistant roles|roles must alternate",
     re.IGNORECASE,
 )
+_NOT = re.compile(r"\bnot\b|n't\b|unsupported|unexpected|\bonly\b|\bmust\b|unknown|invalid", re.IGNORECASE)
 _TOOLS = re.compile(
-    r"not support(?:ed)?\W+(?:\w+\W+){0,2}(?:tools?|functions?)\b|\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|enabled)|"
-    r"support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
+    r"(?:not|n't) support\W+(?:\w+\W+){0,2}(?:tools?|functions?)\b|"
+    r"\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|enabled)|support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
     re.IGNORECASE,
 )  # fmt: skip
 
@@ -87,7 +88,7 @@ class Quirks:
             self._rename_limit()
         elif "max_completion_tokens" in request and _is_unsupported("max_completion_tokens", refusal):
             self.drop("max_completion_tokens")
-        elif any(message["role"] == "system" for message in request["messages"]) and _SYSTEM.search(str(refusal)):
+        elif any(message["role"] == "system" for message in request["messages"]) and _is_about_system(refusal):
             self.refuses_system = True
             self._say_once(f"{self._model} does not take system messages: their text goes in front of the first user message")
         else:
@@ -122,6 +123,11 @@ def without_system(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
 def refuses_tools(failure: CallFailure) -> bool:
     """True where a server says that it, or its model, takes no tools."""
     return _TOOLS.search(str(failure)) is not None
+
+
+def _is_about_system(refusal: Refused) -> bool:
+    """True where the role is refused, and not what a system message says."""
+    return _SYSTEM.search(str(refusal)) is not None and _NOT.search(str(refusal)) is not None
 
 
 def _is_about(parameter: str, refusal: Refused) -> bool:
