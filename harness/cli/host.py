@@ -88,17 +88,16 @@ def doctor_command(
 
 def _examine(settings: ModelSettings, out: Path | None, *, overfill: bool, json: bool) -> None:
     """Report what works at a model's server; raises GateFailed where no run can work there."""
-    diagnosis = examine(settings, say, overfill=overfill)
-    command, is_usable = diagnosis.command, not diagnosis.unusable
-    if is_usable and out is not None:
-        out.write_text(f"# harness doctor --model {settings.name}\n{settings_text(diagnosis.settings)}", encoding="utf-8")
+    tried = examine(settings, say, overfill=overfill)
+    if not tried.unusable and out is not None:
+        out.write_text(f"# harness doctor --model {settings.name}\n{settings_text(tried.settings)}", encoding="utf-8")
+    command = None if tried.unusable else tried.command
     if json:
-        rows = [row._asdict() for row in diagnosis.rows]
-        emit({"usable": is_usable, "settings": diagnosis.settings, "command": command if is_usable else None, "checks": rows})
+        emit({"settings": tried.settings, "command": command, "checks": [row._asdict() for row in tried.rows]})
     else:
-        show_table(("check", "works", "what was seen", "what to do"), diagnosis.rows)
-    if not is_usable:
-        raise GateFailed(f"{diagnosis.model} cannot be used: {diagnosis.unusable}")
+        show_table(("check", "works", "what was seen", "what to do"), tried.rows)
+    if command is None:
+        raise GateFailed(f"{tried.client.name} cannot be used: {tried.unusable}")
     if not json:
         print(f"\n{command}")
 

@@ -180,6 +180,6 @@ FAULTS: dict[str, Planted] = {
     "is at another address": Planted("address", "no", ("--api-base",), path=""),
     "has a context of 2k": Planted("context size", "no", (), when(
         lambda body: prompt_tokens(body) > 2048, "This model's maximum context length is 2048 tokens. However, your messages resulted in more."), works=False),
-    "wants another key": Planted("key", "no", (), key="sk-another", works=False),
+    "wants another key": Planted("key and model", "no", (), key="sk-another", works=False),
 }  # fmt: skip
 """By name; a verdict of "yes" or "note" without flags means that a run works around the fault."""

@@ -65,7 +65,7 @@ def test_a_fault_is_found_and_avoided(types: Typing, tmp_path: Path, name: str) 
         base = server.url.removesuffix("/v1") + fault.path
         doctor = types("doctor", "--model", "openai/any", "--api-base", base, "--json")
         assert rows(doctor.json)[fault.check]["verdict"] == fault.verdict, doctor.out
-        assert (doctor.code, doctor.json["usable"]) == ((0, True) if fault.works else (1, False)), doctor.out
+        assert (doctor.code, doctor.json["command"] is not None) == ((0, True) if fault.works else (1, False)), doctor.out
         if not fault.works:
             assert rows(doctor.json)[fault.check]["advice"]
             return

@@ -1,59 +1,85 @@
 """`harness doctor --model`: the checks in order, made through the client that plays, within a minute.
 
-A check adds one row or two. What a server refuses leads to a flag; what the client works around is a note; what no flag helps
-against rules the server out. A call that fails for another reason leaves its row "not tried".
+What a server refuses leads to a flag; what the client works around is a note; what no flag helps against rules the server out. A
+call that fails for another reason leaves its row "not tried".
 """
 
 from __future__ import annotations
 
+import difflib
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
 from harness.agents.doctor import server_checks, tool_checks
-from harness.agents.doctor.connection import connect
-from harness.agents.doctor.context_checks import context
-from harness.agents.doctor.diagnosis import Diagnosis
 from harness.agents.doctor.examination import CALL_S, TOKENS, Examination
-from harness.agents.doctor.wire import Wire
 from harness.agents.llm.failures import CallFailure
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.errors import BoundaryError, UsageError
+from harness.agents.llm.probing import PROBE
+from harness.agents.llm.provider import public_address
+from harness.errors import BoundaryError, HarnessError, Unreachable, UsageError
 
-MINUTE_S = 60.0
-"""Seconds after which no check is begun that might take as long as a call may take."""
+_MINUTE_S = 60.0
 
 CHECKS: dict[str, Callable[[Examination], None]] = {
     "tools seen": tool_checks.tools, "tool results": tool_checks.results, "reasoning": tool_checks.reasoning,
-    "empty content": tool_checks.empty_content, "parallel calls": tool_checks.parallel_calls,
-    "system role": server_checks.system_role, "parameters": server_checks.parameters, "usage": server_checks.usage,
-    "price": server_checks.price, "concurrency": server_checks.concurrency, "streaming": server_checks.streaming,
-    "speed": server_checks.speed, "context size": context,
+    "system role": server_checks.requests, "concurrency": server_checks.concurrency, "speed": server_checks.speed,
+    "context size": server_checks.context,
 }  # fmt: skip
+"""By the first row that they add."""
 
 
-def examine(settings: ModelSettings, say: Callable[[str], None], *, overfill: bool = False) -> Diagnosis:
+def examine(settings: ModelSettings, say: Callable[[str], None], *, overfill: bool = False) -> Examination:
     """Try a model at a server; `overfill`: send too long a prompt also where the context is large, which costs its tokens."""
-    diagnosis = Diagnosis(settings.name, settings.api_base)
     client = ModelClient(replace(settings, max_tokens=TOKENS, timeout_s=CALL_S), say=say)
+    tried = Examination(client, time.monotonic() + _MINUTE_S - CALL_S, overfill)
     try:
         client.check()
     except UsageError as wrong:
-        diagnosis.rule_out("settings", str(wrong), wrong.hint)
-        return diagnosis
-    with Wire() as wire:
-        tried = Examination(client, diagnosis, wire, time.monotonic() + MINUTE_S - CALL_S, overfills=overfill)
-        if connect(tried):
-            for name, check in CHECKS.items():
-                _try(tried, name, check)
-    return diagnosis
+        tried.rule_out("key and model", str(wrong), wrong.hint)
+        return tried
+    with tried.wire:
+        for name, check in CHECKS.items() if _connected(tried) else ():
+            if time.monotonic() > tried.deadline:
+                tried.add(name, "not tried", "the minute is over")
+                continue
+            try:
+                check(tried)
+            except (CallFailure, BoundaryError) as failure:
+                tried.add(name, "not tried", f"the call failed: {failure}")
+    return tried
 
 
-def _try(tried: Examination, name: str, check: Callable[[Examination], None]) -> None:
-    if time.monotonic() > tried.deadline:
-        tried.diagnosis.add(name, "not tried", "the minute is over")
-        return
+def _connected(tried: Examination) -> bool:
+    """Make the calls that a run makes first, at another address or with another model where that helps; False where none does."""
     try:
-        check(tried)
+        tried.client.probe()
+        tried.call(PROBE)
     except (CallFailure, BoundaryError) as failure:
-        tried.diagnosis.add(name, "not tried", f"the call failed: {failure}")
+        if _corrected(tried):
+            return _connected(tried)
+        hint = failure.hint if isinstance(failure, HarnessError) else "see the log of the server"
+        tried.rule_out("reachable" if isinstance(failure, Unreachable) else "key and model", str(failure), hint)
+        return False
+    tried.add("reachable", "yes", "a first small call was answered")
+    tried.add("key and model", "yes", "accepted")
+    return True
+
+
+def _corrected(tried: Examination) -> bool:
+    """Take the model that the server has in the place of one that it has not, or append /v1 to its address; False where neither is."""
+    settings, wanted = tried.client.settings, str(tried.wire.sent.get("model", ""))
+    names = list(tried.wire.models())
+    if near := names if len(names) == 1 else difflib.get_close_matches(wanted, names, n=1):
+        settings = replace(settings, name=settings.name.removesuffix(wanted) + near[0])
+        told = ("model", f"the server has no {wanted!r}, but {near[0]!r}", f"--model {settings.name}")
+    elif settings.api_base is not None and tried.wire.models("v1/models"):
+        settings = replace(settings, api_base=f"{settings.api_base.rstrip('/')}/v1")
+        told = ("address", "the API lies below /v1", f"--api-base {public_address(settings.api_base or '')}")
+    else:
+        return False
+    if settings == tried.client.settings:
+        return False
+    tried.add(told[0], "no", *told[1:])
+    tried.client = ModelClient(settings, say=tried.client.say)
+    return True

@@ -1,4 +1,4 @@
-"""What goes over the wire in an examination, and what the server says of itself at addresses other than the chat."""
+"""What went over the wire, and what a server says of itself at addresses other than that of the chat."""
 
 from __future__ import annotations
 
@@ -13,81 +13,70 @@ from harness.agents.llm.provider import library
 
 _CHAT = "/chat/completions"
 _SIZES = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length", "n_ctx")
-"""What servers call the size of a model's context in their list of models."""
+"""How servers call the size of a context in their list of models."""
 
 _TIMEOUT_S = 5.0
 
 
 class Wire:
-    """Records the requests and responses of LiteLLM's shared connection pool, inside a `with` block."""
-
-    def __init__(self) -> None:
-        self.requests: list[httpx.Request] = []
-        self.responses: list[httpx.Response] = []
+    """Records what LiteLLM's shared connection pool sends and receives inside a `with` block."""
 
     def __enter__(self) -> Self:
+        self.requests: list[httpx.Request] = []
+        self.responses: list[httpx.Response] = []
         self._session: httpx.Client = library().client_session
-        self._before = self._session.event_hooks
         self._session.event_hooks = {"request": [self.requests.append], "response": [self.responses.append]}
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
-        self._session.event_hooks = self._before
+        self._session.event_hooks = {}
 
     @property
-    def chat(self) -> httpx.Request | None:
+    def sent(self) -> Mapping[str, Any]:
         """The last request for a chat completion in OpenAI's format."""
-        return next((one for one in reversed(self.requests) if one.url.path.endswith(_CHAT)), None)
+        return {} if (chat := self._chat()) is None else json.loads(chat.content)  # type: ignore[no-any-return]
 
-    @property
-    def model(self) -> str:
-        """The model as that request names it; "" where there was none."""
-        return "" if self.chat is None else str(json.loads(self.chat.content).get("model", ""))
+    def rate_limits(self) -> str:
+        """The headers that tell a client how much more it may send."""
+        names = {n: v for one in self.responses for n, v in one.headers.items() if "ratelimit" in n or n == "retry-after"}
+        return ", ".join(f"{name}: {value}" for name, value in sorted(names.items())[:4])
 
-    def rate_limits(self) -> dict[str, str]:
-        """The headers that tell a client how much it may still ask for."""
-        names = ("ratelimit", "retry-after")
-        return {name: value for one in self.responses for name, value in one.headers.items() if any(n in name for n in names)}
-
-    def models(self, path: str = "/models") -> dict[str, Mapping[str, Any]]:
+    def models(self, path: str = "models") -> dict[str, Mapping[str, Any]]:
         """The server's list of models by name; empty where it has none."""
-        listed = self._get(path)
-        rows = listed.get("data") if isinstance(listed, dict) else None
-        return {str(row["id"]): row for row in rows or () if isinstance(row, dict) and "id" in row}
+        rows = self._object("GET", path).get("data")
+        return {str(row["id"]): row for row in rows if isinstance(row, dict) and "id" in row} if isinstance(rows, list) else {}
 
-    def context_size(self) -> tuple[int, str] | None:
-        """Tokens of the context as the server gives them, and where it does; None where it does not."""
-        rows = self.models()
-        row = rows.get(self.model) or (next(iter(rows.values())) if len(rows) == 1 else {})
-        if sizes := [size for name in _SIZES if isinstance(size := row.get(name), int) and size > 0]:
-            return sizes[0], "/models"
-        generation = (self._get("/props", above=True) or {}).get("default_generation_settings")
-        size = generation.get("n_ctx") if isinstance(generation, dict) else None
-        return (size, "/props") if isinstance(size, int) and size > 0 else None
+    def context_size(self) -> int:
+        """Tokens of the context as /models or /props say, 0 where they do not."""
+        rows, generation = self.models(), self._object("GET", "../props").get("default_generation_settings")
+        row = rows.get(str(self.sent.get("model"))) or (next(iter(rows.values())) if len(rows) == 1 else {})
+        sizes = [row.get(name) for name in _SIZES] + [generation.get("n_ctx") if isinstance(generation, dict) else None]
+        return next((size for size in sizes if isinstance(size, int) and size > 0), 0)
 
-    def streams(self, request: Mapping[str, Any]) -> bool:
-        """True where the server answers a request piece by piece."""
-        if (address := self._address(_CHAT)) is None:
-            return False
-        body = {**request, "stream": True}
-        with self._session.stream("POST", address, json=body, headers=self._headers(), timeout=_TIMEOUT_S * 2) as response:
-            return response.status_code == 200 and any(line.startswith("data:") for line in response.iter_lines())
+    def streams(self) -> bool:
+        """True where the server answers the last request piece by piece."""
+        answer = self._fetch("POST", _CHAT[1:], json={**self.sent, "stream": True})
+        return answer is not None and answer.text.startswith("data:")
 
-    def _get(self, path: str, *, above: bool = False) -> dict[str, Any] | None:
-        """A JSON object of the server, None where it has none there; `above`: beside /v1 and not below it."""
-        address = self._address(path, above=above)
+    def _object(self, method: str, path: str) -> dict[str, Any]:
         try:
-            answer = None if address is None else self._session.get(address, headers=self._headers(), timeout=_TIMEOUT_S)
-            value = answer.json() if answer is not None and answer.status_code == 200 else None
-        except (httpx.HTTPError, ValueError):
+            answer = self._fetch(method, path)
+            value = answer.json() if answer is not None else None
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def _fetch(self, method: str, path: str, json: Any = None) -> httpx.Response | None:
+        """The answer with status 200 from an address beside the chat's, with the same key; None where there is none."""
+        if (chat := self._chat()) is None:
             return None
-        return value if isinstance(value, dict) else None
+        base = str(chat.url).partition("?")[0].removesuffix(_CHAT)
+        headers = {name: value for name, value in chat.headers.items() if name == "authorization"}
+        try:
+            answer = self._session.request(method, httpx.URL(f"{base}/").join(path), json=json, headers=headers, timeout=_TIMEOUT_S)
+        except httpx.HTTPError:
+            return None
+        return answer if answer.status_code == httpx.codes.OK else None
 
-    def _address(self, path: str, *, above: bool = False) -> str | None:
-        """An address beside that of the chat; None where no chat was requested in OpenAI's way."""
-        base = None if self.chat is None else str(self.chat.url).partition("?")[0].removesuffix(_CHAT)
-        return None if base is None else (base.removesuffix("/v1") if above else base) + path
-
-    def _headers(self) -> dict[str, str]:
-        key = None if self.chat is None else self.chat.headers.get("authorization")
-        return {} if key is None else {"authorization": key}
+    def _chat(self) -> httpx.Request | None:
+        return next((one for one in reversed(self.requests) if one.url.path.endswith(_CHAT)), None)
