@@ -26,6 +26,7 @@ ParleyError (worlds.core.errors)
     │   ├── Crowded                   too many calls at a time; all calls to that provider are held back
     │   └── NoApi                     a web page answered
     ├── Refused                       no try would help
+    │   ├── Withheld                  a content filter took the reply away
     │   ├── ParameterRefused          but for one without this parameter
     │   └── Denied                    nor would any other call: key, quota, access, model
     ├── ContextFull                   the conversation outgrew the model

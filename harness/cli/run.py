@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from harness.cli.signatures import takes_flags
 from harness.cli.streaming import STDOUT, streamed
 from harness.cli.tasks import gated, selected
 from harness.console import emit, log_to_stderr, say
-from harness.errors import BoundaryError, Cancelled, ProviderLost, SetupFault, UsageError
+from harness.errors import BoundaryError, Cancelled, ProviderLost, UsageError
 from harness.granted import grant
 from harness.records import Result
 from harness.report.early import BIASED, sentence
@@ -55,7 +54,7 @@ def run_command(ctx: typer.Context, flags: RunFlags) -> None:
     if not (flags.names or flags.yes or flags.retry_of or flags.resume):
         _confirm_all(session)
     if not flags.no_probe and replies is None:
-        _probe(session)
+        session.probe()
     try:
         results = session.play()
     except (ProviderLost, Cancelled):
@@ -113,15 +112,6 @@ def _site(flags: RunFlags) -> RunSite:
             "--cache is a folder of this machine, and models are asked by the nodes", hint="harness run without --cache"
         )
     return RayCluster(flags.address)
-
-
-def _probe(session: RunSession) -> None:
-    """Try every model with a small call; where the set-up is at fault, the hint is the command to type instead."""
-    try:
-        session.probe()
-    except SetupFault as fault:
-        fault.hint = shlex.join([*_command(), *shlex.split(fault.hint)])
-        raise
 
 
 def _command() -> list[str]:

@@ -63,6 +63,8 @@ class DrivenConversation:
         self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, *, protocol: str, handles: bool
     ) -> None:
         interface, speech = ToolInterface(handles=handles), SPEECHES[protocol]()
+        # tool calls are handed in, so no server can fail to parse them
+        speech.has_called = True
         name = f"{task.task_id}-s{seed}"
         trajectory = Trajectory(name, f"{name}-{NAME}", NAME, tools=interface.tools, extra={"interface": interface.name})
         report.interface, report.prompt_digest = interface.name, prompt_digest(interface, speech)

@@ -159,8 +159,9 @@ class OpenAIServer:
         key = json.dumps(messages, sort_keys=True)
         fault = reply.fault(self._attempts[key])
         self._attempts[key] += 1
-        whole = _completion(reply, str(body.get("model")), messages, len(self.requests))
-        if body.get("logprobs"):
+        read = [*messages, *(body.get("tools") or ())]
+        whole = _completion(reply, str(body.get("model")), read, len(self.requests)) if reply.raw is None else reply.raw
+        if body.get("logprobs") and reply.raw is None:
             whole["choices"][0]["logprobs"] = {"content": [_token(text, chances) for text, chances in reply.tokens]}
         return await self._broken(fault, whole, request) if fault else _json(200, whole)
 

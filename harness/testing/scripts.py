@@ -70,6 +70,9 @@ class ScriptedReply(Strict):
     tokens: tuple[tuple[str, dict[str, float]], ...] = ()
     """The text by tokens, each with probabilities of what could stand there; said to who asks for logprobs."""
 
+    raw: dict[str, Any] | None = None
+    """The whole body of the answer as it goes out, in the place of everything above."""
+
     faults: tuple[Fault, ...] = ()
 
     def fault(self, attempt: int) -> Fault | None:

@@ -9,7 +9,7 @@ import pytest
 from harness.agent import AgentSpec
 from harness.agents.llm.failures import Refused
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.agents.llm.probing import READY, is_written_call
+from harness.agents.llm.probing import READY
 from harness.agents.llm.quirks import Quirks, refuses_tools, without_system
 from harness.agents.seating.agent import SeatAgent
 from harness.errors import SetupFault
@@ -52,7 +52,7 @@ def test_tools_that_never_arrive_are_the_set_up(name: str) -> None:
     with FaultyServer(FAULTS[name]) as server, pytest.raises(SetupFault) as caught:
         client(server.url)[0].probe(tools=True)
 
-    assert (caught.value.cause, caught.value.hint) == ("setup", "--protocol text")
+    assert (caught.value.cause, caught.value.hint) == ("setup", "harness run ... --protocol text")
 
 
 class _Ignorant(FaultyServer):
@@ -121,11 +121,9 @@ def test_a_refused_system_role_is_worked_around(told: str, is_refused: bool) -> 
     """Its text goes in front of the first user message, in this request and in all that follow."""
     said: list[str] = []
     quirks, request = Quirks("m", {}, said.append), {"messages": [{"role": "system", "content": "Rules."}, *HELLO]}
+    assert quirks.work_around(Refused(told, 400), request) == is_refused
     if not is_refused:
-        with pytest.raises(Refused):
-            quirks.work_around(Refused(told, 400), request)
         return
-    quirks.work_around(Refused(told, 400), request)
 
     assert quirks.adapted(request)["messages"] == [{"role": "user", "content": "Rules.\n\nhello"}]
     assert (quirks.effective, len(said)) == ({"system_role": "user"}, 1)
@@ -155,23 +153,5 @@ def test_a_value_of_the_limit_is_no_reason_to_drop_it() -> None:
     """What is too large stays the user's to change."""
     quirks = Quirks("m", {"max_tokens": 99999}, lambda line: None)
     told = "max_tokens is too large: 99999. This model supports at most 16384 completion tokens"
-    with pytest.raises(Refused):
-        quirks.work_around(Refused(told, 400), quirks.adapted({"messages": HELLO}))
 
-
-@pytest.mark.parametrize(
-    ("text", "is_call"),
-    [
-        ('<tool_call>\n{"name": "ready", "arguments": {}}\n</tool_call>', True),
-        ('```json\n{"name": "ready"}\n```', True),
-        ("<function=ready></function>", True),
-        ('[TOOL_CALLS][{"name": "ready", "arguments": {}}]', True),
-        ("ready", False),
-        ("no", False),
-        ("I am ready.", False),
-        ('There is no tool "ready" here.', False),
-    ],
-)
-def test_a_call_in_words_is_recognised(text: str, is_call: bool) -> None:
-    """Its name alone is no call."""
-    assert is_written_call(text) == is_call
+    assert not quirks.work_around(Refused(told, 400), quirks.adapted({"messages": HELLO}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from harness.agents.doctor.examination import Examination, Messages
@@ -59,10 +58,8 @@ def reasoning(tried: Examination) -> None:
     if tried.called is None or not tried.called.reasoning or "protocol" in tried.flags:
         tried.add("reasoning", "note", "none is returned" if tried.called else "not needed in later turns")
         return
-    tried.call(_turn(tried), (READY,))
-    sent = json.dumps(tried.wire.sent.get("messages"), ensure_ascii=False)
-    if json.dumps(tried.called.reasoning[:40], ensure_ascii=False)[1:-1] not in sent:
-        tried.add("reasoning", "note", "not sent back: the model plays without its earlier reasoning")
+    if tried.call(_turn(tried), (READY,)).lost_reasoning:
+        tried.add("reasoning", "note", "refused, or not sent back: the model plays without its earlier reasoning")
         return
     try:
         tried.call(_turn(tried, bare=True), (READY,))

@@ -25,11 +25,15 @@ class Wire:
         self.requests: list[httpx.Request] = []
         self.responses: list[httpx.Response] = []
         self._session: httpx.Client = library().client_session
-        self._session.event_hooks = {"request": [self.requests.append], "response": [self.responses.append]}
+        self._before = self._session.event_hooks
+        self._session.event_hooks = {
+            "request": [*self._before["request"], self.requests.append],
+            "response": [*self._before["response"], self.responses.append],
+        }
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
-        self._session.event_hooks = {}
+        self._session.event_hooks = self._before
 
     @property
     def sent(self) -> Mapping[str, Any]:

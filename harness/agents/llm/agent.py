@@ -7,12 +7,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget, Report
+from harness.agents.llm.completion import Completion, add_usage
 from harness.agents.llm.conversation import ToolConversation
-from harness.agents.llm.failures import ContextFull, UnreadableCall
+from harness.agents.llm.failures import CallFailure, ContextFull, UnreadableCall
 from harness.agents.llm.interface import Interface
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
@@ -22,12 +25,14 @@ from harness.agents.llm.shell import ShellInterface
 from harness.agents.llm.speech import SPEECHES, Speech
 from harness.agents.llm.tool import ToolInterface
 from harness.agents.trajectory import Trajectory
-from harness.errors import HarnessError, UsageError
+from harness.errors import BoundaryError, HarnessError, SetupFault, UsageError
 from harness.pod import Pod
 from harness.prices import Price
 from harness.registry import Task
 
 INTERFACES = ("shell", "tool")
+
+_MOST_CHARACTERS_A_TOKEN = 8
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,9 @@ class LlmAgent:
         self.client, self.replies = ModelClient(config.settings(), say=say), replies
         self.interface = interface_named(config.interface, handles=config.handles)
         self.speech: Speech = SPEECHES[config.protocol]()
+        self._sees_tools: bool | None = None
+        """Whether the prompt that the model reads holds the tools, once that was looked at."""
+
         self.prompt_digest = prompt_digest(self.interface, self.speech)
 
     def needs_main(self, task: Task, runtime: str) -> bool:
@@ -145,7 +153,7 @@ class LlmAgent:
         trajectory = _begin(self, task, seed)
         conversation = ToolConversation(self.interface, self.speech, task, pod, budget, report, trajectory)
         try:
-            self._converse(conversation, ConversationPlace(task.task_id, seed, attempt))
+            self._converse(conversation, ConversationPlace(task.task_id, seed, attempt), report)
         except HarnessError as failure:
             conversation.note(f"ended: {failure}")
             raise
@@ -153,12 +161,15 @@ class LlmAgent:
             report.effective = self.client.effective
             conversation.save()
 
-    def _converse(self, conversation: ToolConversation, place: ConversationPlace) -> None:
+    def _converse(self, conversation: ToolConversation, place: ConversationPlace, report: Report) -> None:
         """Ask until the model is done or a budget is used up."""
         asked: Interlocutor = self.replies.conversation(self.client, place) if self.replies else self.client
         while (cause := conversation.used_up(self.client.settings.name, self.client.say_once)) is None:
             try:
-                if conversation.hear(asked.complete(conversation.messages, conversation.offered)):
+                said = asked.complete(conversation.messages, conversation.offered)
+                if conversation.hear(said):
+                    if not self.speech.has_called:
+                        self._check_tools(asked, conversation.messages[:-1], said, report)
                     return
             except UnreadableCall as unread:
                 conversation.unread(unread.waited_s)
@@ -168,6 +179,23 @@ class LlmAgent:
                 cause = "context"
                 break
         conversation.stop(cause)
+        conversation.check_cut_off()
+
+    def _check_tools(self, asked: Interlocutor, messages: Sequence[dict[str, Any]], said: Completion, report: Report) -> None:
+        """Raise SetupFault where the server counts as many tokens for a prompt without the tools as for the same with them."""
+        if self._sees_tools is None:
+            try:
+                bare = asked.complete(messages)
+            except (BoundaryError, CallFailure):
+                return
+            add_usage(report.usage, bare.usage)
+            counted = not (said.usage.estimated or bare.usage.estimated)
+            # a server that reports a made-up number says nothing
+            is_plausible = bare.usage.prompt_tokens >= len(json.dumps(messages)) / _MOST_CHARACTERS_A_TOKEN
+            self._sees_tools = not (counted and is_plausible and bare.usage.prompt_tokens >= said.usage.prompt_tokens)
+        if not self._sees_tools:
+            what = "the model was never shown the tools: its prompt has as many tokens without them"
+            raise SetupFault(f"{what}; run with --protocol text", "tools_not_seen", hint="--protocol text")
 
     def _fill(self, report: Report) -> None:
         report.agent, report.model, report.interface = self.name, self.config.model, self.interface.name

@@ -1,32 +1,33 @@
-"""What a model said, in our terms: text, actions, tokens; and the message that goes back into the conversation.
+"""What a model said: its text, tool calls and tokens, and the message that goes back into the conversation.
 
-1. An `Action` is one tool call. One that cannot be carried out as written (arguments that are no JSON object) keeps its
-   raw text and its `problem`: it is the model's own mistake, and the model is told.
-2. Half a surrogate pair, which has no UTF-8 form, becomes U+FFFD wherever it stands. In arguments it is such a mistake too,
-   and so are numbers that JSON does not have (NaN, 1e999) and nesting that would break whoever writes it down.
-3. The message sent back repeats what the provider gave (thinking blocks, signatures), because some providers insist on it;
-   malformed arguments go back as {"_raw": text}, because some refuse to read their own.
-4. Where a provider reports no tokens they are counted here and marked as estimated.
-5. Of what is longer than anything may be, head and tail are kept with the count of what is left out: no reply fills a disk, or
-   the next request.
+1. An `Action` is one tool call. One that cannot be carried out (arguments that are no JSON object, half a surrogate pair, NaN,
+   1e999, nesting of thousands) has a `problem`, which the model is told.
+2. The message sent back repeats the reasoning and signatures as the server gave them, because some servers demand them.
+   Malformed arguments go back as {"_raw": text} and empty content as null or NO_TEXT, because some refuse their own.
+3. Tokens that a provider does not report, or reports as no count, are counted here and marked as estimated.
+4. Of very long texts head and tail are kept, with the number of characters left out.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
 
 from harness.agent import Usage
+from harness.agents.llm.answer import Answer
 from harness.agents.llm.chances import TokenChances, read_chances
-from harness.agents.llm.failures import Transient
+from harness.agents.llm.failures import Transient, Withheld
 from harness.agents.llm.provider import library
+from harness.agents.llm.reasoning import NO_TEXT, is_reasoning_part, reasoning_fields
 from harness.prices import Price
 from harness.printable import encodable
 
-_SENT_BACK = ("content", "thinking_blocks")
+_THOUGHT = re.compile(r"\s*<(think|thinking)>(.*?)</\1>(.*)", re.DOTALL)
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _HALF = "the arguments hold half a surrogate pair, which has no UTF-8 form"
 LONGEST_TEXT = 4 << 20
 """Characters of an answer, or of its reasoning, that are kept whole."""
@@ -72,42 +73,59 @@ class Completion:
     chances: tuple[TokenChances, ...] = ()
     """What each token could have been, where that was asked for and the provider says it."""
 
+    is_refusal: bool = False
+    """True where the text is what the provider calls the model's refusal."""
+
+    lost_reasoning: bool = False
+    """True where the model was not sent its earlier reasoning."""
+
     @property
     def cut_off(self) -> bool:
         """Whether the model ran into its limit of output tokens."""
         return self.finish_reason == "length"
 
+    @property
+    def is_empty(self) -> bool:
+        """True for a reply with neither text nor tool calls."""
+        return not self.actions and not self.text.strip()
 
-def read_completion(
-    response: Any, request: Mapping[str, Any], number: int, waited_s: float = 0.0, price: Price | None = None
-) -> Completion:
-    """The first choice of a LiteLLM response, at this price or LiteLLM's own; raises Transient for one that has no message."""
-    choice = response.choices[0]
-    if getattr(choice, "message", None) is None:
-        raise Transient("the provider answered without a message")
+
+def read_completion(answer: Answer, request: Mapping[str, Any], number: int, price: Price | None = None) -> Completion:
+    """Return what an answer says, at this price or LiteLLM's own."""
+    choice = answer.choice
     return replace(
-        read_message(choice.message.model_dump(exclude_none=True), number),
-        usage=_usage(response, request, price),
-        finish_reason=encodable(str(choice.finish_reason or "stop")),
-        waited_s=waited_s,
-        chances=read_chances(getattr(choice, "logprobs", None)),
+        read_message(choice["message"], number),
+        usage=_usage(answer, request, price),
+        finish_reason=answer.finish_reason,
+        chances=read_chances(choice.get("logprobs")),
     )
 
 
+def refuse_unusable(said: Completion) -> None:
+    """Raise Withheld for a filtered reply, and Transient for one that is empty because the model produced no token."""
+    if said.is_empty and said.finish_reason == "content_filter":
+        raise Withheld("its content filter withheld the reply")
+    if said.is_empty and not said.reasoning and (said.usage.estimated or not said.usage.completion_tokens):
+        raise Transient(f"it answered with nothing, and reports no tokens (finish reason {said.finish_reason})")
+
+
 def read_message(raw: Mapping[str, Any], number: int) -> Completion:
-    """What a message of an assistant says, in OpenAI's shape, as one call whose tokens nobody counted."""
+    """Return what an assistant's message in OpenAI's shape says, as one call of unknown tokens."""
     given = encodable(dict(raw))
-    message: dict[str, Any] = {"role": "assistant", **{k: given[k] for k in _SENT_BACK if k in given}}
-    message.setdefault("content", "")
-    text, reasoning = str(given.get("content") or ""), given.get("reasoning_content")
+    kept = {name: value for name, value in reasoning_fields(given).items() if len(json.dumps(value)) <= LONGEST_TEXT}
+    whole, reasoning = _text_of(given.get("content")), _reasoning_of(given)
+    refusal = given.get("refusal") if not whole.strip() else None
+    text = whole or str(refusal or "")
+    if not reasoning and (split := _THOUGHT.fullmatch(whole)):
+        reasoning, text = split[2], split[3]
     left_out = len(text) - KEPT if len(text) > LONGEST_TEXT else 0
-    if left_out:
-        text = message["content"] = shortened(text)
-    if len(json.dumps(message.get("thinking_blocks"))) > LONGEST_TEXT:
-        del message["thinking_blocks"]
-    actions = tuple(_actions(raw.get("tool_calls") or [], number))
+    text = shortened(text) if left_out else text
+    actions = tuple(_actions(listed := _listed(raw), number))
+    is_whole = not left_out and isinstance(given.get("content"), str | list)
+    content = (given["content"] if is_whole else text) if whole.strip() else refusal
+    message: dict[str, Any] = {"role": "assistant", "content": content or (None if actions else NO_TEXT), **kept}
     if actions:
-        message["tool_calls"] = [_sent_back(call, action) for call, action in zip(given["tool_calls"], actions, strict=True)]
+        message["tool_calls"] = [_sent_back(call, action) for call, action in zip(listed, actions, strict=True)]
     return Completion(
         text=text,
         message=message,
@@ -115,7 +133,39 @@ def read_message(raw: Mapping[str, Any], number: int) -> Completion:
         actions=actions,
         reasoning=shortened(reasoning) if reasoning and len(reasoning) > LONGEST_TEXT else reasoning,
         left_out=left_out,
+        is_refusal=bool(refusal),
     )
+
+
+def as_text(said: Completion, *, named: bool) -> Completion:
+    """Return a reply without its tool calls, where none were offered; a single call stands in for a missing text.
+
+    `named`: the text is {"tool": ..., "arguments": ...}, else the arguments alone.
+    """
+    if not said.actions:
+        return said
+    first, text = said.actions[0], said.text
+    if not text.strip() and len(said.actions) == 1:
+        text = json.dumps({"tool": first.tool, "arguments": first.arguments} if named else first.arguments, ensure_ascii=False)
+    message = {name: value for name, value in said.message.items() if name != "tool_calls"}
+    return replace(said, text=text, actions=(), message=message | {"content": message["content"] or text or NO_TEXT})
+
+
+def _text_of(content: Any) -> str:
+    """Return the text of a content: a string, or a list of parts."""
+    parts = content if isinstance(content, list) else [content]
+    return "".join(
+        part if isinstance(part, str) else str(part.get("text") or "") if isinstance(part, Mapping) else str(part)
+        for part in parts if part is not None and not is_reasoning_part(part)
+    )  # fmt: skip
+
+
+def _reasoning_of(given: Mapping[str, Any]) -> str | None:
+    """Return the text of a message's reasoning, None where it has none."""
+    named = [given[name] for name in ("reasoning_content", "reasoning") if isinstance(given.get(name), str)]
+    parts = given["content"] if isinstance(given.get("content"), list) else []
+    thoughts = [part.get("thinking") or part.get("summary") for part in parts if is_reasoning_part(part)]
+    return next(filter(None, named), None) or "\n".join(_text_of(thought) for thought in thoughts) or None
 
 
 def shortened(text: str) -> str:
@@ -127,7 +177,9 @@ def shortened(text: str) -> str:
 def read_arguments(text: str) -> dict[str, Any]:
     """Tool arguments as an object; raises ValueError with what is wrong with them."""
     try:
-        value = json.loads(text or "{}")
+        value = json.loads(text.strip() or "{}")
+        # some servers encode the object twice
+        value = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the arguments are not JSON: {error}") from None
     if not isinstance(value, dict):
@@ -183,71 +235,102 @@ def told_tokens(usage: Usage) -> str:
     return f"{said} ({cached}), {about}{usage.completion_tokens} out{kept}"
 
 
-def _actions(calls: Sequence[dict[str, Any]], number: int) -> list[Action]:
-    """The calls in order; ids that are missing or used twice (local servers) are replaced."""
+def _listed(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the tool calls of a message, the legacy `function_call` among them, each with its function."""
+    calls = raw.get("tool_calls") or ()
+    legacy = raw.get("function_call")
+    given = [calls] if isinstance(calls, Mapping) else list(calls) if isinstance(calls, Sequence) else []
+    given = given or ([{"function": legacy}] if legacy else [])
+    return [call if isinstance(call.get("function"), Mapping) else {"function": call} for call in given if isinstance(call, Mapping)]
+
+
+def _actions(calls: Sequence[Mapping[str, Any]], number: int) -> list[Action]:
+    """Return the calls in order; ids that are missing or used twice (local servers) are replaced."""
     actions: list[Action] = []
     for index, call in enumerate(calls):
         call_id = encodable(str(call.get("id") or ""))
         if not call_id or call_id in {a.call_id for a in actions}:
             call_id = f"call_{number}_{index}"
-        name, text = str(call["function"].get("name") or ""), call["function"].get("arguments") or ""
+        name, given = _tool_name(call["function"].get("name")), call["function"].get("arguments")
+        text = given if isinstance(given, str) else "" if given is None else json.dumps(given)
         if len(text) > LONGEST_ARGUMENTS:
             problem = f"the arguments are {len(text)} characters long, and at most {LONGEST_ARGUMENTS} are read"
-            actions.append(Action(call_id, encodable(name), {"_raw": encodable(shortened(text))}, problem))
+            actions.append(Action(call_id, name, {"_raw": encodable(shortened(text))}, problem))
             continue
         try:
             actions.append(read_action(call_id, name, read_arguments(text)))
         except ValueError as problem:
-            actions.append(Action(call_id, encodable(name), {"_raw": encodable(text)}, str(problem)))
+            actions.append(Action(call_id, name, {"_raw": encodable(text)}, str(problem)))
     return actions
 
 
-def _sent_back(call: dict[str, Any], action: Action) -> dict[str, Any]:
-    arguments = json.dumps(action.arguments) if action.problem else call["function"].get("arguments") or "{}"
-    return {**call, "id": action.call_id, "type": "function", "function": {"name": action.tool, "arguments": arguments}}
+def _tool_name(given: Any) -> str:
+    """Return a tool's name without blanks, a namespace, or special tokens that a server left in it."""
+    return str(encodable(str(given or "").partition("<|")[0].strip().removeprefix("functions.")))
 
 
-def _usage(response: Any, request: Mapping[str, Any], price: Price | None) -> Usage:
-    given = getattr(response, "usage", None)
-    estimated = not (given and given.prompt_tokens)
-    if estimated:
-        response.usage = _counted(response, request)
-    reported = response.usage
-    prompt_details = getattr(reported, "prompt_tokens_details", None)
-    completion_details = getattr(reported, "completion_tokens_details", None)
-    usage = Usage(
-        calls=1,
-        prompt_tokens=reported.prompt_tokens,
-        completion_tokens=reported.completion_tokens or 0,
-        cached_tokens=getattr(prompt_details, "cached_tokens", None) or 0,
-        reasoning_tokens=getattr(completion_details, "reasoning_tokens", None) or 0,
-        estimated=estimated,
+def _sent_back(call: Mapping[str, Any], action: Action) -> dict[str, Any]:
+    """Return a call as the conversation keeps it: names and arguments as any server takes them, the rest as it was given."""
+    given = call["function"].get("arguments")
+    is_whole = isinstance(given, str) and given.lstrip().startswith("{") and not action.problem
+    name = _NOT_IN_NAMES.sub("_", action.tool)[:64] or "unknown"
+    function = {"name": name, "arguments": given if is_whole else json.dumps(action.arguments)}
+    kept = {name: encodable(value) for name, value in call.items() if name == "index" or name in reasoning_fields(call)}
+    return {**kept, "id": action.call_id, "type": "function", "function": function}
+
+
+def _usage(answer: Answer, request: Mapping[str, Any], price: Price | None) -> Usage:
+    """Return the tokens of an answer: whole numbers that fit together, counted here where the provider gives none."""
+    given = answer.body.get("usage") if answer.response is None else answer.response.model_dump().get("usage")
+    reported = given if isinstance(given, Mapping) else {}
+    prompt, completion = _count(reported.get("prompt_tokens")), _count(reported.get("completion_tokens"))
+    cached, reasoning = (
+        _count(details.get(name)) or 0 if isinstance(details := reported.get(f"{of}_tokens_details"), Mapping) else 0
+        for of, name in (("prompt", "cached_tokens"), ("completion", "reasoning_tokens"))
     )
-    if price is None:
-        usage.cost_usd = _cost(response, request["model"])
-    else:
-        usage.cost_usd = price.dollars(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+    estimated = not prompt or completion is None
+    if not prompt:
+        prompt = _counted([request["messages"], request.get("tools") or []], request)
+    if completion is None or (estimated and not completion):
+        message = answer.choice["message"]
+        completion = _counted({name: message[name] for name in ("content", "tool_calls") if message.get(name)}, request)
+    if reasoning > completion:
+        # some providers count reasoning apart from the rest
+        is_apart = _count(reported.get("total_tokens")) == prompt + completion + reasoning
+        completion = completion + reasoning if is_apart else reasoning
+    usage = Usage(
+        calls=1, prompt_tokens=prompt, completion_tokens=completion, cached_tokens=min(cached, prompt),
+        reasoning_tokens=reasoning, estimated=estimated,
+    )  # fmt: skip
+    usage.cost_usd = _cost(answer.response, request, usage) if price is None else price.dollars(prompt, completion, usage.cached_tokens)
     return usage
 
 
-def _cost(response: Any, model: str) -> float | None:
-    """What LiteLLM's table says that a call costs, None where it has no price."""
+def _count(value: Any) -> int | None:
+    """Return a reported number of tokens, None for what is no count."""
     try:
-        return float(library().completion_cost(completion_response=response, model=model))
+        number = float(value) if isinstance(value, int | float | str) else -1.0
+    except ValueError:
+        return None
+    return round(number) if isfinite(number) and number >= 0 else None
+
+
+def _cost(response: Any, request: Mapping[str, Any], usage: Usage) -> float | None:
+    """Return what LiteLLM's table says that a call costs, None where it has no price."""
+    litellm, tokens = library(), (usage.prompt_tokens, usage.completion_tokens)
+    try:
+        priced = litellm.ModelResponse(model=request["model"]) if response is None else response
+        told = priced.model_dump().get("usage") or {}
+        if (told.get("prompt_tokens"), told.get("completion_tokens")) != tokens:
+            priced.usage = litellm.Usage(prompt_tokens=tokens[0], completion_tokens=tokens[1], total_tokens=sum(tokens))
+        return float(litellm.completion_cost(completion_response=priced, model=request["model"]))
     except Exception:  # noqa: BLE001 - LiteLLM's ways of having no price differ by provider
         return None
 
 
-def _counted(response: Any, request: Mapping[str, Any]) -> Any:
-    """Tokens counted by LiteLLM's own tokenizer for the model, or the nearest it has."""
-    litellm = library()
-
-    def count(value: Any) -> int:
-        text = json.dumps(value, ensure_ascii=False)
-        # a tokenizer takes minutes for what is long and has no words; a part of it stands for the whole
-        share = len(text) / len(text[:_COUNTED]) if text else 1.0
-        return round(share * int(litellm.token_counter(model=request["model"], text=text[:_COUNTED])))
-
-    prompt = count([request["messages"], request.get("tools") or []])
-    completion = count(response.choices[0].message.model_dump(exclude_none=True, include={"content", "tool_calls"}))
-    return litellm.Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=prompt + completion)
+def _counted(value: Any, request: Mapping[str, Any]) -> int:
+    """Return the tokens of a value, counted by LiteLLM's tokenizer for the model, or the nearest it has."""
+    text = json.dumps(value, ensure_ascii=False)
+    # a tokenizer takes minutes for what is long and has no words; a part of it stands for the whole
+    share = len(text) / len(text[:_COUNTED])
+    return round(share * int(library().token_counter(model=request["model"], text=text[:_COUNTED])))

@@ -1,11 +1,13 @@
 """A model's conversation about one task, as a state machine: what to ask is in `messages`, what it said goes to `hear`.
 
-Nobody is asked here, so a model client and a training loop drive the same conversation.
-1. `hear` writes an answer down, carries out the actions it asks for, and says whether the episode is over: the model submitted,
-   answered in plain text, or asked for nothing.
-2. Mistakes of the model (unknown tool, malformed arguments, a reply cut off at its limit) are told back to it.
-3. `used_up` names the budget that forbids another query; budgets are looked at before each, so an answer once paid for is
-   carried out. What a provider kept everybody waiting for does not count as wall time.
+No model is called here, so a model client and a training loop drive the same conversation.
+1. `hear` records a reply, carries out its actions, and says whether the episode is over: the model submitted, or answered in
+   plain text.
+2. The model is told of its mistakes (unknown tool, malformed arguments), and of a reply that was cut off, was empty, or wrote a
+   tool call as text. MOST_UNUSABLE such replies in a row end the episode.
+3. A fault of the set-up leaves as SetupFault: tool calls arrive as text only, or every reply is cut off.
+4. `used_up` names the budget that forbids another query; budgets are looked at before each, so a reply once paid for is
+   carried out. The seconds in which the provider failed do not count as wall time.
 """
 
 from __future__ import annotations
@@ -19,13 +21,26 @@ from harness.agents.llm.completion import Action, Completion, add_usage, told_to
 from harness.agents.llm.interface import ActionResult, Interface, Mistake
 from harness.agents.llm.prompting import system_prompt
 from harness.agents.llm.speech import Speech
+from harness.agents.llm.written_calls import is_written_call
 from harness.agents.trajectory import ToolCall, Trajectory
+from harness.causes import CauseName
+from harness.errors import SetupFault
 from harness.pod import Pod
 from harness.registry import Task
 
 UNREADABLE = "Your reply could not be read: the arguments of its tool call are no JSON that can be parsed. Nothing was run."
 
 CUT_OFF = "Your reply was cut off at its limit of tokens, before any action. Go on, more briefly."
+
+EMPTY = "Your reply was empty: it held neither text nor a tool call. Go on."
+
+NOT_CALLED = "Your reply wrote a tool call as text, so nothing was run. Call the tool with a tool call."
+
+MOST_UNUSABLE = 3
+"""Replies in a row without anything that can be carried out, after which an episode ends."""
+
+MOST_CUT_OFF = 8
+"""Replies from the first on that may be cut off before the set-up is at fault."""
 
 
 class ToolConversation:
@@ -41,6 +56,7 @@ class ToolConversation:
         """The tools that go into a request."""
 
         self.turns, self.waited_s = 0, 0.0
+        self._unusable, self._cut_off = 0, 0
         self._speech, self._pod, self._budget, self._report = speech, pod, budget, report
         self._hands, self._started = interface.hands(task, pod), time.monotonic()
         self._trajectory = trajectory
@@ -49,9 +65,12 @@ class ToolConversation:
 
     def hear(self, said: Completion) -> bool:
         """Write down what the model said and carry out what it asks for; whether the episode is over."""
+        said = self._speech.heard(said)
         self.turns += 1
         self.waited_s += said.waited_s
         add_usage(self._report.usage, said.usage)
+        if said.lost_reasoning:
+            self._report.disturbed["reasoning_dropped"] += 1
         self.messages.append(said.message)
         actions = self._speech.actions(said, self.turns)
         self._report.tool_calls += len(actions)
@@ -63,7 +82,16 @@ class ToolConversation:
             extra={"finish_reason": said.finish_reason},
         )
         self._log(said, actions)
-        return self._execute(said, actions)
+        self._cut_off += said.cut_off and all(action.problem for action in actions)
+        if self._cut_off >= MOST_CUT_OFF:
+            self.check_cut_off()
+        return self._execute(said, actions) if actions else self._is_last_word(said)
+
+    def check_cut_off(self) -> None:
+        """Raise SetupFault where every reply so far was cut off before it did anything."""
+        if self._cut_off == self.turns > 0:
+            told = f"all {self.turns} replies were cut off at the limit of output tokens; give more with --max-tokens"
+            raise SetupFault(told, "always_cut_off", hint="--max-tokens N, larger than before")
 
     def unread(self, waited_s: float) -> None:
         """Tell the model that what it said broke its reader; what that cost, nobody can say."""
@@ -96,12 +124,32 @@ class ToolConversation:
             self._report.log.append(f"waited {self.waited_s:.1f} s for the provider, not counted as wall time")
         self._report.trajectory = self._trajectory.to_dict(extra={"provider_wait_s": round(self.waited_s, 3)})
 
+    def _is_last_word(self, said: Completion) -> bool:
+        """Whether a reply without an action ends the episode; raises SetupFault for a tool call that came as text."""
+        cause: CauseName = "no_action"
+        if said.cut_off:
+            told = CUT_OFF
+        elif said.is_empty:
+            cause, told = "empty_replies", EMPTY
+        elif said.finish_reason in {"tool_calls", "function_call"} or is_written_call(said.text, self.offered):
+            if not self._speech.has_called:
+                what = "the server returned a tool call as text, and has returned none as a tool call"
+                raise SetupFault(f"{what}; run with --protocol text", "tools_not_parsed", hint="--protocol text")
+            told = NOT_CALLED
+        else:
+            self._report.ended_by = "refusal" if said.is_refusal else None if self._report.tool_calls else "no_action"
+            return True
+        self._unusable += not said.cut_off
+        if self._unusable >= MOST_UNUSABLE:
+            self._report.ended_by = cause
+            self.note(f"ended: {MOST_UNUSABLE} replies in a row held no action that can be carried out")
+            return True
+        self._tell({"role": "user", "content": told})
+        return False
+
     def _execute(self, said: Completion, actions: Sequence[Action]) -> bool:
         """Carry out the actions in order and tell the model; whether that ended the episode."""
-        if not actions and said.cut_off:
-            self._tell({"role": "user", "content": CUT_OFF})
-            return False
-        done = not actions
+        done, self._unusable = False, 0
         for action in actions:
             result = (
                 ActionResult("not run: the episode is over", done=True) if done else self._act(action, cut_off=said.cut_off)
@@ -131,7 +179,14 @@ class ToolConversation:
         (self._trajectory.system if message["role"] == "system" else self._trajectory.user)(message["content"])
 
     def _log(self, said: Completion, actions: Sequence[Action]) -> None:
-        usage, did = said.usage, ", ".join(a.tool or "?" for a in actions) or "plain answer"
+        usage, did = said.usage, ", ".join(a.tool or "?" for a in actions) or _without_action(said)
         waited = f", waited {said.waited_s:.1f} s" if said.waited_s > 1 else ""
         cut = f", {said.left_out} characters of its text are left out of the record" if said.left_out else ""
         self._report.log.append(f"turn {self.turns}: {did}; tokens {told_tokens(usage)}{waited}{cut}")
+
+
+def _without_action(said: Completion) -> str:
+    """Return what a reply without an action was, for the log."""
+    if said.cut_off or said.is_empty:
+        return f"{'cut off' if said.cut_off else 'empty'} (finish reason {said.finish_reason})"
+    return "plain answer"

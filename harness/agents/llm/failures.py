@@ -1,25 +1,26 @@
-"""Every way a model call can fail, sorted: what time may cure, what no try would help, and what is the model's own doing.
+"""Classes of failed model calls, and the classification of what LiteLLM and servers return.
 
-1. `Transient` is asked again; of that kind are `Unconnected` (nobody was there to be asked), `Crowded` (too many calls at once)
-   and `NoApi` (a web page). `Refused` is not asked again, and `Denied` is a refusal that
-   every other call would meet too: the key, the account, the model. `ContextFull` and `UnreadableCall` are about what was said.
-2. LiteLLM names a status also where no server spoke ("Connection error", 500), and another one than the server did. What counts
-   stands in the exceptions behind its own: an answer with a status, or a connection that broke.
-3. What a message repeats of an answer is one line of it, without LiteLLM's wrapping.
+1. `Transient` failures are retried: `Unconnected` (no connection), `Crowded` (rate limits), `NoApi` (a web page). `Refused` is
+   not retried, and `Denied` is a refusal that every other call would meet too: the key, the account, the model.
+   `ContextFull` and `UnreadableCall` are about what was said.
+2. LiteLLM names a status also where no server answered ("Connection error", 500), or another status than the server did. What
+   counts is the server's own answer, or the connection that broke, behind LiteLLM's exception.
+3. Messages repeat the server's own words in one line, without LiteLLM's wrapping.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from email.utils import parsedate_to_datetime
-from time import time
 from traceback import walk_tb
 from types import ModuleType
-from typing import Any, Literal
+from typing import Literal
 
 import httpx
 
+from harness.agents.llm.context_errors import is_context_full, is_token_rate, never_fits
+from harness.agents.llm.error_body import ErrorBody, informative_line, read_error_body
+from harness.agents.llm.retry_after import asked_pause
 from harness.printable import encodable
 from worlds.core.errors import ParleyError
 
@@ -29,9 +30,13 @@ _SHOWN = 300
 _WRAPPING = re.compile(r"^(?:litellm\.)?(?:\w+(?:Error|Exception|Timeout): |\w+(?:Exception|Error) - )+")
 _SPENT = re.compile(r"insufficient_quota|billing_(?:hard_limit_reached|not_active|error)|credit balance is too low")
 _ONE_PROMPT = re.compile(r"moderation|flagged|content[ _](?:policy|filter)", re.IGNORECASE)
-"""What a provider says that refuses one conversation, and not whoever asks."""
+"""Words of a refusal that is about one conversation, not about the account."""
 
-_PAGE = re.compile(r"<!doctype html|<html[\s>]", re.IGNORECASE)
+_NOT_CURED = re.compile(
+    r"jinja|raise_exception|roles must alternate|roles should be alternating|chat.?template|TemplateError|not implemented",
+    re.IGNORECASE,
+)
+"""Words of errors that servers send with status 500 and that no retry cures: the chat template refuses the conversation."""
 
 Why = Literal["key", "quota", "access", "model"]
 
@@ -47,19 +52,31 @@ class CallFailure(ParleyError):
 
 
 class Transient(CallFailure):
-    """The call failed in a way that time may cure; `retry_after` is what the provider asked for, in seconds."""
+    """A failure that a retry may cure; `retry_after` is the pause that the provider asked for, in seconds."""
+
+    is_silence = False
+    """True where the server said nothing: no connection, a timeout, a broken connection."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
 
 
-class Unconnected(Transient):
+class Silent(Transient):
+    """The server sent no complete answer: a timeout, or a connection that broke."""
+
+    is_silence = True
+
+
+class Unconnected(Silent):
     """No connection was made: refused, no such host, no route, no common TLS."""
+
+    proxy: str | None = None
+    """The variable and the address of the proxy that should have made it, where there is one."""
 
 
 class Crowded(Transient):
-    """The provider gets more calls, or tokens, than it takes at a time."""
+    """A rate limit: the provider gets more calls, or tokens, than it takes at a time."""
 
 
 class NoApi(Transient):
@@ -67,7 +84,7 @@ class NoApi(Transient):
 
 
 class Refused(CallFailure):
-    """The provider will not answer this request, however often it is asked."""
+    """The provider will not answer this request, however often it is repeated."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -86,6 +103,10 @@ class Denied(Refused):
         self.why: Why = why
 
 
+class Withheld(Refused):
+    """The provider's content filter withheld the reply."""
+
+
 class ContextFull(CallFailure):
     """The conversation is longer than the model can read."""
 
@@ -94,35 +115,60 @@ class UnreadableCall(CallFailure):
     """The model wrote a tool call that LiteLLM cannot read: nested thousands deep, a number of thousands of digits."""
 
 
-def sorted_failure(litellm: ModuleType, error: Exception, clean: Callable[[str], str]) -> CallFailure:
-    """What LiteLLM raised as one of these; `clean` blanks secrets in what a message repeats."""
-    said = _one_line(error, clean)
+def sorted_failure(
+    litellm: ModuleType, error: Exception, answer: httpx.Response | None, clean: Callable[[str], str]
+) -> CallFailure:
+    """Classify what LiteLLM raised; `answer` is the last one of the server, `clean` removes secrets from messages."""
     if _stumbled(error):
         return UnreadableCall("the reply held a tool call that cannot be read")
-    if isinstance(error, litellm.ContextWindowExceededError):
-        return ContextFull(said)
+    said = _shown(_WRAPPING.sub("", f"{informative_line(str(error))} "), clean) or type(error).__name__
     if isinstance(error, litellm.UnsupportedParamsError):
         return ParameterRefused(said)
     if (broken := _broken(error, clean)) is not None:
         return broken
-    answer = _answer(error)
-    if answer is None:
-        return _unspoken(error, said)
-    # LiteLLM leaves out the code of an error, which alone tells a spent quota from a busy minute
-    status, text = answer.status_code, f"{error} {_body(answer)}"
-    told = f"{'a web page' if _PAGE.search(said) else said} ({status})"
-    if why := _denied(status, text):
+    failed = next((link.response for link in _chain(error) if isinstance(link, httpx.HTTPStatusError)), answer)
+    if failed is not None and failed.is_error:
+        return answer_failure(failed, clean)
+    return _unspoken(error, said)
+
+
+def answer_failure(answer: httpx.Response, clean: Callable[[str], str]) -> CallFailure:
+    """Classify a server's answer with an error status."""
+    raw = body_text(answer)
+    return body_failure(answer.status_code, read_error_body(raw), clean, asked_pause(answer.headers, raw))
+
+
+def body_failure(
+    status: int, body: ErrorBody, clean: Callable[[str], str], retry_after: float | None = None, shown: str = ""
+) -> CallFailure:
+    """Classify an error by its status and what its body says; `shown` stands for the status in messages."""
+    said = "a web page" if body.is_page else _shown(body.line, clean) or "an error without a message"
+    told = f"{said} ({shown or status})"
+    if is_context_full(status, body):
+        return ContextFull(told)
+    if is_token_rate(body) and never_fits(body):
+        return Refused(f"{told}; the request alone is larger than the account's limit of tokens per minute", status)
+    if why := _denied(status, body.text):
         return Denied(told, status, why)
-    if status in _RETRIED or status >= 500:
-        return (Crowded if status in _CROWDED else Transient)(told, _retry_after(answer))
+    if status in _CROWDED or is_token_rate(body):
+        return Crowded(told, retry_after)
+    if status in _RETRIED or (status >= 500 and status != 501 and not _NOT_CURED.search(body.text)):
+        return Transient(told, retry_after)
     return Refused(told, status)
 
 
-def _one_line(error: Exception, clean: Callable[[str], str]) -> str:
-    """What the provider said, without LiteLLM's wrapping and without secrets, in one line that can be written down."""
-    line = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
-    # what is cut first may end in half a secret, which nobody would know
-    return str(encodable(clean(_WRAPPING.sub("", f"{line} ").strip())[:_SHOWN])) or "an error without a word"
+def body_text(answer: httpx.Response) -> str:
+    """The body of an answer; "" where it was never read."""
+    try:
+        return answer.text
+    except httpx.StreamError:
+        return ""
+
+
+def _shown(text: str, clean: Callable[[str], str]) -> str:
+    """One line without secrets that can be written down."""
+    # secrets are removed before the text is cut: half a secret would not be recognised
+    return str(encodable(clean(text.strip())[:_SHOWN]))
 
 
 def spoken_to(error: BaseException) -> str | None:
@@ -152,43 +198,30 @@ def _denied(status: int, text: str) -> Why | None:
 
 
 def _broken(error: BaseException, clean: Callable[[str], str]) -> Transient | None:
-    """A connection that was never made, or broke, or stayed silent: no server said anything then, whatever LiteLLM calls it."""
+    """Return the failure of a connection that was not made, broke or stayed silent; no server said anything then."""
     for link in _chain(error):
-        if isinstance(link, httpx.ConnectError | httpx.ConnectTimeout):
-            return Unconnected(_word_of(link, clean) or "no connection in time")
+        if isinstance(link, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
+            return Unconnected(_shown(str(link), clean) or "no connection in time")
         if isinstance(link, httpx.TimeoutException):
-            return Transient("it was silent for longer than a call may be")
+            return Silent("it was silent for longer than a call may be")
         if isinstance(link, httpx.TransportError):
-            return Transient(f"the connection broke: {_word_of(link, clean) or type(link).__name__}")
+            return Silent(f"the connection broke: {_shown(str(link), clean) or type(link).__name__}")
     return None
 
 
-def _word_of(error: Exception, clean: Callable[[str], str]) -> str:
-    return str(encodable(clean(str(error))[:_SHOWN]))
-
-
 def _unspoken(error: Exception, said: str) -> CallFailure:
-    """What LiteLLM made of an answer without an error status, or raised before it asked anybody."""
-    if _PAGE.search(str(error)):
+    """Classify what LiteLLM raised without an error status of the server: an odd answer, or no request at all."""
+    body = read_error_body(str(error))
+    if body.is_page:
         return NoApi("a web page, where a model's answer should be")
     if any(isinstance(link, ValueError) and "JSON" in type(link).__name__ for link in _chain(error)):
         return Transient("what is no JSON, where a model's answer should be")
     status = getattr(error, "status_code", None)
+    if is_context_full(status, body):
+        return ContextFull(said)
     if isinstance(status, int) and (status in _RETRIED or status >= 500):
         return Transient(said)
     return Refused(said if isinstance(status, int) else f"{type(error).__name__}: {said}", status)
-
-
-def _answer(error: BaseException) -> httpx.Response | None:
-    """The server's own answer, which LiteLLM may call something else."""
-    return next((link.response for link in _chain(error) if isinstance(link, httpx.HTTPStatusError)), None)
-
-
-def _body(answer: httpx.Response) -> str:
-    try:
-        return answer.text
-    except httpx.StreamError:
-        return ""
 
 
 def _stumbled(error: BaseException) -> bool:
@@ -207,17 +240,3 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         yield error
         error = error.__cause__ or error.__context__
 
-
-def _retry_after(answer: httpx.Response) -> float | None:
-    """The seconds of a Retry-After header, given as a number or as a date."""
-    value: Any = answer.headers.get("retry-after")
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-    except ValueError:
-        return None

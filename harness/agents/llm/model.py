@@ -21,7 +21,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,9 @@ from typing import Any
 from tenacity import RetryCallState
 
 from harness.agent import PATIENCE_S, TIMEOUT_S
-from harness.agents.llm.completion import Completion, read_completion
-from harness.agents.llm.failures import CallFailure, Crowded, ParameterRefused, Refused, Transient, Unconnected
+from harness.agents.llm.answer import Answer
+from harness.agents.llm.completion import Completion, read_completion, refuse_unusable
+from harness.agents.llm.failures import CallFailure, Crowded, ParameterRefused, Refused, Transient, Unconnected, Withheld
 from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price, no_key, require_key
@@ -38,6 +39,7 @@ from harness.agents.llm.patience import Patience
 from harness.agents.llm.probing import probe_model
 from harness.agents.llm.provider import ask, library, public_address, scrub, secrets_of
 from harness.agents.llm.quirks import Quirks, refuses_tools
+from harness.agents.llm.reasoning import carries_reasoning, has_arrived, refuses_reasoning, without_reasoning
 from harness.agents.llm.telling import Telling
 from harness.errors import Cancelled, ClientFailure, SetupFault, UsageError
 from harness.prices import Price
@@ -116,6 +118,9 @@ class ModelClient:
 
         self._said: set[str] = set()
         self.quirks = Quirks(settings.name, self.requested, self.say_once)
+        self._takes_reasoning = True
+        """False once the provider refused the model's earlier reasoning."""
+
         self._settled = False
         self._settling = threading.Lock()
         self._lock = threading.Lock()
@@ -177,11 +182,7 @@ class ModelClient:
         LimitReached where the run may spend no more, and ClientFailure for what we did wrong ourselves.
         """
         with self._gate.visited(), _own_bugs():
-            response, request, waited_s = self._answered(messages, tools, chances=chances)
-        with self._lock:
-            self._answers += 1
-            number = self._answers
-        completion = read_completion(response, request, number, waited_s, self.settings.price)
+            completion = self._answered(messages, tools, chances=chances)
         if self.settings.meter is not None:
             self.settings.meter.add(completion.usage)
         return completion
@@ -202,8 +203,7 @@ class ModelClient:
     ) -> Completion:
         """Return the answer to one call that is not retried, of at most `limit` tokens; raises CallFailure and SetupFault."""
         self._settle_parameters()
-        response, request = self._asked(messages, tools, limit=limit, timeout_s=timeout_s)
-        return read_completion(response, request, 0, 0.0, self.settings.price)
+        return self._asked(messages, tools, limit=limit, timeout_s=timeout_s)
 
     def learn(self, effective: Mapping[str, Any]) -> None:
         """Leave out what an earlier call, whose answer is known, was found to be refused."""
@@ -224,14 +224,14 @@ class ModelClient:
 
     def _answered(
         self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool
-    ) -> tuple[Any, dict[str, Any], float]:
-        """The answer, the request that brought it, and for how many seconds the provider kept us waiting before that."""
+    ) -> Completion:
+        """Return the answer, with the seconds for which the provider kept us waiting before it."""
         call = Patience(self._gate, self.settings.patience_s, self.settings.first_pause_s)
         try:
             self._settle_parameters()
             for attempt in call.attempts(self._may_pass, self._announce, self.halt):
                 with attempt:
-                    return *self._attempt(messages, tools, call, chances=chances), call.waited_s
+                    return replace(self._attempt(messages, tools, call, chances=chances), waited_s=call.waited_s)
         except Transient as last:
             if isinstance(last, Unconnected) and not self._met:
                 raise self.telling.never_there(last) from None
@@ -245,7 +245,7 @@ class ModelClient:
 
     def _attempt(
         self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], call: Patience, *, chances: bool
-    ) -> tuple[Any, dict[str, Any]]:
+    ) -> Completion:
         with self._gate.passed(self.halt) as queued_s:
             call.begins(queued_s)
             if self.halt.is_set():
@@ -254,27 +254,51 @@ class ModelClient:
                 self.settings.meter.admit()
             return self._asked(messages, tools, chances=chances)
 
+    def _read(
+        self, answer: Answer, request: Mapping[str, Any], messages: Sequence[dict[str, Any]], *, is_counted: bool
+    ) -> Completion:
+        """Return what an answer says; raises Withheld and Transient where that is nothing, by the provider's doing."""
+        with self._lock:
+            self._answers += is_counted
+            number = self._answers
+        said = read_completion(answer, request, number, self.settings.price)
+        refuse_unusable(said)
+        if not carries_reasoning(messages):
+            return said
+        if not carries_reasoning(request["messages"]):
+            self._takes_reasoning = False
+            self.say_once(f"{self.settings.name} refuses its earlier reasoning: sent without it, episodes are marked")
+        elif has_arrived(answer.sent, messages):
+            return said
+        else:
+            self.say_once(f"{self.settings.name}: LiteLLM does not send its earlier reasoning back, episodes are marked")
+        return replace(said, lost_reasoning=True)
+
     def _asked(
         self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool = False,
         limit: int | None = None, timeout_s: float | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
-        """Make one attempt, and another one without whatever was refused; return the response and the request that it answers."""
+    ) -> Completion:
+        """Make one attempt, and another one without whatever was refused, as long as that can be left out."""
+        sent = messages
         while True:
-            request = self.quirks.adapted(self._request(messages, tools, timeout_s), chances=chances, limit=limit)
+            request = self.quirks.adapted(self._request(sent, tools, timeout_s), chances=chances, limit=limit)
             try:
-                return self._ask(request), request
+                return self._read(self._ask(request), request, messages, is_counted=limit is None)
             except CallFailure as failure:
                 if tools and refuses_tools(failure):
                     told = f"{self.telling.name} takes no tools: {failure}"
-                    raise SetupFault(told, "tools_not_seen", hint="--protocol text") from None
-                if not isinstance(failure, Refused):
+                    raise SetupFault(told, "tools_not_seen", hint="harness run ... --protocol text") from None
+                if not isinstance(failure, Refused) or isinstance(failure, Withheld):
                     raise
-                self.quirks.work_around(failure, request)
+                if not self.quirks.work_around(failure, request):
+                    if not carries_reasoning(request["messages"]) or not refuses_reasoning(failure):
+                        raise
+                    sent = without_reasoning(messages)
 
-    def _ask(self, request: dict[str, Any]) -> Any:
+    def _ask(self, request: dict[str, Any]) -> Answer:
         asked_at = time.monotonic()
         try:
-            response = ask(request, self._secrets())
+            answer = ask(request, self._secrets())
         except CallFailure as failure:
             # LiteLLM refuses a parameter by itself, without asking anybody.
             self._met |= not isinstance(failure, Unconnected | ParameterRefused)
@@ -285,7 +309,7 @@ class ModelClient:
             raise
         self._met = True
         self._gate.answered()
-        return response
+        return answer
 
     def _held_back(self, failure: Transient, asked_at: float) -> None:
         """Let all clients of this provider know what this one was told."""
@@ -303,8 +327,8 @@ class ModelClient:
     def _request(
         self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], timeout_s: float | None = None
     ) -> dict[str, Any]:
-        settings, timeout_s = self.settings, timeout_s or self.settings.timeout_s
-        request: dict[str, Any] = {"model": settings.name, "messages": list(messages), "timeout": timeout_s}
+        settings, known = self.settings, list(messages) if self._takes_reasoning else without_reasoning(messages)
+        request: dict[str, Any] = {"model": settings.name, "messages": known, "timeout": timeout_s or settings.timeout_s}
         if tools:
             request["tools"] = list(tools)
         if settings.api_base is not None:

@@ -8,7 +8,6 @@ agent like any other, and is judged by its episodes.
 from __future__ import annotations
 
 import json
-import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from typing import Any, Protocol
 from harness.agents.llm.completion import Completion
 from harness.agents.llm.failures import CallFailure, Crowded, Denied, NoApi, Transient, Unconnected
 from harness.agents.llm.telling import Telling
+from harness.agents.llm.written_calls import is_written_call
 from harness.errors import SetupFault
 
 PROBE = ({"role": "user", "content": "Answer with one word: ready"},)
@@ -37,7 +37,8 @@ READY: dict[str, Any] = {
 _TOKENS, _CALL_TOKENS = 16, 64
 _LONGEST_S = 30.0
 _PAUSES_S = (0.5, 1.0, 2.0)
-_WRITTEN = re.compile(r"<\W*tool_?call|<\W*function|\[TOOL_CALLS\]|```|\{", re.IGNORECASE)
+_MOST_CHARACTERS_A_TOKEN = 8
+"""Of a prompt; a server that counts fewer tokens reports a made-up number."""
 
 
 class Once(Protocol):
@@ -88,18 +89,13 @@ def tools_fault(said: Completion, without: Callable[[], Completion], name: str) 
     """
     if said.actions:
         return None
-    if is_written_call(said.text):
-        return SetupFault(f"{name} returned a tool call as text", "tools_not_parsed", hint="--protocol text")
+    if is_written_call(said.text, (READY,)):
+        return SetupFault(f"{name} returned a tool call as text", "tools_not_parsed", hint="harness run ... --protocol text")
     if said.usage.estimated:
         return None
     bare = without()
-    if bare.usage.estimated or said.usage.prompt_tokens > bare.usage.prompt_tokens:
+    is_plausible = bare.usage.prompt_tokens >= len(json.dumps(TOOL_PROBE)) / _MOST_CHARACTERS_A_TOKEN
+    if bare.usage.estimated or not is_plausible or said.usage.prompt_tokens > bare.usage.prompt_tokens:
         return None
     told = f"{name} does not show tools to the model: its prompt has {said.usage.prompt_tokens} tokens with a tool and without"
-    return SetupFault(told, "tools_not_seen", hint="--protocol text")
-
-
-def is_written_call(text: str) -> bool:
-    """True for a text that holds a call of the tool `ready`, written out: JSON, a fence or a tag around its name."""
-    named = json.dumps(READY["function"]["name"]) in text or re.search(r"[<=:.]\s*ready\b", text)
-    return bool(named) and _WRITTEN.search(text) is not None
+    return SetupFault(told, "tools_not_seen", hint="harness run ... --protocol text")

@@ -1,8 +1,9 @@
-"""The one door to LiteLLM: a configured import, one call, and what is said of its failures without any secret.
+"""The one way to LiteLLM: a configured import, one call, and its failures without secrets.
 
-1. LiteLLM takes seconds to import and likes to fetch prices, tokenizers and headers; here it is imported late and offline.
-2. How a call can fail is sorted in `harness.agents.llm.failures`.
-3. No message that leaves this room holds a secret: what the environment calls a key, token, secret or password is blanked.
+1. LiteLLM takes seconds to import and fetches prices, tokenizers and headers; here it is imported late and offline.
+2. Failures are classified in `harness.agents.llm.failures`. The server's own answer is kept beside LiteLLM's, so that no word
+   of it is lost where LiteLLM cannot read it.
+3. Messages hold no secret: values of variables whose name says key, token, secret or password are replaced.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import logging
 import os
 import re
 import threading
+import warnings
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -21,7 +23,20 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import httpx
 
-from harness.agents.llm.failures import Refused, Transient, sorted_failure, spoken_to
+from harness.agents.llm.answer import Answer, Wire, raise_failure
+from harness.agents.llm.failures import (
+    CallFailure,
+    Refused,
+    Transient,
+    Unconnected,
+    answer_failure,
+    body_failure,
+    body_text,
+    sorted_failure,
+    spoken_to,
+)
+from harness.agents.llm.hidden_errors import hidden_error, not_a_completion
+from harness.agents.llm.network_environment import certificates_told, check_client_certificate, network_fault, proxy_of
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
@@ -29,20 +44,27 @@ _SECRET_LENGTH = 8
 """Shorter values are too common as words to be blanked."""
 
 _configuring = threading.Lock()
+_last = threading.local()
+"""`answer`: the last response that a server sent to this thread."""
 
 
 def library() -> ModuleType:
-    """LiteLLM, offline and quiet; raises Refused where it cannot be imported."""
+    """LiteLLM, offline and quiet; raises Refused where it cannot be imported, UsageError for a wrong proxy or certificate."""
     for name in _OFFLINE:
         os.environ.setdefault(name, "True")
-    # one thread imports and sets it up, and those that come meanwhile wait
+    # one thread imports and configures it while the others wait
     with _configuring:
+        check_client_certificate()
         try:
-            import litellm  # noqa: PLC0415 - 2 s, paid only by who calls a model
+            import litellm  # noqa: PLC0415 - 2 s, paid only by commands that call a model
         except ImportError as error:
             raise Refused(f"LiteLLM cannot be imported: {error}") from None
+        except (OSError, ValueError, httpx.InvalidURL) as error:
+            raise network_fault(error) from None
 
         litellm.suppress_debug_info = True
+        # of replies whose fields have other types than OpenAI's, which are read here all the same
+        warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
         litellm.disable_hf_tokenizer_download = True
         for quiet in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
             logging.getLogger(quiet).setLevel(logging.CRITICAL)
@@ -53,25 +75,83 @@ def library() -> ModuleType:
             # Its types are finished when they are first used, with warnings that only its own filters of this moment hold back.
             litellm.ModelResponse()
             # One pool for all threads: left alone, LiteLLM builds one per thread and forgets to close it.
-            litellm.client_session = httpx.Client(follow_redirects=True, limits=httpx.Limits(max_connections=None))
+            try:
+                litellm.client_session = httpx.Client(
+                    follow_redirects=True,
+                    limits=httpx.Limits(max_connections=None),
+                    event_hooks={"response": [_remember]},
+                )
+            except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+                raise network_fault(error) from None
             atexit.register(litellm.client_session.close)
     return litellm
 
 
-def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Any:
-    """One completion, LiteLLM's own retries off; raises a CallFailure, which says what was asked where."""
-    litellm = library()
+def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Answer:
+    """Make one call, without LiteLLM's own retries; raises a CallFailure with the server's words."""
+    litellm, wire, response = library(), Wire(), None
+    _last.answer = None
     try:
         # Without this switch litellm 1.106 imports the package `mcp`, which it does not require, for any call with tools.
-        response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True)
+        response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True, logger_fn=wire)
     except Exception as error:  # noqa: BLE001 - LiteLLM lets its providers' own exceptions through
-        # `from None`: the original may show the key, and so would a traceback of ours.
-        failure = sorted_failure(litellm, error, lambda text: scrub(text, secrets))
-        failure.where = spoken_to(error)
-        raise failure from None
-    if not getattr(response, "choices", None):
+        if not wire.is_readable:
+            # `from None`: the original may show the key, and so would a traceback of ours.
+            raise _classified(litellm, error, secrets) from None
+    answered: httpx.Response | None = _last.answer
+    if failure := _failure_inside(answered, wire.body, secrets):
+        raise failure
+    if wire.body is not None and wire.body.get("choices") is None:
+        value = _json_of(answered)
+        if isinstance(value, dict) and "choices" not in value:
+            raise Refused(not_a_completion(value, lambda text: scrub(text, secrets)))
+    if response is None and wire.body is None:
         raise Transient("it answered without a choice")
-    return response
+    answer = wire.answer(response)
+    raise_failure(answer.body, lambda text: scrub(text, secrets))
+    return answer
+
+
+def _remember(answer: httpx.Response) -> None:
+    """Keep a server's answer for the thread that asked."""
+    _last.answer = answer
+
+
+def _classified(litellm: ModuleType, error: Exception, secrets: tuple[str, ...]) -> CallFailure:
+    """The failure of a call for which LiteLLM raised."""
+    answer: httpx.Response | None = _last.answer
+    value = _json_of(answer)
+    failure = _failure_inside(None, value, secrets)
+    if failure is None:
+        failure = sorted_failure(litellm, error, answer, lambda text: scrub(text, secrets))
+        if value is not None and type(failure) in {Transient, Refused}:
+            failure = Refused(not_a_completion(value, lambda text: scrub(text, secrets)))
+    failure.where = spoken_to(error)
+    if isinstance(failure, Unconnected) and failure.where is not None:
+        failure.proxy = proxy_of(httpx.URL(failure.where))
+        if "CERTIFICATE_VERIFY_FAILED" in str(failure) and (told := certificates_told()):
+            failure.args = (f"{failure} ({told})",)
+    return failure
+
+
+def _json_of(answer: httpx.Response | None) -> Any:
+    """The JSON of an answer with HTTP 200, None where there is none."""
+    try:
+        return json.loads(body_text(answer)) if answer is not None and answer.is_success else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _failure_inside(answer: httpx.Response | None, value: Any, secrets: tuple[str, ...]) -> CallFailure | None:
+    """The failure that LiteLLM passed over: an answer with an error status, or an error in the JSON of one with HTTP 200."""
+
+    def clean(text: str) -> str:
+        return scrub(text, secrets)
+
+    if answer is not None and answer.is_error:
+        return answer_failure(answer, clean)
+    hidden = hidden_error(value)
+    return body_failure(hidden.status, hidden.body, clean, shown="inside HTTP 200") if hidden else None
 
 
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:

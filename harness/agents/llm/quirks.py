@@ -77,8 +77,8 @@ class Quirks:
             named = {self._limit if name == "max_tokens" else name: value for name, value in wanted.items()}
             return {name: value for name, value in named.items() if name not in self._dropped}
 
-    def work_around(self, refusal: Refused, request: Mapping[str, Any]) -> None:
-        """Remember what was refused; raises the refusal where nothing can be left out."""
+    def work_around(self, refusal: Refused, request: Mapping[str, Any]) -> bool:
+        """Remember what was refused; False where it is nothing that a request can do without."""
         if "temperature" in request and _is_about("temperature", refusal):
             self.drop("temperature")
         elif "logprobs" in request and _is_about("logprobs", refusal):
@@ -92,7 +92,8 @@ class Quirks:
             self.refuses_system = True
             self._say_once(f"{self._model} does not take system messages: their text goes in front of the first user message")
         else:
-            raise refusal
+            return False
+        return True
 
     def drop(self, name: str) -> None:
         """Leave out a parameter from now on, and say so."""

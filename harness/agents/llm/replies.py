@@ -24,7 +24,7 @@ from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.model import ModelClient
 from worlds.core.models import Strict
 
-_FORM = 1
+_FORM = 2
 """Of a question; raise it where kept replies would no longer be what a model was asked for."""
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from harness.agents.llm.completion import Action, Completion, read_action
+from harness.agents.llm.completion import Action, Completion, as_text, read_action
 from harness.printable import encodable
 
 _FENCE = re.compile(r"```[ \t]*(\w*)[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
@@ -22,6 +22,8 @@ class Speech(Protocol):
     """One way of asking for actions and reading them."""
 
     name: str
+    has_called: bool
+    """False until a tool call has arrived in the form that is expected."""
 
     def offered(self, tools: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
         """The tools that go into the request itself."""
@@ -31,22 +33,34 @@ class Speech(Protocol):
         """What the model wants done; none is a plain answer."""
         ...
 
+    def heard(self, said: Completion) -> Completion:
+        """Return a reply as it goes into the conversation."""
+        ...
+
     def told(self, action: Action, text: str) -> dict[str, Any]:
         """The message that tells the model what an action brought."""
         ...
 
 
 class ToolSpeech:
-    """The provider's tool calls."""
+    """The provider's tool calls; one object serves all episodes of a client."""
 
     name = "tools"
+
+    def __init__(self) -> None:
+        self.has_called = False
 
     def offered(self, tools: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
         """All of them."""
         return tools
 
+    def heard(self, said: Completion) -> Completion:
+        """Return the reply as it is."""
+        return said
+
     def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
         """As the provider gave them."""
+        self.has_called = self.has_called or bool(said.actions)
         return said.actions
 
     def told(self, action: Action, text: str) -> dict[str, Any]:
@@ -59,9 +73,16 @@ class TextSpeech:
 
     name = "text"
 
+    def __init__(self) -> None:
+        self.has_called = True
+
     def offered(self, tools: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
         """None: the system prompt shows them."""
         return ()
+
+    def heard(self, said: Completion) -> Completion:
+        """Return the reply as text: a tool call that a server read out of it becomes text again."""
+        return as_text(said, named=True)
 
     def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
         """The one block's action, or one with the problem that the model is told."""

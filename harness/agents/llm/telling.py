@@ -1,13 +1,14 @@
-"""A failed call as what people are told: which model, at which address, what was said, and what to type next.
+"""Messages about failed calls: which model, at which address, what the server said, and what to do next.
 
-What would be met by every other call too is a ProviderLost and ends the run; what may be this one call's is a ProviderFailure.
+A failure that every other call would meet too is a ProviderLost and ends the run; one of a single call is a ProviderFailure.
+Each carries the name of its row in `harness.causes`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from harness.agents.llm.failures import CallFailure, Denied, NoApi, Refused, Transient, Unconnected, Why
+from harness.agents.llm.failures import CallFailure, Denied, NoApi, Refused, Transient, Unconnected, Why, Withheld
 from harness.agents.llm.provider import public_address
 from harness.errors import OutOfPatience, ProviderFailure, ProviderLost, Unreachable
 
@@ -20,7 +21,7 @@ _DENIALS: dict[Why, str] = {
 
 
 class Telling:
-    """What is said of the failures of one model."""
+    """Messages about the failures of one model."""
 
     def __init__(self, name: str, api_base: str | None, keys: Callable[[], Sequence[str]]) -> None:
         """`keys` names the variables that hold its key, asked for when they are to be named."""
@@ -36,10 +37,16 @@ class Telling:
         """Patience is used up."""
         asked = f", which asks to wait {last.retry_after:g} s" if last.retry_after else ""
         hint = "see that the server is up, or run again later with --resume"
-        return OutOfPatience(f"{self._name}: no answer from {self._at(last)}{asked} in {seconds:.0f} s: {last}", hint=hint)
+        failure = OutOfPatience(f"{self._name}: no answer from {self._at(last)}{asked} in {seconds:.0f} s: {last}", hint=hint)
+        failure.name = "provider_timeout" if last.is_silence else "provider_error"
+        return failure
 
     def never_there(self, failure: Unconnected) -> Unreachable:
-        """Nobody was there from the first."""
+        """No connection was made to the server, from the first call on."""
+        if failure.proxy is not None:
+            variable = failure.proxy.partition("=")[0]
+            hint = f"start that proxy, unset {variable}, or name the host of {self._at(failure)} in NO_PROXY"
+            return Unreachable(f"{self._name}: the proxy {failure.proxy} cannot be used: {failure}", hint=hint)
         if self._base is None:
             hint = "see that this machine has a network, or --api-base URL for a server that it reaches"
             return Unreachable(f"{self._name}: {self._at(failure)} cannot be reached: {failure}", hint=hint)
@@ -47,9 +54,15 @@ class Telling:
         return Unreachable(f"{self._name}: nobody answers at {self._base}: {failure}", hint=hint)
 
     def refused(self, refusal: Refused) -> ProviderFailure:
-        """The provider does not answer this request, or none."""
+        """The provider does not answer this request, or no request at all."""
+        if isinstance(refusal, Withheld):
+            withheld = ProviderFailure(f"{self._name}: {self._at(refusal)}: {refusal}")
+            withheld.name = "content_filter"
+            return withheld
         if not isinstance(refusal, Denied):
-            return ProviderFailure(f"{self._name}: {self._at(refusal)} refused the request: {refusal}")
+            failure = ProviderFailure(f"{self._name}: {self._at(refusal)} refused the request: {refusal}")
+            failure.name = "provider_refusal"
+            return failure
         told = f"{self._name}: {self._at(refusal)} {_DENIALS[refusal.why]}: {refusal}"
         return ProviderLost(told, hint=self._cure(refusal.why))
 

@@ -126,6 +126,8 @@ class SeatedGame:
         self._turns[turn.seat] += completion is not None and not turn.ephemeral
         if completion is not None:
             add_usage(self._report.usage, completion.usage)
+            if completion.lost_reasoning:
+                self._report.disturbed["reasoning_dropped"] += 1
             self._report.log.append(f"turn {turn.id}, seat {turn.seat}, {turn.phase}: tokens {told_tokens(completion.usage)}")
         left_out = completion.left_out if completion else 0
         if left_out or is_too_long(text):

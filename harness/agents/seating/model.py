@@ -12,16 +12,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.agent import Usage
-from harness.agents.llm.completion import Completion, add_usage
+from harness.agents.llm.completion import Completion, add_usage, as_text
 from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.model import ModelClient
 from harness.agents.llm.replies import Interlocutor
 from harness.agents.seating.holders import Forfeit, SeatReply
 from harness.agents.seating.talk import SeatTalk
 from harness.agents.trajectory import Trajectory
+from harness.errors import SetupFault
 from harness.modules import family_part_or_none
 from harness.records import SeatResult, VariantRef
 from worlds.core.turns import OpenTurn
+
+MOST_CUT_OFF = 3
+"""Replies of a seat from the first on that may be cut off, with no text in them, before the set-up is at fault."""
 
 Weigher = Callable[[Completion], str]
 """Makes a reply of what a model said and of what its tokens could have been."""
@@ -58,6 +62,7 @@ class ModelSeat:
         self._talk = SeatTalk(rules, trajectory)
         self._seat, self._variant, self._weigher = seat, variant, weigher
         self._latencies_s: list[float] = []
+        self._replies = self._cut_off = 0
 
     @property
     def trajectory(self) -> Trajectory | None:
@@ -68,12 +73,21 @@ class ModelSeat:
         """The model's answer; raises ProviderFailure and Cancelled."""
         asked, weigher = time.monotonic(), self._weigher if turn.ephemeral else None
         try:
-            said = self._asked.complete(self._talk.before(turn), chances=weigher is not None)
+            said = as_text(self._asked.complete(self._talk.before(turn), chances=weigher is not None), named=False)
         except ContextFull as full:
             return Forfeit("budget", str(full))
         except UnreadableCall as error:
             return Forfeit("malformed", str(error))
+        self._note_cut_off(said)
         return SeatReply(weigher(said) if weigher else said.text, said, time.monotonic() - asked - said.waited_s)
+
+    def _note_cut_off(self, said: Completion) -> None:
+        """Count a reply; raises SetupFault once so many from the first on were cut off with nothing in them."""
+        self._replies += 1
+        self._cut_off += said.cut_off and said.is_empty
+        if self._cut_off == self._replies >= MOST_CUT_OFF:
+            told = f"the first {self._replies} replies of seat {self._seat} were cut off before any text"
+            raise SetupFault(f"{told}; give more with --max-tokens", "always_cut_off", hint="--max-tokens N, larger than before")
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
         """Write the answer down, and into the conversation where the turn belongs there."""

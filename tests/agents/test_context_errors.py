@@ -1,0 +1,67 @@
+"""Overflow of a model's context in the words of many servers, and errors that only sound like it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import tomli
+
+from harness.agents.llm.context_errors import CODES, PHRASES
+from harness.agents.llm.error_body import read_error_body
+from harness.agents.llm.failures import CallFailure, ContextFull, answer_failure, body_failure
+from harness.agents.llm.hidden_errors import hidden_error
+
+HERE = Path(__file__).parent
+FULL: list[dict[str, Any]] = tomli.loads((HERE / "context_bodies.toml").read_text("utf-8"))["body"]
+OTHERS: list[dict[str, Any]] = tomli.loads((HERE / "other_bodies.toml").read_text("utf-8"))["body"]
+
+
+def classified(status: int, text: str) -> CallFailure:
+    """The failure of an answer."""
+    if status == 200:
+        hidden = hidden_error(httpx.Response(200, text=text).json())
+        assert hidden is not None
+        return body_failure(hidden.status, hidden.body, str)
+    return answer_failure(httpx.Response(status, text=text), str)
+
+
+def test_the_table_is_broad() -> None:
+    """At least 25 bodies of at least 12 servers, each with its source, and 15 bodies that mean something else."""
+    assert len(FULL) >= 25
+    assert len({one["server"].partition(",")[0].split()[0] for one in FULL}) >= 12
+    assert len(OTHERS) >= 15
+    assert all(one["source"] for one in (*FULL, *OTHERS))
+
+
+@pytest.mark.parametrize("one", FULL, ids=lambda one: one["server"])
+def test_a_full_context_is_recognised(one: dict[str, Any]) -> None:
+    """Every recorded body is a full context, at the status it came with."""
+    assert type(classified(one["status"], one["text"])) is ContextFull
+
+
+@pytest.mark.parametrize("status", [400, 413, 422, 500])
+def test_the_status_does_not_matter(status: int) -> None:
+    """A body with a code or a phrase means the same at every status that servers send it with."""
+    worded = [one for one in FULL if one["status"] not in {200, 413}]
+
+    assert {type(classified(status, one["text"])) for one in worded} == {ContextFull}
+
+
+@pytest.mark.parametrize("one", OTHERS, ids=lambda one: one["what"])
+def test_other_errors_are_not_taken_for_it(one: dict[str, Any]) -> None:
+    """Lengths of names, outputs and images, rate limits by tokens, deadlines and echoes of the conversation are something else."""
+    assert type(classified(one["status"], one["text"])).__name__ == one["kind"]
+
+
+def test_every_row_of_the_table_has_a_body() -> None:
+    """No code and no phrase stands in the table that no recorded body has."""
+    said = [read_error_body(one["text"]) for one in FULL]
+    texts = [body.text.lower() for body in said]
+    unused = [row.pattern for row in CODES if not any(row.pattern in text for text in texts)]
+    unused += [row.pattern for row in PHRASES if not any(re.search(row.pattern, text, re.MULTILINE) for text in texts)]
+
+    assert unused == []
