@@ -268,8 +268,11 @@ class Budget:
 class AsksModels(Protocol):
     """An agent that asks models, and can try whether they answer."""
 
-    def probe(self) -> None:
-        """One small call to each of its models, before anything starts; raises ProviderLost for one that cannot be asked."""
+    def probe(self, *, tools: bool) -> None:
+        """Make one small call to each of its models before anything starts, or two where `tools` will be needed.
+
+        Raises ProviderLost for a model that cannot be asked, and SetupFault for one that is not shown the tools it needs.
+        """
         ...
 
 

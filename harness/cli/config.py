@@ -58,15 +58,16 @@ def preset(name: str) -> Path:
 
 def print_config(ctx: typer.Context) -> str:
     """The flags of this command line as a file: those that have a value, in the order of `--help`."""
-    lines = []
-    for key, parameter in flags(ctx).items():
-        value = ctx.params.get(parameter.name)
-        if value is None or value in ([], ()) or key in {*TYPED_ONLY, *NOT_SETTINGS}:
-            continue
-        if key == "api-base":
-            value = public_address(value)
-        lines.append(f"{key} = {_written(value)}\n")
-    return "".join(lines)
+    values = {key: ctx.params.get(parameter.name) for key, parameter in flags(ctx).items()}
+    return settings_text({key: value for key, value in values.items() if key not in {*TYPED_ONLY, *NOT_SETTINGS}})
+
+
+def settings_text(values: Mapping[str, Any]) -> str:
+    """Return values by key as a file for `--config`; those that are empty are left out."""
+    given = {key: value for key, value in values.items() if value is not None and value not in ([], ())}
+    return "".join(
+        f"{key} = {_written(public_address(value) if key == 'api-base' else value)}\n" for key, value in given.items()
+    )
 
 
 def flags(ctx: typer.Context) -> dict[str, Any]:

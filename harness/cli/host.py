@@ -1,15 +1,20 @@
-"""`harness images`, `doctor`: what this host needs, and what works on it."""
+"""`harness images`, `doctor`: what this host needs, and what works on it or at a model's server."""
 
 from __future__ import annotations
 
 import os
 import platform
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from harness.agents.doctor.checks import examine
+from harness.agents.llm.model import ModelSettings
+from harness.cli.config import settings_text
 from harness.cli.tasks import Json, Names, selected
 from harness.console import emit, say, show_table
+from harness.errors import GateFailed, UsageError
 from harness.play.choose import RUNTIMES
 from harness.runtimes.docker.engine.pushing import push
 from harness.runtimes.docker.runtime import DockerRuntime
@@ -48,8 +53,23 @@ def images_command(
     show_table(("image", "id"), list(digests.items()))
 
 
-def doctor_command(json: Json = False) -> None:
-    """Run a small pod in every runtime and say what came of it."""
+def doctor_command(
+    model: Annotated[str | None, typer.Option(help="Try this model by small calls, instead of this machine.")] = None,
+    api_base: Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the flags to use into this file, for harness run --config.")
+    ] = None,
+    overfill: Annotated[
+        bool, typer.Option(help="Send too long a prompt also where the context is large; it costs its tokens.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Run a small pod in every runtime, or try a model, and report what works."""
+    if model is not None:
+        _examine(ModelSettings(model, api_base), out, overfill=overfill, json=json)
+        return
+    if api_base or out or overfill:
+        raise UsageError("--api-base, --out and --overfill are about a model", hint="harness doctor --model MODEL")
     rows = []
     for name, make in RUNTIMES.items():
         runtime = make(say)
@@ -64,6 +84,22 @@ def doctor_command(json: Json = False) -> None:
         if row["limits"]:
             say(f"{row['runtime']}: {row['limits']}")
     say(f"Python {facts['python']}; edition {facts['edition']}")
+
+
+def _examine(settings: ModelSettings, out: Path | None, *, overfill: bool, json: bool) -> None:
+    """Report what works at a model's server; raises GateFailed where no run can work there."""
+    tried = examine(settings, say, overfill=overfill)
+    if not tried.unusable and out is not None:
+        out.write_text(f"# harness doctor --model {settings.name}\n{settings_text(tried.settings)}", encoding="utf-8")
+    command = None if tried.unusable else tried.command
+    if json:
+        emit({"settings": tried.settings, "command": command, "checks": [row._asdict() for row in tried.rows]})
+    else:
+        show_table(("check", "works", "what was seen", "what to do"), tried.rows)
+    if command is None:
+        raise GateFailed(f"{tried.client.name} cannot be used: {tried.unusable}")
+    if not json:
+        print(f"\n{command}")
 
 
 def _edition() -> str:

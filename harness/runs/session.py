@@ -160,12 +160,15 @@ class RunSession:
             self._person.say(f"warning: {line}")
 
     def probe(self) -> None:
-        """A small call to every model that is still to be asked; raises ProviderLost for one that cannot be."""
+        """Make a small call to every model that is still to be asked.
+
+        Raises ProviderLost for a model that cannot be asked, and SetupFault for one that is not shown the tools it needs.
+        """
         if self.meter.reached or not self._site.asks_here:
             return
         for (folder, plan), agent in zip(self.plans.items(), self.agents, strict=True):
             if isinstance(agent, AsksModels) and not is_played(plan, RunFolder(folder)):
-                agent.probe()
+                agent.probe(tools=not all(task.is_seated for task in plan.tasks))
 
     @cached_property
     def runtime(self) -> Runtime:

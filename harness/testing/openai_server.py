@@ -32,7 +32,7 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 
 from harness.agents.llm.cassette import Cassette, WireCall
-from harness.agents.llm.model import PROBE
+from harness.agents.llm.probing import PROBE, TOOL_PROBE
 from harness.testing import cassettes
 from harness.testing.scripts import (
     Fault,
@@ -42,13 +42,14 @@ from harness.testing.scripts import (
     ScriptedReply,
     ScriptedUsage,
     Weather,
+    call,
     read_scripts,
     script,
 )
 from worlds.core.errors import ManifestError
 
 _START_S = 10.0
-_READY = Script(play=lambda messages: "ready")
+_READY = Script(play=lambda messages: call("ready") if messages == list(TOOL_PROBE) else "ready")
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ class OpenAIServer:
         if body.get("stream"):
             return _refused(400, "this server does not stream")
         received, said = Received(dict(request.headers), body, arrived), json.dumps(messages)
-        is_probe = messages == list(PROBE)
+        is_probe = messages in (list(PROBE), list(TOOL_PROBE))
         (self.probes if is_probe else self.requests).append(received)
         if not is_probe and (played := self._replay.answer(request.url.path, body)):
             return await self._replayed(played, request)

@@ -137,6 +137,11 @@ class LlmAgent:
             raise UsageError(f"{task.task_id} has the interfaces {', '.join(has)}, not {self.interface.name}", hint=hint)
         return self.interface.needs_main(runtime)
 
+    @property
+    def offers_tools(self) -> bool:
+        """True where its requests hold tools."""
+        return bool(self.speech.offered(self.interface.tools))
+
     def identity(self) -> AgentIdentity:
         """What the frozen plan holds; no key is part of it."""
         return AgentIdentity(

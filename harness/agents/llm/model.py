@@ -1,13 +1,13 @@
 """A model that can be asked: parameters it takes, retries by total time, and tokens and cost on every answer.
 
 1. `check` says before anything starts what would fail anyway: a provider nobody knows, a key that is not set, no scheme.
-2. A parameter that the model refuses (`gpt-5` takes no temperature) is left out and said once; `requested` and `effective`
-   are both kept. LiteLLM is asked first; a provider that refuses where LiteLLM did not know is believed too.
+2. What the model refuses (`gpt-5` takes no temperature) is left out and said once (`harness.agents.llm.quirks`); `requested`
+   and `effective` are both kept. LiteLLM is asked first; a provider that refuses where LiteLLM did not know is believed too.
 3. A failed call is repeated until `patience_s` is used up, after Retry-After where the provider names it, else after
    exponential pauses. All that time, and that of waiting for others at the provider's gate, is the provider's:
    `Completion.waited_s` lets an agent keep it off its wall budget.
    Where nobody was there from the first, nobody is waited for: that is a mistyped address or a server that was not started.
-4. `probe` is one small call before a run: what would fail every episode is said within seconds.
+4. `probe` makes one or two small calls before a run, so that what would fail every episode is said within seconds.
 5. An exception that nobody meant to raise on the way to an answer is a bug of ours (ClientFailure), never the model's doing.
 One client serves a whole run, from many threads.
 """
@@ -31,14 +31,11 @@ from tenacity import RetryCallState
 
 from harness.agent import PATIENCE_S, TIMEOUT_S
 from harness.agents.llm.answer import Answer
-from harness.agents.llm.chances import ASKED
 from harness.agents.llm.completion import Completion, counted_tokens, read_completion, refuse_unusable
 from harness.agents.llm.context_budget import ContextBudget
 from harness.agents.llm.failures import (
     CallFailure,
     Crowded,
-    Denied,
-    NoApi,
     ParameterRefused,
     Refused,
     Transient,
@@ -50,22 +47,18 @@ from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price, no_key, require_key
 from harness.agents.llm.patience import Patience
+from harness.agents.llm.probing import probe_model
 from harness.agents.llm.provider import ask, library, public_address, scrub, secrets_of
+from harness.agents.llm.quirks import Quirks, refuses_tools
 from harness.agents.llm.reasoning import carries_reasoning, has_arrived, refuses_reasoning, without_reasoning
 from harness.agents.llm.telling import Telling
-from harness.errors import Cancelled, ClientFailure, UsageError
+from harness.errors import Cancelled, ClientFailure, SetupFault, UsageError
 from harness.prices import Price
 from worlds.core.errors import ParleyError
 
 PLACEHOLDER_KEY = "parley-placeholder"
 """What a server behind --api-base is shown where the environment has no key."""
 
-PROBE = ({"role": "user", "content": "Answer with one word: ready"},)
-"""What a model is asked before a run begins."""
-
-_PROBE_TOKENS = 16
-_PROBE_S = 30.0
-_PROBE_PAUSES_S = (0.5, 1.0, 2.0)
 _WORTH_SAYING_S = 5.0
 
 
@@ -137,11 +130,8 @@ class ModelClient:
         self.halt = threading.Event()
         """Set it, from any thread, to end every pause with Cancelled."""
 
-        self._effective = dict(self.requested)
         self._said: set[str] = set()
-        self._gives_chances = True
-        """Whether the provider names the chances of tokens, as far as is known now."""
-
+        self.quirks = Quirks(settings.name, self.requested, self.say_once)
         self._takes_reasoning = True
         """False once the provider refused the model's earlier reasoning."""
 
@@ -155,8 +145,8 @@ class ModelClient:
         self._answers = 0
         # Whether somebody has ever spoken at the other end, if only to refuse.
         self._met = False
-        self._probing, self._is_probed = threading.Lock(), False
-        self._telling = Telling(settings.name, settings.api_base, lambda: self._missing_keys() or self._known_keys())
+        self._probing, self._is_probed = threading.Lock(), {False: False, True: False}
+        self.telling = Telling(settings.name, settings.api_base, lambda: self._missing_keys() or self._known_keys())
 
     @cached_property
     def _gate(self) -> ProviderGate:
@@ -176,8 +166,7 @@ class ModelClient:
     @property
     def effective(self) -> dict[str, Any]:
         """The parameters that are really sent, as far as is known now."""
-        with self._lock:
-            return dict(self._effective)
+        return self.quirks.effective
 
     def identity(self) -> dict[str, Any]:
         """What belongs in a frozen plan."""
@@ -221,20 +210,27 @@ class ModelClient:
             self.settings.meter.add(completion.usage)
         return completion
 
-    def probe(self) -> None:
-        """One small call before a run begins, once in the life of this client; raises ProviderLost where it shows no provider.
+    def probe(self, *, tools: bool = False) -> None:
+        """Make one small call, or with `tools` at most two, before a run begins; only once in the life of this client.
 
-        What a server refuses of just this call, and its saying that it is busy, shows that somebody is there who knows us.
+        Raises ProviderLost for a provider that cannot be used, and SetupFault where the model is not shown tools. A server that
+        refuses just this call, or says that it is busy, is there and knows us.
         """
         with self._probing, self._gate.visited(), _own_bugs():
-            if not self._is_probed:
-                self.say_once(self._probed())
-            self._is_probed = True
+            if not self._is_probed[tools]:
+                self.say_once(probe_model(self.once, self.telling, self.halt, self.settings.timeout_s, tools=tools))
+            self._is_probed |= {False: True, tools: True}
+
+    def once(
+        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]] = (), *, limit: int, timeout_s: float
+    ) -> Completion:
+        """Return the answer to one call that is not retried, of at most `limit` tokens; raises CallFailure and SetupFault."""
+        self._settle_parameters()
+        return self._asked(messages, tools, limit=limit, timeout_s=timeout_s)
 
     def learn(self, effective: Mapping[str, Any]) -> None:
         """Leave out what an earlier call, whose answer is known, was found to be refused."""
-        for name in set(self.effective) - set(effective):
-            self._drop(name)
+        self.quirks.learn(effective)
 
     @property
     def price(self) -> Price | None:
@@ -259,10 +255,10 @@ class ModelClient:
                     return replace(self._attempt(messages, tools, call, chances=chances), waited_s=call.waited_s)
         except Transient as last:
             if isinstance(last, Unconnected) and not self._met:
-                raise self._telling.never_there(last) from None
-            raise self._telling.gave_up(last, call.seconds) from None
+                raise self.telling.never_there(last) from None
+            raise self.telling.gave_up(last, call.seconds) from None
         except Refused as refusal:
-            raise self._telling.refused(refusal) from None
+            raise self.telling.refused(refusal) from None
         except CallFailure as failure:
             failure.waited_s = call.waited_s
             raise
@@ -277,23 +273,14 @@ class ModelClient:
                 raise Cancelled("interrupted while asking the model")
             if self.settings.meter is not None:
                 self.settings.meter.admit()
-            request = self._request(messages, tools, chances=chances)
-            while True:
-                try:
-                    return self._read(self._ask(request), request, messages)
-                except CallFailure as failure:
-                    if tools and refuses_tools(failure):
-                        raise self._telling.no_tools(failure) from None
-                    if not isinstance(failure, Refused) or isinstance(failure, Withheld):
-                        raise
-                    if not self._leaves_out_reasoning(failure, request):
-                        self._do_without(failure, request)
-                        request = self._request(messages, tools, chances=chances)
+            return self._asked(messages, tools, chances=chances)
 
-    def _read(self, answer: Answer, request: Mapping[str, Any], messages: Sequence[dict[str, Any]]) -> Completion:
+    def _read(
+        self, answer: Answer, request: Mapping[str, Any], messages: Sequence[dict[str, Any]], *, is_counted: bool
+    ) -> Completion:
         """Return what an answer says; raises Withheld and Transient where that is nothing, by the provider's doing."""
         with self._lock:
-            self._answers += 1
+            self._answers += is_counted
             number = self._answers
         said = read_completion(answer, request, number, self.settings.price)
         refuse_unusable(said)
@@ -308,36 +295,26 @@ class ModelClient:
             self.say_once(f"{self.settings.name}: LiteLLM does not send its earlier reasoning back, episodes are marked")
         return replace(said, lost_reasoning=True)
 
-    def _leaves_out_reasoning(self, refusal: Refused, request: dict[str, Any]) -> bool:
-        """Take the reasoning out of a request that was refused for it; whether there was any."""
-        is_parameter = isinstance(refusal, ParameterRefused) or re.search("temperature|logprobs", str(refusal))
-        if is_parameter or not refuses_reasoning(refusal) or not carries_reasoning(request["messages"]):
-            return False
-        request["messages"] = without_reasoning(request["messages"])
-        return True
-
-    def _probed(self) -> str:
-        """Ask for a word; what is to be said of the answer."""
-        request = self._request(PROBE, ()) | {"max_tokens": _PROBE_TOKENS, "timeout": min(self.settings.timeout_s, _PROBE_S)}
-        began, name = time.monotonic(), self._telling.name
-        pauses = iter(_PROBE_PAUSES_S)
+    def _asked(
+        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool = False,
+        limit: int | None = None, timeout_s: float | None = None,
+    ) -> Completion:
+        """Make one attempt, and another one without whatever was refused, as long as that can be left out."""
+        sent = messages
         while True:
+            request = self.quirks.adapted(self._request(sent, tools, timeout_s), chances=chances, limit=limit)
             try:
-                self._ask(request)
-                return f"{name} answered a first small call in {time.monotonic() - began:.1f} s"
-            except Unconnected as failure:
-                raise self._telling.never_there(failure) from None
-            except Crowded as busy:
-                return f"{name} is there, and busy: {busy}"
-            except Transient as failure:
-                pause = None if isinstance(failure, NoApi) or time.monotonic() - began > _PROBE_S else next(pauses, None)
-                if pause is None:
-                    raise self._telling.not_ready(failure) from None
-                self.halt.wait(pause)
-            except Denied as refusal:
-                raise self._telling.refused(refusal) from None
+                return self._read(self._ask(request), request, messages, is_counted=limit is None)
             except CallFailure as failure:
-                return f"{name} is there, and refused a first small call: {failure}"
+                if tools and refuses_tools(failure):
+                    told = f"{self.telling.name} takes no tools: {failure}"
+                    raise SetupFault(told, "tools_not_seen", hint="harness run ... --protocol text") from None
+                if not isinstance(failure, Refused) or isinstance(failure, Withheld):
+                    raise
+                if not self.quirks.work_around(failure, request):
+                    if not carries_reasoning(request["messages"]) or not refuses_reasoning(failure):
+                        raise
+                    sent = without_reasoning(messages)
 
     def _ask(self, request: dict[str, Any]) -> Answer:
         asked_at = time.monotonic()
@@ -368,23 +345,11 @@ class ModelClient:
         if told:
             self.say(f"{self.settings.name}: {failure}; {', '.join(told)}")
 
-    def _do_without(self, refusal: Refused, request: dict[str, Any]) -> None:
-        """Leave out what was refused; raises the refusal where it is about nothing that can be left out."""
-        if "temperature" in request and _is_about("temperature", refusal):
-            self._drop("temperature")
-        elif "logprobs" in request and _is_about("logprobs", refusal):
-            self._gives_chances = False
-            self.say_once(f"{self.settings.name} names no probabilities of tokens: its numbers count as written")
-        else:
-            raise refusal
-
     def _request(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool = False
+        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], timeout_s: float | None = None
     ) -> dict[str, Any]:
-        settings = self.settings
-        known = list(messages) if self._takes_reasoning else without_reasoning(messages)
-        request: dict[str, Any] = {"model": settings.name, "messages": known, "timeout": settings.timeout_s}
-        request |= {**self.effective, **(ASKED if chances and self._gives_chances else {})}
+        settings, known = self.settings, list(messages) if self._takes_reasoning else without_reasoning(messages)
+        request: dict[str, Any] = {"model": settings.name, "messages": known, "timeout": timeout_s or settings.timeout_s}
         if tools:
             request["tools"] = list(tools)
         if settings.api_base is not None:
@@ -411,14 +376,7 @@ class ModelClient:
             try:
                 litellm.get_optional_params(model=model, custom_llm_provider=provider, **{name: value})
             except litellm.UnsupportedParamsError:
-                self._drop(name)
-
-    def _drop(self, name: str) -> None:
-        with self._lock:
-            self._effective.pop(name, None)
-        self.say_once(
-            f"{self.settings.name} does not take {name} {self.requested[name]:g}: left out, the provider's default applies"
-        )
+                self.quirks.drop(name)
 
     def _may_pass(self, failure: BaseException) -> bool:
         return isinstance(failure, Transient) and (self._met or not isinstance(failure, Unconnected))
@@ -440,11 +398,6 @@ class ModelClient:
     def _secrets(self) -> tuple[str, ...]:
         settings = self.settings
         return (*filter(None, [settings.api_key]), *(secrets_of(settings.api_base) if settings.api_base else ()))
-
-
-def _is_about(parameter: str, refusal: Refused) -> bool:
-    """Whether a refusal would not have come without a parameter."""
-    return (isinstance(refusal, ParameterRefused) or refusal.status in {400, 422}) and parameter in str(refusal)
 
 
 def _unknown_provider(litellm: Any, settings: ModelSettings) -> UsageError:

@@ -125,7 +125,7 @@ class _Remembered:
         self, question: dict[str, Any], messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool
     ) -> Completion:
         if self._replies.probes:
-            self._client.probe()
+            self._client.probe(tools=bool(tools))
         try:
             said = self._client.complete(messages, tools, chances=chances)
         except (ContextFull, UnreadableCall) as failure:

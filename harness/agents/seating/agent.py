@@ -119,10 +119,14 @@ class SeatAgent:
         if self.spec.has_people:
             self._desk.check()
 
-    def probe(self) -> None:
-        """One small call to each model; raises ProviderLost for one that cannot be asked."""
+    def probe(self, *, tools: bool) -> None:
+        """Make one small call to each model, or two to one that will play by tool calls where `tools`.
+
+        Raises ProviderLost for a model that cannot be asked, and SetupFault for one that is not shown the tools.
+        """
+        by_tools = self._alone.client if tools and isinstance(self._alone, LlmAgent) and self._alone.offers_tools else None
         for client in self._clients.values():
-            client.probe()
+            client.probe(tools=client is by_tools)
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play one episode; raises ProviderFailure, and whatever the pod raises."""

@@ -1,0 +1,127 @@
+"""`harness doctor --model` against servers with one fault each: it finds the fault, and a run with its flags works."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from harness.cli import app, report_error
+from tests.agents.faulty_servers import FAULTS, TASK, FaultyServer, accepts
+from worlds.core.errors import ParleyError
+
+HERE = ("--runtime", "inprocess")
+pytestmark = pytest.mark.property
+
+
+class Typed(NamedTuple):
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Its JSON document."""
+        return json.loads(self.out)
+
+
+Typing = Callable[..., Typed]
+
+
+@pytest.fixture
+def types(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typing:
+    """Runs a command in this process, which imports LiteLLM once."""
+
+    def run(*words: object) -> Typed:
+        monkeypatch.setattr(sys, "argv", ["harness", *map(str, words)])
+        capsys.readouterr()
+        try:
+            app(prog_name="harness", standalone_mode=False)
+            code = 0
+        except ParleyError as error:
+            code = report_error(error)
+        return Typed(code, *capsys.readouterr())
+
+    return run
+
+
+def rows(report: Any) -> dict[str, dict[str, Any]]:
+    """The rows of a report by check."""
+    return {row["check"]: row for row in report["checks"]}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found_and_avoided(types: Typing, tmp_path: Path, name: str) -> None:
+    """The row of the fault has its verdict; with the printed flags the task is solved, or the doctor says that nothing helps."""
+    fault = FAULTS[name]
+    with FaultyServer(fault) as server:
+        base = server.url.removesuffix("/v1") + fault.path
+        doctor = types("doctor", "--model", "openai/any", "--api-base", base, "--json")
+        assert rows(doctor.json)[fault.check]["verdict"] == fault.verdict, doctor.out
+        assert (doctor.code, doctor.json["command"] is not None) == ((0, True) if fault.works else (1, False)), doctor.out
+        if not fault.works:
+            assert rows(doctor.json)[fault.check]["advice"]
+            return
+        words = shlex.split(doctor.json["command"])
+        assert set(fault.flags) <= set(words)
+        run = types(*words[1:], *HERE, *fault.typed, "--json", "--out", tmp_path / "run")
+
+    assert run.code == 0, run.err
+    assert {(one["status"], one["reward"]) for one in run.json["episodes"]} == {("graded", 1.0)}, run.err
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("ignores tools", "does not show tools to the model: its prompt has"),
+        ("returns calls as text", "returned a tool call as text"),
+        ("refuses tools", "takes no tools: "),
+    ],
+)
+def test_a_run_ends_before_money_is_spent(types: Typing, tmp_path: Path, name: str, said: str) -> None:
+    """Without flags it ends before the first episode, and its hint is the whole command that works."""
+    with FaultyServer(FAULTS[name]) as server:
+        line = ("run", TASK, "--model", "openai/any", "--api-base", server.url, "--interface", "tool", *HERE)
+        refused = types(*line, "--out", tmp_path / "run")
+        assert not (tmp_path / "run").exists()
+        hint = refused.err.splitlines()[-1].partition("try: ")[2]
+        again = types(*shlex.split(hint)[1:])
+
+    assert (refused.code, said in refused.err) == (3, True), refused.err
+    assert shlex.split(hint) == ["harness", *line, "--out", str(tmp_path / "run"), "--protocol", "text"]
+    assert (again.code, "1 of 1 succeeded" in again.err) == (0, True), again.err
+
+
+def test_the_settings_are_a_file_for_a_run(types: Typing, tmp_path: Path) -> None:
+    """What `-o` writes plays alike by `--config`, where the address is typed."""
+    file = tmp_path / "mine.toml"
+    with FaultyServer(FAULTS["ignores tools"]) as server:
+        doctor = types("doctor", "--model", "openai/any", "--api-base", server.url, "-o", file)
+        line = ("run", TASK, "--interface", "tool", "--config", file, "--api-base", server.url, *HERE)
+        run = types(*line, "--out", tmp_path / "run")
+
+    assert doctor.code == 0
+    assert doctor.out.splitlines()[-1].endswith(f"--model openai/any --api-base {server.url} --protocol text")
+    assert file.read_text().splitlines()[1:] == ['model = "openai/any"', f'api-base = "{server.url}"', 'protocol = "text"']
+    assert (run.code, "1 of 1 succeeded" in run.err) == (0, True), run.err
+
+
+def test_a_machine_and_a_model_are_two_questions(types: Typing) -> None:
+    """Options about a model need one."""
+    wrong = types("doctor", "--api-base", "http://127.0.0.1:9/v1")
+
+    assert (wrong.code, wrong.err.splitlines()[-1]) == (2, "  try: harness doctor --model MODEL")
+
+
+def test_nobody_is_there(types: Typing) -> None:
+    """One row, exit 1."""
+    doctor = types("doctor", "--model", "openai/any", "--api-base", "http://127.0.0.1:9/v1", "--json")
+
+    assert (doctor.code, [(row["check"], row["verdict"]) for row in doctor.json["checks"]]) == (1, [("reachable", "no")])
