@@ -14,6 +14,7 @@ from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.resolution import Slots
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
+from worlds.core.faults import Fault
 
 
 class Delivered(NamedTuple):
@@ -47,6 +48,9 @@ class Committed(NamedTuple):
     success: bool
     """Whether its round succeeded."""
 
+    turn: int
+    """Number in the log of the turn that sent it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
@@ -69,6 +73,9 @@ class Resolved:
 
     calendars: tuple[Cells, ...]
     """By seat, when the round was over: without what a failed one left, where that is undone."""
+
+    faults: tuple[Fault, ...] = ()
+    """Which seats lost it, where the rules say it."""
 
     @property
     def success(self) -> bool:
