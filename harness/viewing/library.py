@@ -68,6 +68,14 @@ class ShownRun:
         return {one.key: place for place, one in enumerate(self.episodes)}
 
     @cached_property
+    def figures(self) -> dict[str, str]:
+        """The figure that each family is ranked by, as `Ypost % 26.8`; empty where it is the success rate."""
+        families = dict.fromkeys(one.key.family for one in self.episodes)
+        return {
+            family: figure_words(family, (one.result for one in self.episodes if one.key.family == family)) for family in families
+        }
+
+    @cached_property
     def by_task(self) -> dict[tuple[str, str], list[Recorded]]:
         """The episodes of each task, by family and task."""
         tasks: dict[tuple[str, str], list[Recorded]] = {}

@@ -52,7 +52,7 @@ def errands(seat: int) -> tuple[str, str]:
 
 
 DEEDS = {
-    "other slot": Deed(Label.SLOT_MISMATCH, "other_slot", "chose slot 4, most others slot 3", [[put(2, 4)]]),
+    "other slot": Deed(Label.SLOT_MISMATCH, "other_slot", "chose slot 4, the others slot 3", [[put(2, 4)]]),
     "blocked": Deed(Label.BLOCKED_ITEM, "refused", "moved a blocked errand", [[put(2, 3), move("BLOCKED", 0, 5)]]),
     "doom": Deed(
         Label.BLOCKED_ITEM, "touched_blocked", "tried to move a blocked errand", [[put(2, 3), move("BLOCKED", 0, 5)], [put(2, 3)]],

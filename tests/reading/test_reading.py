@@ -16,7 +16,7 @@ from worlds.core.events import Requested, Turned, read_log
 
 PROVER = "[prover] The prover heater"
 LEFT = "nothing, as far as the log tells"
-LOST = "meeting M5 was not scheduled: its participants chose different slots"
+LOST = "meeting M5 was not scheduled: seat 1 chose slot 8, the others slot 13"
 
 
 def section(episode: RecordedEpisode, title: str) -> list[tuple[object, ...]]:
@@ -45,7 +45,7 @@ def test_a_violation_is_told_by_its_rule_and_its_request(recorded: Recorded) -> 
         (
             "model-calendar",
             CALENDAR,
-            "NO_SCHEDULE: meeting M1 was not scheduled: seat 0 (openai/any) sent",
+            "NO_SCHEDULE: meeting M1 was not scheduled: seat",
         ),
         ("silent", HIDDEN, f"NOT_POOLED: 4 of 4 people did not vote {PROVER}: the group pooled too little, and Persons 1, 2, 3, 4 had heard"),
         ("deaf", HIDDEN, f"NOT_HEARD: 4 of 4 people did not vote {PROVER}: Persons 1, 2, 3, 4 could have known"),

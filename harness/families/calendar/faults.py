@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from harness.families.calendar.held import name_of
@@ -25,11 +26,18 @@ def seat_names(result: Result) -> dict[int, str]:
 
 def fault_sentence(row: RoundMeasures, names: Mapping[int, str]) -> str:
     """Return who lost a round and how, as a clause; empty where the rules name no seat."""
-    told = [f"{names.get(one.seat, f'seat {one.seat}')} {_deed(one, row)}" for one in row.faults if not _is_shared(one)]
-    shared = [one for one in row.faults if _is_shared(one)]
+    deeds: dict[str, list[str]] = {}
+    shared: list[str] = []
+    for one in row.faults:
+        name = names.get(one.seat, f"seat {one.seat}")
+        if one.cause == "different_slots":
+            shared.append(f"{name} slot {one.detail}")
+        else:
+            deeds.setdefault(_deed(one, row), []).append(name)
+    told = [f"{', '.join(who)} {deed}" for deed, who in deeds.items()]
     if shared:
-        chosen = ", ".join(f"{names.get(one.seat, f'seat {one.seat}')} slot {one.detail}" for one in shared)
-        told.append(f"no slot has more than half of the participants: {chosen}; the rules do not say which of them was wrong")
+        chosen = f"no slot was chosen by more than half of the participants ({', '.join(shared)})"
+        told.append(f"{chosen}, and the rules do not say which of them was wrong")
     return ", and ".join(told)
 
 
@@ -41,10 +49,6 @@ def faulty_seats(faults: Iterable[Fault]) -> str:
 def fault_turns(faults: Sequence[Fault]) -> tuple[int, ...]:
     """Return the numbers in the log of the turns that did it, each once."""
     return tuple(dict.fromkeys(one.turn for one in faults if one.turn is not None))
-
-
-def _is_shared(fault: Fault) -> bool:
-    return fault.cause == "different_slots"
 
 
 def _deed(fault: Fault, row: RoundMeasures) -> str:
@@ -60,5 +64,6 @@ def _deed(fault: Fault, row: RoundMeasures) -> str:
         case "moved_meeting":
             return f"moved meeting M{fault.meeting} to slot {fault.detail}, away from where it stood"
         case _:
-            others = {slot for slot in row.slots.values() if slot is not None} - {int(fault.detail)}
-            return f"chose slot {fault.detail}, most others slot {', '.join(map(str, sorted(others)))}"
+            others = Counter(slot for slot in row.slots.values() if slot is not None and str(slot) != fault.detail)
+            most = f"{'the' if len(others) == 1 else 'most'} others slot {others.most_common(1)[0][0]}"
+            return f"chose slot {fault.detail}, {most}"
