@@ -64,6 +64,9 @@ class Utterance(Strict):
     usage: dict[str, Any] | None = None
     """Tokens and cost of the model's call, as the trajectory has them."""
 
+    finish: str | None = None
+    """Why the model's reply ended, as the trajectory has it; `length` where it was cut off at the limit of output tokens."""
+
     said_at: str | None = None
     """Wall-clock time, where a trajectory has it."""
 

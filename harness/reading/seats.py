@@ -58,6 +58,7 @@ def _laid_beside(turns: Sequence[Turned], recorded: Sequence[Utterance]) -> Iter
             text=turn.reply if turn.no_reply is None or step is None else step.text,
             reasoning=step.reasoning if step else None,
             usage=step.usage if step else None,
+            finish=step.finish if step else None,
             said_at=step.said_at if step else None,
             moment=moment,
             forfeit=turn.no_reply,

@@ -34,6 +34,10 @@ class _Observation(Lenient):
     results: tuple[_Seen, ...] = ()
 
 
+class _Extra(Lenient):
+    finish_reason: Any = None
+
+
 class _Step(Lenient):
     source: Literal["system", "user", "agent"]
     message: str | list[Any] = ""
@@ -42,6 +46,7 @@ class _Step(Lenient):
     timestamp: str | None = None
     tool_calls: tuple[_Call, ...] = ()
     observation: _Observation = _Observation()
+    extra: _Extra = _Extra()
 
 
 class _Agent(Lenient):
@@ -81,6 +86,7 @@ def _utterance(step: _Step) -> Utterance:
         text=_text(step.message),
         reasoning=step.reasoning_content or None,
         usage=step.metrics,
+        finish=step.extra.finish_reason if isinstance(step.extra.finish_reason, str) else None,
         said_at=step.timestamp,
         tools=tuple(
             ToolUse(
