@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from harness.contents import read_file
 from harness.errors import HarnessError, UsageError
+from harness.headline import figure_words
 from harness.kept import MeasurePacker
 from harness.packs import files_of
 from harness.reading.addresses import run_names
