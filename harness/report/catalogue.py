@@ -27,7 +27,7 @@ Needs = Mapping[str, tuple[str, str]]
 
 
 def by_name(tables: Mapping[str, tuple[Maker, ...]], wanted: Sequence[str]) -> dict[str, tuple[Maker, ...]]:
-    """Return the tables that are made only where they are named; `all` names none of them, any other name lets them be known."""
+    """Return the tables that are made only where they are named: all of them, to be listed, unless `all` is wanted."""
     return {name: makers for name, makers in tables.items() if name in wanted or (wanted and ALL not in wanted)}
 
 

@@ -73,7 +73,8 @@ class ShownRun:
         """The figure that each family is ranked by, as `Ypost % 26.8`; empty where it is the success rate."""
         families = dict.fromkeys(one.key.family for one in self.episodes)
         return {
-            family: figure_words(family, (one.result for one in self.episodes if one.key.family == family)) for family in families
+            family: figure_words(family, (one.result for one in self.episodes if one.key.family == family))
+            for family in families
         }
 
     @cached_property

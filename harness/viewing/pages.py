@@ -76,14 +76,6 @@ class RunPage(Strict):
     damaged: tuple[DamageRow, ...]
 
 
-class TurnLink(Strict):
-    """A turn on the page that failed the episode."""
-
-    anchor: str
-    told: str
-    """Its seat, round and phase."""
-
-
 class VerdictLine(Strict):
     """The headline of an episode."""
 
@@ -96,8 +88,8 @@ class VerdictLine(Strict):
     anchor: str
     """Where on the page the breach stands, the request or the resolution of a round; empty where the page shows neither."""
 
-    turns: tuple[TurnLink, ...]
-    """The turns of the seats that lost a game."""
+    turns: tuple[PageLink, ...]
+    """The turns of the seats that lost a game, each by its anchor on this page."""
 
 
 class EpisodePage(Strict):
@@ -287,12 +279,12 @@ def _headline(episode: RecordedEpisode, rounds: Grid | None) -> VerdictLine:
     return VerdictLine(icon=icon, label=label, breach=breach, rule=breach_told(episode), anchor=anchor, turns=turns)
 
 
-def _turn_links(episode: RecordedEpisode, turns: Sequence[int]) -> Iterator[TurnLink]:
+def _turn_links(episode: RecordedEpisode, turns: Sequence[int]) -> Iterator[PageLink]:
     for one in episode.conversations:
         for said in one.utterances:
             if said.moment is not None and said.speaker == "agent" and said.moment.seq in turns:
                 told = f"{one.name}, round {said.moment.round}, {said.moment.phase}"
-                yield TurnLink(anchor=f"turn-{said.moment.seq}", told=told)
+                yield PageLink(page=f"turn-{said.moment.seq}", told=told)
 
 
 def _lacks(episode: RecordedEpisode) -> Iterator[str]:

@@ -113,7 +113,9 @@ class _Scale:
             yield Tick(x=self.x(number * step), told=f"{number * step:g} s")
 
 
-def _lanes(episode: RecordedEpisode, scale: _Scale, broken: Collection[int]) -> Iterator[tuple[str, int | None, list[TimeMark]]]:
+def _lanes(
+    episode: RecordedEpisode, scale: _Scale, broken: Collection[int]
+) -> Iterator[tuple[str, int | None, list[TimeMark]]]:
     asked = [_act_mark(act, scale, broken) for act in episode.acts]
     if any(act.what in {"request", "wait"} for act in episode.acts):
         yield "requests", None, asked

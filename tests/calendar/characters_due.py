@@ -93,7 +93,7 @@ RUINED = replace(
 
 
 def spoilt(label: Label, *tries: str) -> Due:
-    """No batch of seat 0 is taken, and so it leaves a slot empty in both its rounds; its server says that no reply was cut off."""
+    """No batch of seat 0 is taken, so it leaves a slot empty in both its rounds; its server says that no reply was cut off."""
     return replace(RUINED, labels=(label, label, WON), tries=tries)
 
 

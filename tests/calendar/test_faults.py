@@ -24,7 +24,9 @@ from worlds.core.turns import OpenTurn
 SEATS = (0, 1, 2)
 SCENARIO = Scenario(
     slots=6,
-    errands=tuple((Errand(slot=0, id=2 * seat + 1, cost=1, blocked=True), Errand(slot=1, id=2 * seat + 2, cost=1)) for seat in range(4)),
+    errands=tuple(
+        (Errand(slot=0, id=2 * seat + 1, cost=1, blocked=True), Errand(slot=1, id=2 * seat + 2, cost=1)) for seat in range(4)
+    ),
     meetings=tuple(Meeting(id=number, participants=SEATS, speakers=SEATS) for number in (1, 2, 3)),
 )  # fmt: skip
 """Slot 0 holds a blocked errand and slot 1 one that can be moved, at every seat; seat 3 takes part in nothing."""
@@ -55,8 +57,8 @@ DEEDS = {
     "other slot": Deed(Label.SLOT_MISMATCH, "other_slot", "chose slot 4, the others slot 3", [[put(2, 4)]]),
     "blocked": Deed(Label.BLOCKED_ITEM, "refused", "moved a blocked errand", [[put(2, 3), move("BLOCKED", 0, 5)]]),
     "doom": Deed(
-        Label.BLOCKED_ITEM, "touched_blocked", "tried to move a blocked errand", [[put(2, 3), move("BLOCKED", 0, 5)], [put(2, 3)]],
-        {"blocked_attempts": "doom"},
+        Label.BLOCKED_ITEM, "touched_blocked", "tried to move a blocked errand",
+        [[put(2, 3), move("BLOCKED", 0, 5)], [put(2, 3)]], {"blocked_attempts": "doom"},
     ),
     "nothing": Deed(Label.NO_SCHEDULE, "refused", "never scheduled it", [[]]),
     "rollback": Deed(Label.NO_SCHEDULE, "refused", "never scheduled it", [[]], {"exhausted": "rollback"}),

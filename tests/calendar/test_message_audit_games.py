@@ -181,7 +181,7 @@ def test_flooder(tmp_path: Path) -> None:
 
 
 def test_truncator(tmp_path: Path) -> None:
-    """A reply cut off before its action counts, and leaves the slot empty; one that was mended or has prose around it is whole."""
+    """A reply cut off before its action counts, and leaves the slot empty; mended ones and those in prose are whole."""
     cut = json.dumps({"thinking": "slot 3", "actions": [put(1, 3)]})[:-30]
     wrapped = f"Slot 3 is [FREE] for me:\n```json\n{json.dumps({'actions': [put(1, 3)]})}\n```\nThat is {{all}}."
     said: Said = {

@@ -91,8 +91,8 @@ def test_one_wrong_vote_of_a_group_is_marked_alone(
 
     with OpenAIServer(Script(model="odd", play=odd)) as server:
         done = harness(
-            "run", HIDDEN, "--agent", "pool", "--seat", f"{seat}=openai/odd", "--api-base", server.url, "--runtime", "inprocess",
-            "--out", str(tmp_path / "run"), "--yes", env={"OPENAI_API_KEY": "k"},
+            "run", HIDDEN, "--agent", "pool", "--seat", f"{seat}=openai/odd", "--api-base", server.url,
+            "--runtime", "inprocess", "--out", str(tmp_path / "run"), "--yes", env={"OPENAI_API_KEY": "k"},
         )  # fmt: skip
     (path,) = (tmp_path / "run").glob("**/episodes/*/*/s0-a1")
     page = page_of(path.parents[3], str(path))

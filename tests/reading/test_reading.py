@@ -47,9 +47,17 @@ def test_a_violation_is_told_by_its_rule_and_its_request(recorded: Recorded) -> 
             CALENDAR,
             "NO_SCHEDULE: meeting M1 was not scheduled: seat",
         ),
-        ("silent", HIDDEN, f"NOT_POOLED: 4 of 4 people did not vote {PROVER}: the group pooled too little, and Persons 1, 2, 3, 4 had heard"),
+        (
+            "silent",
+            HIDDEN,
+            f"NOT_POOLED: 4 of 4 people did not vote {PROVER}: the group pooled too little, and Persons 1, 2, 3, 4 had heard",
+        ),
         ("deaf", HIDDEN, f"NOT_HEARD: 4 of 4 people did not vote {PROVER}: Persons 1, 2, 3, 4 could have known"),
-        ("undecided", HIDDEN, f"INVALID_VOTE: 4 of 4 people did not vote {PROVER}: Person 1 gave a vote that names no option; Person 2"),
+        (
+            "undecided",
+            HIDDEN,
+            f"INVALID_VOTE: 4 of 4 people did not vote {PROVER}: Person 1 gave a vote that names no option; Person 2",
+        ),
     ],
 )
 def test_why_an_episode_without_a_broken_rule_failed(recorded: Recorded, run: str, task: str, told: str) -> None:

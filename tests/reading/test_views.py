@@ -122,7 +122,9 @@ def test_a_thinned_lane_keeps_the_breach(recorded: Recorded) -> None:
 def test_a_long_conversation_keeps_its_ends_and_the_breach(recorded: Recorded) -> None:
     """Entries in the middle are counted, not those around the turn that failed the episode."""
     said = tuple(entry for seq in range(1, 2_001) for entry in asked(seq, "told", "said"))
-    shown = talk(Conversation(name="seat 0", seat=0, utterances=said), read_episode(recorded.episode("late", CONTRACT)), {1_000})
+    shown = talk(
+        Conversation(name="seat 0", seat=0, utterances=said), read_episode(recorded.episode("late", CONTRACT)), {1_000}
+    )
 
     assert len(shown.entries) + sum(entry.gap for entry in shown.entries) == 4_000 == shown.total
     assert len(shown.entries) < 300

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from validators.calendar.faults import MovedMeeting, Touch
-from validators.calendar.history import Committed, Delivered, Reflected, Resolved
+from validators.calendar.history import Committed, Delivered, MovedMeeting, Reflected, Resolved, Touch
 from validators.tape import Tape
 from worlds.calendar.rules.batch import Batch, Move, apply
 from worlds.calendar.rules.items import Cells

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from validators.calendar.board import Board, Now
-from validators.calendar.faults import Touch
+from validators.calendar.history import Touch
 from validators.calendar.reading import split
 from validators.calendar.talking import read_reply
 from validators.tape import Unanswered

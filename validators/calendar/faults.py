@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from validators.calendar.deciding import RebuiltDecision
+from validators.calendar.history import MovedMeeting, Touch
 from worlds.calendar.labels import Label
 from worlds.calendar.rules.batch import Conflict
 from worlds.calendar.rules.resolution import Slots
@@ -32,53 +33,17 @@ A seat without a batch has its place under every label: a conflict that the pape
 """
 
 
-class SeatDecision(NamedTuple):
-    """What one participant decided, as far as it matters to whose failure a round is."""
-
-    seat: int
-    turn: int
-    """Number in the log of its last attempt."""
-
-    conflicts: tuple[Conflict, ...]
-    """Of the last attempt; empty where a batch was accepted."""
-
-    no_reply: str | None
-    """Why the last attempt has no reply."""
-
-    is_unreadable: bool
-
-
-class Touch(NamedTuple):
-    """A batch that was refused: its seat, its turn, and whether it touched a blocked item."""
-
-    seat: int
-    turn: int
-    is_blocked: bool
-
-
-class MovedMeeting(NamedTuple):
-    """An earlier meeting that does not stand any more."""
-
-    meeting: int
-    stood: int
-    """Its slot on all its calendars, when it stood last."""
-
-    slots: Slots
-    turns: Mapping[int, int]
-    """Seat -> the turn in which it moved the meeting last."""
-
-
 def find_faults(
-    decided: Sequence[SeatDecision], slots: Slots, broken: Iterable[MovedMeeting], doomed_by: Iterable[Touch]
+    decided: Sequence[RebuiltDecision], slots: Slots, broken: Iterable[MovedMeeting], doomed_by: Iterable[Touch]
 ) -> tuple[Fault, ...]:
     """Return the faults of one round by seat; `doomed_by` are the refused batches where one on a blocked item fails a round."""
-    without = [one for one in decided if one.conflicts]
+    without = [one for one in decided if one.batch is None]
     made = [*map(_without_batch, without), *_touched(doomed_by, without), *_apart(slots, decided)]
     made += [fault for meeting in broken for fault in _moved(meeting)]
     return tuple(sorted(made, key=lambda fault: fault.seat))
 
 
-def _without_batch(one: SeatDecision) -> Fault:
+def _without_batch(one: RebuiltDecision) -> Fault:
     if one.no_reply is not None:
         return Fault(seat=one.seat, cause="no_reply", detail=one.no_reply[:LONGEST_DETAIL], turn=one.turn)
     if one.is_unreadable:
@@ -86,14 +51,14 @@ def _without_batch(one: SeatDecision) -> Fault:
     return Fault(seat=one.seat, cause="refused", detail=", ".join(dict.fromkeys(one.conflicts)), turn=one.turn)
 
 
-def _touched(doomed_by: Iterable[Touch], without: Iterable[SeatDecision]) -> Iterator[Fault]:
+def _touched(doomed_by: Iterable[Touch], without: Iterable[RebuiltDecision]) -> Iterator[Fault]:
     """Seats with an attempt on a blocked item, unless their last batch was refused for it and says so already."""
     said = {one.seat for one in without if Conflict.BLOCKED in one.conflicts}
     last = {touch.seat: touch.turn for touch in doomed_by if touch.is_blocked and touch.seat not in said}
     yield from (Fault(seat=seat, cause="touched_blocked", turn=turn) for seat, turn in last.items())
 
 
-def _apart(slots: Slots, decided: Iterable[SeatDecision]) -> Iterator[Fault]:
+def _apart(slots: Slots, decided: Iterable[RebuiltDecision]) -> Iterator[Fault]:
     """Seats outside the slot of more than half of those who have one; all of these, where no slot has more than half."""
     chosen = {seat: slot for seat, slot in slots.items() if slot is not None}
     if len(set(chosen.values())) < 2:

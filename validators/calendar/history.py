@@ -5,6 +5,7 @@ All of it is data. Costs are on the scale that agents are shown; `scored` says w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -50,6 +51,26 @@ class Committed(NamedTuple):
 
     turn: int
     """Number in the log of the turn that sent it."""
+
+
+class Touch(NamedTuple):
+    """A batch that was refused: its seat, its turn, and whether it touched a blocked item."""
+
+    seat: int
+    turn: int
+    is_blocked: bool
+
+
+class MovedMeeting(NamedTuple):
+    """An earlier meeting that does not stand any more."""
+
+    meeting: int
+    stood: int
+    """Its slot on all its calendars, when it stood last."""
+
+    slots: Slots
+    turns: Mapping[int, int]
+    """Seat -> the turn in which it moved the meeting last."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from validators.calendar.board import Board, Now
 from validators.calendar.deciding import RebuiltDecision, commit, decide
-from validators.calendar.faults import SeatDecision, find_faults
+from validators.calendar.faults import find_faults
 from validators.calendar.history import Resolved
 from validators.calendar.reflecting import reflect
 from validators.calendar.talking import talk
@@ -121,9 +121,8 @@ def _resolve(
 
 def _faults(board: Board, decided: Sequence[RebuiltDecision], resolution: Resolution) -> tuple[Fault, ...]:
     """Return the faults of a failed round, before anything is undone."""
-    own = [SeatDecision(one.seat, one.turn, one.conflicts, one.no_reply, one.is_unreadable) for one in decided]
     doomed_by = board.refused if _doomed(board) else []
-    return find_faults(own, resolution.slots, [board.moved(meeting) for meeting in resolution.broken], doomed_by)
+    return find_faults(decided, resolution.slots, [board.moved(meeting) for meeting in resolution.broken], doomed_by)
 
 
 def _tell(board: Board, now: Now, resolution: Resolution, label: Label, charged: list[int], *, kept: bool) -> None:

@@ -136,7 +136,14 @@ def _meeting(row: RoundMeasures, participants: tuple[int, ...]) -> tuple[Cell, .
     letter = f"{row.letter} " if row.letter else ""
     chosen = ", ".join(f"{seat}: {'-' if slot is None else slot}" for seat, slot in row.slots.items())
     told = chosen if row.reached else "never played"
-    return row.round, f"M{row.meeting}", ", ".join(map(str, participants)), f"{letter}{row.label}", faulty_seats(row.faults) or None, told
+    return (
+        row.round,
+        f"M{row.meeting}",
+        ", ".join(map(str, participants)),
+        f"{letter}{row.label}",
+        faulty_seats(row.faults) or None,
+        told,
+    )
 
 
 def _calendars(episode: RecordedEpisode) -> Iterator[Section]:

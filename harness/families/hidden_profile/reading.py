@@ -20,7 +20,6 @@ from worlds.core.faults import Fault, FaultCause
 from worlds.hidden_profile.labels import Label
 from worlds.hidden_profile.rules.measures import Measures
 
-
 _OWN: Mapping[str, tuple[FaultCause, ...]] = {
     Label.INVALID_VOTE: ("no_vote", "invalid_vote"),
     Label.NOT_HEARD: ("wrong_vote",),
@@ -59,7 +58,9 @@ def _lacked(episode: RecordedEpisode, session: Measures, opening: OpeningNote) -
     """Return what the label means of the people who failed, each by number and player, or of the group."""
     label, key = episode.result.failure_label, opening.scenario.key
     wrong = [row for row in session.seats if row.after not in {key, None}]
-    told = [_without_vote(one, players(episode.result.seats)) for one in session.faults if one.cause in _OWN[Label.INVALID_VOTE]]
+    told = [
+        _without_vote(one, players(episode.result.seats)) for one in session.faults if one.cause in _OWN[Label.INVALID_VOTE]
+    ]
     if not session.faults and label == Label.INVALID_VOTE:
         told.append(f"no option was voted by {persons(row.seat for row in session.seats if row.after is None)}")
     if wrong and label == Label.INVALID_VOTE:
@@ -67,7 +68,13 @@ def _lacked(episode: RecordedEpisode, session: Measures, opening: OpeningNote) -
     if label == Label.NOT_POOLED:
         unaware = persons(row.seat for row in wrong if not row.could_know)
         told.append(f"the group pooled too little, and {unaware} had heard too little to know")
-        told += [f"nobody told {fact}, which {_holders(opening, fact)} held" for fact in _untold(session, opening)]
+        held = {
+            fact: [seat for seat, hand in enumerate(opening.hands) if fact in hand]
+            for fact in opening.scenario.of_scope("private")
+        }
+        told += [
+            f"nobody told {fact}, which {persons(seats)} held" for fact, seats in held.items() if fact not in session.surfaced
+        ]
     if label in {Label.NOT_POOLED, Label.NOT_HEARD}:
         names, aware = players(episode.result.seats), [row.seat for row in wrong if row.could_know]
         told += [f"{named_persons(aware, names)} could have known, and voted otherwise"] if aware else []
@@ -77,11 +84,3 @@ def _lacked(episode: RecordedEpisode, session: Measures, opening: OpeningNote) -
 def _without_vote(fault: Fault, names: Mapping[int, str]) -> str:
     why = f"gave no vote ({fault.detail})" if fault.cause == "no_vote" else "gave a vote that names no option"
     return f"{named_persons([fault.seat], names)} {why}"
-
-
-def _untold(session: Measures, opening: OpeningNote) -> list[str]:
-    return [fact for fact in opening.scenario.of_scope("private") if fact not in session.surfaced]
-
-
-def _holders(opening: OpeningNote, fact: str) -> str:
-    return persons(seat for seat, hand in enumerate(opening.hands) if fact in hand)

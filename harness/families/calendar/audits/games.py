@@ -94,9 +94,7 @@ class AuditedGame:
         calendars = self.replay.beginnings
         told = leaks([one for one in self.replay.messages if not is_typed(one.content)], secrets_of(self.replay.scenario))
         leaked = {message.seq: leak for message, leak in told}
-        return tuple(
-            self._heard(one, calendars[one.round], leaked.get(one.seq, ())) for one in self.replay.messages
-        )
+        return tuple(self._heard(one, calendars[one.round], leaked.get(one.seq, ())) for one in self.replay.messages)
 
     @property
     def coordination(self) -> float:

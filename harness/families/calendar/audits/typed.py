@@ -15,7 +15,6 @@ from pydantic_core import from_json
 
 from harness.families.calendar.audits.statements import Claim, Statement
 
-
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?$)', re.DOTALL)
 """A string of JSON, the last one also where it is not ended."""
 

@@ -168,8 +168,9 @@ def _write(made: Iterable[Made], root: Path, tally: CandidateTally, *, replace: 
     show_table(columns, [["not counted" if row[column] is None else row[column] for column in columns] for row in rows])
     refused = ", ".join(f"{number} {why}" for why, number in sorted(tally.refused.items()))
     say(f"{len(rows)} tasks in {root}, of {tally.drawn} candidates{f' (refused: {refused})' if refused else ''}")
-    if not is_ours(root / rows[0]["task_id"]):
-        say(f"they are no part of the registry: play them with harness run {shlex.quote(str(root / rows[0]['task_id']))} --trust")
+    first = root / rows[0]["task_id"]
+    if not is_ours(first):
+        say(f"they are no part of the registry: play them with harness run {shlex.quote(str(first))} --trust")
 
 
 @contextmanager
