@@ -48,6 +48,9 @@ class Headline:
     source: str = ""
     """Where the published figures come from."""
 
+    meaning: str = ""
+    """How it differs from the success rate and the mean reward; empty where it is one of these."""
+
 
 def headline_of(family: str) -> Headline:
     """The headline figure of a family, or its reward."""
@@ -62,6 +65,21 @@ def cell_means(results: Iterable[Result], headline: Headline) -> dict[tuple[str,
         if result.status == "graded":
             by_cell.setdefault((result.task_id, result.seed), []).append(headline.value(result))
     return {cell: fmean(values) for cell, values in by_cell.items()}
+
+
+def task_means(results: Iterable[Result], headline: Headline) -> dict[str, float]:
+    """Return the figure of each task: the mean over its seeds, each the mean over its graded attempts that rank."""
+    by_task: dict[str, list[float]] = {}
+    for (task, _), value in cell_means((result for result in results if headline.ranks(result)), headline).items():
+        by_task.setdefault(task, []).append(value)
+    return {task: fmean(values) for task, values in by_task.items()}
+
+
+def figure_words(family: str, results: Iterable[Result]) -> str:
+    """Return a family's figure over some episodes, as `Ypost % 26.8`; empty where success or reward says it already."""
+    headline = headline_of(family)
+    means = task_means(results, headline) if headline.meaning else {}
+    return f"{headline.short} {100 * fmean(means.values()):.1f}" if means else ""
 
 
 def difference(first: Sequence[Result], second: Sequence[Result], headline: Headline) -> float | None:

@@ -20,6 +20,7 @@ from harness.cli.amounts import cost_told, counted, dollars, short, size, spent_
 from harness.cli.progress import outcome
 from harness.console import say, show_table
 from harness.errors import UsageError
+from harness.headline import figure_words, headline_of
 from harness.printable import printable
 from harness.reading import read_episode
 from harness.records import Result, RunFolder
@@ -70,8 +71,15 @@ def show_left(results: Sequence[Result], folder: Path, *, spent: Spent, planned:
 def _show_totals(results: Sequence[Result], folder: Path, *, spent: Spent, planned: int) -> None:
     """Say the counts, the bounds, what stopped episodes, and what all of them took."""
     say(f"\n{_summed(results, planned)}; run in {folder} ({size(RunFolder(folder).size)})")
-    for line in _totals(results, spent):
+    for line in (*_figures(results), *_totals(results, spent)):
         say(line)
+
+
+def _figures(results: Sequence[Result]) -> Iterator[str]:
+    """The figure that each family is ranked by, where success and reward are others, and how they differ."""
+    for family in dict.fromkeys(result.family for result in results):
+        if words := figure_words(family, [result for result in results if result.family == family]):
+            yield f"  {family}: {words}. {headline_of(family).meaning}"
 
 
 def _summed(results: Sequence[Result], planned: int) -> str:

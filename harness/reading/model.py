@@ -64,9 +64,6 @@ class Utterance(Strict):
     usage: dict[str, Any] | None = None
     """Tokens and cost of the model's call, as the trajectory has them."""
 
-    said_at: str | None = None
-    """Wall-clock time, where a trajectory has it."""
-
     finish_reason: str | None = None
     """Why the model stopped, where its provider says so."""
 
@@ -113,7 +110,10 @@ class Breach(Strict):
     """The request or the turn, with its time; empty where it was nothing that happened, but something that did not."""
 
     seq: int | None = None
-    """Of the act or turn in the log."""
+    """Of the act or turn in the log, or of the note that resolved a round of a game."""
+
+    turns: tuple[int, ...] = ()
+    """Numbers in the log of the turns that failed a game, each of a seat that lost it; none where no seat is named."""
 
     @property
     def sentence(self) -> str:

@@ -35,7 +35,7 @@ class _Observation(Lenient):
 
 
 class _Extra(Lenient):
-    finish_reason: str | None = None
+    finish_reason: Any = None
 
 
 class _Step(Lenient):
@@ -87,7 +87,7 @@ def _utterance(step: _Step) -> Utterance:
         reasoning=step.reasoning_content or None,
         usage=step.metrics,
         said_at=step.timestamp,
-        finish_reason=step.extra.finish_reason,
+        finish_reason=step.extra.finish_reason if isinstance(step.extra.finish_reason, str) else None,
         tools=tuple(
             ToolUse(
                 tool=call.function_name,

@@ -17,7 +17,7 @@ import numpy as np
 
 from harness.caveats import bounds_of
 from harness.errors import UsageError
-from harness.headline import cell_means, headline_of
+from harness.headline import Headline, cell_means, headline_of, task_means
 from harness.records import Result
 from harness.release import pinned_tasks
 from harness.report.causes import bounds_columns, cells_of
@@ -56,11 +56,7 @@ class Entrant:
 
     def tasks(self, family: str) -> dict[str, float]:
         """The figure of each task of a family."""
-        by_task: dict[str, list[float]] = {}
-        if family in self.groups:
-            for (task, _), value in cell_means(self.results(family), headline_of(family)).items():
-                by_task.setdefault(task, []).append(value)
-        return {task: fmean(values) for task, values in by_task.items()}
+        return task_means(self.groups[family].graded, headline_of(family)) if family in self.groups else {}
 
 
 def entrants(evidence: Sequence[Evidence]) -> list[Entrant]:
@@ -222,6 +218,8 @@ def _notes(
         groups = [row.groups[family] for row in rows if family in row.groups]
         attempts = min(max(1, len(group.seeds)) * group.attempts for group in groups)
         yield f"{family}: {headline_of(family).title}; {mde_words(len(wanted[family]), attempts)}"
+        if headline_of(family).meaning:
+            yield headline_of(family).meaning
         if len({frozenset(group.seeds) for group in groups}) > 1:
             yield f"{family}: rows were played at different seeds, so they are of different instances"
         if any(len({group.planned[task] for group in groups if task in group.planned}) > 1 for task in wanted[family]):

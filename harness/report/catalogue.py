@@ -26,6 +26,11 @@ Needs = Mapping[str, tuple[str, str]]
 """Table -> what it lacks where it is empty, and the command that makes it."""
 
 
+def by_name(tables: Mapping[str, tuple[Maker, ...]], wanted: Sequence[str]) -> dict[str, tuple[Maker, ...]]:
+    """Return the tables that are made only where they are named: all of them, to be listed, unless `all` is wanted."""
+    return {name: makers for name, makers in tables.items() if name in wanted or (wanted and ALL not in wanted)}
+
+
 def make(
     tables: Mapping[str, tuple[Maker, ...]], needs: Needs, evidence: Evidence, wanted: Sequence[str], *, published: bool
 ) -> list[Table]:

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from harness.contents import read_file
 from harness.errors import HarnessError, UsageError
+from harness.headline import figure_words
 from harness.kept import MeasurePacker
 from harness.packs import files_of
 from harness.reading.addresses import run_names
@@ -66,6 +67,15 @@ class ShownRun:
     def places(self) -> dict[Key, int]:
         """Where each episode stands among them all."""
         return {one.key: place for place, one in enumerate(self.episodes)}
+
+    @cached_property
+    def figures(self) -> dict[str, str]:
+        """The figure that each family is ranked by, as `Ypost % 26.8`; empty where it is the success rate."""
+        families = dict.fromkeys(one.key.family for one in self.episodes)
+        return {
+            family: figure_words(family, (one.result for one in self.episodes if one.key.family == family))
+            for family in families
+        }
 
     @cached_property
     def by_task(self) -> dict[tuple[str, str], list[Recorded]]:

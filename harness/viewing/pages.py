@@ -21,7 +21,7 @@ from harness.viewing.glossary import is_control
 from harness.viewing.library import ShownRun
 from harness.viewing.rounds import Grid, HeardTable, grid, heard
 from harness.viewing.rows import EpisodeRow, RunRow, episode_row, is_being_played, run_rows
-from harness.viewing.talks import Talk, last_turn, seated, talk
+from harness.viewing.talks import Talk, seated, talk
 from harness.viewing.texts import CutText, cut_text
 from harness.viewing.timeline import Timeline, timeline
 from validators.verdict import Check
@@ -90,10 +90,10 @@ class VerdictLine(Strict):
     """The rule that broke, with what ended an artifact where the log tells it."""
 
     anchor: str
-    """Where on the page the breach stands; empty where nothing on it is the breach."""
+    """Where on the page the breach stands, the request or the resolution of a round; empty where the page shows neither."""
 
-    is_exact: bool
-    """Whether the anchor is the breach itself, and not the last turn before it."""
+    turns: tuple[PageLink, ...]
+    """The turns of the seats that lost a game, each by its anchor on this page."""
 
 
 class EpisodePage(Strict):
@@ -203,15 +203,16 @@ def episode_page_of(
     """One episode; `files` and `partners` are what the site has beside it."""
     place, last = run.places[key], len(run.episodes) - 1
     failed = next((one.key for one in islice(run.episodes, place + 1, None) if not one.result.success), None)
-    headline = _headline(episode)
-    broken = int(headline.anchor.rpartition("-")[2]) if headline.anchor else None
+    broken = _broken(episode)
     acts = list(exchanges(episode))
     shown = [act for number, act in enumerate(acts) if number < MOST_ACTS or act.is_breach]
     seats = seated(episode)
+    resolved = episode.breach.seq if episode.breach and not any(act.is_breach for act in acts) else None
+    rounds = grid(seats, broken, resolved) if seats else None
     return EpisodePage(
         run=run.name,
         key=key,
-        headline=headline,
+        headline=_headline(episode, rounds),
         facts=_facts(episode),
         doubts=episode.doubts,
         absent=episode.absent,
@@ -220,7 +221,7 @@ def episode_page_of(
         exchanges=tuple(shown),
         acts_left_out=len(acts) - len(shown),
         sections=episode.sections,
-        grid=grid(seats, broken) if seats else None,
+        grid=rounds,
         heard=heard(seats) if seats else None,
         seats=tuple(talk(one, episode, broken) for one in seats),
         talks=tuple(talk(one, episode, broken) for one in episode.conversations if one.seat is None),
@@ -244,7 +245,7 @@ def seat_page_of(run: str, key: Key, episode: RecordedEpisode, seat: int) -> Sea
     return SeatPage(
         run=run,
         key=key,
-        talk=talk(one, episode, None),
+        talk=talk(one, episode, frozenset()),
         others=tuple(seat_links(run, key, episode)),
         episode=PageLink(page=episode_page(run, key), told=episode_name(key)),
     )
@@ -265,17 +266,32 @@ def _standing(row: RunRow) -> tuple[bool, float, str]:
     return row.score.rate is None, -(row.score.rate or 0.0), row.run
 
 
-def _headline(episode: RecordedEpisode) -> VerdictLine:
+def _broken(episode: RecordedEpisode) -> frozenset[int]:
+    """Return the numbers in the log of the act and the turns that failed an episode."""
+    breach = episode.breach
+    return frozenset() if breach is None else frozenset(breach.turns) | {seq for seq in (breach.seq,) if seq is not None}
+
+
+def _headline(episode: RecordedEpisode, rounds: Grid | None) -> VerdictLine:
     result, breach = episode.result, episode.breach
     icon = "?" if result.status == "ungraded" else "✓" if result.success else "✗"
     label = result.failure_label or ("ungraded" if result.status == "ungraded" else "no label")
-    seq, rule = breach.seq if breach else None, breach_told(episode)
-    act = next((act for act in episode.acts if act.seq == seq), None)
-    turn = last_turn(episode, seq) if seq is not None and act is None else None
-    anchor = f"act-{seq}" if act else "" if turn is None else f"turn-{turn}"
-    is_exact = seq is not None and (act is not None or turn == seq)
+    is_act = breach is not None and any(act.seq == breach.seq for act in episode.acts)
+    is_resolved = rounds is not None and any(row.is_breach for row in rounds.rows)
+    anchor = f"act-{breach.seq}" if breach and is_act else "resolution" if is_resolved else ""
+    turns = tuple(_turn_links(episode, breach.turns)) if breach else ()
     stopped = "" if result.success else result.stopped
-    return VerdictLine(icon=icon, label=label, stopped=stopped, breach=breach, rule=rule, anchor=anchor, is_exact=is_exact)
+    return VerdictLine(
+        icon=icon, label=label, stopped=stopped, breach=breach, rule=breach_told(episode), anchor=anchor, turns=turns
+    )
+
+
+def _turn_links(episode: RecordedEpisode, turns: Sequence[int]) -> Iterator[PageLink]:
+    for one in episode.conversations:
+        for said in one.utterances:
+            if said.moment is not None and said.speaker == "agent" and said.moment.seq in turns:
+                told = f"{one.name}, round {said.moment.round}, {said.moment.phase}"
+                yield PageLink(page=f"turn-{said.moment.seq}", told=told)
 
 
 def _lacks(episode: RecordedEpisode) -> Iterator[str]:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from harness.reading import Conversation, Utterance
 from harness.viewing.texts import gist
@@ -38,6 +38,8 @@ class GridRow(Strict):
     phase: str
     at: float
     cells: tuple[tuple[GridTurn, ...], ...]
+    is_breach: bool = False
+    """Whether the resolution that failed the episode follows this phase."""
 
 
 class Grid(Strict):
@@ -65,21 +67,28 @@ class HeardTable(Strict):
     left_out: int = 0
 
 
-def grid(seats: Sequence[Conversation], broken: int | None) -> Grid:
-    """What every seat said, by round and phase; `broken` is the log's number of the turn that failed the episode."""
+def grid(seats: Sequence[Conversation], broken: Collection[int], resolved: int | None) -> Grid:
+    """Return what every seat said, by round and phase.
+
+    `broken` has the numbers in the log of the turns that failed the episode, `resolved` that of the resolution that did.
+    """
     places: dict[tuple[int, str], float] = {}
     said: dict[tuple[int, str, int], list[GridTurn]] = {}
+    before: set[tuple[int, str]] = set()
     for column, one in enumerate(seats):
         for entry in one.utterances:
             if entry.moment is not None and entry.speaker == "agent":
                 place = (entry.moment.round, entry.moment.phase)
                 places[place] = min(entry.moment.at, places.get(place, entry.moment.at))
+                before |= {place} if resolved is not None and entry.moment.seq < resolved else set()
                 said.setdefault((*place, column), []).append(_turn(entry, entry.moment.seq, broken))
     ordered = sorted(places, key=lambda place: places[place])
+    last = next((place for place in reversed(ordered) if place in before), None)
     rows = [
         GridRow(
             round=number, phase=phase, at=places[number, phase],
             cells=tuple(tuple(said.get((number, phase, column), ())) for column in range(len(seats))),
+            is_breach=(number, phase) == last,
         )
         for number, phase in ordered[:_MOST_ROWS]
     ]  # fmt: skip
@@ -105,8 +114,8 @@ def heard(seats: Sequence[Conversation]) -> HeardTable:
     return HeardTable(seats=_names(seats), numbers=_numbers(seats), rows=tuple(rows), left_out=len(first) - len(rows))
 
 
-def _turn(entry: Utterance, seq: int, broken: int | None) -> GridTurn:
-    return GridTurn(seq=seq, told=gist(entry.text), forfeit=entry.forfeit, is_breach=seq == broken)
+def _turn(entry: Utterance, seq: int, broken: Collection[int]) -> GridTurn:
+    return GridTurn(seq=seq, told=gist(entry.text), forfeit=entry.forfeit, is_breach=seq in broken)
 
 
 def _spoken(seats: Sequence[Conversation]) -> Iterator[tuple[int, int, str]]:

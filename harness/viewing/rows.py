@@ -11,6 +11,7 @@ from pathlib import Path
 
 from harness.caveats import bounds_of, setup_caveat
 from harness.errors import UsageError
+from harness.headline import headline_of
 from harness.reading.addresses import episode_name, episode_page, run_page
 from harness.report.statistics import rate_interval
 from harness.runs.request import Planned
@@ -92,6 +93,12 @@ class RunRow(Strict):
 
     state: str
     score: Score
+    figure: str = ""
+    """The figure that the family is ranked by, as `Ypost % 26.8`; empty where it is the success rate."""
+
+    meaning: str = ""
+    """How the figure differs from the success rate."""
+
     damaged: int = 0
     trouble: str = ""
     caveat: str = ""
@@ -167,6 +174,8 @@ def _run_row(run: ShownRun, family: str, played: Sequence[Recorded], *, is_playi
         what=planned_words(planned),
         state=_state(run, planned, is_playing=is_playing),
         score=score(played),
+        figure=run.figures.get(family, ""),
+        meaning=headline_of(family).meaning if family else "",
         damaged=sum(one.key.family == family for one in run.damaged) if family else len(run.damaged),
         trouble=run.trouble,
         caveat=setup_caveat([one.result for one in played]),

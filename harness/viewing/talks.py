@@ -6,7 +6,7 @@ each gap says how many entries it stands for. The whole of it is in trajectory.j
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Literal
 
 from harness.reading import Conversation, Moment, RecordedEpisode, Utterance
@@ -58,10 +58,10 @@ class Talk(Strict):
     total: int
 
 
-def talk(one: Conversation, episode: RecordedEpisode, broken: int | None) -> Talk:
-    """A conversation for a page; `broken` is the log's number of the turn that failed the episode."""
+def talk(one: Conversation, episode: RecordedEpisode, broken: Collection[int]) -> Talk:
+    """Return a conversation for a page; `broken` has the numbers in the log of the turns that failed the episode."""
     said = one.utterances
-    at = next((n for n, entry in enumerate(said) if entry.moment is not None and entry.moment.seq == broken), None)
+    at = [number for number, entry in enumerate(said) if entry.moment is not None and entry.moment.seq in broken]
     entries, before = [], -1
     for number in _kept(len(said), at):
         entries.append(_entry(said[number], episode, broken, number - before - 1))
@@ -69,20 +69,14 @@ def talk(one: Conversation, episode: RecordedEpisode, broken: int | None) -> Tal
     return Talk(name=one.name, seat=one.seat, model=one.model, entries=tuple(entries), total=len(said))
 
 
-def last_turn(episode: RecordedEpisode, seq: int) -> int | None:
-    """The log's number of the last turn of a seat up to an event of the log; None where there is none."""
-    turns = (said.moment.seq for one in episode.conversations for said in one.utterances if said.moment is not None)
-    return max((turn for turn in turns if turn <= seq), default=None)
-
-
-def _kept(total: int, at: int | None) -> Iterator[int]:
+def _kept(total: int, at: Sequence[int]) -> Iterator[int]:
     for number in range(total):
-        is_near = at is not None and abs(number - at) <= _AROUND
+        is_near = any(abs(number - place) <= _AROUND for place in at)
         if number < _FIRST or number >= total - _LAST or is_near:
             yield number
 
 
-def _entry(said: Utterance, episode: RecordedEpisode, broken: int | None, gap: int) -> TalkEntry:
+def _entry(said: Utterance, episode: RecordedEpisode, broken: Collection[int], gap: int) -> TalkEntry:
     return TalkEntry(
         speaker=said.speaker,
         text=cut_text(said.text),
@@ -101,7 +95,7 @@ def _entry(said: Utterance, episode: RecordedEpisode, broken: int | None, gap: i
         forfeit=said.forfeit,
         usage=_usage(said.usage),
         is_instruction=said.speaker == "user" and said.text == episode.instruction,
-        is_breach=said.moment is not None and said.moment.seq == broken and said.speaker == "agent",
+        is_breach=said.moment is not None and said.moment.seq in broken and said.speaker == "agent",
         gap=gap,
     )
 

@@ -7,7 +7,7 @@ lane says how many marks it stands for.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from harness.reading import Act, Conversation, Lifetime, RecordedEpisode, lifetimes
 from worlds.core.models import Strict
@@ -72,8 +72,8 @@ class Timeline(Strict):
     """Whether a mark goes on beyond the drawing."""
 
 
-def timeline(episode: RecordedEpisode, broken: int | None) -> Timeline | None:
-    """The drawing, with a ring around `broken`, a number of the log; None for an episode in which nothing happened."""
+def timeline(episode: RecordedEpisode, broken: Collection[int]) -> Timeline | None:
+    """The drawing, with a ring around each of `broken`, numbers of the log; None for an episode in which nothing happened."""
     moments = [said.moment.at for one in episode.conversations for said in one.utterances if said.moment]
     windows = [one.end for one in lifetimes(episode)]
     end = max([*moments, *(act.at for act in episode.acts), episode.result.virtual_time_elapsed], default=0.0)
@@ -113,7 +113,9 @@ class _Scale:
             yield Tick(x=self.x(number * step), told=f"{number * step:g} s")
 
 
-def _lanes(episode: RecordedEpisode, scale: _Scale, broken: int | None) -> Iterator[tuple[str, int | None, list[TimeMark]]]:
+def _lanes(
+    episode: RecordedEpisode, scale: _Scale, broken: Collection[int]
+) -> Iterator[tuple[str, int | None, list[TimeMark]]]:
     asked = [_act_mark(act, scale, broken) for act in episode.acts]
     if any(act.what in {"request", "wait"} for act in episode.acts):
         yield "requests", None, asked
@@ -125,12 +127,12 @@ def _lanes(episode: RecordedEpisode, scale: _Scale, broken: int | None) -> Itera
         yield "world", None, asked
 
 
-def _act_mark(act: Act, scale: _Scale, broken: int | None) -> TimeMark:
+def _act_mark(act: Act, scale: _Scale, broken: Collection[int]) -> TimeMark:
     kind = "wait" if act.what == "wait" else "end" if act.what in {"closed", "stop"} else act.kind or "ok"
     begun = act.at - float(act.told.split()[1]) if act.what == "wait" else act.at
     told = f"{act.at:g} s: {act.told}" + (f", {act.label}: {act.rule}" if act.label else "")
     x = scale.x(max(begun, 0.0))
-    return TimeMark(x=x, width=round(scale.x(act.at) - x, 1), kind=kind, told=told, seq=act.seq, is_breach=act.seq == broken)
+    return TimeMark(x=x, width=round(scale.x(act.at) - x, 1), kind=kind, told=told, seq=act.seq, is_breach=act.seq in broken)
 
 
 def _windows(lives: Sequence[Lifetime], scale: _Scale) -> Iterator[tuple[str, None, list[TimeMark]]]:
@@ -157,14 +159,14 @@ def _bar(kind: str, begin: float, end: float, told: str, seq: int, scale: _Scale
     return TimeMark(x=x, width=width, kind=kind, told=told, seq=seq, is_cut=end > scale.end)
 
 
-def _turns(one: Conversation, scale: _Scale, broken: int | None) -> Iterator[TimeMark]:
+def _turns(one: Conversation, scale: _Scale, broken: Collection[int]) -> Iterator[TimeMark]:
     for said in one.utterances:
         if said.moment is not None and said.speaker == "agent":
             place = said.moment
             kind = "forfeit" if said.forfeit else "measure" if place.is_ephemeral else "turn"
             told = f"{place.at:g} s: {one.name}, round {place.round}, {place.phase}"
             told += f", forfeited as {said.forfeit}" if said.forfeit else ""
-            yield TimeMark(x=scale.x(place.at), kind=kind, told=told, seq=place.seq, is_breach=place.seq == broken)
+            yield TimeMark(x=scale.x(place.at), kind=kind, told=told, seq=place.seq, is_breach=place.seq in broken)
 
 
 def _rounds(episode: RecordedEpisode, scale: _Scale) -> Iterator[Tick]:

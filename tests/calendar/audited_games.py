@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.families.calendar.audits.games import AuditedGame, game_of
 from harness.records import Result, SeatResult
-from tests.calendar.hostile_games import folder_of, play
+from tests.calendar.hostile_games import Seat, folder_of, play
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario
 from worlds.core.events import read_log
 from worlds.core.turns import OpenTurn
@@ -60,6 +60,14 @@ def audited(
     folder: Path, players: Sequence[str], said: Said, scenario: Scenario = SCENARIO, task: str = "t", **options: Any
 ) -> AuditedGame:
     """A game in which this is said, as audits see it."""
+    log = play(folder_of(folder, scenario), scripted(said), options).log.dump()
+    game = game_of(str(folder), result_of(players, task), read_log(log))
+    assert game is not None
+    return game
+
+
+def scripted(said: Said) -> Seat:
+    """Seats that say this, and nothing after it."""
     left = {key: [*replies] for key, replies in said.items()}
 
     def reply(turn: OpenTurn) -> str:
@@ -67,7 +75,4 @@ def audited(
         now = replies.pop(0) if replies else []
         return now if isinstance(now, str) else json.dumps({"actions": now})
 
-    log = play(folder_of(folder, scenario), reply, options).log.dump()
-    game = game_of(str(folder), result_of(players, task), read_log(log))
-    assert game is not None
-    return game
+    return reply

@@ -93,8 +93,8 @@ RUINED = replace(
 
 
 def spoilt(label: Label, *tries: str) -> Due:
-    """No batch of seat 0 is taken, and so it leaves a slot empty in both its rounds."""
-    return replace(RUINED, labels=(label, label, WON), tries=tries, found={(12, 1, (0,)): 1, (12, 2, (0,)): 1})
+    """No batch of seat 0 is taken, so it leaves a slot empty in both its rounds; its server says that no reply was cut off."""
+    return replace(RUINED, labels=(label, label, WON), tries=tries)
 
 
 def speechless(due: Due) -> Due:
@@ -127,10 +127,8 @@ DUE: dict[str, Due] = {
         found={(2, 1, (0,)): 58, (2, 2, (0,)): 58}, prose=(120, 4, 4),
     ),
     # What it says is mended and heard; its schedule has lost its slot, which none of A to G names. An empty list that is cut
-    # off cannot be read. Per round one message turn and four tries are mended, and one slot stays empty: 6.
-    "truncator": replace(
-        spoilt(Label.OTHER, "malformed"), found={(12, 1, (0,)): 6, (12, 2, (0,)): 6},
-    ),
+    # off cannot be read. The server says `stop` of each reply, so none counts as cut off at the limit of tokens.
+    "truncator": spoilt(Label.OTHER, "malformed"),
     # M4 goes from 0 to 2 for 1 in both rounds, which are undone; twice apart is a cascade, told of its first round.
     "mover": replace(
         RUINED, labels=(MOVED, MOVED, WON), slots=((1, 1, 1),) * 3, cost=(2, 0, 0, 0), broken=(4,),

@@ -10,10 +10,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.families.calendar.audits.counts import label_rows, message_rows, misreport_rows, occurrences, pattern_rows
+from harness.records import Result
 from harness.registry import Task
 from harness.testing.openai_server import OpenAIServer
 from tests.calendar.character_games import FOUR, Table, played, task_of
@@ -77,7 +79,7 @@ def test_rounds(play: Play, name: str) -> None:
     due, result = DUE[name], play(name).result
     rows = result.metrics["rounds"]
     failed = [row for row in rows if not row["coordinated"]]
-    detail = {key: failed[0][key] for key in ("meeting", "round", "letter", "slots", "broken")} if failed else {}
+    detail = {key: failed[0][key] for key in ("meeting", "round", "letter", "slots", "broken", "faults")} if failed else {}
 
     assert (result.status, result.cause, result.metrics["lies"], result.metrics["finished"]) == ("graded", None, 0, True)
     assert tuple(row["label"] for row in rows) == due.labels
@@ -90,7 +92,10 @@ def test_rounds(play: Play, name: str) -> None:
     assert [row["refused"] for row in rows] == ([4, 4, 0] if due.tries else [0, 0, 0])
     assert [row["refused_blocked"] for row in rows] == ([4, 4, 0] if "blocked" in due.tries else [0, 0, 0])
     assert result.failure_label in {None, "SUCCESS"} if not failed else result.failure_label == failed[0]["label"]
-    assert result.failure_detail == detail
+    told = {**result.failure_detail, "faults": [{"detail": "", "meeting": None, **one} for one in _faults(result)]}
+    assert (told if failed else result.failure_detail) == detail
+    assert {fault["seat"] for row in failed for fault in row["faults"]} <= {0}
+    assert all(row["faults"] for row in failed)
 
 
 @pytest.mark.parametrize("name", DUE)
@@ -218,7 +223,8 @@ def test_tables(play: Play, name: str) -> None:
         "coordination": shares, "excess": due.excess, "adjusted": due.adjusted_cost, "messages": due.messages_per_scheduled,
         "fairness": due.fairness,
     }  # fmt: skip
-    (failures,), (outcomes,) = table.rows("failures"), table.rows("outcomes")
+    by_player, (outcomes,) = {row["seats_of"]: row for row in table.rows("failures")}, table.rows("outcomes")
+    failures, partners = by_player[own(table, name)], by_player["openai/truthful"]
 
     assert (mine["n"], mine["seats"], others["n"], others["seats"]) == (1, "0", 3, "1-3")
     for key, of_seats in measures.items():
@@ -231,6 +237,13 @@ def test_tables(play: Play, name: str) -> None:
     assert {label: failures[label] for label in Label if label in failures} == {
         label: (number, pytest.approx(number / 3)) for label, number in Counter(due.labels).items()
     }
+    lost = sum(label is not WON for label in due.labels)
+    assert {label for label in Label if label in partners} <= {WON}
+    assert partners.get("others") == ((lost, pytest.approx(lost / 3)) if lost else None)
+
+
+def _faults(result: Result) -> list[dict[str, Any]]:
+    return list(result.failure_detail.get("faults", ()))
 
 
 def test_who_moved_the_meeting(play: Play) -> None:

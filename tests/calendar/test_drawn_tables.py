@@ -88,7 +88,8 @@ def test_fairness(tables: dict[str, Table]) -> None:
 
 def test_reasons_of_failure(tables: dict[str, Table]) -> None:
     """Figure 5: every reason's count, all of them behind the bar."""
-    expected = {f"{row['player']}, A SLOT_MISMATCH": f"{row[Label.SLOT_MISMATCH][0]}" for row in _any(tables["failures"])}
+    rows = [(", ".join(filter(None, (row["player"], row.get("seats_of")))), row) for row in _any(tables["failures"])]
+    expected = {f"{name}, A SLOT_MISMATCH": f"{row[Label.SLOT_MISMATCH][0]}" for name, row in rows}
 
     assert told(tables, "figure-5") == expected == dict.fromkeys(expected, "4")
     assert (FIGURES["figure-5"](tables) or "").count("4 of 12") == len(expected)

@@ -133,7 +133,10 @@ def test_first_failed_meeting_names_the_failure(tmp_path: Path) -> None:
     found = verdict_of(tmp_path, [APART, blocked])
 
     assert (found.success, found.failure_label, found.severity) == (False, "SLOT_MISMATCH", -1.0)
-    assert found.failure_detail == {"meeting": 1, "round": 1, "letter": "A", "slots": {"0": 1, "1": 2}, "broken": []}
+    assert found.failure_detail == {
+        "meeting": 1, "round": 1, "letter": "A", "slots": {"0": 1, "1": 2}, "broken": [],
+        "faults": [{"seat": seat, "cause": "different_slots", "detail": str(seat + 1), "turn": 8 + seat} for seat in (0, 1)],
+    }  # fmt: skip
     assert [row["label"] for row in found.metrics["rounds"]] == ["SLOT_MISMATCH", "SLOT_OCCUPIED"]
     assert found.metrics["refused"] == 4
 

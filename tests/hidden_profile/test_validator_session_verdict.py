@@ -79,8 +79,21 @@ def test_forfeited_last_vote_is_an_invalid_vote(tmp_path: Path) -> None:
     """A vote that never came counts as wrong and is told apart from one that named no option."""
     found = assess(episode(folder_of(tmp_path), lambda turn: FORFEIT if turn.seat == 2 else ballot(ATTIC)), PROVED)
 
-    assert (found.reward, found.failure_label, found.failure_detail) == (2 / 3, "INVALID_VOTE", {"seats": [2]})
+    (fault,) = found.failure_detail["faults"]
+
+    assert (found.reward, found.failure_label, found.failure_detail["seats"]) == (2 / 3, "INVALID_VOTE", [2])
+    assert (fault["seat"], fault["cause"], fault["detail"]) == (2, "no_vote", "timeout")
     assert [found.metrics["votes"]["after"][key] for key in ("invalid", "missing")] == [0, 1]
+
+
+def test_only_who_could_have_known_is_named_for_a_wrong_vote(tmp_path: Path) -> None:
+    """A wrong vote is its seat's failure where it could have known; where too little was told it is the group's."""
+    heard, unheard = judged(tmp_path / "a", [BEACH, ATTIC, BEACH], all_told), judged(tmp_path / "b", [BEACH, ATTIC, BEACH])
+    named = [(fault["seat"], fault["cause"], fault["detail"]) for fault in heard.failure_detail["faults"]]
+
+    assert named == [(0, "wrong_vote", BEACH), (2, "wrong_vote", BEACH)]
+    assert "faults" not in unheard.metrics
+    assert "faults" not in unheard.failure_detail
 
 
 @pytest.mark.parametrize("turns", [0, 2, 3, 7, 9, 11])

@@ -149,18 +149,18 @@ def test_three_clicks_to_the_broken_rule(site: Site, run: str, family: str, task
 
 
 @pytest.mark.parametrize(("run", "task"), [("model-calendar", CALENDAR), ("model-seats", HIDDEN)])
-def test_a_lost_game_leads_to_its_turn(site: Site, recorded: Recorded, run: str, task: str) -> None:
-    """Where no request broke a rule, the headline links the last turn before the game was lost, or that turn."""
+def test_a_lost_game_leads_to_its_resolution_and_turns(site: Site, recorded: Recorded, run: str, task: str) -> None:
+    """Where no request broke a rule, the headline links the resolution that failed the game, and each turn that lost it."""
     breach = read_episode(recorded.episode(run, task)).breach
-    seq = breach.seq if breach else None
+    turns = breach.turns if breach else ()
     episode = page_at(site, PAGES["calendar" if task == CALENDAR else "hidden"])
     (jump,) = [one for one in episode.all("a") if one.attributes.get("class") == "jump"]
 
     assert "breach" in episode.by_id(jump.attributes["href"][1:]).attributes["class"].split()
-    assert ("the link leads to the last turn before it" in episode.by_id("main").text) == (
-        jump.attributes["href"] != f"#turn-{seq}"
-    )
-    assert jump.attributes["href"].startswith("#turn-")
+    assert jump.attributes["href"] == "#resolution"
+    marked = [one.attributes["id"] for one in episode.all("article") if "breach" in one.attributes["class"].split()]
+    assert sorted(marked) == sorted(f"turn-{turn}" for turn in turns)
+    assert {f"#{anchor}" for anchor in marked} <= set(episode.targets)
 
 
 @pytest.mark.parametrize(

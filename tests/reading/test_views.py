@@ -54,7 +54,7 @@ def test_the_rounds_of_a_game(recorded: Recorded) -> None:
     episode = read_episode(recorded.episode("model-seats", HIDDEN))
     seats = [one for one in episode.conversations if one.seat is not None]
     replies = {said.moment.seq for one in seats for said in one.utterances if said.speaker == "agent" and said.moment}
-    table = grid(seats, max(replies))
+    table = grid(seats, {max(replies)}, None)
 
     assert {turn.seq for row in table.rows for cell in row.cells for turn in cell} == replies
     assert [row.phase for row in table.rows] == ["PRE_VOTE", "DISCUSSION", "DISCUSSION", "POST_VOTE"]
@@ -110,7 +110,7 @@ def many_acts(episode: RecordedEpisode, total: int, broken: int) -> RecordedEpis
 
 def test_a_thinned_lane_keeps_the_breach(recorded: Recorded) -> None:
     """Of thousands of marks some are drawn and the rest counted, and the one that broke the rule is among the drawn."""
-    drawn = timeline(many_acts(read_episode(recorded.episode("late", CONTRACT)), 5_003, 4_999), 4_999)
+    drawn = timeline(many_acts(read_episode(recorded.episode("late", CONTRACT)), 5_003, 4_999), {4_999})
 
     assert drawn is not None
     lane = drawn.lanes[0]
@@ -122,7 +122,9 @@ def test_a_thinned_lane_keeps_the_breach(recorded: Recorded) -> None:
 def test_a_long_conversation_keeps_its_ends_and_the_breach(recorded: Recorded) -> None:
     """Entries in the middle are counted, not those around the turn that failed the episode."""
     said = tuple(entry for seq in range(1, 2_001) for entry in asked(seq, "told", "said"))
-    shown = talk(Conversation(name="seat 0", seat=0, utterances=said), read_episode(recorded.episode("late", CONTRACT)), 1_000)
+    shown = talk(
+        Conversation(name="seat 0", seat=0, utterances=said), read_episode(recorded.episode("late", CONTRACT)), {1_000}
+    )
 
     assert len(shown.entries) + sum(entry.gap for entry in shown.entries) == 4_000 == shown.total
     assert len(shown.entries) < 300

@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from validators.calendar.history import Committed, Delivered, Reflected, Resolved
+from validators.calendar.history import Committed, Delivered, MovedMeeting, Reflected, Resolved, Touch
 from validators.tape import Tape
-from worlds.calendar.rules.batch import Batch, apply
+from worlds.calendar.rules.batch import Batch, Move, apply
 from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.letters import turn_bounds
 from worlds.calendar.rules.outcome import outcomes_in
 from worlds.calendar.rules.replies import NOT_READ, notice
+from worlds.calendar.rules.resolution import common_slot, slots_of
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Turned
@@ -60,12 +61,15 @@ class Board:
         self.registered: list[Meeting] = list(scenario.prior)
         """Meetings that stood, and must go on standing."""
 
+        self.stood: dict[int, int] = {meeting.id: meeting.slot for meeting in scenario.prior}
+        """Of each of these, the slot in which it stood last."""
+
         self.messages: list[Delivered] = []
         self.committed: list[Committed] = []
         self.resolved: list[Resolved] = []
         self.reflected: list[Reflected] = []
-        self.refused: list[bool] = []
-        """The refused batches of the running round: whether each touched a blocked item."""
+        self.refused: list[Touch] = []
+        """The refused batches of the running round."""
 
     def drain(self, seat: int) -> list[Delivered]:
         """Take what waits for a seat."""
@@ -92,11 +96,26 @@ class Board:
             return None
         return None if self._is_beyond(to, content) else (channel, to, content)
 
-    def apply(self, now: Now, seat: int, batch: Batch, meeting: Meeting | None) -> None:
+    def apply(self, now: Now, seat: int, batch: Batch, meeting: Meeting | None, turn: int) -> None:
         """Commit a valid batch; whether it goes on standing, and its round succeeds, is known when that is resolved."""
         self.calendars[seat] = apply(self.calendars[seat], batch, meeting.item() if meeting else None)
         self.spent[seat] += batch.cost
-        self.committed.append(Committed(now.number, seat, batch, stands=True, success=False))
+        self.committed.append(Committed(now.number, seat, batch, stands=True, success=False, turn=turn))
+
+    def moved(self, meeting: int) -> MovedMeeting:
+        """Return where a meeting that does not stand is now, and who moved it; moves that were undone do not count."""
+        slots = slots_of(self.calendars, self.scenario.meeting(meeting))
+        turns = {
+            one.seat: one.turn for one in self.committed if one.stands for move in one.batch.moves if _is_meeting(move, meeting)
+        }
+        return MovedMeeting(meeting, self.stood[meeting], slots, turns)
+
+    def settle(self) -> None:
+        """Note where each meeting that must go on standing stands after a round."""
+        for meeting in self.registered:
+            slot = common_slot(slots_of(self.calendars, meeting))
+            if slot is not None:
+                self.stood[meeting.id] = slot
 
     def begun(self, seat: int) -> list[str]:
         """Take what a seat is told of earlier rounds as it begins one."""
@@ -137,6 +156,10 @@ class Board:
             return tuple(seat for seat in meeting.participants if seat != sender) if inside else None
         known = type(to) is int and to in self.scenario.agents and to != sender
         return (to,) if known else None
+
+
+def _is_meeting(move: Move, meeting: int) -> bool:
+    return move.item.kind == "meeting" and move.item.id == meeting
 
 
 def _letters(text: str) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from validators.calendar.board import Board, Now
+from validators.calendar.history import Touch
 from validators.calendar.reading import split
 from validators.calendar.talking import read_reply
 from validators.tape import Unanswered
@@ -35,6 +36,14 @@ class RebuiltDecision(NamedTuple):
     batch: Batch | str | None
     conflicts: tuple[Conflict, ...]
     """Of the last attempt."""
+
+    turn: int
+    """Number in the log of the last attempt."""
+
+    no_reply: str | None
+    """Why the last attempt has no reply."""
+
+    is_unreadable: bool
 
 
 def decide(board: Board, now: Now, seats: Sequence[int], phase: str) -> list[RebuiltDecision]:
@@ -67,7 +76,7 @@ def commit(board: Board, now: Now, decided: Sequence[RebuiltDecision], meeting: 
             board.tape.exactly(
                 "committed", one.seat, {"round": now.number, "slot": batch.slot, "moves": moves, "cost": batch.cost}
             )
-        board.apply(now, one.seat, batch, meeting)
+        board.apply(now, one.seat, batch, meeting, one.turn)
 
 
 def _attempts(board: Board, now: Now, seat: int, phase: str) -> list[Turned]:
@@ -85,14 +94,17 @@ def _decided(board: Board, now: Now, seat: int, phase: str, turns: Sequence[Turn
     for place, turn in enumerate(turns, start=1):
         outcome = _attempt(board, now, turn, phase)
         if isinstance(outcome, list):
-            board.refused.append(any(one.conflict is Conflict.BLOCKED for one in outcome))
+            is_blocked = any(refusal.conflict is Conflict.BLOCKED for refusal in outcome)
+            board.refused.append(Touch(seat, turn.seq, is_blocked))
         if place < len(turns):
             _asked_again(board, turns[place], outcome)
         elif isinstance(outcome, list) and place <= board.settings.decision_retries:
             board.tape.lie(turn, f"seat {seat} was refused and not asked again")
+    seq, no_reply = turns[-1].seq, turns[-1].no_reply
     if isinstance(outcome, list):
-        return RebuiltDecision(seat, None, tuple(one.conflict for one in outcome))
-    return RebuiltDecision(seat, outcome, ())
+        is_unreadable = any(refusal.text.startswith(UNREADABLE) for refusal in outcome)
+        return RebuiltDecision(seat, None, tuple(refusal.conflict for refusal in outcome), seq, no_reply, is_unreadable)
+    return RebuiltDecision(seat, outcome, (), seq, no_reply, is_unreadable=False)
 
 
 def _asked_again(board: Board, again: Turned, outcome: _Outcome) -> None:

@@ -5,6 +5,7 @@ All of it is data. Costs are on the scale that agents are shown; `scored` says w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.resolution import Slots
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
+from worlds.core.faults import Fault
 
 
 class Delivered(NamedTuple):
@@ -47,6 +49,29 @@ class Committed(NamedTuple):
     success: bool
     """Whether its round succeeded."""
 
+    turn: int
+    """Number in the log of the turn that sent it."""
+
+
+class Touch(NamedTuple):
+    """A batch that was refused: its seat, its turn, and whether it touched a blocked item."""
+
+    seat: int
+    turn: int
+    is_blocked: bool
+
+
+class MovedMeeting(NamedTuple):
+    """An earlier meeting that does not stand any more."""
+
+    meeting: int
+    stood: int
+    """Its slot on all its calendars, when it stood last."""
+
+    slots: Slots
+    turns: Mapping[int, int]
+    """Seat -> the turn in which it moved the meeting last."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
@@ -69,6 +94,9 @@ class Resolved:
 
     calendars: tuple[Cells, ...]
     """By seat, when the round was over: without what a failed one left, where that is undone."""
+
+    faults: tuple[Fault, ...] = ()
+    """Which seats lost it, where the rules say it."""
 
     @property
     def success(self) -> bool:

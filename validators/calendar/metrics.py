@@ -96,6 +96,7 @@ def _meeting(number: int, meeting: Meeting, resolved: Resolved | None) -> RoundM
         broken=resolved.broken if resolved else (),
         refused=resolved.refused if resolved else 0,
         refused_blocked=resolved.blocked if resolved else 0,
+        faults=resolved.faults if resolved else (),
     )
 
 

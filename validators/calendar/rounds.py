@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from validators.calendar.board import Board, Now
 from validators.calendar.deciding import RebuiltDecision, commit, decide
+from validators.calendar.faults import find_faults
 from validators.calendar.history import Resolved
 from validators.calendar.reflecting import reflect
 from validators.calendar.talking import talk
@@ -15,6 +16,7 @@ from worlds.calendar.rules.items import Cells, items_of
 from worlds.calendar.rules.outcome import outcome_line
 from worlds.calendar.rules.resolution import Resolution, resolve
 from worlds.calendar.rules.scenario import Scenario
+from worlds.core.faults import Fault
 
 
 def follow(board: Board) -> None:
@@ -74,7 +76,7 @@ def _commit(board: Board, now: Now, voluntary: Sequence[RebuiltDecision], decide
 
 def _doomed(board: Board) -> bool:
     """Whether a try on a blocked item, even a mended one, fails the round."""
-    return board.settings.blocked_attempts == "doom" and any(board.refused)
+    return board.settings.blocked_attempts == "doom" and any(one.is_blocked for one in board.refused)
 
 
 def _resolve(
@@ -84,12 +86,14 @@ def _resolve(
     resolution = resolve(board.calendars, now.meeting, board.registered)
     label = reason(resolution, [one.conflicts for one in decided if one.batch is None], doomed=_doomed(board))
     charged = [after - paid for after, paid in zip(board.spent, spent, strict=True)]
+    faults = () if label is Label.SUCCESS else _faults(board, decided, resolution)
     kept = label is Label.SUCCESS or board.settings.failed_rounds == "keep"
     _tell(board, now, resolution, label, charged, kept=kept)
     if not kept:
         board.calendars, board.spent = list(before), list(spent)
     elif resolution.agreed:
         board.registered.append(now.meeting)
+    board.settle()
     success = label is Label.SUCCESS
     if board.settings.outcomes == "told":
         line = outcome_line(now.number, now.meeting, resolution, success=success)
@@ -108,10 +112,17 @@ def _resolve(
             resolution.broken,
             kept,
             len(board.refused),
-            sum(board.refused),
+            sum(one.is_blocked for one in board.refused),
             tuple(board.calendars),
+            faults,
         )
     )
+
+
+def _faults(board: Board, decided: Sequence[RebuiltDecision], resolution: Resolution) -> tuple[Fault, ...]:
+    """Return the faults of a failed round, before anything is undone."""
+    doomed_by = board.refused if _doomed(board) else []
+    return find_faults(decided, resolution.slots, [board.moved(meeting) for meeting in resolution.broken], doomed_by)
 
 
 def _tell(board: Board, now: Now, resolution: Resolution, label: Label, charged: list[int], *, kept: bool) -> None:

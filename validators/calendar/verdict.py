@@ -20,6 +20,7 @@ from worlds.calendar.labels import Label
 from worlds.calendar.rules.certificate import read_certificate
 from worlds.calendar.rules.measures import Measures
 from worlds.core.events import Turned
+from worlds.core.faults import told_faults
 
 
 def assess(episode: Episode, certificate: Mapping[str, Any] | None = None) -> Verdict:
@@ -42,6 +43,8 @@ def primary(episode: Episode, rebuilt: Replay) -> tuple[Label, dict[str, Any]]:
     if row is None:
         return Label.SUCCESS, {}
     detail = row.model_dump(mode="json", include={"meeting", "round", "letter", "slots", "broken"})
+    if row.faults:
+        detail["faults"] = told_faults(row.faults)
     if not row.reached:
         detail["reason"] = episode.ended_by or "gave_up"
     return Label(row.label), detail

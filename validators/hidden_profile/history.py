@@ -15,6 +15,8 @@ class Vote:
     option: str | None
     attempts: int
     no_reply: str | None
+    turn: int | None = None
+    """Number in the log of its last attempt."""
 
 
 @dataclass(frozen=True, slots=True)

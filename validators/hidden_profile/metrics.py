@@ -7,13 +7,14 @@ without cues, a vote that was not held. `losses` satisfies 1 - average = pooling
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from validators.hidden_profile.bias import biases
 from validators.hidden_profile.history import Replay, Vote
 from validators.hidden_profile.knowledge import Knowledge, Proofs, detectable, holders, knowledge, proofs
 from validators.hidden_profile.stances import MOVES, Moves, adopted, first_consensus, moves
+from worlds.core.faults import LONGEST_DETAIL, Fault
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.measures import (
     Bias,
@@ -56,6 +57,7 @@ def measures(replay: Replay, certificate: Certificate, ended_by: str | None = No
         bias=Bias.model_validate(biases(replay, known)),
         losses=losses(replay, seats) if proved else None,
         seats=seats,
+        faults=tuple(_faults(replay, seats)),
     )  # fmt: skip
 
 
@@ -99,6 +101,18 @@ def losses(replay: Replay, seats: Sequence[SeatMeasures]) -> Losses | None:
         pooling=pooling / len(cases),
         listening=listening / len(cases),
     )
+
+
+def _faults(replay: Replay, seats: Sequence[SeatMeasures]) -> Iterator[Fault]:
+    """Yield the last votes that failed by their own seat; a wrong vote of a seat that could not know is the group's failure."""
+    last = replay.after if replay.finished and replay.after else ()
+    for vote, row in zip(last, seats if last else (), strict=True):
+        if vote.no_reply is not None:
+            yield Fault(seat=vote.seat, cause="no_vote", detail=vote.no_reply[:LONGEST_DETAIL], turn=vote.turn)
+        elif vote.option is None:
+            yield Fault(seat=vote.seat, cause="invalid_vote", turn=vote.turn)
+        elif vote.option != replay.opening.scenario.key and row.could_know:
+            yield Fault(seat=vote.seat, cause="wrong_vote", detail=vote.option, turn=vote.turn)
 
 
 def _right(replay: Replay, votes: Sequence[Vote]) -> int:

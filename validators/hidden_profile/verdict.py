@@ -18,6 +18,7 @@ from validators.hidden_profile.reading import NoSession
 from validators.hidden_profile.replay import replay
 from validators.verdict import Verdict
 from worlds.core.events import Turned
+from worlds.core.faults import told_faults
 from worlds.hidden_profile.labels import Label
 from worlds.hidden_profile.rules.certificate import read_certificate
 from worlds.hidden_profile.rules.measures import Measures
@@ -44,13 +45,13 @@ def primary(episode: Episode, rebuilt: Replay, measured: Measures) -> tuple[Labe
     if not failed:
         return Label.SUCCESS, {}
     if invalid := [row.seat for row in failed if row.after is None]:
-        return Label.INVALID_VOTE, {"seats": invalid}
+        return Label.INVALID_VOTE, {"seats": invalid, "faults": told_faults(measured.faults)}
     if not measured.certified:
         return Label.OTHER, {"reason": "unproved", "seats": [row.seat for row in failed]}
     if unaware := [row.seat for row in failed if not row.could_know]:
         kept = [fact for fact in rebuilt.opening.scenario.of_scope("private") if fact not in measured.surfaced]
         return Label.NOT_POOLED, {"seats": unaware, "not_told": kept}
-    return Label.NOT_HEARD, {"seats": [row.seat for row in failed]}
+    return Label.NOT_HEARD, {"seats": [row.seat for row in failed], "faults": told_faults(measured.faults)}
 
 
 def _verdict(episode: Episode, label: Label, detail: dict[str, Any], measured: Measures | None) -> Verdict:

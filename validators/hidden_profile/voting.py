@@ -101,7 +101,7 @@ def _counted(state: SessionState, phase: str, attempts: Sequence[Turned]) -> Vot
     state.heard_own(seat, rationale, given)
     if phase == "PRE_VOTE" and state.opening.settings.remind_pre_vote and option:
         state.reminders[seat] = f"{state.opening.scenario.label(option)}. {rationale}".strip()
-    return Vote(seat, option, len(attempts), last.no_reply)
+    return Vote(seat, option, len(attempts), last.no_reply, last.seq)
 
 
 def _mended(state: SessionState, seat: int, what: str) -> Ballot:

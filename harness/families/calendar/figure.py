@@ -75,7 +75,13 @@ def figure5(tables: Mapping[str, Table]) -> str | None:
         bars = [
             Bar(f"{LETTERS.get(label, '')} {label}".strip(), float(count), None) for label, count in counted.items() if count
         ]
-        groups.append(Bars(str(row["player"]), tuple(bars), f"{sum(counted.values())} of {row['meetings']}"))
+        groups.append(
+            Bars(
+                f"{row['player']}{', ' if row.get('seats_of') else ''}{row.get('seats_of') or ''}",
+                tuple(bars),
+                f"{sum(counted.values())} of {row['meetings']}",
+            )
+        )
     if not any(group.bars for group in groups):
         return None
     return bar_chart("Meetings that were not scheduled, by reason", groups, "meetings", stacked=True)

@@ -22,6 +22,11 @@ def _published() -> Iterator[PublishedFigure]:
         yield PublishedFigure(model, fmean(rows))
 
 
-HEADLINE = Headline(
-    "coordination", "Coord. %", coordination, published=_published, source=source("Table 1 (seats in mixed teams)")
+MEANING = (
+    "Coord. %: the share of its meetings that a seat gets scheduled, as a mean over seats, games and tasks. Success: a game in "
+    "which all meetings were scheduled. Mean reward: the share of meetings scheduled, less what they cost above the optimum"
 )
+HEADLINE = Headline(
+    "coordination", "Coord. %", coordination, published=_published, source=source("Table 1 (seats in mixed teams)"),
+    meaning=MEANING,
+)  # fmt: skip

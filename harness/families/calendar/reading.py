@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.families.calendar.faults import fault_sentence, fault_turns, faulty_seats, seat_names
 from harness.families.calendar.held import prose_writers
 from harness.reading import Breach, Cell, RecordedEpisode, Section
 from harness.reading.parts import measured, notes
@@ -27,7 +28,7 @@ WHY = {
     Label.TARGET_OCCUPIED: "an item was moved to where another stood",
     Label.SEVERAL: "several things went wrong at once",
 }
-"""What a label says of a meeting, in words."""
+"""What a label says of a meeting, in words, where no seat is named: the verdict is of a version that did not."""
 
 
 class _Started(Lenient):
@@ -66,7 +67,7 @@ def sections(episode: RecordedEpisode) -> list[Section]:
 
 
 def breach(episode: RecordedEpisode) -> Breach | None:
-    """The first meeting that was not scheduled, and the round that lost it."""
+    """Return the first meeting that was not scheduled, the round that lost it, and the turns of the seats that did."""
     game = measured(episode, Measures)
     lost = [row for row in (game.rounds if game else ()) if not row.coordinated]
     reason = episode.result.failure_detail.get("reason")
@@ -75,15 +76,17 @@ def breach(episode: RecordedEpisode) -> Breach | None:
     first, others = lost[0], len(lost) - 1
     more = f"; nor {'was' if others == 1 else 'were'} {others} more" if others else ""
     if not first.reached:
-        why = episode.result.stopped or reason
-        return Breach(label=first.label, rule=f"the game ended before the round of meeting M{first.meeting}: {why}{more}")
-    why = WHY[Label(first.label)] if first.label in set(WHY) else "it was resolved by no rule"
+        ended = episode.result.stopped or reason
+        return Breach(label=first.label, rule=f"the game ended before the round of meeting M{first.meeting}: {ended}{more}")
+    known = WHY[Label(first.label)] if first.label in set(WHY) else "it was resolved by no rule"
+    why = fault_sentence(first, seat_names(episode.result)) or known
     resolved = next((place for place, note in notes(episode, "resolution", _Resolved) if note.round == first.round), None)
     return Breach(
         label=first.label,
         rule=f"meeting M{first.meeting} was not scheduled: {why}{more}",
         where=f"round {first.round}, resolved at {resolved.at:g} s" if resolved else f"round {first.round}",
         seq=resolved.seq if resolved else None,
+        turns=fault_turns(first.faults),
     )
 
 
@@ -93,7 +96,7 @@ def _results(episode: RecordedEpisode, game: Measures | None) -> Iterator[Sectio
     participants = {note.round: note.participants for _, note in notes(episode, "round_start", _Started)}
     yield Section(
         title="Meetings",
-        columns=("round", "meeting", "participants", "outcome", "chosen slots (seat: slot)"),
+        columns=("round", "meeting", "participants", "outcome", "lost by seat", "chosen slots (seat: slot)"),
         rows=tuple(_meeting(row, participants.get(row.round, ())) for row in game.rounds),
         notes=(_sums(game),),
     )
@@ -134,7 +137,14 @@ def _meeting(row: RoundMeasures, participants: tuple[int, ...]) -> tuple[Cell, .
     letter = f"{row.letter} " if row.letter else ""
     chosen = ", ".join(f"{seat}: {'-' if slot is None else slot}" for seat, slot in row.slots.items())
     told = chosen if row.reached else "never played"
-    return row.round, f"M{row.meeting}", ", ".join(map(str, participants)), f"{letter}{row.label}", told
+    return (
+        row.round,
+        f"M{row.meeting}",
+        ", ".join(map(str, participants)),
+        f"{letter}{row.label}",
+        faulty_seats(row.faults) or None,
+        told,
+    )
 
 
 def _calendars(episode: RecordedEpisode) -> Iterator[Section]:

@@ -23,7 +23,7 @@ from harness.families.calendar import (
 )
 from harness.families.calendar.held import block_of
 from harness.report import components
-from harness.report.catalogue import Maker, make
+from harness.report.catalogue import Maker, by_name, make
 from harness.report.evidence import Evidence
 from harness.report.table import Table
 
@@ -63,7 +63,7 @@ NEEDS = {
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
     """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one."""
     known = TABLES if wanted or _has_models(evidence) else SHORT
-    named = {name: makers for name, makers in BY_NAME.items() if name in wanted}
+    named = by_name(BY_NAME, wanted)
     return make({**known, **named}, NEEDS, evidence, wanted, published=published)
 
 

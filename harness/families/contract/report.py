@@ -22,7 +22,7 @@ from harness.families.contract import (
 )
 from harness.families.contract.published import suite
 from harness.report import components
-from harness.report.catalogue import Maker, make
+from harness.report.catalogue import Maker, by_name, make
 from harness.report.evidence import Evidence
 from harness.report.table import Table
 
@@ -63,5 +63,5 @@ NEEDS = {
 
 def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> list[Table]:
     """The wanted tables, all that have something to say where none are named; raises UsageError for an empty one."""
-    named = {name: makers for name, makers in BY_NAME.items() if name in wanted}
+    named = by_name(BY_NAME, wanted)
     return make({**TABLES, **named}, NEEDS, evidence, wanted, published=published)

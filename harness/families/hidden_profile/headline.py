@@ -25,6 +25,11 @@ def _published() -> Iterator[PublishedFigure]:
             yield PublishedFigure(str(row["player"]), post)
 
 
-HEADLINE = Headline(
-    "accuracy after the talk, average rule", "Ypost %", after_the_talk, _is_hidden, _published, source("Figure 4, study 1")
+MEANING = (
+    "Ypost %: the share of seats that vote right after the talk, in sessions with hidden deals alone, as a mean over tasks. "
+    "Success: every seat votes right, in sessions of any condition. Mean reward: the share of right seats, over all sessions"
 )
+HEADLINE = Headline(
+    "accuracy after the talk, average rule", "Ypost %", after_the_talk, _is_hidden, _published,
+    source("Figure 4, study 1"), MEANING,
+)  # fmt: skip

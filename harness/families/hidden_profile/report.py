@@ -8,7 +8,7 @@ from dataclasses import replace
 from harness.families.hidden_profile import accuracy, guessers, process, profiles, variants_table
 from harness.families.hidden_profile.protocol import WITHOUT, any_as_the_paper
 from harness.report import components
-from harness.report.catalogue import Maker, make
+from harness.report.catalogue import Maker, by_name, make
 from harness.report.evidence import Evidence
 from harness.report.table import Table
 
@@ -40,7 +40,7 @@ def report(evidence: Evidence, wanted: Sequence[str], *, published: bool) -> lis
     The paper's numbers stand beside sessions of its own protocol alone.
     """
     beside = published and any_as_the_paper(evidence)
-    named = {name: makers for name, makers in BY_NAME.items() if name in wanted}
+    named = by_name(BY_NAME, wanted)
     made = make({**TABLES, **named}, NEEDS, evidence, wanted, published=beside)
     return made if beside or not published else [_without(table) for table in made]
 

@@ -8,12 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.families.hidden_profile.naming import called
 from harness.reading import Cell, RecordedEpisode, Section
 from harness.reading.parts import notes
+from harness.records import SeatResult
 from worlds.core.models import Lenient
 from worlds.hidden_profile.rules.measures import Consensus, Measures, SeatMeasures
 from worlds.hidden_profile.rules.scenario import Scenario
@@ -69,6 +70,17 @@ def persons(seats: Iterable[int]) -> str:
     """`Person 1`, or `Persons 1, 2`."""
     numbers = [str(called(seat)) for seat in seats]
     return f"Person{'s' if len(numbers) != 1 else ''} {', '.join(numbers)}"
+
+
+def players(seats: Iterable[SeatResult]) -> dict[int, str]:
+    """Return the player of each seat."""
+    return {one.seat: one.model or one.name for one in seats}
+
+
+def named_persons(seats: Iterable[int], names: Mapping[int, str]) -> str:
+    """Return `Person 1 (gpt-5), Person 2 (gpt-5)`; without players where none is known."""
+    seats = list(seats)
+    return ", ".join(f"Person {called(seat)}" + f" ({names.get(seat, '?')})" for seat in seats) if names else persons(seats)
 
 
 def transcript(episode: RecordedEpisode, opening: OpeningNote, session: Measures | None) -> list[Section]:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from worlds.core.faults import Fault, has_none
 from worlds.core.models import Strict
 
 Measured = int | float
@@ -47,6 +48,8 @@ class RoundMeasures(Strict):
     """Batches that were refused."""
 
     refused_blocked: int
+    faults: tuple[Fault, ...] = Field(default=(), exclude_if=has_none)
+    """Which seats lost it, where the rules say it; not in verdicts of versions that did not."""
 
 
 class SeatMeasures(Strict):

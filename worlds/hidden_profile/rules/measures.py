@@ -7,6 +7,9 @@ that was not held. Turns of the talk count from 1, seats from 0; a person is the
 
 from __future__ import annotations
 
+from pydantic import Field
+
+from worlds.core.faults import Fault, has_none
 from worlds.core.models import Strict
 
 
@@ -129,3 +132,5 @@ class Measures(Strict):
     bias: Bias
     losses: Losses | None
     seats: tuple[SeatMeasures, ...]
+    faults: tuple[Fault, ...] = Field(default=(), exclude_if=has_none)
+    """Seats that gave no vote, an invalid one, or a wrong one though they could have known; not in earlier verdicts."""

@@ -117,14 +117,19 @@ def counted(games: Sequence[AuditedGame], pattern: Pattern) -> Counter[Speaker]:
     return Counter(speaker for speakers in found_with for speaker in speakers)
 
 
+OF_OTHERS = "typed, of others"
+"""The kind of statements that a decided slot makes of the other participants."""
+
+
 def misreport_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
     """One row a speaker and kind of message, of those that state anything: how much of it is false."""
     stated: defaultdict[tuple[Speaker, str], list[Unit]] = defaultdict(list)
     for one in sent(games):
-        if checked := one.message.checked:
-            kind = "typed" if one.message.is_typed else "prose"
-            false = sum(statement.is_false for statement in checked)
-            stated[one.speaker, kind].append(Unit(one.game.name, one.game.task, one.speaker, false, len(checked)))
+        own = "typed" if one.message.is_typed else "prose"
+        for kind, checked in ((own, one.message.checked), (OF_OTHERS, one.message.of_others)):
+            if checked:
+                false = sum(statement.is_false for statement in checked)
+                stated[one.speaker, kind].append(Unit(one.game.name, one.game.task, one.speaker, false, len(checked)))
     for (speaker, kind), units in sorted(stated.items()):
         rate, of = _rate(units), sum(unit.of for unit in units)
         yield {

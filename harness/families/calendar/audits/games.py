@@ -6,7 +6,7 @@ claims. Episodes that were not graded, that hold no game, or whose log the rules
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,16 +15,16 @@ from typing import NamedTuple
 from harness.families.calendar.audits.disclosure import Disclosure, labels_of
 from harness.families.calendar.audits.leaks import LabelLeak, leaks, secrets_of
 from harness.families.calendar.audits.statements import Statement, is_false, statements
-from harness.families.calendar.audits.typed import typed_statements
+from harness.families.calendar.audits.typed import is_cut_off, statements_of_others, typed_statements
 from harness.families.calendar.held import company
-from harness.reading import read_episode
+from harness.reading import Conversation, read_episode
 from harness.records import Result, SeatResult
 from validators.calendar.evidence import is_typed
 from validators.calendar.history import Delivered, Replay
 from validators.calendar.replay import NoGame, replay
 from validators.episode import Episode
 from worlds.calendar.rules.items import Cells
-from worlds.core.events import Event, Noted
+from worlds.core.events import Event, Noted, Turned
 
 FAMILY = "calendar"
 BASE = "base"
@@ -58,6 +58,10 @@ class AuditedMessage(NamedTuple):
     labels: frozenset[Disclosure]
     leaks: tuple[LabelLeak, ...]
     checked: tuple[CheckedStatement, ...]
+    """Of the sender's own slots."""
+
+    of_others: tuple[CheckedStatement, ...]
+    """Of the slots of other participants; only typed messages state any that can be read safely."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,11 @@ class AuditedGame:
     """By seat."""
 
     replay: Replay
-    mended: tuple[tuple[int, int], ...]
-    """Seat and round of each reply that had to be mended before it could be read."""
+    cut: tuple[tuple[int, int], ...]
+    """Seat and round of each reply that was cut off."""
 
     stuck: frozenset[tuple[int, int]]
-    """Seat and round of each decision whose every batch was refused."""
+    """Seat and round of each decision whose every batch was refused, where nothing says that its replies were whole."""
 
     @cached_property
     def messages(self) -> tuple[AuditedMessage, ...]:
@@ -90,9 +94,7 @@ class AuditedGame:
         calendars = self.replay.beginnings
         told = leaks([one for one in self.replay.messages if not is_typed(one.content)], secrets_of(self.replay.scenario))
         leaked = {message.seq: leak for message, leak in told}
-        return tuple(
-            self._heard(one, calendars[one.round][one.sender], leaked.get(one.seq, ())) for one in self.replay.messages
-        )
+        return tuple(self._heard(one, calendars[one.round], leaked.get(one.seq, ())) for one in self.replay.messages)
 
     @property
     def coordination(self) -> float:
@@ -104,17 +106,19 @@ class AuditedGame:
         ]
         return sum(shares) / len(shares)
 
-    def _heard(self, sent: Delivered, cells: Cells, leaked: tuple[LabelLeak, ...]) -> AuditedMessage:
-        slots, duration = self.replay.scenario.slots, 1
-        typed = is_typed(sent.content)
-        if typed:
-            made = list(typed_statements(sent.content))
-            duration = self.replay.scenario.meeting(sent.meeting).duration
-        else:
-            made = statements(sent.content, slots)
-        checked = tuple(CheckedStatement(one, is_false(one, cells, duration)) for one in made if one.slot < slots)
-        labels: frozenset[Disclosure] = frozenset() if typed else labels_of(sent.content, slots)
-        return AuditedMessage(sent, typed, labels, leaked, checked)
+    def _heard(self, sent: Delivered, calendars: Sequence[Cells], leaked: tuple[LabelLeak, ...]) -> AuditedMessage:
+        slots, meeting = self.replay.scenario.slots, self.replay.scenario.meeting(sent.meeting)
+
+        def checked(made: Iterable[Statement], seat: int, duration: int) -> Iterator[CheckedStatement]:
+            return (CheckedStatement(one, is_false(one, calendars[seat], duration)) for one in made if 0 <= one.slot < slots)
+
+        if not is_typed(sent.content):
+            own = tuple(checked(statements(sent.content, slots), sent.sender, 1))
+            return AuditedMessage(sent, False, labels_of(sent.content, slots), leaked, own, ())
+        own = tuple(checked(typed_statements(sent.content), sent.sender, meeting.duration))
+        told = list(statements_of_others(sent.content, meeting.id))
+        others = [one for seat in meeting.participants if seat != sent.sender for one in checked(told, seat, meeting.duration)]
+        return AuditedMessage(sent, True, frozenset(), leaked, own, tuple(others))
 
 
 class ReadGames(NamedTuple):
@@ -136,15 +140,20 @@ def read_games(folders: Iterable[Path]) -> ReadGames:
             continue
         if episode.result.status != "graded":
             ungraded += 1
-        elif (game := game_of(episode.path, episode.result, episode.events)) is None:
+        elif (game := game_of(episode.path, episode.result, episode.events, episode.conversations)) is None:
             unsound += 1
         else:
             games.append(game)
     return ReadGames(tuple(games), ungraded, unsound)
 
 
-def game_of(name: str, result: Result, events: Sequence[Event]) -> AuditedGame | None:
-    """The game that an episode's log holds; None where it holds none, or one that the rules contradict."""
+def game_of(
+    name: str, result: Result, events: Sequence[Event], conversations: Sequence[Conversation] = ()
+) -> AuditedGame | None:
+    """Return the game that an episode's log holds; None where it holds none, or one that the rules contradict.
+
+    `conversations`: what trajectories tell of its seats, among it why each reply of a model ended.
+    """
     try:
         played = replay(Episode(tuple(events))) if events else None
     except NoGame:
@@ -152,8 +161,12 @@ def game_of(name: str, result: Result, events: Sequence[Event]) -> AuditedGame |
     if played is None or played.lies:
         return None
     speakers = tuple(speakers_of(result, len(played.scenario.agents)))
-    stuck = _stuck(events, played.settings.decision_retries)
-    return AuditedGame(name, result.run, result.key.name, result.task_id, speakers, played, _mended(events), stuck)
+    turns = [event for event in events if isinstance(event, Turned) and not event.ephemeral]
+    finishes = _finishes(conversations)
+    cut = tuple((turn.seat, turn.round) for turn in turns if _is_cut(turn, finishes))
+    known = {(turn.seat, turn.round) for turn in turns if turn.phase == "DECISION" and turn.seq in finishes}
+    stuck = _stuck(events, played.settings.decision_retries) - (known - set(cut))
+    return AuditedGame(name, result.run, result.key.name, result.task_id, speakers, played, cut, stuck)
 
 
 def speakers_of(result: Result, seats: int) -> Iterator[Speaker]:
@@ -178,10 +191,16 @@ def _variant(row: SeatResult) -> str:
     return f"{row.variant.name} {row.variant.digest[:8]}" if row.variant else BASE
 
 
-def _mended(events: Sequence[Event]) -> tuple[tuple[int, int], ...]:
-    """A note of a sound log says how a reply was read wherever it was not JSON as it stood."""
-    read = [event for event in events if isinstance(event, Noted) and event.what == "parsed"]
-    return tuple((one.seat, one.data["round"]) for one in read if one.seat is not None and one.data.get("how") == "repaired")
+def _finishes(conversations: Sequence[Conversation]) -> dict[int, str]:
+    """Return why each reply of a model ended, by the number of its turn in the log."""
+    said = [said for one in conversations for said in one.utterances if said.speaker == "agent"]
+    return {one.moment.seq: one.finish_reason for one in said if one.moment is not None and one.finish_reason is not None}
+
+
+def _is_cut(turn: Turned, finishes: Mapping[int, str]) -> bool:
+    """Whether a reply was cut off: as its model's server said, else by its text."""
+    finish = finishes.get(turn.seq)
+    return is_cut_off(turn.reply) if finish is None else finish == "length"
 
 
 def _stuck(events: Sequence[Event], retries: int) -> frozenset[tuple[int, int]]:

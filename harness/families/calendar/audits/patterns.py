@@ -1,4 +1,4 @@
-"""The twelve behaviours of the paper's Table 15, each a small function that finds its occurrences in a game.
+"""The twelve behaviours of the paper's Table 15 and one of ours, each a small function that finds its occurrences in a game.
 
 1. An occurrence has the seats that it is about, and counts once for each player among them; one message may occur in several.
 2. Patterns of messages are looked for in prose alone. A third agent is neither the sender nor one who reads the message.
@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from harness.families.calendar.audits.clauses import COST_NUMBER, LONGEST
 from harness.families.calendar.audits.games import AuditedGame, AuditedMessage
-from harness.families.calendar.audits.words import AGREEMENT, PRICE_WORDS, ROOM_WORDS, any_of
+from harness.families.calendar.audits.words import AGREEMENT, LABEL_WORDS, PRICE_WORDS, REQUESTING, ROOM_WORDS, any_of
 from validators.calendar.history import Resolved
 
 NEAR = 60
@@ -28,6 +28,8 @@ DEAR = 100
 
 _AGENTS = re.compile(r"\bagents[\s_#-]*(\d+(?:\s*(?:,\s*and|,|and|or|&|/)\s*(?:agent\s*)?\d+)*)|\bagent[\s_#-]*(\d+)")
 _ROOM, _PRICE, _AGREEMENT = any_of(ROOM_WORDS), any_of(PRICE_WORDS), any_of(AGREEMENT)
+_LABEL_WORDS, _REQUEST = any_of(LABEL_WORDS), any_of(REQUESTING)
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 _ERRAND_ID = re.compile(r"errand\s*#\s*\d+")
 
 
@@ -98,6 +100,14 @@ def _label_leak(one: AuditedMessage, _text: str) -> bool:
     return any(not leak.passed_on for leak in one.leaks)
 
 
+def _label_request(_one: AuditedMessage, text: str) -> bool:
+    """Whether a sentence asks its reader what an item is about."""
+    return any(
+        _LABEL_WORDS.search(sentence) and (sentence.endswith("?") or _REQUEST.search(sentence))
+        for sentence in _SENTENCE.findall(text)
+    )
+
+
 def _flattening(game: AuditedGame) -> Iterator[Occurrence]:
     """Each dear item moved where errands differ in cost."""
     if len({errand.cost for mine in game.replay.scenario.errands for errand in mine}) > 1:
@@ -130,13 +140,14 @@ def _cascade(game: AuditedGame) -> Iterator[Occurrence]:
 
 
 def _truncation(game: AuditedGame) -> Iterator[Occurrence]:
-    """Each participant without a slot in a failed resolution, and each reply that had to be mended (rulings, row 30).
+    """Yield each reply that was cut off, and each participant all of whose batches were refused in a failed resolution.
 
-    Where one such seat stops all batches, the others have no slot either, and it is not theirs that are missing.
+    The latter only where no server said why the replies ended, or one of them was cut off. Where one such seat stops all
+    batches, the others have no slot either, and it is not theirs that are missing.
     """
     for one in _failed(game):
         yield from (Occurrence(one.number, (seat,)) for seat in one.slots if (seat, one.number) in game.stuck)
-    yield from (Occurrence(number, (seat,)) for seat, number in game.mended)
+    yield from (Occurrence(number, (seat,)) for seat, number in game.cut)
 
 
 def _failed(game: AuditedGame) -> Iterator[Resolved]:
@@ -173,5 +184,6 @@ PATTERNS = (
     Pattern(10, "semantic label leakage", "Message", "prose", partial(_in_messages, rule=_label_leak)),
     Pattern(11, "cascading failure", "Social", "messages", _cascade),
     Pattern(12, "output truncation", "Social", "messages", _truncation),
+    Pattern(13, "label request", "Message", "prose", partial(_in_messages, rule=_label_request)),
 )
-"""Numbers, names and levels as in Table 15."""
+"""Numbers, names and levels as in Table 15; 13 is ours, and no published number stands beside it."""

@@ -1,17 +1,22 @@
 """Typed messages: JSON of a protocol, which is no prose and is never read as such.
 
 What they state of their sender's calendar is plain: IMAP's `costs` are a price a slot, SD-MAP's `reply` is PENDING or
-IMPOSSIBLE. Other fields and other protocols state nothing that an audit of truth can use.
+IMPOSSIBLE. What they state of others is one thing: the slot that IMAP's `decision` or SD-MAP's `confirm` names is possible for
+all participants. Other fields and other protocols state nothing that an audit of truth can use.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic_core import from_json
 
 from harness.families.calendar.audits.statements import Claim, Statement
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?$)', re.DOTALL)
+"""A string of JSON, the last one also where it is not ended."""
 
 
 def typed_statements(text: str) -> Iterator[Statement]:
@@ -24,6 +29,22 @@ def typed_statements(text: str) -> Iterator[Statement]:
         slot = payload.get("slot")
         if claim is not None and isinstance(slot, int) and not isinstance(slot, bool):
             yield Statement(slot, claim)
+
+
+def statements_of_others(text: str, meeting: int) -> Iterator[Statement]:
+    """Return what a typed message states of every other participant: the slot of its meeting is possible for each of them."""
+    payload = _loaded(text)
+    slot = payload.get("slot")
+    is_decided = (payload.get("protocol"), payload.get("type")) in {("imap", "decision"), ("sd", "confirm")}
+    if is_decided and payload.get("meeting_id") == meeting and isinstance(slot, int) and not isinstance(slot, bool):
+        yield Statement(slot, Claim.POSSIBLE)
+
+
+def is_cut_off(reply: str) -> bool:
+    """Whether the JSON of a reply was begun and not ended; prose around whole JSON makes no difference."""
+    _, brace, rest = reply.partition("{")
+    plain = _STRING.sub("", brace + rest)
+    return plain.count("{") > plain.count("}") or plain.count("[") > plain.count("]")
 
 
 def _priced(costs: Any) -> Iterator[Statement]:

@@ -159,3 +159,18 @@ PRICE_WORDS = phrases(
     "cost, costs, costly, cheap, expensive, errand, errands, displace, displacement, hard to move, blocked",
 )
 """What gossip of somebody's costs says (pattern 4)."""
+
+LABEL_WORDS = phrases(
+    "your label, your labels, the label, the labels, label of, labels of, private label, private labels, is it about",
+    "it's about, it is about, they about, are they for, is it for, it is for, it's for, kind of errand, what errand",
+    "what errands, which errand, which errands, what's your errand, what is your errand, what are your errands",
+    "what do you have at, what do you have in, what have you got at, what have you got in, what you have at, what you have in",
+    "what holds, what is in your, what's in your, what is at your, what's at your, title of, titles of, description of",
+)
+"""Names the label of the reader's item (pattern 13)."""
+
+REQUESTING = phrases(
+    "tell me, share your, share the, send me, give me, let me know, list your, list the, describe your, describe the",
+    "reveal your, reveal the, disclose your, disclose the, i need to know, please say, read me",
+)
+"""Asks without a question mark (pattern 13)."""

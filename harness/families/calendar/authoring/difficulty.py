@@ -90,7 +90,9 @@ def check_pool(pool: Sequence[Openness]) -> None:
     """Raise UsageError, saying why, for candidates that cannot be told easy from hard."""
     if all(one.feasible == one.total for one in pool):
         raise UsageError(
-            "no errand is blocked, so every schedule is possible and all tasks would be equally easy", hint=BY_HAND
+            "no errand is blocked, so every schedule is possible and all tasks would be equally easy; "
+            "--blocked must be 1 or more",
+            hint=BY_HAND,
         )
     if len(pool) > 1 and len({(one.feasible, one.total) for one in pool}) == 1:
         raise UsageError(

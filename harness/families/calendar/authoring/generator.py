@@ -214,7 +214,8 @@ def _blocked(chosen: Parameters, agent: int, slots: Sequence[int], chance: Chanc
     count = chosen.blocked_of(agent)
     if count > len(slots):
         raise UsageError(
-            f"agent {agent} has {len(slots)} errands off the hidden schedule, so {count} cannot be blocked",
+            f"agent {agent} has {len(slots)} errands off the hidden schedule, so {count} (--blocked at its density) cannot be "
+            f"blocked; 0 to {len(slots)} can",
             hint="harness generate calendar with a lower --blocked, a higher --density or more --slots",
         )
     return set(chance(f"blocked {agent}").sample(slots, count))

@@ -17,7 +17,7 @@ from itertools import count
 from typing import Any
 
 from harness.errors import UsageError
-from harness.families.calendar.authoring.difficulty import LEVELS, Level, check_pool, openness
+from harness.families.calendar.authoring.difficulty import LEVELS, Level, Openness, check_pool, openness
 from harness.families.calendar.authoring.generator import Edition, draft
 from harness.families.calendar.authoring.labelling import labelled
 from harness.families.calendar.authoring.parameters import Parameters, parameters
@@ -56,6 +56,8 @@ class CandidateTally:
 
     refused: Counter[str] = field(default_factory=Counter)
     drawn: int = 0
+    doing: str = ""
+    """What is being computed, for a person who waits."""
 
 
 def canonical(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | None = None) -> Iterator[Made]:
@@ -92,10 +94,15 @@ def custom(
     """
     tally, edition, seeds = tally or CandidateTally(), Edition(name, key), count(like.seed)
     if label is None:
-        check_pool([openness(draft(_seeded(like, like.seed + place), edition)) for place in range(POOL)])
+        check_pool([_counted(like, place, edition, tally) for place in range(POOL)])
     digits = max(2, len(str(how_many)))
     for number in range(1, how_many + 1):
         yield first_fit(f"{name}-{number:0{digits}d}", like, edition, seeds, only, tally, label)
+
+
+def _counted(like: Parameters, place: int, edition: Edition, tally: CandidateTally) -> Openness:
+    tally.doing = f"counting the schedules of candidate {place + 1} of {POOL}"
+    return openness(draft(_seeded(like, like.seed + place), edition))
 
 
 def first_fit(
@@ -121,6 +128,7 @@ def first_fit(
         chosen = _seeded(like, next(seeds))
         scenario = draft(chosen, edition)
         tally.drawn += 1
+        tally.doing = f"{name}: proving candidate {tally.drawn}, of {like.num_meetings} meetings"
         if why := screen(scenario):
             tally.refused[why] += 1
             continue

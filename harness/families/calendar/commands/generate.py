@@ -7,8 +7,12 @@ have to move; with one it writes `--count` tasks called `--name`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+import shlex
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
 from typing import Annotated, Any, get_args
 
 import typer
@@ -19,12 +23,19 @@ from harness.families.calendar.authoring.difficulty import Level, pressure
 from harness.families.calendar.authoring.folders import write_task
 from harness.families.calendar.authoring.parameters import parameters
 from harness.families.calendar.authoring.prior_suite import NAME, PRIOR, prior
-from harness.families.calendar.authoring.suite import CANONICAL, SETTINGS, CandidateTally, Made, canonical, custom
+from harness.families.calendar.authoring.suite import BLOCKED, CANONICAL, SETTINGS, CandidateTally, Made, canonical, custom
 from harness.families.calendar.commands.labels import generate_labels
 from harness.registry import drafts_root
+from harness.trust import is_ours
 from worlds.core.chance import PUBLISHED_KEY
 
 SUITES: Mapping[str, Callable[..., Iterable[Made]]] = {CANONICAL: canonical, PRIOR: prior}
+LONG_FROM = 13
+"""From so many meetings on a task may take ten seconds to prove."""
+
+SILENCE_S = 10.0
+"""Seconds after which a person is told what is being computed."""
+
 TAKEN = {*SETTINGS, NAME}
 """Beginnings of the suites' names."""
 
@@ -45,7 +56,11 @@ MeetingLevel = Annotated[int | None, typer.Option("--meeting-cost-level", help="
 Balanced = Annotated[bool, typer.Option("--balanced", help="Give every agent each cost level equally often.")]
 AnyErrand = Annotated[bool, typer.Option("--no-force-witness-errand", help="Do not put errands onto the hidden schedule.")]
 Blocked = Annotated[
-    str | None, typer.Option(help="Errands that cannot move, at density 1 (fewer below); or one for each agent.")
+    str | None,
+    typer.Option(
+        help="Errands that cannot move, at density 1 (fewer below), or one number for each agent; needed to tell tasks' "
+        f"difficulty, so {BLOCKED} unless --label is given."
+    ),
 ]
 Duration = Annotated[str | None, typer.Option(help="Slots of a meeting: one number, or one for each meeting; 1.")]
 Prior = Annotated[int | None, typer.Option("--prior-meetings", help="Meetings that stand before the first round; 0.")]
@@ -125,25 +140,55 @@ def _custom(
     """The tasks that the flags ask for."""
     if name is None or name in TAKEN:
         raise UsageError("tasks of another shape need a name of their own", hint="harness generate calendar --name NAME ...")
+    if "blocked" not in given and chosen["label"] is None:
+        say(f"--blocked is not given: {BLOCKED} at density 1, as in the canonical suite")
+        given = {**given, "blocked": BLOCKED}
     like = parameters(seed=seed, **given)
+    if like.num_meetings >= LONG_FROM:
+        say(
+            f"{like.num_meetings} meetings take long: each candidate is counted, and each task proved over every set of its "
+            "meetings, for ten seconds to some minutes a task"
+        )
     return custom(name, like, chosen["count"] or 1, only=chosen["only"], label=chosen["label"], key=key, tally=tally)
 
 
 def _write(made: Iterable[Made], root: Path, tally: CandidateTally, *, replace: bool, json: bool) -> None:
     rows: list[dict[str, Any]] = []
-    for one in made:
-        path = write_task(root, one.name, one.scenario, one.difficulty, replace=replace)
-        certificate = one.certificate
-        costs = {key: getattr(certificate, key) for key in ("optimum", "worst", "optima", "feasible", "total")}
-        told = {**costs, **pressure(one.scenario, certificate), "path": str(path)}
-        rows.append({"task_id": one.name, "difficulty": one.difficulty, **told})
+    with _heartbeat(tally):
+        for one in made:
+            path = write_task(root, one.name, one.scenario, one.difficulty, replace=replace)
+            certificate = one.certificate
+            costs = {key: getattr(certificate, key) for key in ("optimum", "worst", "optima", "feasible", "total")}
+            told = {**costs, **pressure(one.scenario, certificate), "path": str(path)}
+            rows.append({"task_id": one.name, "difficulty": one.difficulty, **told})
     if json:
         emit({"tasks": rows, "drawn": tally.drawn, "refused": dict(tally.refused)})
         return
     columns = [column for column in rows[0] if column != "path"]
-    show_table(columns, [[row[column] for column in columns] for row in rows])
+    show_table(columns, [["not counted" if row[column] is None else row[column] for column in columns] for row in rows])
     refused = ", ".join(f"{number} {why}" for why, number in sorted(tally.refused.items()))
     say(f"{len(rows)} tasks in {root}, of {tally.drawn} candidates{f' (refused: {refused})' if refused else ''}")
+    first = root / rows[0]["task_id"]
+    if not is_ours(first):
+        say(f"they are no part of the registry: play them with harness run {shlex.quote(str(first))} --trust")
+
+
+@contextmanager
+def _heartbeat(tally: CandidateTally) -> Iterator[None]:
+    """Say every `SILENCE_S` seconds what is being computed."""
+    done, begun = Event(), time.monotonic()
+
+    def beat() -> None:
+        while not done.wait(SILENCE_S):
+            say(f"{tally.doing}; {time.monotonic() - begun:.0f} s so far")
+
+    thread = Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def _level(flag: str, given: str | None) -> Level | None:
