@@ -1,4 +1,4 @@
-"""`--model local`: its flags, packages and server process, with a stand-in for llama.cpp. `make real-model` has the real one."""
+"""`--model local`: its flags, packages and server, with a stand-in for llama.cpp. `make real-model` has the real one."""
 
 from __future__ import annotations
 

@@ -91,6 +91,7 @@ def local_address() -> str:
         if not _running:
             _running.append(LocalServer(_context(), Path(tempfile.mkdtemp(prefix="parley-local-")) / LOG))
         elif not _running[0].is_running:
+            _running[0].stop()
             _running[0] = LocalServer(_context(), _running[0].log)
         return _running[0].address
 
