@@ -59,6 +59,7 @@ class LocalServer:
         if not address:
             self.stop()
             said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            shutil.rmtree(log.parent)
             raise ProviderLost(f"the server of --model {LOCAL} did not start: {said[-1] if said else 'it said nothing'}")
         self.address = f"{address}/v1"
 
