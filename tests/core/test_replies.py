@@ -8,8 +8,8 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from validators.replies import plainly
+
 from worlds.core.replies import parse_reply
 
 LEAVES = (

@@ -11,8 +11,7 @@ import pytest
 from tests.hidden_profile.film import SCENARIO
 from tests.hidden_profile.sessions import FORFEIT, ballot, folder_of, held, held_over_http, hostile, notes, opened, run, texts
 from worlds.core.turns import Answer, OpenTurn
-from worlds.hidden_profile.ballot import read_ballot
-from worlds.hidden_profile.rules.ballot import option_of
+from worlds.hidden_profile.rules.ballot import option_of, read_ballot
 from worlds.hidden_profile.rules.scenario import Scenario
 
 PREFIX = Scenario.model_validate(

@@ -18,6 +18,7 @@ from worlds.calendar.rules.batch import Batch, apply
 from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.letters import turn_bounds
 from worlds.calendar.rules.outcome import outcomes_in
+from worlds.calendar.rules.replies import NOT_READ, notice
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Turned
@@ -48,6 +49,9 @@ class Board:
         self.inboxes: list[list[Delivered]] = [[] for _ in scenario.agents]
         self.untold: list[list[str]] = [[] for _ in scenario.agents]
         """By seat, the outcomes of rounds that it is to be told when it begins its next one."""
+
+        self.unread: dict[int, str] = {}
+        """By seat, why its last reply in talk was not read; it is told at its next turn."""
 
         self.bounds = turn_bounds(len(scenario.agents), scenario.slots)
         self.in_turn: list[Delivered] = []
@@ -111,6 +115,12 @@ class Board:
         if outcomes_in(text) != len(results) or "\n".join(results) not in text:
             due = " ".join(results) or "nothing"
             self.tape.lie(turn, f"seat {turn.seat} was not told what became of earlier rounds, which is {due}")
+
+    def check_notice(self, turn: Turned) -> None:
+        """Check that a seat is told why its last reply in talk was not read, and only then."""
+        due = notice(problem) if (problem := self.unread.pop(turn.seat, "")) else ""
+        if not turn.text.startswith(due) or turn.text.startswith(NOT_READ) > bool(due):
+            self.tape.lie(turn, f"seat {turn.seat} must be told of its last reply in talk: {due.strip() or 'nothing'}")
 
     def _is_beyond(self, to: Sequence[int], content: str) -> bool:
         """Whether a message breaks a bound of the turn in which it is sent."""

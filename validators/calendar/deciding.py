@@ -1,7 +1,7 @@
 """Voluntary moves and decisions, rebuilt: every attempt judged again on the calendar as it is, every commit foretold.
 
-1. A plain reply gives its batch, and `rules.batch.check` says whether it stands or which conflicts had to be told.
-2. Of a reply that the world mended, the refused actions stand in the log and are judged again; an accepted batch is `UNSEEN`
+1. A reply that is read gives its batch, and `rules.batch.check` says whether it stands or which conflicts had to be told.
+2. Of a reply that the world repaired, the refused actions stand in the log and are judged again; an accepted batch is `UNSEEN`
    until its `committed` note tells it, and then it must be a valid one.
 3. A seat is asked again exactly while its batch is refused and tries are left.
 """
@@ -15,8 +15,9 @@ from validators.calendar.board import Board, Now
 from validators.calendar.reading import split
 from validators.calendar.talking import read_reply
 from validators.tape import Unanswered
-from worlds.calendar.rules.batch import UNREADABLE, Batch, Conflict, Refusal, check
+from worlds.calendar.rules.batch import Batch, Conflict, Refusal, check
 from worlds.calendar.rules.items import drawn
+from worlds.calendar.rules.replies import refusal
 from worlds.calendar.rules.scenario import Meeting
 from worlds.core.events import Turned
 
@@ -46,6 +47,7 @@ def decide(board: Board, now: Now, seats: Sequence[int], phase: str) -> list[Reb
     for seat, mine in turns.items():
         if mine:
             board.check_text(mine[0], mail[seat], drawn(board.calendars[seat]), told[seat])
+            board.check_notice(mine[0])
     # an agent without a host may just quit, and where outsiders move nothing there is no note that they were done
     if board.tape.over and (not any(turns.values()) or (phase == "VOLUNTARY" and all(turns.values()))):
         raise Unanswered
@@ -83,20 +85,20 @@ def _decided(board: Board, now: Now, seat: int, phase: str, turns: Sequence[Turn
     for place, turn in enumerate(turns, start=1):
         outcome = _attempt(board, now, turn, phase)
         if isinstance(outcome, list):
-            board.refused.append(any(refusal.conflict is Conflict.BLOCKED for refusal in outcome))
+            board.refused.append(any(one.conflict is Conflict.BLOCKED for one in outcome))
         if place < len(turns):
             _asked_again(board, turns[place], outcome)
         elif isinstance(outcome, list) and place <= board.settings.decision_retries:
             board.tape.lie(turn, f"seat {seat} was refused and not asked again")
     if isinstance(outcome, list):
-        return RebuiltDecision(seat, None, tuple(refusal.conflict for refusal in outcome))
+        return RebuiltDecision(seat, None, tuple(one.conflict for one in outcome))
     return RebuiltDecision(seat, outcome, ())
 
 
 def _asked_again(board: Board, again: Turned, outcome: _Outcome) -> None:
     if not isinstance(outcome, list):
         board.tape.lie(again, f"seat {again.seat} was asked again after a batch that stands")
-    elif any(refusal.text not in again.text for refusal in outcome):
+    elif any(one.text not in again.text for one in outcome):
         board.tape.lie(again, f"seat {again.seat} was not told why its batch was refused")
 
 
@@ -113,9 +115,9 @@ def _attempt(board: Board, now: Now, turn: Turned, phase: str) -> _Outcome:
     outcome = _judged(board, now, seat, phase, actions)
     if isinstance(outcome, list):
         tape.exactly("batch_rejected", seat, {**where, "conflicts": _told_conflicts(outcome), "actions": actions})
-        if said.how == "failed":
+        if said.problem:
             # its seat is told that, and not what an empty batch lacks
-            return [refusal._replace(text=UNREADABLE) for refusal in outcome]
+            return [one._replace(text=refusal(said.problem)) for one in outcome]
     return outcome
 
 
@@ -143,7 +145,7 @@ def _judged(board: Board, now: Now, seat: int, phase: str, actions: Sequence[Any
 
 
 def _told_conflicts(refused: Sequence[Refusal]) -> list[list[str]]:
-    return [[str(refusal.conflict), refusal.text] for refusal in refused]
+    return [[str(one.conflict), one.text] for one in refused]
 
 
 def _told(board: Board, seat: int, meeting: Meeting | None) -> Batch:

@@ -1,7 +1,7 @@
-"""What a log says before anything is judged: the scenario and options of its game, and what a reply plainly means.
+"""What a log says before anything is judged: the scenario and options of its game.
 
-A reply that is JSON, as it stands or in a fence, means the same to everybody, so the notes that follow it can be foretold. One
-that the world had to mend first is taken as the notes tell it, and these are held against the rules alone.
+Replies are read by the rule that the world reads by, so the notes that follow can be foretold. Only a reply that the world had
+to repair is taken as the notes tell it, and these are held against the rules alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from validators.episode import Episode
-from validators.replies import plainly
 from worlds.calendar.rules.scenario import Scenario, parse_scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Noted, canonical
@@ -30,10 +29,14 @@ _CHOICES = {
 
 
 class Said(NamedTuple):
-    """A reply as it was read: the actions in it, None where only the world's notes tell them, and how it was read."""
+    """A reply as it was read."""
 
     actions: list[Any] | None
+    """None where only the world's notes tell them."""
+
     how: str
+    problem: str = ""
+    """Why nothing was read."""
 
 
 def read_scenario(episode: Episode) -> Scenario | str:
@@ -61,17 +64,6 @@ def read_settings(episode: Episode) -> Settings | str:
     if wrong:
         return f"seq 0: the options are no settings: {', '.join(wrong)}"
     return settings
-
-
-def plain(reply: str) -> Said:
-    """What a reply means as it stands."""
-    value, how = plainly(reply)
-    if value is None:
-        return Said(None, "")
-    if isinstance(value, list):
-        return Said(value, "bare_list" if how == "strict" else how)
-    actions = value.get("actions")
-    return Said(actions, how) if isinstance(actions, list) else Said([], "failed")
 
 
 def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list[str]]:

@@ -1,7 +1,6 @@
 """What everybody was asked to believe of everybody else after a round, rebuilt: who was asked of whom, and what was read.
 
-A plain reply means what it says to everybody. One that the world had to mend first is taken as its note tells it, and must then
-be scores all the same.
+A reply that the world had to repair is taken as its note tells it, and must then be scores all the same.
 """
 
 from __future__ import annotations
@@ -11,10 +10,12 @@ from typing import Any
 
 from validators.calendar.board import Board, Now
 from validators.calendar.history import Reflected
-from validators.replies import plainly
 from validators.tape import Unanswered
 from worlds.calendar.rules.beliefs import read_expected, read_scores, weighed
+from worlds.calendar.rules.replies import scores_shape
 from worlds.core.events import Turned
+from worlds.core.replies import read_answer
+from worlds.core.reply_parts import load
 
 PHASE = "REFLECTION"
 _CELL = re.compile(r"^Slot +\d+: (?:\[FREE\]|(?:Blocked )?Errand #|Meeting M)", re.MULTILINE)
@@ -43,13 +44,13 @@ def reflect(board: Board, now: Now) -> None:
 def _noted(board: Board, now: Now, turn: Turned, target: int) -> None:
     """One answer, with the note on how it was read."""
     slots, weighs = board.scenario.slots, board.settings.reflection == "expected"
-    outer = plainly(turn.reply)[0] if weighs else None
+    outer = load(turn.reply) if weighs else None
     said = weighed(outer)
-    value, how = plainly(turn.reply if said is None else said)
-    scores, expected = read_scores(value, slots), read_expected(outer, slots)
-    if value is None and turn.no_reply is None and not board.settings.strict_replies:
-        scores, how = _mended(board, turn.seat), "repaired"
-    how = "failed" if scores is None else how
+    reading = read_answer(turn.reply if said is None else said, scores_shape(slots))
+    scores, expected, how = reading.value, read_expected(outer, slots), reading.how
+    if reading.is_broken and not board.settings.strict_replies and (scores := _repaired(board, turn.seat)) is not None:
+        how = "repaired"
+    how = "strict" if how == "bare_list" else how
     expected = None if scores is None else expected
     data: dict[str, Any] = {"round": now.number, "target": target, "how": how, "no_reply": turn.no_reply}
     data["scores"] = None if scores is None else list(scores)
@@ -59,6 +60,6 @@ def _noted(board: Board, now: Now, turn: Turned, target: int) -> None:
     board.reflected.append(Reflected(now.number, turn.seat, target, scores, how, turn.no_reply, expected))
 
 
-def _mended(board: Board, seat: int) -> tuple[int, ...] | None:
+def _repaired(board: Board, seat: int) -> tuple[int, ...] | None:
     ahead = board.tape.ahead if board.tape.is_next("reflection", seat) else {}
     return read_scores(ahead.get("scores"), board.scenario.slots) if ahead.get("how") == "repaired" else None

@@ -1,7 +1,7 @@
 """Cheap talk, rebuilt: who had to be asked in which sweep, what each sent to whom, and when it had to end.
 
-Of a plain reply every note is foretold. Of a reply that the world mended, each message is held against the channels and their
-recipients, and what it dropped is taken as told.
+Of a reply that is read every note is foretold. Of one that the world repaired, each message is held against the channels and
+their recipients, and what it dropped is taken as told.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from typing import Any
 
 from validators.calendar.board import CHANNEL_OF, TOOL_OF, Board, Now
 from validators.calendar.history import Delivered
-from validators.calendar.reading import Said, plain, split
+from validators.calendar.reading import Said, split
 from validators.tape import Lost, same
 from worlds.calendar.rules.items import drawn
+from worlds.calendar.rules.replies import read_actions
 
 PHASE = "CHEAP_TALK"
 
@@ -54,7 +55,10 @@ class _Floor:
         self._spoken.add(seat)
         board.in_turn = []
         where = {"round": now.number, "phase": PHASE}
+        board.check_notice(turn)
         said = read_reply(board, seat, turn.reply, where)
+        if said.problem and turn.no_reply is None:
+            board.unread[seat] = said.problem
         if said.actions is None:
             return self._as_told(seat, sweep)
         actions, dropped = split(said.actions, tuple(CHANNEL_OF))
@@ -120,15 +124,10 @@ class _Floor:
 
 
 def read_reply(board: Board, seat: int, reply: str, where: dict[str, Any]) -> Said:
-    """What a reply says, with the note on how it was read; a mended one has no actions, a failed one none at all."""
-    said, tape = plain(reply), board.tape
-    if said.actions is not None:
-        if said.how != "strict":
-            tape.exactly("parsed", seat, {**where, "how": said.how})
-        return said
-    mended = ("failed",) if board.settings.strict_replies else ("repaired", "failed")
-    how = tape.ahead.get("how") if tape.is_next("parsed", seat) else None
-    if how not in mended:
-        how = "failed"
-    tape.exactly("parsed", seat, {**where, "how": how})
-    return Said([] if how == "failed" else None, str(how))
+    """Follow the note on how a reply was read; returns what it says, without the actions of one that was repaired."""
+    said, tape = read_actions(reply), board.tape
+    told = tape.ahead.get("how") if tape.is_next("parsed", seat) else None
+    how = "repaired" if said.is_broken and told == "repaired" and not board.settings.strict_replies else said.how
+    if how != "strict":
+        tape.exactly("parsed", seat, {**where, "how": how})
+    return Said(None, how) if how == "repaired" else Said(said.value or [], how, said.problem)

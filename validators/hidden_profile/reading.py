@@ -1,9 +1,4 @@
-"""What a log says before anything is judged: the scenario, the options and the deal of its session, and what a reply means.
-
-A reply that is JSON, as it stands or in a fence, and one that holds no bracket at all, mean the same to everybody, so the notes
-that follow can be foretold. One that the world had to mend first is taken as the notes tell it, and these are held against the
-rules alone.
-"""
+"""What a log says before anything is judged: the scenario, the options and the deal of its session."""
 
 from __future__ import annotations
 
@@ -14,7 +9,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from validators.episode import Episode
-from validators.replies import plainly, without_thoughts
 from worlds.core.events import Noted
 from worlds.hidden_profile.rules.scenario import Scenario
 
@@ -96,14 +90,6 @@ class Opening:
         return range(self.scenario.agents)
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What a reply means as it stands: an object or a list, or None for prose; `sure` is False where only the world knows."""
-
-    value: dict[str, Any] | list[Any] | None
-    sure: bool
-
-
 def read_opening(episode: Episode) -> Opening:
     """What the log opens with; raises NoSession where scenario, options or deal cannot be read, or are none."""
     settings = _settings(episode.opened.options)
@@ -150,13 +136,6 @@ def dealt_to(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]
         return tuple(scenario.by_id)
     own = scenario.hand(person) if condition == "hidden" else ()
     return (*scenario.of_scope("shared"), *own)
-
-
-def plain(reply: str) -> Said:
-    """What a reply means as it stands, less what its seat thought before it."""
-    reply = without_thoughts(reply)
-    value, _ = plainly(reply)
-    return Said(value, sure=value is not None or ("{" not in reply and "[" not in reply))
 
 
 def _settings(options: Mapping[str, Any]) -> LoggedSettings:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from validators.hidden_profile.reading import Opening
 from validators.hidden_profile.state import SessionState, Shown
 from worlds.core.events import Turned
-from worlds.hidden_profile.rules.speech import indented
+from worlds.hidden_profile.rules.speech import NOT_READ, indented
 
 _NAMED = re.compile(r"^Person \d+: ", re.MULTILINE)
 _SHORTEST = 12
@@ -39,6 +39,7 @@ def look_at_vote(state: SessionState, turn: Turned, said: Sequence[Shown]) -> No
     _complain(state, turn, [] if options in turn.text else ["the options are not listed as they were dealt"])
     if turn.attempt == 1:
         _complain(state, turn, _beside(turn.text.replace(options, ""), said))
+        _complain(state, turn, _noticed(state, turn) if turn.phase == "POST_VOTE" else [])
     _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
 
 
@@ -47,13 +48,13 @@ def look_at_turn(state: SessionState, turn: Turned) -> None:
     reminder = state.reminders.get(turn.seat, "") if turn.round == 1 else ""
     _complain(state, turn, [] if reminder in turn.text else ["it does not remind its seat of its first vote"])
     left = "".join(turn.text.rpartition(reminder)[::2]) if reminder else turn.text
-    _complain(state, turn, _beside(left, state.read_by(turn.seat)))
+    _complain(state, turn, _beside(left, state.read_by(turn.seat)) + _noticed(state, turn))
     _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
 
 
 def look_at_invitation(state: SessionState, turn: Turned, said: Sequence[Shown]) -> None:
     """Check the text of a turn in a chat; `said` is what it must show."""
-    _complain(state, turn, _beside(turn.text, said))
+    _complain(state, turn, _beside(turn.text, said) + _noticed(state, turn))
     _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
 
 
@@ -69,6 +70,13 @@ def _beside(text: str, said: Sequence[Shown]) -> list[str]:
         return ["it does not show what its seat was to read"]
     left = text.replace(block, "", 1)
     return ["somebody is named who did not say this"] if _NAMED.search(left) else []
+
+
+def _noticed(state: SessionState, turn: Turned) -> list[str]:
+    """Return what is wrong with the line on a seat's last reply, which must begin the text exactly where one is due."""
+    due = state.notices.get(turn.seat, "")
+    sound = turn.text.startswith(due) if due else not turn.text.startswith(NOT_READ)
+    return [] if sound else [f"of the last reply it must say {due.strip() or 'nothing'}"]
 
 
 def _foreign(opening: Opening, seat: int, text: str, told: Sequence[str]) -> list[str]:

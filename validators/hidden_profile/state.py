@@ -38,6 +38,9 @@ class SessionState:
     own: dict[int, list[str]] = field(default_factory=dict)
     """By seat, the words of its votes: they may stand in its texts whatever they are."""
 
+    notices: dict[int, str] = field(default_factory=dict)
+    """By seat, the line that must say what of its last reply in talk was not read."""
+
     last_round: int = 0
     """How many messages there were before the round that was opened last."""
 

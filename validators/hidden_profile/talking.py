@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from validators.hidden_profile.history import Spoken, Stance
-from validators.hidden_profile.reading import plain
 from validators.hidden_profile.sight import look_at_invitation, look_at_turn
 from validators.hidden_profile.state import SessionState
 from validators.hidden_profile.voting import poll
-from validators.replies import without_thoughts
 from worlds.core.events import Turned
+from worlds.core.replies import parsed_string, spoken
 from worlds.hidden_profile.rules.ballot import option_of
+from worlds.hidden_profile.rules.speech import notice, read_message, spoken_text
 
 MOST_SAID = 1000
 """Messages after which a chat is over."""
-
-PASS = "PASS"
-"""What says nothing in a chat."""
 
 HANDLE = 40
 """Characters that a note keeps of a handle."""
@@ -106,7 +103,7 @@ def reveal(state: SessionState) -> None:
 
 def _say(state: SessionState, turn: Turned, number: int) -> None:
     seat, known = turn.seat, set(state.handles(turn.seat))
-    said = _read(state, turn) or _mended(state, turn)
+    said = _read(state, turn)
     data = {"round": number, "text": said.text, "cites": said.cites, "stance": said.stance, "no_reply": turn.no_reply}
     state.tape.exactly("message", seat, data)
     bad = _dropped(state, seat, number, known) if said.bad is None else said.bad
@@ -123,21 +120,24 @@ def _say(state: SessionState, turn: Turned, number: int) -> None:
     state.turns.append(Spoken(seat, number, text, cites, said.stance, len(bad), turn.no_reply))
 
 
-def _read(state: SessionState, turn: Turned) -> _Message | None:
-    """A message whose reply means the same to everybody; None for a reply that the world had to mend."""
-    words = without_thoughts(turn.reply).strip()
-    prose = _Message("" if state.opening.settings.talk == "chat" and words == PASS else words, [], None, [])
-    if state.opening.settings.track == "free":
+def _read(state: SessionState, turn: Turned) -> _Message:
+    """Return the message in a reply, and keep the line that its seat must be told of it."""
+    structured, chat = state.opening.settings.track == "structured", state.opening.settings.talk == "chat"
+    prose = _Message(spoken_text(turn.reply) if structured or not chat else spoken(turn.reply), [], None, [])
+    state.notices[turn.seat] = notice(turn.reply, "")
+    if not structured:
         return prose
-    said = plain(turn.reply)
-    if not said.sure:
-        return None
-    if not isinstance(said.value, dict):
+    reading = read_message(turn.reply)
+    if reading.is_broken and (repaired := _mended(state, turn)) != replace(prose, bad=None):
+        return repaired
+    if reading.value is None:
+        state.notices[turn.seat] = notice(turn.reply, reading.problem if reading.is_broken or reading.is_ambiguous else "")
+        state.heard_own(turn.seat, turn.reply)
         return prose
-    cites, bad = _cited(state.handles(turn.seat), said.value.get("cites"))
-    text, stance = said.value.get("text"), said.value.get("stance")
+    cites, bad = _cited(state.handles(turn.seat), parsed_string(reading.value.get("cites")))
+    text, stance = reading.value.get("text"), reading.value.get("stance")
     option = option_of(state.opening.scenario, stance) if isinstance(stance, str) else None
-    return _Message(text.strip() if isinstance(text, str) else "", cites, option, bad)
+    return _Message(spoken_text(text) if isinstance(text, str) else "", cites, option, bad)
 
 
 def _cited(known: dict[str, str], given: Any) -> tuple[list[str], list[str]]:

@@ -6,20 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from validators.hidden_profile.history import Stance, Vote
-from validators.hidden_profile.reading import plain
 from validators.hidden_profile.sight import look_at_vote
 from validators.hidden_profile.state import SessionState
-from validators.replies import without_thoughts
 from validators.tape import Unanswered
 from worlds.core.events import Turned
-from worlds.hidden_profile.rules.ballot import contradicts_itself, field, option_of
+from worlds.hidden_profile.rules.ballot import GIVEN, Ballot, option_of, read_ballot, refusal
 from worlds.hidden_profile.rules.scenario import Scenario
-
-GIVEN = 200
-"""Characters that a note keeps of what stood where the option belongs; a longer reply in prose names none."""
-
-Ballot = tuple[str | None, str, str]
-"""Option, rationale, and what stood where the option belongs."""
 
 
 def vote(state: SessionState, phase: str) -> tuple[Vote, ...]:
@@ -43,7 +35,7 @@ def poll(state: SessionState, number: int) -> None:
         look_at_vote(state, turn, state.read_by(turn.seat))
     for turn in turns:
         ballot = _read(state.opening.scenario, turn) or _mended(state, turn.seat, "poll")
-        option, _, given = ballot
+        option, given = ballot.option, ballot.given
         data = {"round": number, "option": option, "given": given, "no_reply": turn.no_reply}
         state.tape.exactly("poll", turn.seat, data)
         state.heard_own(turn.seat, given)
@@ -57,6 +49,9 @@ def _tries(state: SessionState, seat: int, phase: str) -> list[Turned]:
     while len(attempts) < 2 and (turn := state.tape.asked(seat, phase, 0, len(attempts) + 1)):
         if attempts and _refused(state.opening.scenario, attempts[0]) is False:
             state.tape.lie(turn, f"seat {seat} was asked again after a vote that stands")
+        refused = read_ballot(state.opening.scenario, attempts[0].reply) if attempts else None
+        if refused and refusal(refused.problem) not in turn.text:
+            state.tape.lie(turn, f"seat {seat} was not told why its vote was not read")
         state.named(turn)
         look_at_vote(state, turn, said)
         # what was given is quoted to who is asked again
@@ -84,26 +79,16 @@ def _refused(scenario: Scenario, turn: Turned) -> bool | None:
 
 
 def _read(scenario: Scenario, turn: Turned) -> Ballot | None:
-    """A ballot whose reply means the same to everybody; None for a reply that the world had to mend."""
-    reply = without_thoughts(turn.reply)
-    if contradicts_itself(scenario, reply):
-        return None, "", ""
-    said = plain(reply)
-    if not said.sure:
-        return None
-    if isinstance(said.value, dict):
-        given, rationale = field(said.value, "vote"), field(said.value, "rationale")
-        words = given if isinstance(given, str) else ""
-        return option_of(scenario, words), rationale if isinstance(rationale, str) else "", words[:GIVEN]
-    words = reply if len(reply) <= GIVEN else ""
-    return option_of(scenario, words), "", words
+    """Return the ballot in a reply; None for a reply that the world had to repair."""
+    ballot = read_ballot(scenario, turn.reply)
+    return None if ballot.is_broken else ballot
 
 
 def _counted(state: SessionState, phase: str, attempts: Sequence[Turned]) -> Vote:
     """Hold the note of a vote against its last attempt, and count it."""
     seat, last = attempts[-1].seat, attempts[-1]
     ballot = _read(state.opening.scenario, last) or _mended(state, seat, "vote")
-    option, rationale, given = ballot
+    option, rationale, given = ballot[:3]
     state.tape.exactly(
         "vote", seat,
         {
@@ -128,4 +113,4 @@ def _mended(state: SessionState, seat: int, what: str) -> Ballot:
     # a label longer than what the note keeps can still have been named in full
     if len(words) == GIVEN and isinstance(option, str) and option in state.opening.options:
         named = option
-    return named, rationale if isinstance(rationale, str) else "", words
+    return Ballot(named, rationale if isinstance(rationale, str) else "", words)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
-from worlds.calendar.rules.batch import UNREADABLE, Batch, Conflict, Refusal, check
+from worlds.calendar.rules.batch import Batch, Conflict, Refusal, check
+from worlds.calendar.rules.replies import refusal
 from worlds.calendar.rules.scenario import Meeting
 from worlds.calendar.state import GameState, split
 from worlds.calendar.view import RoundOpening
+from worlds.core.replies import Reading
 from worlds.core.turns import Answer, Answers, Ask
 
 TOOLS = {True: ("schedule", "reschedule"), False: ("reschedule",)}
@@ -35,7 +37,7 @@ class _Attempt(NamedTuple):
     outcome: Batch | list[Refusal]
     actions: list[Any]
     dropped: list[str]
-    how: str
+    said: Reading
 
 
 Deciding = Generator[Sequence[Ask], Answers, list[Decided]]
@@ -66,7 +68,13 @@ class _Desk:
 
     def ask(self, seat: int) -> Ask:
         """The question, with the rule by which its answers are refused."""
-        return Ask(seat, self.phase, self._number, self._text(seat), refuse=lambda answers: self._refuse(seat, answers))
+        return Ask(
+            seat,
+            self.phase,
+            self._number,
+            self._state.with_notice(seat, self._text(seat)),
+            refuse=lambda answers: self._refuse(seat, answers),
+        )
 
     def attempts(self, seat: int, answers: Sequence[Answer]) -> list[_Attempt]:
         """What a seat's answers so far come to; each is judged once."""
@@ -85,34 +93,34 @@ class _Desk:
 
     def _attempt(self, seat: int, answer: Answer) -> _Attempt:
         """One answer as a batch, or as what is wrong with it."""
-        read, how = self._state.actions(answer.text)
-        actions, dropped = split(read, TOOLS[self._schedule])
+        said = self._state.actions(answer.text)
+        actions, dropped = split(said.value or [], TOOLS[self._schedule])
         item = self._meeting.item() if self._schedule else None
         justify = self._state.settings.justification == "required"
-        return _Attempt(check(self._state.calendars[seat], actions, item, justify=justify), actions, dropped, how)
+        return _Attempt(check(self._state.calendars[seat], actions, item, justify=justify), actions, dropped, said)
 
     def _refuse(self, seat: int, answers: Sequence[Answer]) -> str | None:
         last = self.attempts(seat, answers)[-1]
         if isinstance(last.outcome, Batch) or len(answers) > self._state.settings.decision_retries:
             return None
-        why = [UNREADABLE] if last.how == "failed" else [refusal.text for refusal in last.outcome]
+        why = [refusal(last.said.problem)] if last.said.problem else [one.text for one in last.outcome]
         return self._state.view.retry(len(answers), why, schedule=self._schedule)
 
 
 def _decided(seat: int, attempts: Sequence[_Attempt]) -> Decided:
     last = attempts[-1].outcome
-    conflicts = () if isinstance(last, Batch) else tuple(refusal.conflict for refusal in last)
-    refusals = [refusal for attempt in attempts if not isinstance(attempt.outcome, Batch) for refusal in attempt.outcome]
-    blocked = any(refusal.conflict is Conflict.BLOCKED for refusal in refusals)
+    conflicts = () if isinstance(last, Batch) else tuple(one.conflict for one in last)
+    refusals = [one for attempt in attempts if not isinstance(attempt.outcome, Batch) for one in attempt.outcome]
+    blocked = any(one.conflict is Conflict.BLOCKED for one in refusals)
     return Decided(seat, last if isinstance(last, Batch) else None, conflicts, blocked)
 
 
 def _tell(note: Callable[..., None], seat: int, where: dict[str, Any], attempt: _Attempt) -> None:
-    if attempt.how != "strict":
-        note("parsed", seat, **where, how=attempt.how)
+    if attempt.said.how != "strict":
+        note("parsed", seat, **where, how=attempt.said.how)
     for tool in attempt.dropped:
         note("invalid_tool_call", seat, **where, tool=tool, why="no action of this phase")
     if isinstance(attempt.outcome, Batch):
         return
-    refused = [[str(refusal.conflict), refusal.text] for refusal in attempt.outcome]
+    refused = [[str(one.conflict), one.text] for one in attempt.outcome]
     note("batch_rejected", seat, **where, conflicts=refused, actions=attempt.actions)

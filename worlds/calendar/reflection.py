@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from worlds.calendar.rules.beliefs import read_expected, read_scores, weighed
+from worlds.calendar.rules.beliefs import read_expected, weighed
+from worlds.calendar.rules.replies import scores_shape
 from worlds.calendar.state import GameState
-from worlds.core.replies import parse_reply
+from worlds.core.mending import read_reply
+from worlds.core.reply_parts import load
 from worlds.core.turns import Answers, Ask
 
 PHASE = "REFLECTION"
@@ -35,11 +37,11 @@ def reflect(state: GameState, number: int, seats: Sequence[int], note: Callable[
 
 def _read(state: GameState, reply: str, slots: int) -> dict[str, Any]:
     """What a reply says, and how it was read."""
-    outer = parse_reply(reply, strict=True).value if state.settings.reflection == "expected" else None
+    outer = load(reply) if state.settings.reflection == "expected" else None
     said = weighed(outer)
-    parsed = parse_reply(reply if said is None else said, strict=state.settings.strict_replies)
-    scores, expected = read_scores(parsed.value, slots), read_expected(outer, slots)
-    read = {"scores": None if scores is None else list(scores), "how": "failed" if scores is None else parsed.how}
+    reading = read_reply(reply if said is None else said, scores_shape(slots), strict=state.settings.strict_replies)
+    scores, expected = reading.value, read_expected(outer, slots)
+    read = {"scores": None if scores is None else list(scores), "how": "strict" if reading.how == "bare_list" else reading.how}
     if state.settings.reflection != "expected":
         return read
     return {**read, "expected": None if scores is None or expected is None else list(expected)}

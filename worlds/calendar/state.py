@@ -8,10 +8,12 @@ from typing import Any
 from worlds.calendar.mail import PostOffice
 from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.letters import turn_bounds
+from worlds.calendar.rules.replies import notice, read_actions
 from worlds.calendar.rules.scenario import Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.calendar.view import View
-from worlds.core.replies import parse_reply
+from worlds.core.mending import mend
+from worlds.core.replies import Reading
 from worlds.core.texts import Texts
 
 
@@ -26,6 +28,7 @@ class GameState:
         self.spent = [0] * len(scenario.agents)
         """What each seat has paid, on the scale that is shown."""
 
+        self._unread: dict[int, str] = {}
         self._untold: dict[int, list[str]] = {agent: [] for agent in scenario.agents}
 
     def tell(self, seats: Sequence[int], line: str) -> None:
@@ -38,15 +41,17 @@ class GameState:
         lines, self._untold[seat] = self._untold[seat], []
         return lines
 
-    def actions(self, reply: str) -> tuple[list[Any], str]:
-        """The actions of a reply, and how it was read; no list of actions is no action."""
-        parsed = parse_reply(reply, strict=self.settings.strict_replies)
-        if isinstance(parsed.value, dict):
-            actions = parsed.value.get("actions")
-            return (actions, parsed.how) if isinstance(actions, list) else ([], "failed")
-        if isinstance(parsed.value, list):
-            return parsed.value, "bare_list" if parsed.how == "strict" else parsed.how
-        return [], "failed"
+    def actions(self, reply: str) -> Reading:
+        """Return the actions of a reply as they were read."""
+        return read_actions(reply, None if self.settings.strict_replies else mend)
+
+    def note_unread(self, seat: int, problem: str) -> None:
+        """Have a seat told at its next turn why its reply in talk was not read."""
+        self._unread[seat] = problem
+
+    def with_notice(self, seat: int, text: str) -> str:
+        """Return the text of a turn, after the notice that the seat is due."""
+        return notice(problem) + text if (problem := self._unread.pop(seat, "")) else text
 
 
 def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list[str]]:

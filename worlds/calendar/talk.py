@@ -59,11 +59,14 @@ class _Floor:
 
     def turn(self, seat: int, sweep: int) -> Turn:
         """One turn; whether it delivered a message."""
-        answers = yield [Ask(seat, PHASE, self._number, self._text(seat, sweep))]
-        actions, how = self._state.actions(answers[seat][-1].text)
-        if how != "strict":
-            self._note("parsed", seat, round=self._number, phase=PHASE, how=how)
-        messages, dropped = split(actions, tuple(TOOLS))
+        answers = yield [Ask(seat, PHASE, self._number, self._state.with_notice(seat, self._text(seat, sweep)))]
+        answer = answers[seat][-1]
+        said = self._state.actions(answer.text)
+        if said.how != "strict":
+            self._note("parsed", seat, round=self._number, phase=PHASE, how=said.how)
+        if said.problem and answer.no_reply is None:
+            self._state.note_unread(seat, said.problem)
+        messages, dropped = split(said.value or [], tuple(TOOLS))
         self._state.post.begin_turn()
         for tool in dropped:
             self._drop(seat, tool, "no action of this phase")

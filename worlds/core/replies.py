@@ -1,110 +1,241 @@
-"""A model's reply as JSON, read as tolerantly as can be done without guessing what was meant, and never raising.
+"""The one rule for which part of a model's reply is its structured answer; worlds, validators and the harness share it.
 
-What was needed to read it is kept beside it: `strict` (JSON as it stands), `fenced` (in a code fence), `repaired` (by
-json_repair, which mends what models break: quotes, commas, text around), or `failed`.
+1. Thinking is left out: closed blocks, and what stands before a closing tag that nothing opened. In a block that is not closed
+   an answer counts only where the reply ends with it.
+2. Every JSON object or list that stands by itself is a candidate: in a fence, in prose, or in a JSON string. It counts if it has
+   the shape that the caller expects, or if a value in it has.
+3. Equal answers are one answer. Two different ones are refused; none is preferred for its position.
+4. Text that begins like the answer and is not JSON is broken. It is repaired only where nothing else counts.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
-from math import isfinite
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-import json_repair
-from pydantic_core import from_json, to_json
+from worlds.core.reply_parts import Parts, Repeated, Span, load, split_reply, with_whole_characters, without
 
-How = Literal["strict", "fenced", "repaired", "failed"]
-_FENCE = re.compile(r"```[\w-]*[^\S\n]*\n(.*?)```", re.DOTALL)
-_REPAIRABLE, _OPENINGS = 64 * 1024, 256
-"""Characters and brackets that open; what has more is no reply that was merely broken, and mending it takes minutes."""
+How = Literal["strict", "bare_list", "fenced", "extracted", "repaired", "failed"]
+REPAIRABLE, OPENINGS = 64 * 1024, 256
+"""Characters and opening brackets of the longest text that is repaired; repairing a longer one takes minutes."""
 
-_THOUGHT = re.compile(r"\A\s*<(think|thinking)>.*?</\1>\s*", re.DOTALL)
-_HALF = re.compile("[\ud800-\udfff]")
-"""Half a surrogate pair."""
+OBJECT = r"""\{(?:\s|//[^\n]*+|/\*.*?\*/)*+(?:\\?["'“”]|\w+\s*:)"""
+"""Pattern of how an object begins, JSON or not."""
 
 PASS = "PASS"
-"""The reply of who says nothing in a free talk; an empty one means the same."""
+"""The reply of a seat that says nothing in a chat; an empty one means the same."""
 
-_DEEPEST = 64
-"""Levels of nesting; a log is read by a parser that gives up at about two hundred."""
+_LEVELS = 3
+"""Levels of objects, lists and strings around an answer."""
+
+_QUOTED = 60
+_FENCE_OPENS, _FENCE_CLOSES = re.compile(r"```[\w-]*\s*\Z"), re.compile(r"\s*```")
+
+Mend = Callable[[str], Any]
+"""Returns the value that a broken JSON text was meant to be, or None."""
 
 
-class Parsed(NamedTuple):
-    """The object or list in a reply, None where there is none, and how it was found."""
+class Shape(NamedTuple):
+    """What a caller expects of an answer."""
 
-    value: dict[str, Any] | list[Any] | None
+    name: str
+    """As a sentence calls it: `one JSON object with "vote"`."""
+
+    reads: Callable[[Any], Sequence[Any]]
+    """Returns the answers that a value is: one, none if it has another shape, several if it contradicts itself."""
+
+    begins: str = OBJECT
+    """Pattern of the text with which an answer begins, JSON or not."""
+
+    key: str = ""
+    """Pattern of the keys that only an answer has; empty if it has none."""
+
+    same: Callable[[Any], Any] = lambda answer: answer
+    """Returns what equal answers agree in."""
+
+    single: Callable[[Any], Sequence[Any]] = lambda _: ()
+    """Like `reads`, tried where a reply holds one value and it has another shape."""
+
+
+class Reading(NamedTuple):
+    """The answer in a reply, or why there is none."""
+
+    value: Any
+    """As `Shape.reads` returned it; None if there is no answer."""
+
     how: How
+    problem: str = ""
+    """What was seen instead of an answer, as the second half of a sentence."""
+
+    is_broken: bool = False
+    """True if only repairing can tell the answer."""
+
+    prose: str = ""
+    """The reply without thinking and JSON values."""
+
+    is_ambiguous: bool = False
 
 
-def parse_reply(text: str, *, strict: bool = False) -> Parsed:
-    """Read a reply; with `strict` nothing is repaired. What stands in think tags before it is no part of it."""
-    text = without_thoughts(text)
-    if (value := _loaded(text)) is not None:
-        return Parsed(value, "strict")
-    if (fence := _FENCE.search(text)) and (value := _loaded(fence[1])) is not None:
-        return Parsed(value, "fenced")
-    if not strict and len(text) <= _REPAIRABLE and 0 < _openings(text) <= _OPENINGS and (value := _mended(text)) is not None:
-        return Parsed(value, "repaired")
-    return Parsed(None, "failed")
+class _Found(NamedTuple):
+    answer: Any
+    how: How
+    span: Span
 
 
-def without_thoughts(text: str) -> str:
-    """A reply less what stands in think tags before it."""
-    return _THOUGHT.sub("", text)
+def read_answer(reply: str, shape: Shape, mend: Mend | None = None) -> Reading:
+    """Return the answer in a reply; nothing is repaired without `mend`."""
+    text: str = with_whole_characters(reply)
+    whole = load(text)
+    if isinstance(whole, dict | list) and not isinstance(whole, Repeated) and (answers := shape.reads(whole)):
+        how: How = "bare_list" if isinstance(whole, list) else "strict"
+        return _chosen([_Found(answer, how, Span(0, len(text))) for answer in answers], shape, "")
+    key = re.compile(rf"(?<!\w)(?:{shape.key})[\\\"'“”]*+\s*+:", re.IGNORECASE) if shape.key else None
+    parts = split_reply(text, re.compile(shape.begins, re.DOTALL | re.IGNORECASE), key)
+    prose = parts.prose
+    if parts.is_exhausted:
+        return Reading(None, "failed", "it holds too many brackets that are not JSON", prose=prose)
+    found = [one for span in parts.values for one in _found(parts, span, shape, prose)]
+    found, broken = _settled(parts, found, key)
+    if found and broken:
+        problem = f"one answer in it is JSON, and another is not: {_quoted(text[broken[0].start :])}; send one"
+        return Reading(None, "failed", problem, prose=prose, is_ambiguous=True)
+    if found:
+        return _chosen(found, shape, prose)
+    if broken:
+        return _repaired(text, broken, shape, key, mend)._replace(prose=prose)
+    values = {_canonical(span.value): span.value for span in parts.values}
+    if len(values) == 1 and (answers := shape.single(*values.values())):
+        return _chosen([_Found(answer, "extracted", parts.values[0]) for answer in answers], shape, prose)
+    return Reading(None, "failed", _absence(parts, prose), prose=prose)
+
+
+def without_thinking(reply: str) -> str:
+    """Return a reply without the thinking in it."""
+    return (
+        without(reply, split_reply(reply).left_out)
+        if re.search(r"<|\[THINK\]|◁|\A\s*analysis", reply, re.IGNORECASE)
+        else reply
+    )
 
 
 def spoken(reply: str) -> str:
-    """What others hear of a reply in a free talk: nothing of one that passes."""
-    said = without_thoughts(reply).strip()
+    """Return what others hear of a reply in a chat: nothing if it passes."""
+    said = without_thinking(reply).strip()
     return "" if said == PASS else said
 
 
-def _openings(text: str) -> int:
-    return text.count("[") + text.count("{")
+def whole_number(value: Any) -> Any:
+    """Return the integer that a string of at most nine digits is; any other value as it is."""
+    return int(value) if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,9}\s*", value) else value
 
 
-def _loaded(text: str) -> dict[str, Any] | list[Any] | None:
-    """The object or list that a text is, if a log can hold it."""
-    try:
-        value = from_json(text, allow_inf_nan=False)
-    except (ValueError, TypeError):
-        # a TypeError says that the text itself holds half a surrogate pair
-        return None
-    if not isinstance(value, dict | list):
-        return None
-    # both are quick: no text nests deeper than it has brackets, and what is beyond the largest number is written like this
-    if (_openings(text) >= _DEEPEST or b"Infinity" in to_json(value)) and not _loggable(value):
-        return None
-    return value
+def parsed_string(value: Any) -> Any:
+    """Return the object or list that a string is as JSON; any other value as it is."""
+    return inner if isinstance(value, str) and isinstance(inner := load(value), dict | list) else value
 
 
-def _mended(text: str) -> dict[str, Any] | list[Any] | None:
-    try:
-        value = json_repair.loads(text, skip_json_loads=True)
-        return value if isinstance(value, dict | list) and _loggable(value) else None
-    except (ValueError, RecursionError, IndexError, TypeError, AttributeError):
-        return None
+def fields(value: Any, *names: str) -> list[Any]:
+    """Return the different values that an object has under these names, whatever case and marks they are written in."""
+    if not isinstance(value, dict):
+        return []
+    objects = [value.first, value] if isinstance(value, Repeated) else [value]
+    held = [inner for one in objects for key, inner in one.items() if re.sub(r"[\W_]+", "", key).casefold() in names]
+    return [inner for place, inner in enumerate(held) if inner not in held[:place]]
 
 
-def _loggable(value: Any) -> bool:
-    """Whether a log can hold a value: not too deep, all of it numbers and characters that JSON has."""
-    inside, levels = [value], _DEEPEST
-    while inside and levels:
-        if not all(map(_sayable, inside)):
-            return False
-        inside = [inner for one in inside for inner in _inner(one)]
-        levels -= 1
-    return not inside
+def _found(parts: Parts, span: Span, shape: Shape, prose: str) -> Iterator[_Found]:
+    """Yield the answers in one value."""
+    direct = () if isinstance(span.value, Repeated) else shape.reads(span.value)
+    alone = not prose.strip() and len(parts.values) == 1 and parts.text[span.start] != '"'
+    fenced = _FENCE_OPENS.search(parts.text[max(0, span.start - _QUOTED) : span.start]) and _FENCE_CLOSES.match(
+        parts.text, span.end
+    )
+    how: How = "extracted"
+    if direct and alone:
+        how = "bare_list" if isinstance(span.value, list) else "strict"
+    elif direct and fenced:
+        how = "fenced"
+    yield from (_Found(answer, how, span) for answer in direct or _answers(span.value, shape, _LEVELS))
 
 
-def _inner(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return [*value, *value.values()]
-    return value if isinstance(value, list) else ()
+def _answers(value: Any, shape: Shape, levels: int) -> Iterator[Any]:
+    """Yield the answers that a value is or holds."""
+    if isinstance(value, Repeated):
+        yield from (answer for one in (value.first, dict(value)) for answer in _answers(one, shape, levels))
+    elif answers := shape.reads(value):
+        yield from answers
+    elif levels:
+        for inner in value.values() if isinstance(value, dict) else value:
+            if isinstance(inner := parsed_string(inner), dict | list):
+                yield from _answers(inner, shape, levels - 1)
 
 
-def _sayable(value: Any) -> bool:
-    if isinstance(value, str):
-        return not _HALF.search(value)
-    return not isinstance(value, float) or isfinite(value)
+def _settled(parts: Parts, found: list[_Found], key: re.Pattern[str] | None) -> tuple[list[_Found], list[Span]]:
+    """Return what counts of the answers and of the broken spans around and beside them."""
+    text, unclosed = parts.text, [one for one in parts.broken if one.end == len(parts.text)]
+    if key is None:
+        return found, [] if found else parts.broken
+    owned = re.compile(key.pattern + r"\s*\Z", key.flags)
+    if unclosed:
+        start = unclosed[0].start
+        found = [
+            one
+            for one in found
+            if one.span.start < start or not owned.search(text[max(start, one.span.start - 40) : one.span.start])
+        ]
+        inside = [Span(span.start - start, span.end - start) for span in parts.values if span.start > start]
+        if found and not key.search(without(text[start:], inside)):
+            return found, [one for one in parts.broken if one not in unclosed]
+    return found, parts.broken
+
+
+def _repaired(text: str, broken: Sequence[Span], shape: Shape, key: re.Pattern[str] | None, mend: Mend | None) -> Reading:
+    spans = [text[one.start : one.end] for one in broken]
+    problem = f"what begins {_quoted(spans[0])} is not JSON"
+    if any(len(span) > REPAIRABLE or span.count("[") + span.count("{") > OPENINGS for span in spans):
+        return Reading(None, "failed", f"{problem} and too long to be repaired")
+    if key and any(span[0] == "{" and (keys := key.findall(span)).count(keys[0]) > 1 for span in spans):
+        return Reading(None, "failed", f"{problem} and holds several answers; send one", is_ambiguous=True)
+    mended = [value for span in spans if mend and (value := mend(span)) is not None]
+    answers = [answer for value in mended for answer in _answers(value, shape, 1)]
+    if len(mended) == 1 and not answers:
+        answers = [*shape.single(mended[0])]
+    found = [_Found(answer, "repaired", broken[0]) for answer in answers]
+    if not found:
+        return Reading(None, "failed", problem, is_broken=True)
+    return _chosen(found, shape, "")._replace(is_broken=True)
+
+
+def _chosen(found: Sequence[_Found], shape: Shape, prose: str) -> Reading:
+    """Return the one answer, or the two that differ."""
+    first = found[0]
+    other = next((one for one in found if _canonical(shape.same(one.answer)) != _canonical(shape.same(first.answer))), None)
+    if other is None:
+        return Reading(first.answer, first.how, prose=prose)
+    seen = _contrast(_canonical(first.answer), _canonical(other.answer))
+    return Reading(None, "failed", f"it holds two different answers, {seen}; send one", prose=prose, is_ambiguous=True)
+
+
+def _absence(parts: Parts, prose: str) -> str:
+    if not parts.text.strip():
+        return "it is empty"
+    if parts.values:
+        return f"the JSON in it has another shape: {_quoted(_canonical(parts.values[0].value))}"
+    return "there is no JSON in it" if prose.strip() else "it is all thinking"
+
+
+def _contrast(one: str, other: str) -> str:
+    """Return two texts as a sentence quotes them, from a little before they differ."""
+    differs = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+    start = max(0, differs - _QUOTED // 2)
+    return " and ".join(("..." if start else "") + _quoted(text[start:]) for text in (one, other))
+
+
+def _quoted(text: str) -> str:
+    return " ".join(text[:_QUOTED].split()) + ("..." if len(text) > _QUOTED else "")
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

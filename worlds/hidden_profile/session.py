@@ -19,15 +19,15 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from worlds.core.replies import parse_reply, spoken, without_thoughts
+from worlds.core.mending import mend
+from worlds.core.replies import parsed_string, spoken
 from worlds.core.texts import Texts
 from worlds.core.turns import Answer, Answers, Ask, Game
-from worlds.hidden_profile.ballot import Ballot, read_ballot
 from worlds.hidden_profile.deal import Deal
-from worlds.hidden_profile.rules.ballot import option_of
+from worlds.hidden_profile.rules.ballot import Ballot, option_of, read_ballot
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
-from worlds.hidden_profile.rules.speech import publish
+from worlds.hidden_profile.rules.speech import notice, publish, read_message, spoken_text
 from worlds.hidden_profile.view import Said, View
 
 Voting = Generator[Sequence[Ask], Answers, dict[int, Ballot]]
@@ -55,6 +55,9 @@ class GroupSession:
     """Handle that everybody knows -> fact, on the structured track."""
 
     stances: dict[int, str] = field(default_factory=dict)
+    _notices: dict[int, str] = field(default_factory=dict)
+    """By seat, the line that says what of its last reply in talk was not read."""
+
     last_round: int = 0
     """How many messages there were before the round that was opened last."""
 
@@ -75,7 +78,8 @@ class GroupSession:
             yield from self._chat()
         else:
             yield from self._rounds(ballots)
-        yield from self._vote("POST_VOTE", lambda seat: self.view.post_vote(seat, self._repeated()))
+        notices = self._notices
+        yield from self._vote("POST_VOTE", lambda seat: notices.get(seat, "") + self.view.post_vote(seat, self._repeated()))
         self.note("session_end")
 
     def _rounds(self, ballots: dict[int, Ballot]) -> Polling:
@@ -98,8 +102,7 @@ class GroupSession:
             self.spend("turn")
             so_far.append(len(self.messages))
             answers = yield [
-                Ask(seat, "DISCUSSION", said[seat] + 1, self.view.chat(seat, self._new_to(seat, read[seat])), free=True)
-                for seat in present
+                Ask(seat, "DISCUSSION", said[seat] + 1, self._chat_text(seat, read[seat]), free=True) for seat in present
             ]
             ((seat, (answer,)),) = answers.items()
             if answer.no_reply is not None:
@@ -112,6 +115,9 @@ class GroupSession:
             self._say(seat, said[seat], answer)
             read[seat] = so_far[-1 - answer.late]
 
+    def _chat_text(self, seat: int, since: int) -> str:
+        return self._notices.get(seat, "") + self.view.chat(seat, self._new_to(seat, since))
+
     def _new_to(self, seat: int, since: int) -> list[Said]:
         """What others said that this seat has not read; everything where all is to be heard."""
         if self.settings.heard == "all":
@@ -122,7 +128,7 @@ class GroupSession:
         self.spend("vote")
         measures = phase == "PRE_VOTE" and self.settings.first_vote == "ephemeral"
         answers = yield [Ask(seat, phase, 0, text(seat), measures, self._refuse) for seat in self.seats]
-        ballots = {seat: read_ballot(self.scenario, answers[seat][-1].text) for seat in self.seats}
+        ballots = {seat: read_ballot(self.scenario, answers[seat][-1].text, mend) for seat in self.seats}
         for seat, ballot in ballots.items():
             forfeit = answers[seat][-1].no_reply
             self.note(
@@ -132,9 +138,9 @@ class GroupSession:
         return ballots
 
     def _refuse(self, answers: Sequence[Answer]) -> str | None:
-        ballot = read_ballot(self.scenario, answers[-1].text)
+        ballot = read_ballot(self.scenario, answers[-1].text, mend)
         valid = ballot.option is not None or answers[-1].no_reply is not None
-        return None if valid or len(answers) > 1 else self.view.again(ballot.given)
+        return None if valid or len(answers) > 1 else self.view.again(ballot.given, ballot.problem)
 
     def _round(self, number: int, ballots: dict[int, Ballot]) -> Talking:
         """One round of talk; whether nothing moves any more: the same stance by all as before, and no fact that is new."""
@@ -143,7 +149,8 @@ class GroupSession:
         for seat in self.seats:
             self.spend("turn")
             reminder = self._reminder(ballots[seat]) if self.settings.remind_pre_vote and number == 1 else ""
-            answers = yield [Ask(seat, "DISCUSSION", number, self.view.turn(seat, number, self._read_by(seat), reminder))]
+            text = self._notices.get(seat, "") + self.view.turn(seat, number, self._read_by(seat), reminder)
+            answers = yield [Ask(seat, "DISCUSSION", number, text)]
             self._say(seat, number, answers[seat][-1])
         agreed = len(self.stances) == len(self.seats) and len(set(self.stances.values())) == 1
         return agreed and before == self.stances and heard == len(self.public)
@@ -155,7 +162,7 @@ class GroupSession:
         answers = yield [Ask(seat, "POLL", number, texts[seat], ephemeral=True) for seat in self.seats]
         for seat in self.seats:
             answer = answers[seat][-1]
-            ballot = read_ballot(self.scenario, answer.text)
+            ballot = read_ballot(self.scenario, answer.text, mend)
             self.note("poll", seat, round=number, option=ballot.option, given=ballot.given, no_reply=answer.no_reply)
 
     def _reminder(self, ballot: Ballot) -> str:
@@ -184,7 +191,8 @@ class GroupSession:
         return self.messages if self.settings.vote_view == "all" else self.messages[self.last_round :]
 
     def _say(self, seat: int, number: int, answer: Answer) -> None:
-        structured, prose = self.settings.track == "structured", spoken if self.settings.talk == "chat" else _prose
+        structured, prose = self.settings.track == "structured", spoken if self.settings.talk == "chat" else spoken_text
+        self._notices[seat] = notice(answer.text, "")
         text, cites, stance, bad = self._structured(seat, answer.text) if structured else (prose(answer.text), [], None, [])
         if answer.no_reply is None and text:
             self.messages.append((seat, text + publish(self.scenario, self.public, cites)))
@@ -195,21 +203,18 @@ class GroupSession:
             self.note("bad_handle", seat, round=number, handle=handle)
 
     def _structured(self, seat: int, reply: str) -> tuple[str, list[str], str | None, list[str]]:
-        value = parse_reply(reply).value
-        if not isinstance(value, dict):
-            return _prose(reply), [], None, []
+        reading = read_message(reply, mend)
+        if reading.value is None:
+            self._notices[seat] = notice(reply, reading.problem if reading.is_broken or reading.is_ambiguous else "")
+            return spoken_text(reply), [], None, []
+        value = reading.value
         own = {f"F{place}": fact for place, fact in enumerate(self.dealt.hands[seat], start=1)} | self.public
-        given = value.get("cites")
+        given = parsed_string(value.get("cites"))
         handles = [handle for handle in given if isinstance(handle, str)] if isinstance(given, list) else []
         cites = list(dict.fromkeys(own[handle] for handle in handles if handle in own))
         stance, text = value.get("stance"), value.get("text")
         chosen = option_of(self.scenario, stance) if isinstance(stance, str) else None
-        return _prose(text if isinstance(text, str) else ""), cites, chosen, [h[:40] for h in handles if h not in own]
-
-
-def _prose(reply: str) -> str:
-    """What the others hear: a model that thinks in its reply has not said it."""
-    return without_thoughts(reply).strip()
+        return spoken_text(text if isinstance(text, str) else ""), cites, chosen, [h[:40] for h in handles if h not in own]
 
 
 def outline(session: GroupSession) -> dict[str, Any]:

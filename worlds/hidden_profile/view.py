@@ -11,6 +11,7 @@ from typing import Any
 
 from worlds.core.texts import Texts
 from worlds.hidden_profile.deal import Deal
+from worlds.hidden_profile.rules.ballot import refusal
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
 from worlds.hidden_profile.rules.speech import indented
@@ -59,9 +60,9 @@ class View:
         """The second vote, after the talk."""
         return self._render("post_vote", seat, said=_lines(said))
 
-    def again(self, given: str) -> str:
-        """A vote that named no option, asked for once more."""
-        return self._render("again", None, given=given[:80])
+    def again(self, given: str, problem: str) -> str:
+        """Return the question for a vote that is not valid; `problem` is why it was not read, where that is known."""
+        return refusal(problem) + self._render("again", None, given=given[:80])
 
     def _render(self, name: str, seat: int | None, **values: Any) -> str:
         """A text for one seat, or for any; what it may name stands in `placeholders`."""

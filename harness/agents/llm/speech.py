@@ -1,21 +1,18 @@
 """How a model speaks its actions: as tool calls, or, where it knows none, as one fenced block of JSON in plain text.
 
 `ToolSpeech` passes the provider's own tool calls on. `TextSpeech` shows the tools in the system prompt and reads
-```json {"tool": ..., "arguments": {...}}```. It is tolerant of form (fence labels, a bare object, an unclosed fence that is
-whole JSON) and refuses ambiguity: two actions in one reply, or a block that cannot be read, are told back, nothing is run.
+{"tool": ..., "arguments": {...}} by the rule of `worlds.core.replies`, without repair. Two different calls in one reply, or one
+that is not JSON, are told back to the model, and nothing is run.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from harness.agents.llm.completion import Action, Completion, read_action
 from harness.printable import encodable
-
-_FENCE = re.compile(r"```[ \t]*(\w*)[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
+from worlds.core.replies import Shape, parsed_string, read_answer
 
 
 class Speech(Protocol):
@@ -80,26 +77,21 @@ def _numbered(action: Action, turn: int) -> Action:
 
 
 def _spoken(text: str) -> list[Action]:
-    blocks = [(label, body) for label, body in _FENCE.findall(text) if label.lower() in {"json", "tool", "tool_call", ""}]
-    if not blocks and text.strip().startswith("{"):
-        blocks = [("", text)]
-    actions = [action for label, body in blocks if (action := _read(body, meant=label != ""))]
-    if len(actions) > 1:
-        return [Action("", "", {"_raw": text}, "one action a reply: this one held several blocks, and none was run")]
-    return actions
+    reading = read_answer(text, _CALL)
+    if reading.value is not None:
+        tool, arguments = reading.value
+        if isinstance(tool, str) and isinstance(arguments, dict):
+            return [read_action("", tool, arguments)]
+        return [Action("", encodable(str(tool)), {"_raw": text}, "tool must be a name and arguments an object")]
+    if reading.is_ambiguous:
+        return [Action("", "", {"_raw": text}, f"one action a reply: of this one nothing was run, since {reading.problem}")]
+    return [Action("", "", {"_raw": text}, f"the block is not JSON: {reading.problem}")] if reading.is_broken else []
 
 
-def _read(block: str, *, meant: bool) -> Action | None:
-    """The action in a block; None for one that is something else. Only a labelled block that cannot be read is a mistake."""
-    try:
-        value = json.loads(block)
-    except (ValueError, RecursionError) as error:
-        if not meant and '"tool"' not in block:
-            return None
-        return Action("", "", {"_raw": block}, f"the block is not JSON: {error}")
-    if not isinstance(value, dict) or "tool" not in value:
-        return None
-    tool, arguments = value["tool"], value.get("arguments", {})
-    if not isinstance(tool, str) or not isinstance(arguments, dict):
-        return Action("", encodable(str(tool)), {"_raw": block}, "tool must be a name and arguments an object")
-    return read_action("", tool, arguments)
+def _call(value: Any) -> Sequence[tuple[Any, Any]]:
+    """Return the tool and arguments of a call; arguments may be JSON in a string, as some models write them."""
+    named = isinstance(value, dict) and "tool" in value
+    return [(value["tool"], parsed_string(value.get("arguments", {})))] if named else []
+
+
+_CALL = Shape('one JSON object with "tool"', _call, key="tool")

@@ -18,8 +18,8 @@ from typing import Any
 from harness.agents.llm.chances import TokenChances
 from harness.agents.llm.completion import Completion
 from harness.agents.seating.model import Weigher
-from worlds.calendar.rules.beliefs import read_scores
-from worlds.core.replies import parse_reply
+from worlds.calendar.rules.replies import scores_shape
+from worlds.core.mending import read_reply
 
 DIGITS = 6
 _NUMBER = r"[+-]?[0-3](?:\.0)?"
@@ -38,7 +38,7 @@ def weigher(session: Mapping[str, Any]) -> Weigher | None:
 def weighed(said: Completion, slots: int) -> str:
     """The reply with its expectations beside it; as it is where they are not known."""
     means = expectations(said.chances, slots)
-    scores = read_scores(parse_reply(said.text).value, slots)
+    scores = read_reply(said.text, scores_shape(slots)).value
     if means is None or scores is None or scores != _written(said.chances, slots):
         return said.text
     return json.dumps({"said": said.text, "expected": means})

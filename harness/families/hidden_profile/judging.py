@@ -6,12 +6,13 @@ answers the labelled sentences too (`oracles.hidden_profile.detection`), so that
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from worlds.core.replies import parse_reply
+from worlds.core.mending import read_reply
+from worlds.core.replies import Shape, whole_number
 from worlds.hidden_profile.rules.hearing import mentions
 from worlds.hidden_profile.rules.scenario import Fact
 
@@ -20,6 +21,14 @@ You are given numbered facts and one message from a discussion. A fact is told i
 believes it, then knows what the fact says about the matter, in whatever words. A fact is not told if the message names the same
 things without saying what the fact says of them, says only a part that leaves the point open, or denies it.
 Reply with one JSON object: {"told": [numbers of the facts that the message tells]}. None told is {"told": []}."""
+
+
+def _told(value: Any) -> Sequence[list[Any]]:
+    told = value.get("told") if isinstance(value, dict) else None
+    return [[whole_number(one) for one in told]] if isinstance(told, list) else []
+
+
+_TOLD = Shape('one JSON object with "told"', _told, key="told")
 
 
 @dataclass(frozen=True)
@@ -47,9 +56,8 @@ class Question:
 
     def by_judge(self, reply: str) -> frozenset[str] | None:
         """The facts that a judge's reply names; None for a reply that names none in the form that was asked for."""
-        value = parse_reply(reply).value
-        told = value.get("told") if isinstance(value, dict) else None
-        if not isinstance(told, list) or not all(isinstance(one, int) and 1 <= one <= len(self.facts) for one in told):
+        told = read_reply(reply, _TOLD).value
+        if told is None or not all(isinstance(one, int) and 1 <= one <= len(self.facts) for one in told):
             return None
         return frozenset(self.facts[one - 1].id for one in told)
 

@@ -1,18 +1,50 @@
-"""Which option a text names: its id, its label, or both in either order, whatever case and punctuation they come in."""
+"""Votes: which option a text names, by id, label or both in whatever case and punctuation, and what a reply votes for."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
+from worlds.core.replies import Mend, Shape, fields, read_answer, without_thinking
+from worlds.core.reply_parts import load
 from worlds.hidden_profile.rules.frame import Frame
 from worlds.hidden_profile.rules.hearing import fold
 
-_DECODER = json.JSONDecoder(object_pairs_hook=list)
-_BROKEN = re.compile(r"""\{\s*(?P<mark>["']?)vote(?P=mark)\s*:\s*["']?(?P<vote>[^"',{}\n]+)""", re.IGNORECASE)
-"""How an object begins that is a ballot to a reader who mends quotes and commas."""
+GIVEN = 200
+"""Characters that a note keeps of what stood where the option belongs; a longer reply in prose is not a bare option."""
+
+_VOTE = ("vote", "finalvote", "myvote")
+_EXPLICIT = re.compile(
+    r"^[^\w\n]*(?:(?:my|the|final)\s+)*(?:vote|ballot)[^\w\n]*?(?::|=|\bis\b)(?P<line>[^\n]+)$"
+    r"|<(?P<tag>(?:final_?)?vote)>(?P<tagged>[^<]{1,300})</(?P=tag)>"
+    r"|\\boxed\{(?:\s*\\text\{)?(?P<boxed>[^{}\n]{1,300})\}",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SENTENCE = re.compile(
+    r"(?:^|[.!?:,]\s+|\b(?:so|therefore|thus|hence|finally)\W+)I(?:'ll|'m| am| will| now| hereby| therefore| still| would like to)*"
+    r" (?:vote|voting|cast my vote|choose|pick|select)(?: for)? (?P<line>[^\n]+)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CUT = re.compile(r"[.,;:!?()]|\s[-–—]|\b(?:because|since|as|for)\b", re.IGNORECASE)
+
+
+class Ballot(NamedTuple):
+    """One vote as it was cast."""
+
+    option: str | None
+    """None if the vote is invalid."""
+
+    rationale: str
+    given: str
+    """What stood where the option belongs."""
+
+    problem: str = ""
+    """Why the vote is invalid, where that is not that `given` is no option."""
+
+    is_broken: bool = False
+    """True if only repairing can tell the vote."""
+
 
 _PUNCTUATION = re.compile(r"[^\w']+|(?<!\w)'|'(?!\w)|\*+|(?<!\w)_+|_+(?!\w)")
 
@@ -35,33 +67,70 @@ def option_of(frame: Frame, text: str) -> str | None:
     return None
 
 
-def field(given: Mapping[str, Any], name: str) -> Any:
-    """The field of a reply by its name in any case; None where there is none, or where two of them differ."""
-    values = [value for key, value in given.items() if key.strip().casefold() == name]
-    return values[0] if values and all(value == values[0] for value in values) else None
+def read_ballot(frame: Frame, reply: str, mend: Mend | None = None) -> Ballot:
+    """Return the ballot in a reply: a JSON object with `vote`, or the one option that its text votes for."""
+    reading = read_answer(reply, _shape(frame), mend)
+    explicit = _votes(frame, _EXPLICIT, reading.prose)
+    if reading.value is not None:
+        vote, rationale = (one if isinstance(one, str) else "" for one in reading.value)
+        option = option_of(frame, vote)
+        if option and explicit.keys() - {option}:
+            return Ballot(None, "", "", _several([vote, *explicit.values()]), reading.is_broken)
+        return Ballot(option, rationale, vote[:GIVEN], "", reading.is_broken)
+    if isinstance(whole := load(reply), dict):
+        rationale = next(iter(fields(whole, "rationale")), "")
+        return Ballot(None, rationale if isinstance(rationale, str) else "", "", reading.problem)
+    said = without_thinking(reply)
+    given = said if len(said) <= GIVEN and not reading.is_ambiguous else ""
+    if reading.is_broken or reading.is_ambiguous:
+        return Ballot(None, "", given, reading.problem, reading.is_broken)
+    if option := option_of(frame, given):
+        return Ballot(option, "", given)
+    votes = explicit or _votes(frame, _SENTENCE, reading.prose) or _lines(frame, reading.prose)
+    if len(votes) > 1:
+        return Ballot(None, "", "", _several([*votes.values()]))
+    return Ballot(next(iter(votes), None), "", given or next(iter(votes.values()), "")[:GIVEN])
 
 
-def contradicts_itself(frame: Frame, said: str) -> bool:
-    """Whether what was said, thoughts left out, holds several votes that do not name one and the same option.
-
-    A vote is a field of an object that stands by itself, whole or so broken that it only begins like a ballot.
-    """
-    votes = [value for fields in _objects(said) for key, value in fields if key.strip().casefold() == "vote"]
-    named = [option_of(frame, vote) if isinstance(vote, str) else None for vote in votes if vote is not None]
-    return len(set(named)) > 1
+def refusal(problem: str) -> str:
+    """Return the line that tells a seat why its vote was not read; empty without a reason."""
+    return f"Your vote was not read: {problem}.\n\n" if problem else ""
 
 
-def _objects(text: str) -> Iterator[Sequence[tuple[str, Any]]]:
-    """The fields of the objects that stand in a text one after the other, a name that comes twice twice."""
-    start = text.find("{")
-    while start >= 0:
-        try:
-            value, end = _DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            broken = _BROKEN.match(text, start)
-            value, end = [("vote", broken["vote"])] if broken else [], start + 1
-        yield value
-        start = text.find("{", end)
+def _shape(frame: Frame) -> Shape:
+    """Return the shape of a ballot; two that name one option are one vote, whatever reasons they give."""
+
+    def reads(value: Any) -> Sequence[tuple[Any, Any]]:
+        rationale = next(iter(fields(value, "rationale")), None)
+        votes = fields(value, *_VOTE)
+        return [(vote, rationale) for vote in votes if vote is not None or len(votes) == 1]
+
+    def same(ballot: tuple[Any, Any]) -> str | None:
+        return option_of(frame, ballot[0]) if isinstance(ballot[0], str) else None
+
+    return Shape('one JSON object with "vote"', reads, key="vote|final[ _]?vote|my[ _]?vote", same=same)
+
+
+def _votes(frame: Frame, pattern: re.Pattern[str], prose: str) -> dict[str, str]:
+    """Return the options that prose votes for where the pattern matches, each with the words that name it."""
+    words = [str(found[str(found.lastgroup)]) for found in pattern.finditer(prose)]
+    return dict(vote for one in words if (vote := _named(frame, one)))
+
+
+def _lines(frame: Frame, prose: str) -> dict[str, str]:
+    """Return the options that the first and the last line are."""
+    lines = [line for line in prose.splitlines() if line.strip()]
+    return {option: line for line in (*lines[:1], *lines[-1:]) if (option := option_of(frame, line))}
+
+
+def _named(frame: Frame, words: str) -> tuple[str, str] | None:
+    """Return the option that the longest beginning of a line names, with that beginning; it ends at a mark or a reason."""
+    ends = [len(words), *(cut.start() for cut in reversed([*_CUT.finditer(words[: 2 * GIVEN])]))]
+    return next(((option, words[:end].strip()) for end in ends if (option := option_of(frame, words[:end]))), None)
+
+
+def _several(votes: Sequence[str]) -> str:
+    return f"it names several votes, {' and '.join(dict.fromkeys(' '.join(vote[:40].split()) for vote in votes))}; send one"
 
 
 def _plain(text: str) -> str:

@@ -1,10 +1,35 @@
-"""How a message looks to the others: nobody can speak in another's name, and a cited point is told in its own words."""
+"""What a reply in talk says, and how a message looks to the others: indented, with cited points in their own words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from worlds.core.replies import Mend, Reading, Shape, read_answer, without_thinking
 from worlds.hidden_profile.rules.scenario import Scenario
+
+_KEYS = ("text", "cites", "stance")
+NOT_READ = "Of your last reply "
+
+
+def read_message(reply: str, mend: Mend | None = None) -> Reading:
+    """Return the message on the structured track that a reply is: an object with `text`, `cites` or `stance`."""
+    return read_answer(reply, _MESSAGE, mend)
+
+
+def spoken_text(reply: str) -> str:
+    """Return what others hear of a reply in prose: all but thinking."""
+    return without_thinking(reply).strip()
+
+
+def notice(reply: str, problem: str) -> str:
+    """Return the line with which a seat's next turn begins if its reply was not read as a whole; empty if it was.
+
+    `problem` is why its JSON was not read.
+    """
+    if problem:
+        return f"{NOT_READ}the text was heard as it stands, and no cites and no stance were read: {problem}.\n\n"
+    return f"{NOT_READ}nothing was heard: it is all thinking.\n\n" if reply.strip() and not spoken_text(reply) else ""
 
 
 def indented(text: str) -> str:
@@ -27,3 +52,13 @@ def publish(scenario: Scenario, public: dict[str, str], cites: Sequence[str]) ->
         public[named[fact]] = fact
         told.append(f'{named[fact]}: "{scenario.by_id[fact].text}"')
     return f" [cites {'; '.join(told)}]" if told else ""
+
+
+def _message(value: Any) -> Sequence[dict[str, Any]]:
+    return [value] if isinstance(value, dict) and any(key in value for key in _KEYS) else []
+
+
+_MESSAGE = Shape(
+    'one JSON object with "text"', _message, key="|".join(_KEYS),
+    single=lambda value: [value] if isinstance(value, dict) else [],
+)  # fmt: skip

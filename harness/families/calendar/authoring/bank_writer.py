@@ -6,13 +6,14 @@ dropped and counted by reason. The prompt and the model's name stand in the file
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
 from pydantic import ValidationError
 
 from worlds.calendar.bank import SENSITIVE_CLASSES, Bank, LabelEntry, PrivacyClass, Tier, errands, meetings, normalised
-from worlds.core.replies import parse_reply
+from worlds.core.mending import read_reply
+from worlds.core.replies import OBJECT, Shape
 
 Kind = Literal["errand", "meeting"]
 Ask = Callable[[str], str]
@@ -84,10 +85,14 @@ def write_bank(ask: Ask, model: str, kind: Kind, tier: Tier, count: int) -> tupl
 
 
 def _listed(answer: str) -> list[Any]:
-    value = parse_reply(answer).value
-    if isinstance(value, dict):  # some models put the list into an object
-        value = next((inner for inner in value.values() if isinstance(inner, list)), None)
-    return value or []
+    return read_reply(answer, _ENTRIES).value or []
+
+
+def _entries(value: Any) -> Sequence[list[Any]]:
+    return [value] if isinstance(value, list) and any(isinstance(one, dict) and "private_label" in one for one in value) else []
+
+
+_ENTRIES = Shape("one JSON list of entries", _entries, rf"\[\s*\{{|{OBJECT}", "private_label")
 
 
 def _entry(given: Any, tier: Tier, number: int, taken: set[str]) -> LabelEntry | str:

@@ -18,8 +18,9 @@ from typing import Any
 from harness.families.calendar.audits.games import AuditedGame
 from validators.calendar.calibrated import Belief
 from validators.calendar.history import Delivered
-from worlds.calendar.rules.beliefs import read_scores
-from worlds.core.replies import parse_reply
+from worlds.calendar.rules.replies import scores_shape
+from worlds.core.mending import read_reply
+from worlds.core.replies import Shape
 from worlds.core.texts import SUFFIX, Texts
 
 FOLDER = Path(__file__).with_name("prompts")
@@ -64,15 +65,20 @@ class JudgeCase:
 
     def beliefs(self, reply: str) -> tuple[Belief, ...] | None:
         """What a reply says of each target; None where it does not say it of all, in the form that was asked for."""
-        value = parse_reply(reply).value
-        made: list[Belief] = []
-        for target in self.targets:
-            listed = value.get(str(target)) if isinstance(value, dict) else None
-            scores = read_scores(listed, self.game.replay.scenario.slots) if isinstance(listed, list) else None
-            if scores is None:
-                return None
-            made.append(Belief(round=self.round, observer=self.recipient, target=target, scores=scores))
-        return tuple(made)
+        targets, of_one = self.targets, scores_shape(self.game.replay.scenario.slots)
+
+        def reads(value: Any) -> Sequence[list[tuple[int, ...]]]:
+            listed = [value.get(str(target)) for target in targets] if isinstance(value, dict) else []
+            scores = [one for given in listed if isinstance(given, list) for one in of_one.reads(given)]
+            return [scores] if len(scores) == len(targets) else []
+
+        said = read_reply(reply, Shape("one JSON object with a list for each other seat", reads, key=r"\d+")).value
+        if said is None:
+            return None
+        return tuple(
+            Belief(round=self.round, observer=self.recipient, target=target, scores=scores)
+            for target, scores in zip(targets, said, strict=True)
+        )
 
 
 def cases_of(games: Iterable[AuditedGame]) -> Iterator[JudgeCase]:

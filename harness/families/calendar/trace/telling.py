@@ -17,11 +17,14 @@ from worlds.calendar.mail import TOOLS
 from worlds.calendar.reflection import PHASE as REFLECTION
 from worlds.calendar.rules.batch import Conflict
 from worlds.calendar.rules.items import Cells, drawn, slot_of
+from worlds.calendar.rules.replies import read_actions, scores_shape
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.calendar.state import GameState
 from worlds.core.events import Noted, Turned
-from worlds.core.replies import parse_reply
+from worlds.core.mending import mend
+from worlds.core.replies import read_answer
+from worlds.core.reply_parts import load
 
 TALK, DECISION = "CHEAP_TALK", "DECISION"
 SENT = {channel: f"{tool}_sent" for tool, channel in TOOLS.items()}
@@ -110,20 +113,21 @@ class Teller:
 
     def _reply(self, turn: Turned) -> dict[str, Any]:
         """A reply as it was read, beside the text itself."""
-        parsed = parse_reply(turn.reply, strict=self._settings.strict_replies)
-        value, said = parsed.value, self._said.get(turn.turn, ReplyNotes())
-        # an answer about beliefs is a list, and none of actions
-        actions = None if turn.ephemeral else value.get("actions") if isinstance(value, dict) else value
+        said, repair = self._said.get(turn.turn, ReplyNotes()), None if self._settings.strict_replies else mend
+        # an answer about beliefs is a list, and not one of actions
+        slots = self._scenario.slots
+        reading = read_answer(turn.reply, scores_shape(slots), repair) if turn.ephemeral else read_actions(turn.reply, repair)
+        value = load(turn.reply)
         thinking = value.get("thinking") if isinstance(value, dict) else None
         return {
-            "tool_calls": actions if isinstance(actions, list) else [],
+            "tool_calls": [] if turn.ephemeral else reading.value or [],
             "text": turn.reply if turn.no_reply is None else said.text,
             "thinking": thinking if isinstance(thinking, str) else None,
             "reasoning": said.reasoning,
             "usage": None if said.usage is None else dict(said.usage),
             "latency_ms": said.latency_ms,
             "raw": turn.reply,
-            "parse": parsed.how,
+            "parse": reading.how,
             "no_reply": turn.no_reply,
         }
 

@@ -30,11 +30,12 @@ from harness.records import SeatResult, first_problem
 from worlds.calendar.mail import TOOLS
 from worlds.calendar.options import BUDGETS, OPTIONS
 from worlds.calendar.rules.items import Cells, Item, items_of, read_lines
+from worlds.calendar.rules.replies import read_actions
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 from worlds.core.events import Noted, Stopped, Turned, canonical
+from worlds.core.mending import mend
 from worlds.core.models import Lenient
-from worlds.core.replies import parse_reply
 from worlds.core.turns import Answer, OpenTurn
 
 SCALE = {1: 1, 10: 2, 100: 3}
@@ -297,11 +298,8 @@ def _reply(data: Mapping[str, Any], calls: Any) -> str:
     """A reply as it was received, if it reads as what was recorded; else one that does."""
     actions = [_action(call) for call in calls] if isinstance(calls, list) else []
     raw = data.get("raw")
-    if isinstance(raw, str):
-        value = parse_reply(raw).value
-        read = value.get("actions") if isinstance(value, dict) else value
-        if read == actions or not isinstance(calls, list):
-            return raw
+    if isinstance(raw, str) and (not isinstance(calls, list) or read_actions(raw, mend).value == actions):
+        return raw
     return json.dumps({"thinking": data.get("thinking") or "", "actions": actions}, ensure_ascii=False)
 
 

@@ -20,11 +20,17 @@ from harness.families.hidden_profile.authoring.fields import Fields, as_scenario
 from harness.families.hidden_profile.authoring.prompting import DOMAINS, as_fields, render
 from worlds.core.chance import Stream
 from worlds.core.loading import SCENARIO
+from worlds.core.mending import read_reply
 from worlds.core.models import Lenient
-from worlds.core.replies import parse_reply
+from worlds.core.replies import Shape
 from worlds.hidden_profile.rules.deck import Deck, read_task
 from worlds.hidden_profile.rules.hearing import fold
 from worlds.hidden_profile.rules.scenario import Scenario
+
+_FIELDS = Shape(
+    "one JSON object", lambda value: [value] if isinstance(value, dict) and "hidden_information" in value else [],
+    key="hidden_information", single=lambda value: [value] if isinstance(value, dict) else [],
+)  # fmt: skip
 
 
 class Malformed(ValueError):
@@ -111,11 +117,11 @@ def _formal(bare: Deck) -> Callable[[str], Deck]:
 
 def _text(people: int, domain: str) -> Callable[[str], Scenario]:
     def read(reply: str) -> Scenario:
-        value = parse_reply(reply).value
-        if not isinstance(value, dict):
-            raise Malformed("no JSON object")
+        reading = read_reply(reply, _FIELDS)
+        if reading.value is None:
+            raise Malformed(f"no JSON object with hidden_information: {reading.problem}")
         try:
-            fields = Fields.model_validate(value)
+            fields = Fields.model_validate(reading.value)
             if len(fields.hidden_information) != people:
                 raise ValueError(f"{len(fields.hidden_information)} hidden texts for {people} people")
             if len({fold(one) for one in fields.hidden_information}) < people:

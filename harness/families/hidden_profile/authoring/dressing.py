@@ -13,7 +13,8 @@ from typing import Any
 
 from oracles.hidden_profile.skeletons import SHAPES, search
 from worlds.core.chance import Stream
-from worlds.core.replies import parse_reply
+from worlds.core.mending import read_reply
+from worlds.core.replies import Shape
 from worlds.hidden_profile.rules.deck import Deck, cued, text_of
 from worlds.hidden_profile.rules.hearing import fires, fold
 from worlds.hidden_profile.rules.scenario import Cues, Words
@@ -21,6 +22,10 @@ from worlds.hidden_profile.rules.scenario import Cues, Words
 Json = dict[str, Any]
 
 BLANK = "..."
+_OUTLINE = Shape(
+    "one JSON object", lambda value: [value] if isinstance(value, dict) and "cards" in value else [], key="cards",
+    single=lambda value: [value] if isinstance(value, dict) else [],
+)  # fmt: skip
 _CUES, _ALTERNATIVES = 2, 5
 AGENTS = (3, 4, 4, 4, 5, 6)
 """How many people an outline may have, where its shape can be dealt to them; four is likeliest, as in the published tasks."""
@@ -85,10 +90,9 @@ def _few(words: Words) -> Cues:
 
 def dressed(reply: str, bare: Deck) -> Deck:
     """The outline in the words of a reply; raises ValueError where it is none, has blanks left, or another logic."""
-    value = parse_reply(reply).value
-    given = value.get("scenario", value) if isinstance(value, dict) else None
-    if not isinstance(given, dict):
-        raise ValueError("no JSON object")  # noqa: TRY004 - a reply is a value, whatever is in it
+    reading = read_reply(reply, _OUTLINE)
+    if (given := reading.value) is None:
+        raise ValueError(f"no JSON object with cards: {reading.problem}")
     ours = {"id": bare.id, "deals": bare.deals.model_dump(), "origin": {}, "difficulty": {}}
     deck = Deck.model_validate({**given, **ours})
     if changed := sorted(key for key, value in logic(deck).items() if value != logic(bare)[key]):
