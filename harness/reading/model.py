@@ -64,8 +64,11 @@ class Utterance(Strict):
     usage: dict[str, Any] | None = None
     """Tokens and cost of the model's call, as the trajectory has them."""
 
+    said_at: str | None = None
+    """Wall-clock time, where a trajectory has it."""
+
     finish_reason: str | None = None
-    """Why the model stopped, where its provider says so."""
+    """Why the model's reply ended, as the trajectory has it; `length` where it was cut off at the limit of output tokens."""
 
     forfeit: str | None = None
     """Why a turn has no reply; `text` is then what the model said and the world did not take, if anything is known of it."""

@@ -15,6 +15,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from harness.agent import Agent, AsksModels
+from harness.agents.llm.local import keep_log
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price
 from harness.agents.llm.provider import public_address
@@ -197,6 +198,8 @@ class RunSession:
         except (Cancelled, KeyboardInterrupt):
             begun = any(RunFolder(path).is_planned for path in self.plans)
             raise Cancelled("interrupted", hint=self.resume_line if begun else "") from None
+        finally:
+            keep_log(self.folder)
 
     def _needed(self, runtime: Runtime) -> Needed:
         players = tuple((plan.agent, plan.overrides) for plan in self.plans.values())

@@ -205,7 +205,7 @@ def test_a_server_that_says_why_a_reply_ended_is_believed(finish: str, found: di
     turn = next(one for one in events if isinstance(one, Turned) and (one.seat, one.phase) == (seat, DECISION))
     moment = Moment(turn=turn.turn, seq=turn.seq, at=0, phase=turn.phase, round=1, attempt=1)
     talk = Conversation(
-        name="seat 1", seat=seat, utterances=(Utterance(speaker="agent", text=turn.reply, moment=moment, finish=finish),)
+        name="seat 1", seat=seat, utterances=(Utterance(speaker="agent", text=turn.reply, moment=moment, finish_reason=finish),)
     )
     game = game_of("g", result_of(("a", "b", "a", "a", "a")), events, [talk])
 

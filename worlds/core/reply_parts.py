@@ -31,6 +31,9 @@ _MARK = re.compile(r"<\|start\|>\w*|<\|channel\|>[\w ]*|<\|\w+\|>")
 _IN_STRING = r'"(?=(?:\\n|\s)*+[{\[](?:\\n|\s)*+\\")'
 _STOP = re.compile(rf"[{{\[<◁]|{_IN_STRING}|\A\s*analysis", re.IGNORECASE)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
+_RUN = re.compile(rf"[\[{{]{{{MAX_DEPTH + 1},}}")
+"""More opening brackets than a value may have."""
+
 _END = re.compile(r"[\s`]*\Z")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -143,6 +146,8 @@ def without(text: str, spans: Iterable[Span]) -> str:
 def _read_at(parts: Parts, start: int, begins: re.Pattern[str] | None, key: re.Pattern[str] | None) -> tuple[int, int]:
     """Read what begins at a bracket or quote; returns where to go on, and how many characters were read in vain."""
     text = parts.text
+    if run := _RUN.match(text, start):
+        return run.end() - MAX_DEPTH, run.end() - MAX_DEPTH - start
     value, end, cost = _decoded(text, start)
     if value is not None:
         parts.values.append(Span(start, end, value))

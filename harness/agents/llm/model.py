@@ -44,6 +44,7 @@ from harness.agents.llm.failures import (
     refuses_tools,
 )
 from harness.agents.llm.gate import ProviderGate, gate_of
+from harness.agents.llm.local import LIBRARY_NAME, LOCAL, check_installed, local_address
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price, no_key, require_key
 from harness.agents.llm.patience import Patience
@@ -176,6 +177,9 @@ class ModelClient:
 
     def check(self) -> None:
         """Raise UsageError for an unknown provider or a missing key; settle which parameters the model takes."""
+        if self.settings.name == LOCAL:
+            check_installed()
+            return
         settings = self.settings
         if settings.api_base is not None and not settings.api_base.startswith(("http://", "https://")):
             base = public_address(settings.api_base)
@@ -352,6 +356,8 @@ class ModelClient:
         request: dict[str, Any] = {"model": settings.name, "messages": known, "timeout": timeout_s or settings.timeout_s}
         if tools:
             request["tools"] = list(tools)
+        if settings.name == LOCAL:
+            return request | {"model": LIBRARY_NAME, "api_base": local_address(), "api_key": PLACEHOLDER_KEY}
         if settings.api_base is not None:
             request["api_base"] = settings.api_base
         if settings.api_key is not None or (settings.api_base is not None and self._missing_keys()):

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from harness.agents.llm.local import FREE, LOCAL
 from harness.errors import UsageError
 from harness.prices import Price
 
@@ -65,6 +66,8 @@ def provider_of(model: str) -> str | None:
 
 def listed_price(model: str) -> Price | None:
     """Return the price of a model in the table; None where it has none."""
+    if model == LOCAL:
+        return FREE
     row = _table().get(model)
     if row is None:
         prefix, _, bare = model.partition("/")
