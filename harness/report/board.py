@@ -17,7 +17,7 @@ import numpy as np
 
 from harness.caveats import bounds_of
 from harness.errors import UsageError
-from harness.headline import Headline, cell_means, headline_of, task_means
+from harness.headline import headline_of, task_means
 from harness.records import Result
 from harness.release import pinned_tasks
 from harness.report.causes import bounds_columns, cells_of

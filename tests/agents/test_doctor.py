@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from harness.cli import app, report_error
-from tests.agents.faulty_servers import FAULTS, TASK, FaultyServer, accepts
+from tests.agents.faulty_servers import FAULTS, TASK, FaultyServer
 from worlds.core.errors import ParleyError
 
 HERE = ("--runtime", "inprocess")

@@ -17,8 +17,16 @@ from harness.caveats import bounds_of, forfeits_told, setup_caveat
 from harness.cli.closing import show_closing
 from harness.endings import Forfeits
 from harness.errors import (
-    BoundaryError, ClientFailure, LimitReached, OutOfPatience, ProviderFailure, ProviderLost, RuntimeFailure, SetupFault,
-    VerifierFailure, WorldFailure,
+    BoundaryError,
+    ClientFailure,
+    LimitReached,
+    OutOfPatience,
+    ProviderFailure,
+    ProviderLost,
+    RuntimeFailure,
+    SetupFault,
+    VerifierFailure,
+    WorldFailure,
 )  # fmt: skip
 from harness.interop.harbor_job import HarborJob
 from harness.play.episode import lost_episodes, run_episode

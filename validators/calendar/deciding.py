@@ -16,7 +16,7 @@ from validators.calendar.history import Touch
 from validators.calendar.reading import split
 from validators.calendar.talking import read_reply
 from validators.tape import Unanswered
-from worlds.calendar.rules.batch import Batch, Conflict, Refusal, check
+from worlds.calendar.rules.batch import UNREADABLE, Batch, Conflict, Refusal, check
 from worlds.calendar.rules.items import drawn
 from worlds.calendar.rules.replies import refusal
 from worlds.calendar.rules.scenario import Meeting

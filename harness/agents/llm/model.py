@@ -15,7 +15,6 @@ One client serves a whole run, from many threads.
 from __future__ import annotations
 
 import difflib
-import re
 import sys
 import threading
 import time
@@ -50,7 +49,7 @@ from harness.agents.llm.model_table import listed_price, no_key, require_key
 from harness.agents.llm.patience import Patience
 from harness.agents.llm.probing import probe_model
 from harness.agents.llm.provider import ask, library, public_address, scrub, secrets_of
-from harness.agents.llm.quirks import Quirks, refuses_tools
+from harness.agents.llm.quirks import Quirks
 from harness.agents.llm.reasoning import carries_reasoning, has_arrived, refuses_reasoning, without_reasoning
 from harness.agents.llm.telling import Telling
 from harness.errors import Cancelled, ClientFailure, SetupFault, UsageError

@@ -83,7 +83,7 @@ def _with_scheme(value: str) -> str:
 def _no_proxy_host(host: str) -> None:
     """Build the pattern that httpx builds of a host in NO_PROXY; raises what httpx raises."""
     try:
-        ipaddress.ip_address(host.split("/")[0])
+        ipaddress.ip_address(host.split("/", maxsplit=1)[0])
     except ValueError:
         if host != "*":
             pattern = host if "://" in host else f"all://*{host}"

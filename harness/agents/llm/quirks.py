@@ -121,11 +121,6 @@ def without_system(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
     return others
 
 
-def refuses_tools(failure: CallFailure) -> bool:
-    """True where a server says that it, or its model, takes no tools."""
-    return _TOOLS.search(str(failure)) is not None
-
-
 def _is_about_system(refusal: Refused) -> bool:
     """True where the role is refused, and not what a system message says."""
     return _SYSTEM.search(str(refusal)) is not None and _NOT.search(str(refusal)) is not None
