@@ -85,7 +85,7 @@ def test_a_refusal_of_tools_ends_an_episode_as_set_up() -> None:
         "registry.ollama.ai/library/gemma:2b does not support tools",
         '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
         "tools param requires --jinja flag",
-        "No endpoints found that support tool use. Try disabling \"browser_search\".",
+        'No endpoints found that support tool use. Try disabling "browser_search".',
         "tool calling is not supported with this model",
         "Function calling is not enabled for this model",
         "This model doesn't support tool use.",

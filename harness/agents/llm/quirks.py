@@ -30,9 +30,10 @@ _SYSTEM = re.compile(
 _NOT = re.compile(r"\bnot\b|n't\b|unsupported|unexpected|\bonly\b|\bmust\b|unknown|invalid", re.IGNORECASE)
 _TOOLS = re.compile(
     r"(?:not|n't) support\W+(?:\w+\W+){0,2}(?:tools?|functions?)\b|"
-    r"\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|enabled)|support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
+    r"\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|enabled)|"
+    r"support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
     re.IGNORECASE,
-)  # fmt: skip
+)
 
 
 class Quirks:
