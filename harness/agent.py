@@ -54,6 +54,9 @@ class AgentSpec(Strict):
     api_base: str | None = None
     temperature: float | None = 0.0
     max_tokens: int | None = None
+    context: Annotated[int, Field(ge=1)] | None = None
+    """Tokens of the models' context, where somebody said so: prompts that do not fit are not sent."""
+
     timeout_s: Annotated[float, Field(gt=0)] = TIMEOUT_S
     """Real seconds that one model call may be silent. Like patience it shapes no answer, and so it may differ on a resume."""
 
@@ -123,6 +126,9 @@ class AgentIdentity(Lenient):
 
     requested: dict[str, Any] | None = None
     """Parameters that models are asked with; None where no model plays."""
+
+    context: int | None = None
+    """Tokens of the models' context, where somebody said so."""
 
     interface: str | None = None
     protocol: str | None = None

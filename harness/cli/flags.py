@@ -46,6 +46,10 @@ Temperature = Annotated[
     ),
 ]
 ReplyTokens = Annotated[int | None, typer.Option(min=1, help="Most completion tokens of one call.")]
+ContextTokens = Annotated[
+    int | None,
+    typer.Option("--context", min=1, help="Tokens of the model's context, for servers that do not say when it is full."),
+]
 Prices = Annotated[
     Path | None, typer.Option(help='TOML file: ["MODEL"] with input, output and cached, in US dollars per million tokens.')
 ]
@@ -169,6 +173,7 @@ class RunFlags(Flags):
     api_base: ApiBase = None
     temperature: Temperature = 0.0
     reply_tokens: ReplyTokens = None
+    context: ContextTokens = None
     timeout: Timeout = TIMEOUT_S
     patience: PatienceFor = PATIENCE_S
     breaker: Breaker = BREAKER

@@ -27,7 +27,7 @@ from harness.runs.addresses import Confirmed, Names, settled
 from harness.runs.coaching import FirstRun
 
 _PLAYING = ("model", "interface", "protocol")
-_ASKING = ("api_base", "temperature", "reply_tokens", "rotate", "timeout", "patience")
+_ASKING = ("api_base", "temperature", "reply_tokens", "context", "rotate", "timeout", "patience")
 """Flags that are fields of a spec: of a model's alone, and of whoever has models at seats."""
 
 _SPEC_FIELDS = {"reply_tokens": "max_tokens", "timeout": "timeout_s", "patience": "patience_s"}

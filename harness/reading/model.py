@@ -67,6 +67,9 @@ class Utterance(Strict):
     said_at: str | None = None
     """Wall-clock time, where a trajectory has it."""
 
+    finish_reason: str | None = None
+    """Why the model stopped, where its provider says so."""
+
     forfeit: str | None = None
     """Why a turn has no reply; `text` is then what the model said and the world did not take, if anything is known of it."""
 

@@ -59,6 +59,7 @@ def _laid_beside(turns: Sequence[Turned], recorded: Sequence[Utterance]) -> Iter
             reasoning=step.reasoning if step else None,
             usage=step.usage if step else None,
             said_at=step.said_at if step else None,
+            finish_reason=step.finish_reason if step else None,
             moment=moment,
             forfeit=turn.no_reply,
         )

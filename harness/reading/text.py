@@ -119,6 +119,8 @@ def _said(said: Utterance, episode: RecordedEpisode, width: int, *, full: bool) 
     is_known = not full and said.speaker == "user" and said.text == episode.instruction
     bodies = [(f"{_INDENT}(thought) ", said.reasoning)] if said.reasoning else []
     bodies += [(_INDENT, "(the instruction)" if is_known else said.text)] if said.text else []
+    if said.speaker == "agent" and said.finish_reason and not said.text.strip() and not said.tools:
+        bodies += [(_INDENT, f"(no text; finish reason {said.finish_reason})")]
     for use in said.tools:
         bodies += [(f"{_INDENT}-> {use.tool} ", use.arguments)]
         bodies += [(f"{_INDENT}<- ", use.answer)] if use.answer is not None else []

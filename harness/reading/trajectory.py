@@ -34,6 +34,10 @@ class _Observation(Lenient):
     results: tuple[_Seen, ...] = ()
 
 
+class _Extra(Lenient):
+    finish_reason: str | None = None
+
+
 class _Step(Lenient):
     source: Literal["system", "user", "agent"]
     message: str | list[Any] = ""
@@ -42,6 +46,7 @@ class _Step(Lenient):
     timestamp: str | None = None
     tool_calls: tuple[_Call, ...] = ()
     observation: _Observation = _Observation()
+    extra: _Extra = _Extra()
 
 
 class _Agent(Lenient):
@@ -82,6 +87,7 @@ def _utterance(step: _Step) -> Utterance:
         reasoning=step.reasoning_content or None,
         usage=step.metrics,
         said_at=step.timestamp,
+        finish_reason=step.extra.finish_reason,
         tools=tuple(
             ToolUse(
                 tool=call.function_name,

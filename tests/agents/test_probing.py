@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec
-from harness.agents.llm.failures import Refused
+from harness.agents.llm.failures import Refused, refuses_tools
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.agents.llm.probing import READY
-from harness.agents.llm.quirks import Quirks, refuses_tools, without_system
+from harness.agents.llm.quirks import Quirks, without_system
 from harness.agents.seating.agent import SeatAgent
 from harness.errors import SetupFault
 from harness.testing.openai_server import OpenAIServer

@@ -1,7 +1,8 @@
-"""The model as an agent: a conversation (`conversation`) with whoever answers it.
+"""The model as an agent: a conversation (`conversation`) with a model client, or with replies that are known already.
 
 1. The episode ends when the model is done, or when a budget is used up.
-2. Failures of the provider leave as ProviderFailure. A conversation that outgrows the model is a budget used up, `context`.
+2. Failures of the provider leave as ProviderFailure, faults of the set-up as SetupFault with the command that would help. A
+   conversation that outgrows the model is a budget used up, `context`.
 3. The trajectory is saved in `finally`, so a crashed or cancelled episode keeps all that happened before.
 """
 
@@ -20,6 +21,7 @@ from harness.agents.llm.interface import Interface
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
 from harness.agents.llm.prompting import prompt_digest
+from harness.agents.llm.provider import public_address
 from harness.agents.llm.replies import ConversationPlace, Interlocutor, Replies
 from harness.agents.llm.shell import ShellInterface
 from harness.agents.llm.speech import SPEECHES, Speech
@@ -54,6 +56,9 @@ class LlmConfig:
     max_tokens: int | None = None
     """Most output tokens of one answer."""
 
+    context: int | None = None
+    """Tokens of the model's context, where somebody said so."""
+
     handles: bool = False
     """Whether the tool interface offers `store` and resolves @HANDLE:name; the world option of the same name."""
 
@@ -84,7 +89,7 @@ class LlmConfig:
         how = (spec.interface, spec.api_base, spec.temperature, spec.max_tokens)
         return cls(
             spec.model or "", *how, handles=handles, protocol=spec.protocol,
-            timeout_s=spec.timeout_s, patience_s=spec.patience_s,
+            context=spec.context, timeout_s=spec.timeout_s, patience_s=spec.patience_s,
             prices=spec.prices, meter=meter,
         )  # fmt: skip
 
@@ -96,6 +101,7 @@ class LlmConfig:
             api_key=self.api_key,
             temperature=self.temperature,
             max_tokens=self.max_tokens,
+            context=self.context,
             timeout_s=self.timeout_s,
             patience_s=self.patience_s,
             first_pause_s=self.first_pause_s,
@@ -155,6 +161,8 @@ class LlmAgent:
         try:
             self._converse(conversation, ConversationPlace(task.task_id, seed, attempt), report)
         except HarnessError as failure:
+            if isinstance(failure, SetupFault):
+                failure.hint = f"{self._command(task)} {failure.hint}"
             conversation.note(f"ended: {failure}")
             raise
         finally:
@@ -174,8 +182,11 @@ class LlmAgent:
             except UnreadableCall as unread:
                 conversation.unread(unread.waited_s)
             except ContextFull as full:
+                if conversation.turns == 0:
+                    told = f"the first request of the episode is longer than the model's context: {full}"
+                    raise SetupFault(told, "context_too_small", hint="a model or a server with a larger context") from None
                 conversation.waited_s += full.waited_s
-                conversation.note(f"the conversation is longer than the model can read: {full}")
+                conversation.note(f"the conversation is longer than the model's context: {full}")
                 cause = "context"
                 break
         conversation.stop(cause)
@@ -196,6 +207,11 @@ class LlmAgent:
         if not self._sees_tools:
             what = "the model was never shown the tools: its prompt has as many tokens without them"
             raise SetupFault(f"{what}; run with --protocol text", "tools_not_seen", hint="--protocol text")
+
+    def _command(self, task: Task) -> str:
+        """Return the command that plays a task with this model, apart from what was set up wrongly."""
+        base = f" --api-base {public_address(self.config.api_base)}" if self.config.api_base else ""
+        return f"harness run {task.task_id} --model {self.config.model}{base} --interface {self.interface.name}"
 
     def _fill(self, report: Report) -> None:
         report.agent, report.model, report.interface = self.name, self.config.model, self.interface.name

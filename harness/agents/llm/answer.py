@@ -15,7 +15,9 @@ from harness.printable import encodable
 
 _FAILED = frozenset({"error", "network_error", "insufficient_system_resource", "abort"})
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
-_WITHHELD = frozenset({"content_filter", "content_filtered", "sensitive", "safety", "guardrail_intervened", "prohibited_content"})
+_WITHHELD = frozenset(
+    {"content_filter", "content_filtered", "sensitive", "safety", "guardrail_intervened", "prohibited_content"}
+)
 _MAY_PASS = frozenset({408, 409, 425, 429})
 _SHOWN = 300
 

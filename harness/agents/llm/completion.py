@@ -145,7 +145,7 @@ def as_text(said: Completion, *, named: bool) -> Completion:
     if not said.actions:
         return said
     first, text = said.actions[0], said.text
-    if not text.strip() and len(said.actions) == 1:
+    if not text.strip() and len(said.actions) == 1 and not first.problem:
         text = json.dumps({"tool": first.tool, "arguments": first.arguments} if named else first.arguments, ensure_ascii=False)
     message = {name: value for name, value in said.message.items() if name != "tool_calls"}
     return replace(said, text=text, actions=(), message=message | {"content": message["content"] or text or NO_TEXT})
@@ -153,18 +153,18 @@ def as_text(said: Completion, *, named: bool) -> Completion:
 
 def _text_of(content: Any) -> str:
     """Return the text of a content: a string, or a list of parts."""
-    parts = content if isinstance(content, list) else [content]
+    given = content if isinstance(content, list) else [content]
+    parts = [part for part in given if part is not None and not is_reasoning_part(part)]
     return "".join(
-        part if isinstance(part, str) else str(part.get("text") or "") if isinstance(part, Mapping) else str(part)
-        for part in parts if part is not None and not is_reasoning_part(part)
-    )  # fmt: skip
+        str(part.get("text") or part.get("refusal") or "") if isinstance(part, Mapping) else str(part) for part in parts
+    )
 
 
 def _reasoning_of(given: Mapping[str, Any]) -> str | None:
     """Return the text of a message's reasoning, None where it has none."""
     named = [given[name] for name in ("reasoning_content", "reasoning") if isinstance(given.get(name), str)]
     parts = given["content"] if isinstance(given.get("content"), list) else []
-    thoughts = [part.get("thinking") or part.get("summary") for part in parts if is_reasoning_part(part)]
+    thoughts = [part.get("thinking") or part.get("summary") or part.get("text") for part in parts if is_reasoning_part(part)]
     return next(filter(None, named), None) or "\n".join(_text_of(thought) for thought in thoughts) or None
 
 
@@ -241,7 +241,8 @@ def _listed(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     legacy = raw.get("function_call")
     given = [calls] if isinstance(calls, Mapping) else list(calls) if isinstance(calls, Sequence) else []
     given = given or ([{"function": legacy}] if legacy else [])
-    return [call if isinstance(call.get("function"), Mapping) else {"function": call} for call in given if isinstance(call, Mapping)]
+    calls = [call for call in given if isinstance(call, Mapping)]
+    return [call if isinstance(call.get("function"), Mapping) else {"function": call} for call in calls]
 
 
 def _actions(calls: Sequence[Mapping[str, Any]], number: int) -> list[Action]:
@@ -290,10 +291,10 @@ def _usage(answer: Answer, request: Mapping[str, Any], price: Price | None) -> U
     )
     estimated = not prompt or completion is None
     if not prompt:
-        prompt = _counted([request["messages"], request.get("tools") or []], request)
+        prompt = counted_tokens([request["messages"], request.get("tools") or []], request)
     if completion is None or (estimated and not completion):
         message = answer.choice["message"]
-        completion = _counted({name: message[name] for name in ("content", "tool_calls") if message.get(name)}, request)
+        completion = counted_tokens({name: message[name] for name in ("content", "tool_calls") if message.get(name)}, request)
     if reasoning > completion:
         # some providers count reasoning apart from the rest
         is_apart = _count(reported.get("total_tokens")) == prompt + completion + reasoning
@@ -302,7 +303,10 @@ def _usage(answer: Answer, request: Mapping[str, Any], price: Price | None) -> U
         calls=1, prompt_tokens=prompt, completion_tokens=completion, cached_tokens=min(cached, prompt),
         reasoning_tokens=reasoning, estimated=estimated,
     )  # fmt: skip
-    usage.cost_usd = _cost(answer.response, request, usage) if price is None else price.dollars(prompt, completion, usage.cached_tokens)
+    if price is None:
+        usage.cost_usd = _cost(answer.response, request, usage)
+    else:
+        usage.cost_usd = price.dollars(prompt, completion, usage.cached_tokens)
     return usage
 
 
@@ -328,7 +332,7 @@ def _cost(response: Any, request: Mapping[str, Any], usage: Usage) -> float | No
         return None
 
 
-def _counted(value: Any, request: Mapping[str, Any]) -> int:
+def counted_tokens(value: Any, request: Mapping[str, Any]) -> int:
     """Return the tokens of a value, counted by LiteLLM's tokenizer for the model, or the nearest it has."""
     text = json.dumps(value, ensure_ascii=False)
     # a tokenizer takes minutes for what is long and has no words; a part of it stands for the whole

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any, NamedTuple
 
+from harness.agent import Usage
 from harness.agents.llm.failures import ContextFull
 
 _REMEMBERED = 10_000
@@ -44,11 +45,11 @@ class ContextBudget:
             reply = f" and {self._reply} for the reply" if self._reply > 1 else ""
             raise ContextFull(f"the prompt takes about {tokens} tokens{reply}, and --context is {self._context}")
 
-    def note(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], prompt: int, reply: int) -> None:
+    def note(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], usage: Usage) -> None:
         """Remember what the provider counted."""
         key, characters = _digest(messages, tools)
         with self._lock:
-            self._counted[key] = _Counted(prompt, characters, reply)
+            self._counted[key] = _Counted(usage.prompt_tokens, characters, usage.completion_tokens)
             if len(self._counted) > _REMEMBERED:
                 self._counted.popitem(last=False)
 

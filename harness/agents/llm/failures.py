@@ -38,6 +38,13 @@ _NOT_CURED = re.compile(
 )
 """Words of errors that servers send with status 500 and that no retry cures: the chat template refuses the conversation."""
 
+_TOOLS = re.compile(
+    r"(?:not|n't) support\W+(?:\w+\W+){0,2}(?:tools?|functions?)\b|"
+    r"\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|enabled)|support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
+    re.IGNORECASE,
+)
+"""What servers say that take no tools, as they were started or with this model."""
+
 Why = Literal["key", "quota", "access", "model"]
 
 
@@ -113,6 +120,11 @@ class ContextFull(CallFailure):
 
 class UnreadableCall(CallFailure):
     """The model wrote a tool call that LiteLLM cannot read: nested thousands deep, a number of thousands of digits."""
+
+
+def refuses_tools(failure: CallFailure) -> bool:
+    """True where a server says that it, or its model, takes no tools."""
+    return _TOOLS.search(str(failure)) is not None
 
 
 def sorted_failure(

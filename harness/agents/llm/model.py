@@ -14,7 +14,6 @@ One client serves a whole run, from many threads.
 
 from __future__ import annotations
 
-import difflib
 import sys
 import threading
 import time
@@ -22,7 +21,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +29,28 @@ from tenacity import RetryCallState
 
 from harness.agent import PATIENCE_S, TIMEOUT_S
 from harness.agents.llm.answer import Answer
-from harness.agents.llm.completion import Completion, read_completion, refuse_unusable
-from harness.agents.llm.failures import CallFailure, Crowded, ParameterRefused, Refused, Transient, Unconnected, Withheld
+from harness.agents.llm.completion import Completion, counted_tokens, read_completion, refuse_unusable
+from harness.agents.llm.context_budget import ContextBudget
+from harness.agents.llm.failures import (
+    CallFailure,
+    Crowded,
+    ParameterRefused,
+    Refused,
+    Transient,
+    Unconnected,
+    Withheld,
+    refuses_tools,
+)
 from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.meter import Meter
-from harness.agents.llm.model_table import listed_price, no_key, require_key
+from harness.agents.llm.model_table import listed_price, no_key, require_key, unknown_provider
 from harness.agents.llm.patience import Patience
 from harness.agents.llm.probing import probe_model
 from harness.agents.llm.provider import ask, library, public_address, scrub, secrets_of
-from harness.agents.llm.quirks import Quirks, refuses_tools
+from harness.agents.llm.quirks import Quirks
 from harness.agents.llm.reasoning import carries_reasoning, has_arrived, refuses_reasoning, without_reasoning
 from harness.agents.llm.telling import Telling
-from harness.errors import Cancelled, ClientFailure, SetupFault, UsageError
+from harness.errors import Cancelled, ClientFailure, UsageError
 from harness.prices import Price
 from worlds.core.errors import ParleyError
 
@@ -67,6 +76,9 @@ class ModelSettings:
 
     max_tokens: int | None = None
     """Output tokens of one answer; None: the provider's own limit."""
+
+    context: int | None = None
+    """Tokens of the model's context: a prompt that does not fit is not sent. None: the server says it."""
 
     timeout_s: float = TIMEOUT_S
     """Real seconds one call may be silent."""
@@ -121,6 +133,10 @@ class ModelClient:
         self._takes_reasoning = True
         """False once the provider refused the model's earlier reasoning."""
 
+        self._context: ContextBudget | None = None
+        if settings.context is not None:
+            self._context = ContextBudget(settings.context, settings.max_tokens, partial(counted_tokens, request={"model": settings.name}))
+
         self._settled = False
         self._settling = threading.Lock()
         self._lock = threading.Lock()
@@ -152,8 +168,9 @@ class ModelClient:
 
     def identity(self) -> dict[str, Any]:
         """What belongs in a frozen plan."""
-        base = self.settings.api_base
-        return {"model": self.settings.name, "api_base": base and public_address(base), "requested": dict(self.requested)}
+        base, context = self.settings.api_base, self.settings.context
+        said = {"model": self.settings.name, "api_base": base and public_address(base), "requested": dict(self.requested)}
+        return said if context is None else {**said, "context": context}
 
     def check(self) -> None:
         """Raise UsageError for an unknown provider or a missing key; settle which parameters the model takes."""
@@ -168,7 +185,8 @@ class ModelClient:
         try:
             litellm.get_llm_provider(settings.name, api_base=settings.api_base)
         except Exception:  # noqa: BLE001 - whatever it raises, it does not know the provider
-            raise _unknown_provider(litellm, settings) from None
+            providers = [str(getattr(one, "value", one)) for one in litellm.provider_list]
+            raise unknown_provider(scrub(settings.name), providers, has_address=settings.api_base is not None) from None
         if needs_key and (missing := self._missing_keys()):
             raise no_key(settings.name, missing)
         self._settle_parameters()
@@ -182,7 +200,11 @@ class ModelClient:
         LimitReached where the run may spend no more, and ClientFailure for what we did wrong ourselves.
         """
         with self._gate.visited(), _own_bugs():
+            if self._context is not None:
+                self._context.check(messages, tools)
             completion = self._answered(messages, tools, chances=chances)
+            if self._context is not None:
+                self._context.note(messages, tools, completion.usage)
         if self.settings.meter is not None:
             self.settings.meter.add(completion.usage)
         return completion
@@ -222,9 +244,7 @@ class ModelClient:
         if new:
             self.say(line)
 
-    def _answered(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool
-    ) -> Completion:
+    def _answered(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool) -> Completion:
         """Return the answer, with the seconds for which the provider kept us waiting before it."""
         call = Patience(self._gate, self.settings.patience_s, self.settings.first_pause_s)
         try:
@@ -286,8 +306,7 @@ class ModelClient:
                 return self._read(self._ask(request), request, messages, is_counted=limit is None)
             except CallFailure as failure:
                 if tools and refuses_tools(failure):
-                    told = f"{self.telling.name} takes no tools: {failure}"
-                    raise SetupFault(told, "tools_not_seen", hint="harness run ... --protocol text") from None
+                    raise self.telling.no_tools(failure) from None
                 if not isinstance(failure, Refused) or isinstance(failure, Withheld):
                     raise
                 if not self.quirks.work_around(failure, request):
@@ -377,13 +396,3 @@ class ModelClient:
     def _secrets(self) -> tuple[str, ...]:
         settings = self.settings
         return (*filter(None, [settings.api_key]), *(secrets_of(settings.api_base) if settings.api_base else ()))
-
-
-def _unknown_provider(litellm: Any, settings: ModelSettings) -> UsageError:
-    prefix, slash, _ = settings.name.partition("/")
-    providers = [str(getattr(p, "value", p)) for p in litellm.provider_list]
-    near = difflib.get_close_matches(prefix, providers, n=1)
-    if slash and near:
-        return UsageError(f"no provider is called {prefix!r}", hint=f"--model {near[0]}/{settings.name.partition('/')[2]}")
-    hint = f"--model openai/{settings.name}" if settings.api_base else "--model PROVIDER/NAME, for example openai/gpt-5"
-    return UsageError(scrub(f"no provider is known for the model {settings.name!r}"), hint=hint)

@@ -1,7 +1,7 @@
 """Reasoning that goes back to a model: which fields of a message hold it, whether a request carries it, requests without it.
 
-Servers name it `reasoning_content`, `reasoning`, `reasoning_details`, `thinking_blocks`, `thought_signature`, `extra_content`, or
-write it as parts of the content. Many want it back unchanged; a few refuse it.
+Servers name it `reasoning_content`, `reasoning`, `reasoning_details`, `thinking_blocks`, `thought_signature`, `extra_content`,
+or write it as parts of the content. Many want it back unchanged; a few refuse it.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def _reasoning(message: Mapping[str, Any]) -> Iterator[str]:
     """Yield each text of reasoning in a message of the model."""
     if message.get("role") != "assistant":
         return
-    content = message.get("content")
-    yield from (text for part in content if is_reasoning_part(part) for text in _texts(part)) if isinstance(content, list) else ()
+    parts = content if isinstance(content := message.get("content"), list) else ()
+    yield from (text for part in parts if is_reasoning_part(part) for text in _texts(part))
     for holder in (message, *(message.get("tool_calls") or ())):
         for name, value in reasoning_fields(holder).items():
             yield from _texts({name: value} if name in _CONTAINERS else value, is_reasoning=name not in _CONTAINERS)

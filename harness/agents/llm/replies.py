@@ -108,6 +108,8 @@ class _Remembered:
             "form": _FORM, "model": self._client.settings.name, "parameters": self._client.requested,
             "messages": list(messages), "tools": list(tools), "chances": chances, **self._place._asdict(),
         }  # fmt: skip
+        if self._client.settings.context is not None:
+            question["context"] = self._client.settings.context
         digest = KeptFiles.digest(question)
         question["before"] = self._asked[digest]
         self._asked[digest] += 1

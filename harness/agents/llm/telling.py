@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from harness.agents.llm.failures import CallFailure, Denied, NoApi, Refused, Transient, Unconnected, Why, Withheld
 from harness.agents.llm.provider import public_address
-from harness.errors import OutOfPatience, ProviderFailure, ProviderLost, Unreachable
+from harness.errors import OutOfPatience, ProviderFailure, ProviderLost, SetupFault, Unreachable
 
 _DENIALS: dict[Why, str] = {
     "key": "does not accept the key",
@@ -65,6 +65,11 @@ class Telling:
             return failure
         told = f"{self._name}: {self._at(refusal)} {_DENIALS[refusal.why]}: {refusal}"
         return ProviderLost(told, hint=self._cure(refusal.why))
+
+    def no_tools(self, failure: CallFailure) -> SetupFault:
+        """The server takes no tools."""
+        told = f"{self._name}: {self._at(failure)} takes no tools: {failure}; run with --protocol text"
+        return SetupFault(told, "tools_not_seen", hint="harness run ... --protocol text")
 
     def not_ready(self, last: Transient) -> ProviderLost:
         """The one call before a run brought no answer."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _MARK = re.compile(
-    r"<tool_call|\[TOOL_CALLS\]|<function[=_]|<invoke |<\|python_tag\|>|<\|tool_calls?_?|<｜tool▁call|to=functions\.|functools\[|"
-    r"✿FUNCTION✿|<\|action_start\|>"
+    r"<tool_call|\[TOOL_CALLS\]|<function[=_]|<invoke |<\|python_tag\|>|<\|tool_calls?_?|<\uff5ctool\u2581call|to=functions\.|"
+    r"functools\[|✿FUNCTION✿|<\|action_start\|>"
 )
 _FENCE = re.compile(r"\s*```\w*\n(.*?)\n?```\s*", re.DOTALL)
 _ARGUMENTS = frozenset({"arguments", "parameters", "args", "input"})
