@@ -40,7 +40,8 @@ _NOT_CURED = re.compile(
 
 _TOOLS = re.compile(
     r"(?:not|n't) support\W+(?:\w+\W+){0,2}(?:tools?|functions?)\b|"
-    r"\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|enabled)|support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
+    r"\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|enabled)|"
+    r"support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
     re.IGNORECASE,
 )
 """What servers say that take no tools, as they were started or with this model."""
