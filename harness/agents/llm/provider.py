@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import base64
+import difflib
 import json
 import logging
 import os
@@ -22,8 +23,9 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import httpx
 
-from harness.agents.llm.answer import Answer, Wire, raise_failure
+from harness.agents.llm.answer import Wire, WireAnswer, raise_failure
 from harness.agents.llm.failures import Refused, sorted_failure, spoken_to
+from harness.errors import UsageError
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
@@ -62,7 +64,7 @@ def library() -> ModuleType:
     return litellm
 
 
-def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Answer:
+def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> WireAnswer:
     """Make one call, without LiteLLM's own retries; raises a CallFailure, which says what was asked where."""
     litellm, wire, response = library(), Wire(), None
     try:
@@ -77,6 +79,17 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Answer:
     answer = wire.answer(response)
     raise_failure(answer.body, lambda text: scrub(text, secrets))
     return answer
+
+
+def unknown_provider(model: str, *, has_base: bool) -> UsageError:
+    """Return what is said of a model whose provider is not known; `has_base`: an address was given."""
+    prefix, slash, name = model.partition("/")
+    providers = [str(getattr(p, "value", p)) for p in library().provider_list]
+    near = difflib.get_close_matches(prefix, providers, n=1)
+    if slash and near:
+        return UsageError(f"no provider is called {prefix!r}", hint=f"--model {near[0]}/{name}")
+    hint = f"--model openai/{model}" if has_base else "--model PROVIDER/NAME, for example openai/gpt-5"
+    return UsageError(scrub(f"no provider is known for the model {model!r}"), hint=hint)
 
 
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
