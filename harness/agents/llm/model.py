@@ -17,12 +17,9 @@ from __future__ import annotations
 import sys
 import threading
 import time
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from tenacity import RetryCallState
@@ -46,12 +43,11 @@ from harness.agents.llm.failures import (
 from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.patience import Patience
-from harness.agents.llm.provider import ask, library, public_address, scrub, secrets_of, unknown_provider
+from harness.agents.llm.provider import ask, library, own_bugs, public_address, secrets_of, unknown_provider
 from harness.agents.llm.reasoning import ReasoningSent
 from harness.agents.llm.telling import Telling
-from harness.errors import Cancelled, ClientFailure, UsageError
+from harness.errors import Cancelled, UsageError
 from harness.prices import Price
-from worlds.core.errors import ParleyError
 
 PLACEHOLDER_KEY = "parley-placeholder"
 """What a server behind --api-base is shown where the environment has no key."""
@@ -101,19 +97,6 @@ class ModelSettings:
         """The sampling parameters asked for."""
         asked = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         return {name: value for name, value in asked.items() if value is not None}
-
-
-@contextmanager
-def _own_bugs() -> Iterator[None]:
-    """What nobody meant to raise while a model is asked is our own doing: neither its answer nor its provider's failure."""
-    try:
-        yield
-    except (ParleyError, OSError, MemoryError):
-        raise
-    except Exception as bug:
-        frame = traceback.extract_tb(bug.__traceback__)[-1]
-        where = f"{Path(frame.filename).name}:{frame.lineno}"
-        raise ClientFailure(f"our model client failed at {where}: {type(bug).__name__}: {scrub(str(bug))}") from bug
 
 
 def to_stderr(line: str) -> None:
@@ -195,7 +178,7 @@ class ModelClient:
         Raises ProviderFailure when patience is used up or the provider refuses, ProviderLost, ContextFull, UnreadableCall,
         LimitReached where the run may spend no more, and ClientFailure for what we did wrong ourselves.
         """
-        with self._gate.visited(), _own_bugs():
+        with self._gate.visited(), own_bugs():
             completion = self._answered(messages, tools, chances=chances)
         if self.settings.meter is not None:
             self.settings.meter.add(completion.usage)
@@ -206,7 +189,7 @@ class ModelClient:
 
         What a server refuses of just this call, and its saying that it is busy, shows that somebody is there who knows us.
         """
-        with self._probing, self._gate.visited(), _own_bugs():
+        with self._probing, self._gate.visited(), own_bugs():
             if not self._is_probed:
                 self.say_once(self._probed())
             self._is_probed = True

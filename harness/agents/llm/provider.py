@@ -15,8 +15,11 @@ import logging
 import os
 import re
 import threading
+import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -25,7 +28,8 @@ import httpx
 
 from harness.agents.llm.answer import Wire, WireAnswer, raise_failure
 from harness.agents.llm.failures import Refused, sorted_failure, spoken_to
-from harness.errors import UsageError
+from harness.errors import ClientFailure, UsageError
+from worlds.core.errors import ParleyError
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
@@ -79,6 +83,19 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> WireAnswer
     answer = wire.answer(response)
     raise_failure(answer.body, lambda text: scrub(text, secrets))
     return answer
+
+
+@contextmanager
+def own_bugs() -> Iterator[None]:
+    """Raise ClientFailure for an exception that no part of a model call means to raise: a bug of ours."""
+    try:
+        yield
+    except (ParleyError, OSError, MemoryError):
+        raise
+    except Exception as bug:
+        frame = traceback.extract_tb(bug.__traceback__)[-1]
+        where = f"{Path(frame.filename).name}:{frame.lineno}"
+        raise ClientFailure(f"our model client failed at {where}: {type(bug).__name__}: {scrub(str(bug))}") from bug
 
 
 def unknown_provider(model: str, *, has_base: bool) -> UsageError:
