@@ -5,7 +5,6 @@ What the table and the names of keys below do not say is None: the caller then a
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import os
 from collections.abc import Mapping, Sequence
@@ -53,16 +52,6 @@ def no_key(model: str, names: Sequence[str]) -> UsageError:
     """Return the error for a model whose keys are not set."""
     hint = f"export {names[0]}=..., or --api-base URL for a server that takes any key"
     return UsageError(f"{model} needs {' and '.join(names)}, not set here", hint=hint)
-
-
-def unknown_provider(model: str, providers: Sequence[str], *, has_address: bool) -> UsageError:
-    """Return the error for a model of which LiteLLM knows no provider; `has_address`: whether --api-base was given."""
-    prefix, slash, bare = model.partition("/")
-    near = difflib.get_close_matches(prefix, providers, n=1)
-    if slash and near:
-        return UsageError(f"no provider is called {prefix!r}", hint=f"--model {near[0]}/{bare}")
-    hint = f"--model openai/{model}" if has_address else "--model PROVIDER/NAME, for example openai/gpt-5"
-    return UsageError(f"no provider is known for the model {model!r}", hint=hint)
 
 
 def provider_of(model: str) -> str | None:
