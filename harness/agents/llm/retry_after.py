@@ -22,8 +22,8 @@ def asked_pause(headers: Mapping[str, str], body: str) -> float | None:
         return milliseconds / 1000
     if "retry-after" in headers:
         return _header(headers["retry-after"])
-    if found := _WORDS.search(body):
-        return _duration(found[1])
+    if words := _WORDS.search(body):
+        return _duration(words[1])
     resets = [headers.get(f"x-ratelimit-reset-{one}") for one in _RESETS if headers.get(f"x-ratelimit-remaining-{one}") == "0"]
     return max(filter(None, map(_duration, filter(None, resets))), default=None)
 
