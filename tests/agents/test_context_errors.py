@@ -53,7 +53,7 @@ def test_the_status_does_not_matter(status: int) -> None:
 
 @pytest.mark.parametrize("one", OTHERS, ids=lambda one: one["what"])
 def test_other_errors_are_not_taken_for_it(one: dict[str, Any]) -> None:
-    """Lengths of names, outputs and images, rate limits by tokens, deadlines and echoes of the conversation are something else."""
+    """Lengths of names, outputs and images, limits of tokens, deadlines and echoes of the conversation are not."""
     assert type(classified(one["status"], one["text"])).__name__ == one["kind"]
 
 

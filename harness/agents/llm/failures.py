@@ -40,7 +40,7 @@ _NOT_CURED = re.compile(
 
 _TOOLS = re.compile(
     r"not support (?:\w+ ){0,2}(?:tools?|functions?)\b|\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|"
-    r"enabled)|support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
+    r"enabled)|not support parameters: \['tools'|support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
     re.IGNORECASE,
 )
 """What servers say that take no tools, as they were started or with this model."""
@@ -251,4 +251,3 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
-

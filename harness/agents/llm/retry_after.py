@@ -9,7 +9,9 @@ from math import isfinite
 from time import time
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
-_WORDS = re.compile(r'(?:(?:try again|retry) (?:in|after) |"retryDelay": *")((?:[\d.]+(?:ms|h|m|s))+|[\d.]+(?= ?sec))', re.IGNORECASE)
+_WORDS = re.compile(
+    r'(?:(?:try again|retry) (?:in|after) |"retryDelay": *")((?:[\d.]+(?:ms|h|m|s))+|[\d.]+(?= ?sec))', re.IGNORECASE
+)
 _RESETS = ("requests", "tokens")
 
 
