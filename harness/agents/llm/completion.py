@@ -332,17 +332,6 @@ def _cost(response: Any, request: Mapping[str, Any], usage: Usage) -> float | No
         return None
 
 
-def listed_price(model: str) -> Price | None:
-    """The price of a model in LiteLLM's table, None where it has none."""
-    try:
-        listed = library().get_model_info(model)
-        prompt, completion = listed["input_cost_per_token"], listed["output_cost_per_token"]
-        cached = listed.get("cache_read_input_token_cost")
-        return Price(input=prompt * 1e6, output=completion * 1e6, cached=None if cached is None else cached * 1e6)
-    except Exception:  # noqa: BLE001 - it has many ways of not knowing a model
-        return None
-
-
 def counted_tokens(value: Any, request: Mapping[str, Any]) -> int:
     """Return the tokens of a value, counted by LiteLLM's tokenizer for the model, or the nearest it has."""
     text = json.dumps(value, ensure_ascii=False)
