@@ -15,7 +15,16 @@ from harness.errors import Unreachable, UsageError
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import script
 
-NAMES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ssl_cert_file", "ssl_cert_dir", "ssl_certificate", "sslkeylogfile")
+NAMES = (
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "ssl_cert_file",
+    "ssl_cert_dir",
+    "ssl_certificate",
+    "sslkeylogfile",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +44,12 @@ def asked(base: str = "http://127.0.0.1:9/v1") -> None:
 
 
 WRONG = [
-    ("ALL_PROXY", "socks5://user:secret-word@there:1080", r"ALL_PROXY=socks5://there:1080 cannot be used: .*socksio", "httpx.socks"),
+    (
+        "ALL_PROXY",
+        "socks5://user:secret-word@there:1080",
+        r"ALL_PROXY=socks5://there:1080 cannot be used: .*socksio",
+        "httpx.socks",
+    ),
     ("all_proxy", "socks5h://there:1080", r"all_proxy=socks5h://there:1080 cannot be used", "unset all_proxy"),
     ("HTTP_PROXY", "ftp://there:1", r"HTTP_PROXY=ftp://there:1 cannot be used: Unknown scheme", "HTTP_PROXY=http://HOST:PORT"),
     ("HTTPS_PROXY", "http://[::1", r"HTTPS_PROXY=http://\[::1 cannot be used", "HTTPS_PROXY=http://HOST:PORT"),

@@ -19,14 +19,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from tenacity import RetryCallState
 
 from harness.agent import PATIENCE_S, TIMEOUT_S
 from harness.agents.llm.answer import WireAnswer
-from harness.agents.llm.completion import Completion, counted_tokens, read_completion, refuse_unusable
+from harness.agents.llm.completion import Completion, read_completion, refuse_unusable
 from harness.agents.llm.context_budget import ContextBudget
 from harness.agents.llm.failures import (
     CallFailure,
@@ -113,12 +113,8 @@ class ModelClient:
 
         self._said: set[str] = set()
         self.quirks = Quirks(settings.name, self.requested, self.say_once)
+        self._context = ContextBudget(settings.context, settings.max_tokens, settings.name)
         self._reasoning = ReasoningSent(settings.name, self.say_once)
-        self._context: ContextBudget | None = None
-        if settings.context is not None:
-            counting = partial(counted_tokens, request={"model": settings.name})
-            self._context = ContextBudget(settings.context, settings.max_tokens, counting)
-
         self._settled = False
         self._settling = threading.Lock()
         self._lock = threading.Lock()
@@ -150,9 +146,8 @@ class ModelClient:
 
     def identity(self) -> dict[str, Any]:
         """What belongs in a frozen plan."""
-        base, context = self.settings.api_base, self.settings.context
-        said = {"model": self.settings.name, "api_base": base and public_address(base), "requested": dict(self.requested)}
-        return said if context is None else {**said, "context": context}
+        base, asked = self.settings.api_base, {"requested": dict(self.requested), **self._context.identity}
+        return {"model": self.settings.name, "api_base": base and public_address(base), **asked}
 
     def check(self) -> None:
         """Raise UsageError for an unknown provider or a missing key; settle which parameters the model takes."""
@@ -181,11 +176,9 @@ class ModelClient:
         LimitReached where the run may spend no more, and ClientFailure for what we did wrong ourselves.
         """
         with self._gate.visited(), own_bugs():
-            if self._context is not None:
-                self._context.check(messages, tools)
+            self._context.check(messages, tools)
             completion = self._answered(messages, tools, chances=chances)
-            if self._context is not None:
-                self._context.note(messages, tools, completion.usage)
+            self._context.note(messages, tools, completion.usage)
         if self.settings.meter is not None:
             self.settings.meter.add(completion.usage)
         return completion

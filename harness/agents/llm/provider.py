@@ -30,7 +30,9 @@ import httpx
 from harness.agents.llm.answer import Wire, WireAnswer, raise_failure
 from harness.agents.llm.failures import (
     CallFailure,
+    ParameterRefused,
     Refused,
+    Silent,
     Transient,
     Unconnected,
     answer_failure,
@@ -130,7 +132,11 @@ def _classified(litellm: ModuleType, error: Exception, secrets: tuple[str, ...])
     failure = _failure_inside(None, value, secrets)
     if failure is None:
         failure = sorted_failure(litellm, error, answer, lambda text: scrub(text, secrets))
-        if value is not None and type(failure) in {Transient, Refused}:
+        if (
+            value is not None
+            and isinstance(failure, Transient | Refused)
+            and not isinstance(failure, ParameterRefused | Silent)
+        ):
             failure = Refused(not_a_completion(value, lambda text: scrub(text, secrets)))
     failure.where = spoken_to(error)
     if isinstance(failure, Unconnected) and failure.where is not None:
