@@ -63,7 +63,7 @@ Breaker = Annotated[
     int, typer.Option(min=0, help="End the run when so many episodes in a row fail by their provider; 0 never does.")
 ]
 NoProbe = Annotated[
-    bool, typer.Option("--no-probe", help="Begin without the small calls that try whether each model answers, and sees its tools.")
+    bool, typer.Option("--no-probe", help="Begin without the small calls that try whether each model answers and sees tools.")
 ]
 Cache = Annotated[
     Path | None, typer.Option(help="Folder of model replies: what it holds is not asked again, what is new is put there.")

@@ -47,6 +47,9 @@ class Planted:
     token_s: float = 0.0
     key: str | None = None
     model: str = ""
+    context: int = 0
+    """As the list of models says; 0 where it does not."""
+
     path: str = "/v1"
     """Of the address that is typed."""
 
@@ -63,10 +66,12 @@ class FaultyServer(OpenAIServer):
     def __init__(self, fault: Planted) -> None:
         super().__init__()
         self.fault, self._under_way = fault, 0
-        self._player = SolutionModel([read_task(Path(__file__).parents[2] / "tasks/contract" / TASK)], lambda *_: "solve", "tool")
+        task = read_task(Path(__file__).parents[2] / "tasks/contract" / TASK)
+        self._player = SolutionModel([task], lambda *_: "solve", "tool")
 
     async def _models(self) -> Response:
-        return openai_server._json(200, {"object": "list", "data": [{"id": self.fault.model or "any"}]})
+        told = {"max_model_len": self.fault.context} if self.fault.context else {}
+        return openai_server._json(200, {"data": [{"id": self.fault.model or "any", **told}]})
 
     async def _complete(self, request: Request) -> Response:
         body = await request.json()
@@ -120,9 +125,9 @@ class FaultyServer(OpenAIServer):
         return self._played(messages) if sees_tools else ScriptedReply(text="I have no tools.")
 
     def _played(self, messages: list[dict[str, Any]]) -> ScriptedReply:
-        instruction = next(text[text.index(_HEADING):] for m in messages if _HEADING in (text := str(m["content"])))
-        told = [re.sub(r"\AAnswer of \w+:\n", "", str(m["content"])) for m in messages
-                if m["role"] == "tool" or str(m["content"]).startswith("Answer of ")]  # fmt: skip
+        instruction = next(text[text.index(_HEADING):] for m in messages if _HEADING in (text := str(m.get("content"))))
+        told = [re.sub(r"\AAnswer of \w+:\n", "", str(m.get("content"))) for m in messages
+                if m["role"] == "tool" or str(m.get("content")).startswith("Answer of ")]  # fmt: skip
         played = self._player([{"role": "user", "content": instruction}, *({"role": "tool", "content": one} for one in told)])
         return ScriptedReply(text=played) if isinstance(played, str) else played.model_copy(update={"text": None})
 
@@ -154,32 +159,49 @@ def when(condition: Callable[[Body], object], message: str, status: int = 400) -
 
 
 TEXT = ("--protocol", "text")
+NO_PARSER = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
+TOO_LONG = "This model's maximum context length is 2048 tokens. However, your messages resulted in more."
 FAULTS: dict[str, Planted] = {
     "ignores tools": Planted("tools seen", "no", TEXT, shows_tools=False),
     "returns calls as text": Planted("tools seen", "no", TEXT, parses_calls=False),
-    "refuses tools": Planted("tools seen", "no", TEXT, when(
-        lambda body: "tools" in body, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set')),
-    "refuses tool results": Planted("tool results", "no", TEXT, when(
-        lambda body: "tool" in _roles(body), "Unexpected role 'tool'; expected user or assistant")),
-    "refuses a second tool message": Planted("parallel calls", "no", TEXT, when(
-        lambda body: any(len(m.get("tool_calls") or ()) > 1 for m in _assistant(body)), "This model only supports single tool-calls at once!")),
-    "demands reasoning back": Planted("reasoning", "yes", (), when(
-        lambda body: any(not m.get("reasoning_content") for m in _assistant(body)), "The reasoning_content in the thinking mode must be passed back"), reasons=True),
-    "refuses empty content": Planted("empty content", "yes", (), when(
-        lambda body: any(m.get("content") == "" for m in _assistant(body)), "messages: text content blocks must be non-empty")),
-    "refuses the system role": Planted("system role", "note", (), when(
-        lambda body: "system" in _roles(body), "System role not supported")),
-    "refuses temperature": Planted("temperature", "no", ("--temperature", "default"), when(
-        lambda body: "temperature" in body, "Unsupported value: 'temperature' does not support 0.0 with this model.")),
-    "refuses max_tokens": Planted("output limit", "note", (), when(
-        lambda body: "max_tokens" in body, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."), typed=("--reply-tokens", "900")),
+    "refuses tools": Planted("tools seen", "no", TEXT, when(lambda body: "tools" in body, NO_PARSER)),
+    "refuses tool results": Planted(
+        "tool results", "no", TEXT, when(lambda body: "tool" in _roles(body), "Unexpected role 'tool'")
+    ),
+    "refuses a second tool message": Planted(
+        "parallel calls", "no", TEXT,
+        when(lambda body: any(len(m.get("tool_calls") or ()) > 1 for m in _assistant(body)), "single tool-calls only"),
+    ),
+    "demands reasoning back": Planted(
+        "reasoning", "yes", (),
+        when(lambda body: any(not m.get("reasoning_content") for m in _assistant(body)), "reasoning_content is missing"),
+        reasons=True,
+    ),
+    "refuses empty content": Planted(
+        "empty content", "yes", (),
+        when(lambda body: any(m.get("content") == "" for m in _assistant(body)), "text content must be non-empty"),
+    ),
+    "refuses the system role": Planted(
+        "system role", "note", (), when(lambda body: "system" in _roles(body), "System role not supported")
+    ),
+    "refuses temperature": Planted(
+        "temperature", "no", ("--temperature", "default"),
+        when(lambda body: "temperature" in body, "Unsupported value: 'temperature' does not support 0.0 with this model."),
+    ),
+    "refuses max_tokens": Planted(
+        "output limit", "note", (),
+        when(lambda body: "max_tokens" in body, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
+        typed=("--reply-tokens", "900"),
+    ),
     "answers one call at a time": Planted("concurrency", "no", ("--workers", "1"), at_once=1, typed=("--k", "3")),
-    "counts no tokens": Planted("usage", "note", (), counts=False),
+    "counts no tokens": Planted("usage", "note", counts=False),
     "writes ten tokens a second": Planted("speed", "note", ("--timeout", "--wall"), token_s=0.1),
     "has another model": Planted("model", "no", ("--model", "openai/qwen3-8b"), model="qwen3-8b"),
     "is at another address": Planted("address", "no", ("--api-base",), path=""),
-    "has a context of 2k": Planted("context size", "no", (), when(
-        lambda body: prompt_tokens(body) > 2048, "This model's maximum context length is 2048 tokens. However, your messages resulted in more."), works=False),
-    "wants another key": Planted("key and model", "no", (), key="sk-another", works=False),
+    "cuts long prompts": Planted("overflow", "no", ("--context", "8192"), context=8192),
+    "has a context of 2k": Planted(
+        "context size", "no", (), when(lambda body: prompt_tokens(body) > 2048, TOO_LONG), works=False
+    ),
+    "wants another key": Planted("key and model", "no", key="sk-another", works=False),
 }  # fmt: skip
 """By name; a verdict of "yes" or "note" without flags means that a run works around the fault."""

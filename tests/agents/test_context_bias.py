@@ -33,7 +33,7 @@ def rambling(messages: Messages) -> ScriptedReply:
 
 
 def overflowing(one: dict[str, Any]) -> Script:
-    """The same model at a server that answers a conversation beyond the limit with this body."""
+    """That model at a server that answers a conversation beyond the limit with this body."""
     fault = Fault(status=one["status"], body=one["text"], times=999)
 
     def play(messages: Messages) -> ScriptedReply:

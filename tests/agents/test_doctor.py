@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from harness.agents.doctor import checks
 from harness.cli import app, report_error
 from tests.agents.faulty_servers import FAULTS, TASK, FaultyServer
 from worlds.core.errors import ParleyError
 
-HERE = ("--runtime", "inprocess")
+HERE = ("--runtime", "inprocess", "--patience", "5")
 pytestmark = pytest.mark.property
 
 
@@ -37,7 +38,8 @@ Typing = Callable[..., Typed]
 
 @pytest.fixture
 def types(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typing:
-    """Runs a command in this process, which imports LiteLLM once."""
+    """Runs a command in this process, which imports LiteLLM once, and gives the doctor as long as it takes."""
+    monkeypatch.setattr(checks, "_MINUTE_S", 600.0)
 
     def run(*words: object) -> Typed:
         monkeypatch.setattr(sys, "argv", ["harness", *map(str, words)])
@@ -59,7 +61,7 @@ def rows(report: Any) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_found_and_avoided(types: Typing, tmp_path: Path, name: str) -> None:
-    """The row of the fault has its verdict; with the printed flags the task is solved, or the doctor says that nothing helps."""
+    """Its row has the verdict; with the printed flags the task is solved, or the doctor says that nothing helps."""
     fault = FAULTS[name]
     with FaultyServer(fault) as server:
         base = server.url.removesuffix("/v1") + fault.path

@@ -1,7 +1,7 @@
 """`harness doctor --model`: the checks in order, made through the client that plays, within a minute.
 
-What a server refuses leads to a flag; what the client works around is a note; what no flag helps against rules the server out. A
-call that fails for another reason leaves its row "not tried".
+What a server refuses leads to a flag; what the client works around is a note; a fault that no flag helps against rules the
+server out. A call that fails for another reason leaves its row "not tried".
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def examine(settings: ModelSettings, say: Callable[[str], None], *, overfill: bo
 
 
 def _connected(tried: Examination) -> bool:
-    """Make the calls that a run makes first, at another address or with another model where that helps; False where none does."""
+    """Make a run's first calls, at another address or with another model where that helps; False where none is answered."""
     try:
         tried.client.probe()
         tried.call(PROBE)
@@ -67,7 +67,7 @@ def _connected(tried: Examination) -> bool:
 
 
 def _corrected(tried: Examination) -> bool:
-    """Take the model that the server has in the place of one that it has not, or append /v1 to its address; False where neither is."""
+    """Take the model that the server has instead, or append /v1 to its address; False where neither is possible."""
     settings, wanted = tried.client.settings, str(tried.wire.sent.get("model", ""))
     names = list(tried.wire.models())
     if near := names if len(names) == 1 else difflib.get_close_matches(wanted, names, n=1):

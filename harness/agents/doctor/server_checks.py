@@ -131,7 +131,10 @@ def _overfilled(tried: Examination, size: int) -> int:
         tried.add("overflow", "not tried", f"the call failed: {failure}")
     else:
         seen = f"a prompt of {said.usage.prompt_tokens} tokens is accepted"
-        tried.add("overflow", *(("no", f"{seen}, so the server cuts it") if size else ("note", seen)), **({"context": size} if size else {}))
+        if size:
+            tried.add("overflow", "no", f"{seen}, so the server cuts it", context=size)
+        else:
+            tried.add("overflow", "note", seen)
     return size
 
 

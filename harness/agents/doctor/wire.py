@@ -47,12 +47,13 @@ class Wire:
 
     def models(self, path: str = "models") -> dict[str, Mapping[str, Any]]:
         """The server's list of models by name; empty where it has none."""
-        rows = self._object("GET", path).get("data")
-        return {str(row["id"]): row for row in rows if isinstance(row, dict) and "id" in row} if isinstance(rows, list) else {}
+        rows = self._object(path).get("data")
+        rows = rows if isinstance(rows, list) else []
+        return {str(row["id"]): row for row in rows if isinstance(row, dict) and "id" in row}
 
     def context_size(self) -> int:
         """Tokens of the context as /models or /props say, 0 where they do not."""
-        rows, generation = self.models(), self._object("GET", "../props").get("default_generation_settings")
+        rows, generation = self.models(), self._object("../props").get("default_generation_settings")
         row = rows.get(str(self.sent.get("model"))) or (next(iter(rows.values())) if len(rows) == 1 else {})
         sizes = [row.get(name) for name in _SIZES] + [generation.get("n_ctx") if isinstance(generation, dict) else None]
         return next((size for size in sizes if isinstance(size, int) and size > 0), 0)
@@ -62,9 +63,9 @@ class Wire:
         answer = self._fetch("POST", _CHAT[1:], json={**self.sent, "stream": True})
         return answer is not None and answer.text.startswith("data:")
 
-    def _object(self, method: str, path: str) -> dict[str, Any]:
+    def _object(self, path: str) -> dict[str, Any]:
         try:
-            answer = self._fetch(method, path)
+            answer = self._fetch("GET", path)
             value = answer.json() if answer is not None else None
         except ValueError:
             return {}
@@ -77,7 +78,8 @@ class Wire:
         base = str(chat.url).partition("?")[0].removesuffix(_CHAT)
         headers = {name: value for name, value in chat.headers.items() if name == "authorization"}
         try:
-            answer = self._session.request(method, httpx.URL(f"{base}/").join(path), json=json, headers=headers, timeout=_TIMEOUT_S)
+            address = httpx.URL(f"{base}/").join(path)
+            answer = self._session.request(method, address, json=json, headers=headers, timeout=_TIMEOUT_S)
         except httpx.HTTPError:
             return None
         return answer if answer.status_code == httpx.codes.OK else None

@@ -42,8 +42,9 @@ _FILTERED = frozenset({"content_filter", "ResponsibleAIPolicyViolation", "conten
 """Codes of a content filter that refuses a prompt."""
 
 _TOOLS = re.compile(
-    r"not support (?:\w+ ){0,2}(?:tools?|functions?)\b|\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|"
-    r"enabled)|not support parameters: \['tools'|support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
+    r"(?:not|n't) support\W+(?:\w+\W+){0,2}(?:tools?|functions?)\b|"
+    r"\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|enabled)|"
+    r"support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
     re.IGNORECASE,
 )
 """What servers say that take no tools, as they were started or with this model."""
@@ -258,4 +259,3 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
-

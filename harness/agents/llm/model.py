@@ -14,23 +14,19 @@ One client serves a whole run, from many threads.
 
 from __future__ import annotations
 
-import difflib
 import sys
 import threading
 import time
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 from tenacity import RetryCallState
 
 from harness.agent import PATIENCE_S, TIMEOUT_S
-from harness.agents.llm.answer import Answer
-from harness.agents.llm.completion import Completion, counted_tokens, read_completion, refuse_unusable
+from harness.agents.llm.answer import WireAnswer
+from harness.agents.llm.completion import Completion, read_completion, refuse_unusable
 from harness.agents.llm.context_budget import ContextBudget
 from harness.agents.llm.failures import (
     CallFailure,
@@ -41,20 +37,19 @@ from harness.agents.llm.failures import (
     Unconnected,
     Withheld,
     refuses_tools,
-)
+)  # fmt: skip
 from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.local import LIBRARY_NAME, LOCAL, check_installed, local_address
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price, no_key, require_key
 from harness.agents.llm.patience import Patience
 from harness.agents.llm.probing import probe_model
-from harness.agents.llm.provider import ask, library, public_address, scrub, secrets_of
+from harness.agents.llm.provider import ask, library, own_bugs, public_address, secrets_of, unknown_provider
 from harness.agents.llm.quirks import Quirks
-from harness.agents.llm.reasoning import carries_reasoning, has_arrived, refuses_reasoning, without_reasoning
+from harness.agents.llm.reasoning import ReasoningSent
 from harness.agents.llm.telling import Telling
-from harness.errors import Cancelled, ClientFailure, SetupFault, UsageError
+from harness.errors import Cancelled, UsageError
 from harness.prices import Price
-from worlds.core.errors import ParleyError
 
 PLACEHOLDER_KEY = "parley-placeholder"
 """What a server behind --api-base is shown where the environment has no key."""
@@ -103,19 +98,6 @@ class ModelSettings:
         return {name: value for name, value in asked.items() if value is not None}
 
 
-@contextmanager
-def _own_bugs() -> Iterator[None]:
-    """What nobody meant to raise while a model is asked is our own doing: neither its answer nor its provider's failure."""
-    try:
-        yield
-    except (ParleyError, OSError, MemoryError):
-        raise
-    except Exception as bug:
-        frame = traceback.extract_tb(bug.__traceback__)[-1]
-        where = f"{Path(frame.filename).name}:{frame.lineno}"
-        raise ClientFailure(f"our model client failed at {where}: {type(bug).__name__}: {scrub(str(bug))}") from bug
-
-
 def to_stderr(line: str) -> None:
     """Where a client talks to people, unless told otherwise."""
     print(line, file=sys.stderr, flush=True)
@@ -132,13 +114,8 @@ class ModelClient:
 
         self._said: set[str] = set()
         self.quirks = Quirks(settings.name, self.requested, self.say_once)
-        self._takes_reasoning = True
-        """False once the provider refused the model's earlier reasoning."""
-
-        self._context: ContextBudget | None = None
-        if settings.context is not None:
-            self._context = ContextBudget(settings.context, settings.max_tokens, partial(counted_tokens, request={"model": settings.name}))
-
+        self._context = ContextBudget(settings.context, settings.max_tokens, settings.name)
+        self._reasoning = ReasoningSent(settings.name, self.say_once)
         self._settled = False
         self._settling = threading.Lock()
         self._lock = threading.Lock()
@@ -170,9 +147,8 @@ class ModelClient:
 
     def identity(self) -> dict[str, Any]:
         """What belongs in a frozen plan."""
-        base, context = self.settings.api_base, self.settings.context
-        said = {"model": self.settings.name, "api_base": base and public_address(base), "requested": dict(self.requested)}
-        return said if context is None else {**said, "context": context}
+        base, asked = self.settings.api_base, {"requested": dict(self.requested), **self._context.identity}
+        return {"model": self.settings.name, "api_base": base and public_address(base), **asked}
 
     def check(self) -> None:
         """Raise UsageError for an unknown provider or a missing key; settle which parameters the model takes."""
@@ -190,7 +166,7 @@ class ModelClient:
         try:
             litellm.get_llm_provider(settings.name, api_base=settings.api_base)
         except Exception:  # noqa: BLE001 - whatever it raises, it does not know the provider
-            raise _unknown_provider(litellm, settings) from None
+            raise unknown_provider(settings.name, has_base=settings.api_base is not None) from None
         if needs_key and (missing := self._missing_keys()):
             raise no_key(settings.name, missing)
         self._settle_parameters()
@@ -203,12 +179,10 @@ class ModelClient:
         Raises ProviderFailure when patience is used up or the provider refuses, ProviderLost, ContextFull, UnreadableCall,
         LimitReached where the run may spend no more, and ClientFailure for what we did wrong ourselves.
         """
-        with self._gate.visited(), _own_bugs():
-            if self._context is not None:
-                self._context.check(messages, tools)
+        with self._gate.visited(), own_bugs():
+            self._context.check(messages, tools)
             completion = self._answered(messages, tools, chances=chances)
-            if self._context is not None:
-                self._context.note(messages, tools, completion.usage)
+            self._context.note(messages, tools, completion.usage)
         if self.settings.meter is not None:
             self.settings.meter.add(completion.usage)
         return completion
@@ -219,7 +193,7 @@ class ModelClient:
         Raises ProviderLost for a provider that cannot be used, and SetupFault where the model is not shown tools. A server that
         refuses just this call, or says that it is busy, is there and knows us.
         """
-        with self._probing, self._gate.visited(), _own_bugs():
+        with self._probing, self._gate.visited(), own_bugs():
             if not self._is_probed[tools]:
                 self.say_once(probe_model(self.once, self.telling, self.halt, self.settings.timeout_s, tools=tools))
             self._is_probed |= {False: True, tools: True}
@@ -279,7 +253,7 @@ class ModelClient:
             return self._asked(messages, tools, chances=chances)
 
     def _read(
-        self, answer: Answer, request: Mapping[str, Any], messages: Sequence[dict[str, Any]], *, is_counted: bool
+        self, answer: WireAnswer, request: Mapping[str, Any], messages: Sequence[dict[str, Any]], *, is_counted: bool
     ) -> Completion:
         """Return what an answer says; raises Withheld and Transient where that is nothing, by the provider's doing."""
         with self._lock:
@@ -287,16 +261,7 @@ class ModelClient:
             number = self._answers
         said = read_completion(answer, request, number, self.settings.price)
         refuse_unusable(said)
-        if not carries_reasoning(messages):
-            return said
-        if not carries_reasoning(request["messages"]):
-            self._takes_reasoning = False
-            self.say_once(f"{self.settings.name} refuses its earlier reasoning: sent without it, episodes are marked")
-        elif has_arrived(answer.sent, messages):
-            return said
-        else:
-            self.say_once(f"{self.settings.name}: LiteLLM does not send its earlier reasoning back, episodes are marked")
-        return replace(said, lost_reasoning=True)
+        return replace(said, lost_reasoning=self._reasoning.is_lost(messages, request["messages"], answer.sent))
 
     def _asked(
         self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool = False,
@@ -310,16 +275,15 @@ class ModelClient:
                 return self._read(self._ask(request), request, messages, is_counted=limit is None)
             except CallFailure as failure:
                 if tools and refuses_tools(failure):
-                    told = f"{self.telling.name} takes no tools: {failure}"
-                    raise SetupFault(told, "tools_not_seen", hint="harness run ... --protocol text") from None
+                    raise self.telling.no_tools(failure) from None
                 if not isinstance(failure, Refused) or isinstance(failure, Withheld):
                     raise
                 if not self.quirks.work_around(failure, request):
-                    if not carries_reasoning(request["messages"]) or not refuses_reasoning(failure):
+                    if not self._reasoning.leave_out(failure, request):
                         raise
-                    sent = without_reasoning(messages)
+                    sent = request["messages"]
 
-    def _ask(self, request: dict[str, Any]) -> Answer:
+    def _ask(self, request: dict[str, Any]) -> WireAnswer:
         asked_at = time.monotonic()
         try:
             answer = ask(request, self._secrets())
@@ -351,8 +315,8 @@ class ModelClient:
     def _request(
         self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], timeout_s: float | None = None
     ) -> dict[str, Any]:
-        settings, known = self.settings, list(messages) if self._takes_reasoning else without_reasoning(messages)
-        request: dict[str, Any] = {"model": settings.name, "messages": known, "timeout": timeout_s or settings.timeout_s}
+        settings, timeout_s = self.settings, timeout_s or self.settings.timeout_s
+        request: dict[str, Any] = {"model": settings.name, "messages": self._reasoning.sent(messages), "timeout": timeout_s}
         if tools:
             request["tools"] = list(tools)
         if settings.name == LOCAL:
@@ -403,13 +367,3 @@ class ModelClient:
     def _secrets(self) -> tuple[str, ...]:
         settings = self.settings
         return (*filter(None, [settings.api_key]), *(secrets_of(settings.api_base) if settings.api_base else ()))
-
-
-def _unknown_provider(litellm: Any, settings: ModelSettings) -> UsageError:
-    prefix, slash, _ = settings.name.partition("/")
-    providers = [str(getattr(p, "value", p)) for p in litellm.provider_list]
-    near = difflib.get_close_matches(prefix, providers, n=1)
-    if slash and near:
-        return UsageError(f"no provider is called {prefix!r}", hint=f"--model {near[0]}/{settings.name.partition('/')[2]}")
-    hint = f"--model openai/{settings.name}" if settings.api_base else "--model PROVIDER/NAME, for example openai/gpt-5"
-    return UsageError(scrub(f"no provider is known for the model {settings.name!r}"), hint=hint)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.agents.llm.chances import ASKED
-from harness.agents.llm.failures import CallFailure, ParameterRefused, Refused
+from harness.agents.llm.failures import ParameterRefused, Refused
 
 _UNSUPPORTED = re.compile(
     r"unsupported|not (?:currently )?support|not (?:allowed|permitted|accepted)|unknown|unrecogni[sz]ed|unexpected|"
@@ -28,11 +28,6 @@ _SYSTEM = re.compile(
     re.IGNORECASE,
 )
 _NOT = re.compile(r"\bnot\b|n't\b|unsupported|unexpected|\bonly\b|\bmust\b|unknown|invalid", re.IGNORECASE)
-_TOOLS = re.compile(
-    r"(?:not|n't) support\W+(?:\w+\W+){0,2}(?:tools?|functions?)\b|"
-    r"\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|enabled)|support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
-    re.IGNORECASE,
-)  # fmt: skip
 
 
 class Quirks:

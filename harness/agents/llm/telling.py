@@ -69,7 +69,7 @@ class Telling:
     def no_tools(self, failure: CallFailure) -> SetupFault:
         """The server takes no tools."""
         told = f"{self._name}: {self._at(failure)} takes no tools: {failure}; run with --protocol text"
-        return SetupFault(told, "tools_not_seen", hint="--protocol text")
+        return SetupFault(told, "tools_not_seen", hint="harness run ... --protocol text")
 
     def not_ready(self, last: Transient) -> ProviderLost:
         """The one call before a run brought no answer."""
