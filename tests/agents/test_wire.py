@@ -112,7 +112,7 @@ def test_bodies(odd: str, monkeypatch: pytest.MonkeyPatch) -> None:
     log = WireLog()
     with httpx.Client(trust_env=False) as client, log.recording():
         client.post(f"{odd}/gzip?api_key=abc&b=2", content=b"not a model call")
-        with listening(str):
+        with listening(lambda: str):
             client.post(f"{odd}/gzip?api_key=abc&b=2", content=b"x" * 50 + b"y" * 50)
             client.post(f"{odd}/bytes", content=b"")
 
@@ -128,7 +128,7 @@ def test_only_the_last_calls_are_kept(odd: str, monkeypatch: pytest.MonkeyPatch)
     """Eight of them, fewer where they are long; those before an unreadable reply whatever comes later; else nothing."""
 
     def sent(log: WireLog, *bodies: bytes) -> None:
-        with log.recording(), listening(str), httpx.Client(trust_env=False) as client:
+        with log.recording(), listening(lambda: str), httpx.Client(trust_env=False) as client:
             for body in bodies:
                 client.post(f"{odd}/gzip", content=body)
                 if body == b"bad":
