@@ -22,7 +22,8 @@ ParleyError (worlds.core.errors)
 │   └── Cancelled            exit 130 the user interrupted; 143 and 129 by TERM and HUP
 └── CallFailure (harness.agents.llm.failures)  one model call; its caller decides what follows, none reaches the command line
     ├── Transient                     worth another try
-    │   ├── Unconnected               no connection was made; worth one where somebody has answered before
+    │   ├── Silent                    no complete answer: a timeout, a broken connection
+    │   │   └── Unconnected           no connection was made; worth one where somebody has answered before
     │   ├── Crowded                   too many calls at a time; all calls to that provider are held back
     │   └── NoApi                     a web page answered
     ├── Refused                       no try would help

@@ -53,8 +53,18 @@ def test_the_status_does_not_matter(status: int) -> None:
 
 @pytest.mark.parametrize("one", OTHERS, ids=lambda one: one["what"])
 def test_other_errors_are_not_taken_for_it(one: dict[str, Any]) -> None:
-    """Lengths of names, outputs and images, rate limits by tokens, deadlines and echoes of the conversation are something else."""
+    """Lengths of names, outputs and images, limits of tokens, deadlines and echoes of the conversation are not."""
     assert type(classified(one["status"], one["text"])).__name__ == one["kind"]
+
+
+def test_every_server_of_the_table_is_documented() -> None:
+    """docs/providers.md has a row for the servers of each code and phrase, and the numbers of bodies."""
+    page = (HERE.parents[1] / "docs" / "providers.md").read_text("utf-8")
+    servers = {name.partition(" (")[0] for row in (*CODES, *PHRASES) for name in row.server.split(", ")}
+
+    assert [name for name in sorted(servers) if name not in page] == []
+    assert f"The {len(FULL)} recorded bodies" in page
+    assert f"{len(OTHERS)} bodies that only sound alike" in page
 
 
 def test_every_row_of_the_table_has_a_body() -> None:

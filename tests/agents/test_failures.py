@@ -92,7 +92,7 @@ def test_googles_limit_is_no_spent_quota() -> None:
     """Its free tier says `quota` of what comes back within a minute."""
     body = json.dumps({"error": {"code": 429, "message": "You exceeded your current quota", "status": "RESOURCE_EXHAUSTED"}})
     with always(429, body) as server, pytest.raises(ProviderFailure, match=r"no answer from .* \(429\)$") as caught:
-        client(server, "gemini/gemini-x")[0].complete(HELLO)
+        client(server, "gemini/gemini-x", patience_s=2.0)[0].complete(HELLO)
 
     assert not isinstance(caught.value, ProviderLost)
     assert len(server.requests) > 1
@@ -230,3 +230,76 @@ def test_tokens_of_what_has_no_words_are_estimated_in_time() -> None:
 
     assert usage.estimated
     assert 50_000 < usage.completion_tokens < 1_000_000
+
+
+ALTERNATE = (
+    "\n------------\nWhile executing CallExpression at line 19, column 27 in source:\n...% 2 == 0) -%}\n"
+    "Error: Jinja Exception: Conversation roles must alternate user/assistant/user/assistant/..."
+)
+USED = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
+
+
+def completed(usage: dict[str, Any] | None = None, **choice: Any) -> str:
+    """A completion in OpenAI's shape, with other fields in its only choice."""
+    made = {"index": 0, "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop", **choice}
+    return json.dumps(
+        {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [made], "usage": usage or USED}
+    )
+
+
+WORDS = [
+    (200, json.dumps({"error": {"message": "No auth credentials found", "code": 401}}), "provider_lost", "No auth credentials"),
+    (200, json.dumps({"error": {"message": "User not found.", "type": "authentication_error"}}), "provider_lost", "User not"),
+    (200, json.dumps({"error": "upstream overloaded"}), "provider_error", r"upstream overloaded \(inside HTTP 200\)"),
+    (200, completed(error={"code": 502, "message": "Idle timeout"}, finish_reason="error"), "provider_error", "Idle timeout"),
+    (200, completed(error={"code": 400, "message": "Bad tool"}, finish_reason="error"), "provider_refusal", "Bad tool"),
+    (200, json.dumps({"detail": "Not Found"}), "provider_refusal", "JSON that is no completion: Not Found"),
+    (200, "[1, 2]", "provider_refusal", r"JSON that is no completion: \[1, 2\]"),
+    (200, json.dumps({"choices": []}), "provider_error", "without a choice"),
+    (500, json.dumps({"error": {"code": 500, "message": ALTERNATE}}), "provider_refusal", r"roles must alternate .*\(500\)$"),
+    (500, json.dumps({"error": {"message": "Traceback (most recent call last):\n  File x\nValueError: no such adapter"}}),
+     "provider_error", r": ValueError: no such adapter \(500\)$"),
+    (503, json.dumps({"error": {"message": "Provider error", "metadata": {"raw": '{"error": {"message": "no GPU"}}'}}}),
+     "provider_error", r": Provider error: no GPU \(503\)$"),
+    (501, json.dumps({"error": {"message": "streaming is required"}}), "provider_refusal", r"streaming is required \(501\)$"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "body", "name", "told"), WORDS, ids=[one[3][:30] for one in WORDS])
+def test_no_word_of_a_server_is_lost(status: int, body: str, name: str, told: str) -> None:
+    """The server's own explanation is told, a failure is named, and what no retry cures is asked once."""
+    with always(status, body) as server, pytest.raises(ProviderFailure, match=told.replace(" .*", ".*")) as caught:
+        client(server)[0].complete(HELLO)
+
+    assert caught.value.name == name
+    if name in {"provider_refusal", "provider_lost"} and "alternate" not in told:
+        assert len(server.requests) == 1
+    assert "Traceback" not in str(caught.value)
+
+
+READABLE = [
+    completed(message={"role": "assistant", "content": [{"type": "text", "text": "h"}, {"type": "text", "text": "i"}]}),
+    completed({"prompt_tokens": 5.0, "completion_tokens": 2.0, "total_tokens": 7.0}),
+    completed({"prompt_tokens": -6, "completion_tokens": 2, "total_tokens": -4}),
+]
+
+
+@pytest.mark.parametrize("body", READABLE, ids=["list content", "float usage", "negative usage"])
+def test_odd_but_readable_answers_are_read(body: str) -> None:
+    """Asked once; no number of tokens is below zero."""
+    with always(200, body) as server:
+        said = client(server)[0].complete(HELLO)
+
+    assert (said.text, len(server.requests)) == ("hi", 1)
+    assert said.usage.prompt_tokens > 0
+
+
+def test_silence_and_errors_have_their_own_names() -> None:
+    """A timeout and a server that only sends errors are two rows of the table of causes."""
+    for fault, name in ((Fault(kind="stall", stall_s=4.0), "provider_timeout"), (Fault(status=503), "provider_error")):
+        with (
+            OpenAIServer(script("hi"), weather=lambda number, seconds, fault=fault: fault) as server,  # type: ignore[misc]
+            pytest.raises(ProviderFailure) as caught,
+        ):
+            client(server, timeout_s=0.3)[0].complete(HELLO)
+        assert caught.value.name == name

@@ -128,13 +128,13 @@ def test_a_limit_ends_a_run_within_a_call_for_each_conversation(presigned: Task,
 @pytest.mark.property
 def test_a_limit_holds_over_the_parts_of_a_sweep(presigned: Task, server: OpenAIServer, tmp_path: Path) -> None:
     """Two models: what the first spends is not there for the second."""
-    begun = session(tmp_path / "run", presigned, server, "a", "b", limits=RunLimits(tokens=15_000), attempts=1, workers=1)
+    begun = session(tmp_path / "run", presigned, server, "a", "b", limits=RunLimits(tokens=20_000), attempts=1, workers=1)
     results = begun.play()
 
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["model=openai-a", "model=openai-b", FILE]
     assert [(one.model, one.cause) for one in results] == [("openai/a", None), ("openai/b", "limit")]
-    assert 15_000 <= begun.meter.spent.tokens < 20_000
-    with pytest.raises(LimitReached, match="1 of 2 episodes are left: --max-tokens of 15000 is reached"):
+    assert 20_000 <= begun.meter.spent.tokens < 26_000
+    with pytest.raises(LimitReached, match="1 of 2 episodes are left: --max-tokens of 20000 is reached"):
         begun.check_limit(results)
 
 

@@ -22,7 +22,7 @@ _MAY_PASS = frozenset({408, 409, 425, 429})
 _SHOWN = 300
 
 
-class Answer(NamedTuple):
+class WireAnswer(NamedTuple):
     """The answer to one call."""
 
     response: Any
@@ -68,12 +68,12 @@ class Wire:
         """True for a chat completion without an error of its own."""
         return self.body is not None and not self.body.get("error")
 
-    def answer(self, response: Any) -> Answer:
+    def answer(self, response: Any) -> WireAnswer:
         """Return the answer; `response` is LiteLLM's translation, None where it has none."""
         choice = None if self.body is None else _choice(self.body)
         if self.body is not None and (response is None or (choice is not None and "message" in choice)):
-            return Answer(response, self.body, self.sent)
-        return Answer(response, response.model_dump(exclude_none=True), self.sent)
+            return WireAnswer(response, self.body, self.sent)
+        return WireAnswer(response, response.model_dump(exclude_none=True), self.sent)
 
 
 def raise_failure(body: Mapping[str, Any], clean: Callable[[str], str]) -> None:

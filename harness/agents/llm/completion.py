@@ -18,7 +18,7 @@ from math import isfinite
 from typing import Any
 
 from harness.agent import Usage
-from harness.agents.llm.answer import Answer
+from harness.agents.llm.answer import WireAnswer
 from harness.agents.llm.chances import TokenChances, read_chances
 from harness.agents.llm.failures import Transient, Withheld
 from harness.agents.llm.provider import library
@@ -90,7 +90,7 @@ class Completion:
         return not self.actions and not self.text.strip()
 
 
-def read_completion(answer: Answer, request: Mapping[str, Any], number: int, price: Price | None = None) -> Completion:
+def read_completion(answer: WireAnswer, request: Mapping[str, Any], number: int, price: Price | None = None) -> Completion:
     """Return what an answer says, at this price or LiteLLM's own."""
     choice = answer.choice
     return replace(
@@ -283,7 +283,7 @@ def _sent_back(call: Mapping[str, Any], action: Action) -> dict[str, Any]:
     return {**kept, "id": action.call_id, "type": "function", "function": function}
 
 
-def _usage(answer: Answer, request: Mapping[str, Any], price: Price | None) -> Usage:
+def _usage(answer: WireAnswer, request: Mapping[str, Any], price: Price | None) -> Usage:
     """Return the tokens of an answer: whole numbers that fit together, counted here where the provider gives none."""
     given = answer.body.get("usage") if answer.response is None else answer.response.model_dump().get("usage")
     reported = given if isinstance(given, Mapping) else {}
@@ -332,17 +332,6 @@ def _cost(response: Any, request: Mapping[str, Any], usage: Usage) -> float | No
             priced.usage = litellm.Usage(prompt_tokens=tokens[0], completion_tokens=tokens[1], total_tokens=sum(tokens))
         return float(litellm.completion_cost(completion_response=priced, model=request["model"]))
     except Exception:  # noqa: BLE001 - LiteLLM's ways of having no price differ by provider
-        return None
-
-
-def listed_price(model: str) -> Price | None:
-    """The price of a model in LiteLLM's table, None where it has none."""
-    try:
-        listed = library().get_model_info(model)
-        prompt, completion = listed["input_cost_per_token"], listed["output_cost_per_token"]
-        cached = listed.get("cache_read_input_token_cost")
-        return Price(input=prompt * 1e6, output=completion * 1e6, cached=None if cached is None else cached * 1e6)
-    except Exception:  # noqa: BLE001 - it has many ways of not knowing a model
         return None
 
 

@@ -11,11 +11,12 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any, NamedTuple
 
 from harness.agent import Usage
+from harness.agents.llm.completion import counted_tokens
 from harness.agents.llm.failures import ContextFull
 
 _REMEMBERED = 10_000
@@ -33,13 +34,21 @@ class _Counted(NamedTuple):
 class ContextBudget:
     """Checks that prompts fit into `context` tokens, together with the `reply` tokens that a request reserves."""
 
-    def __init__(self, context: int, reply: int | None, tokenize: Callable[[Any], int]) -> None:
-        self._context, self._reply, self._tokenize = context, reply or 1, tokenize
+    def __init__(self, context: int | None, reply: int | None, model: str) -> None:
+        """None for `context` checks nothing."""
+        self._context, self._reply, self._model = context, reply or 1, model
         self._counted: OrderedDict[bytes, _Counted] = OrderedDict()
         self._lock = threading.Lock()
 
+    @property
+    def identity(self) -> dict[str, int]:
+        """What belongs in a frozen plan."""
+        return {} if self._context is None else {"context": self._context}
+
     def check(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> None:
         """Raise ContextFull for a prompt that does not fit."""
+        if self._context is None:
+            return
         tokens = self._tokens(messages, tools)
         if tokens + self._reply > self._context:
             reply = f" and {self._reply} for the reply" if self._reply > 1 else ""
@@ -47,6 +56,8 @@ class ContextBudget:
 
     def note(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], usage: Usage) -> None:
         """Remember what the provider counted."""
+        if self._context is None:
+            return
         key, characters = _digest(messages, tools)
         with self._lock:
             self._counted[key] = _Counted(usage.prompt_tokens, characters, usage.completion_tokens)
@@ -57,7 +68,7 @@ class ContextBudget:
         last = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].get("role") == "assistant"), None)
         before = None if last is None else self._counted.get(_digest(messages[:last], tools)[0])
         if last is None or before is None:
-            return self._tokenize([list(messages), list(tools)])
+            return counted_tokens([list(messages), list(tools)], {"model": self._model})
         added = sum(map(len, map(_text, messages[last + 1 :])))
         return before.tokens + before.reply_tokens + ceil(added * before.tokens / max(1, before.characters))
 

@@ -50,7 +50,9 @@ PHRASES = (
     Wording("TensorRT-LLM", r"sum of prompt length \([\d.]+\)|prompt length \(\d+\) exceeds maximum \w+ length"),
     Wording("llama.cpp", r"exceeds the available context size|context size has been exceeded"),
     Wording("llama-cpp-python", r"requested tokens(?: \(\d+\))? exceed context window of \d"),
-    Wording("Ollama", r"input length exceeds the (?:maximum )?context length|prompt too long; exceeded (?:max )?context length"),
+    Wording(
+        "Ollama", r"input length exceeds the (?:maximum )?context length|prompt too long; exceeded (?:max )?context length"
+    ),
     Wording("LM Studio", r"trying to keep the first \d+ tokens when context|to keep from the initial prompt is greater than"),
     Wording("LM Studio", r"input length \d+ exceeds context length \d"),
     Wording("xAI", r"maximum prompt length is \d"),

@@ -73,9 +73,9 @@ def informative_line(text: str) -> str:
 
 
 def _read(value: Any) -> ErrorBody:
-    found = list(_fields(value, depth=0))
-    codes = frozenset(str(one) for is_code, one in found if is_code)
-    return ErrorBody(codes, tuple(dict.fromkeys(one for is_code, one in found if not is_code)))
+    fields = list(_fields(value, depth=0))
+    codes = frozenset(str(one) for is_code, one in fields if is_code)
+    return ErrorBody(codes, tuple(dict.fromkeys(one for is_code, one in fields if not is_code)))
 
 
 def _fields(value: Any, depth: int) -> Iterator[tuple[bool, str]]:

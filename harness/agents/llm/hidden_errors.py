@@ -10,8 +10,8 @@ from harness.agents.llm.error_body import ErrorBody, read_error
 from harness.printable import encodable
 
 _STATUS_OF = (
-    ("authentication", 401), ("api_key", 401), ("permission", 403), ("not_found", 404), ("rate_limit", 429), ("overloaded", 529),
-    ("exceed_context_size", 400), ("invalid", 400), ("validation", 400), ("badrequest", 400),
+    ("authentication", 401), ("api_key", 401), ("permission", 403), ("not_found", 404), ("rate_limit", 429),
+    ("overloaded", 529), ("exceed_context_size", 400), ("invalid", 400), ("validation", 400), ("badrequest", 400),
 )  # fmt: skip
 """Part of a code or type -> the HTTP status that should have been sent."""
 

@@ -14,25 +14,20 @@ One client serves a whole run, from many threads.
 
 from __future__ import annotations
 
-import difflib
-import re
 import sys
 import threading
 import time
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 from tenacity import RetryCallState
 
 from harness.agent import PATIENCE_S, TIMEOUT_S
-from harness.agents.llm.answer import Answer
+from harness.agents.llm.answer import WireAnswer
 from harness.agents.llm.chances import ASKED
-from harness.agents.llm.completion import Completion, counted_tokens, listed_price, read_completion, refuse_unusable
+from harness.agents.llm.completion import Completion, read_completion, refuse_unusable
 from harness.agents.llm.context_budget import ContextBudget
 from harness.agents.llm.failures import (
     CallFailure,
@@ -45,21 +40,21 @@ from harness.agents.llm.failures import (
     Unconnected,
     Withheld,
     refuses_tools,
-)
+)  # fmt: skip
 from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.meter import Meter
+from harness.agents.llm.model_table import listed_price, no_key, require_key
 from harness.agents.llm.patience import Patience
-from harness.agents.llm.provider import ask, library, public_address, scrub, secrets_of
-from harness.agents.llm.reasoning import carries_reasoning, has_arrived, refuses_reasoning, without_reasoning
+from harness.agents.llm.provider import ask, library, own_bugs, public_address, secrets_of, unknown_provider
+from harness.agents.llm.reasoning import ReasoningSent
 from harness.agents.llm.telling import Telling
-from harness.errors import Cancelled, ClientFailure, UsageError
+from harness.errors import Cancelled, UsageError
 from harness.prices import Price
-from worlds.core.errors import ParleyError
 
 PLACEHOLDER_KEY = "parley-placeholder"
 """What a server behind --api-base is shown where the environment has no key."""
 
-PROBE = ({"role": "user", "content": "Answer with one word: ready"},)
+PROBE = ({"role": "user", "content": "WireAnswer with one word: ready"},)
 """What a model is asked before a run begins."""
 
 _PROBE_TOKENS = 16
@@ -109,19 +104,6 @@ class ModelSettings:
         return {name: value for name, value in asked.items() if value is not None}
 
 
-@contextmanager
-def _own_bugs() -> Iterator[None]:
-    """What nobody meant to raise while a model is asked is our own doing: neither its answer nor its provider's failure."""
-    try:
-        yield
-    except (ParleyError, OSError, MemoryError):
-        raise
-    except Exception as bug:
-        frame = traceback.extract_tb(bug.__traceback__)[-1]
-        where = f"{Path(frame.filename).name}:{frame.lineno}"
-        raise ClientFailure(f"our model client failed at {where}: {type(bug).__name__}: {scrub(str(bug))}") from bug
-
-
 def to_stderr(line: str) -> None:
     """Where a client talks to people, unless told otherwise."""
     print(line, file=sys.stderr, flush=True)
@@ -141,13 +123,8 @@ class ModelClient:
         self._gives_chances = True
         """Whether the provider names the chances of tokens, as far as is known now."""
 
-        self._takes_reasoning = True
-        """False once the provider refused the model's earlier reasoning."""
-
-        self._context: ContextBudget | None = None
-        if settings.context is not None:
-            self._context = ContextBudget(settings.context, settings.max_tokens, partial(counted_tokens, request={"model": settings.name}))
-
+        self._context = ContextBudget(settings.context, settings.max_tokens, settings.name)
+        self._reasoning = ReasoningSent(settings.name, self.say_once)
         self._settled = False
         self._settling = threading.Lock()
         self._lock = threading.Lock()
@@ -180,24 +157,25 @@ class ModelClient:
 
     def identity(self) -> dict[str, Any]:
         """What belongs in a frozen plan."""
-        base, context = self.settings.api_base, self.settings.context
-        said = {"model": self.settings.name, "api_base": base and public_address(base), "requested": dict(self.requested)}
-        return said if context is None else {**said, "context": context}
+        base, asked = self.settings.api_base, {"requested": dict(self.requested), **self._context.identity}
+        return {"model": self.settings.name, "api_base": base and public_address(base), **asked}
 
     def check(self) -> None:
         """Raise UsageError for an unknown provider or a missing key; settle which parameters the model takes."""
-        litellm, settings = library(), self.settings
+        settings = self.settings
         if settings.api_base is not None and not settings.api_base.startswith(("http://", "https://")):
             base = public_address(settings.api_base)
             raise UsageError(f"--api-base must begin with http:// or https://, not {base!r}", hint=f"--api-base http://{base}")
+        needs_key = settings.api_base is None and settings.api_key is None
+        if needs_key:
+            require_key(settings.name)
+        litellm = library()
         try:
             litellm.get_llm_provider(settings.name, api_base=settings.api_base)
         except Exception:  # noqa: BLE001 - whatever it raises, it does not know the provider
-            raise _unknown_provider(litellm, settings) from None
-        missing = self._missing_keys()
-        if missing and settings.api_base is None and settings.api_key is None:
-            hint = f"export {missing[0]}=..., or --api-base URL for a server that takes any key"
-            raise UsageError(f"{settings.name} needs {' and '.join(missing)}, not set here", hint=hint)
+            raise unknown_provider(settings.name, has_base=settings.api_base is not None) from None
+        if needs_key and (missing := self._missing_keys()):
+            raise no_key(settings.name, missing)
         self._settle_parameters()
 
     def complete(
@@ -208,12 +186,10 @@ class ModelClient:
         Raises ProviderFailure when patience is used up or the provider refuses, ProviderLost, ContextFull, UnreadableCall,
         LimitReached where the run may spend no more, and ClientFailure for what we did wrong ourselves.
         """
-        with self._gate.visited(), _own_bugs():
-            if self._context is not None:
-                self._context.check(messages, tools)
+        with self._gate.visited(), own_bugs():
+            self._context.check(messages, tools)
             completion = self._answered(messages, tools, chances=chances)
-            if self._context is not None:
-                self._context.note(messages, tools, completion.usage)
+            self._context.note(messages, tools, completion.usage)
         if self.settings.meter is not None:
             self.settings.meter.add(completion.usage)
         return completion
@@ -223,7 +199,7 @@ class ModelClient:
 
         What a server refuses of just this call, and its saying that it is busy, shows that somebody is there who knows us.
         """
-        with self._probing, self._gate.visited(), _own_bugs():
+        with self._probing, self._gate.visited(), own_bugs():
             if not self._is_probed:
                 self.say_once(self._probed())
             self._is_probed = True
@@ -283,35 +259,18 @@ class ModelClient:
                         raise self._telling.no_tools(failure) from None
                     if not isinstance(failure, Refused) or isinstance(failure, Withheld):
                         raise
-                    if not self._leaves_out_reasoning(failure, request):
+                    if not self._reasoning.leave_out(failure, request):
                         self._do_without(failure, request)
                         request = self._request(messages, tools, chances=chances)
 
-    def _read(self, answer: Answer, request: Mapping[str, Any], messages: Sequence[dict[str, Any]]) -> Completion:
+    def _read(self, answer: WireAnswer, request: Mapping[str, Any], messages: Sequence[dict[str, Any]]) -> Completion:
         """Return what an answer says; raises Withheld and Transient where that is nothing, by the provider's doing."""
         with self._lock:
             self._answers += 1
             number = self._answers
         said = read_completion(answer, request, number, self.settings.price)
         refuse_unusable(said)
-        if not carries_reasoning(messages):
-            return said
-        if not carries_reasoning(request["messages"]):
-            self._takes_reasoning = False
-            self.say_once(f"{self.settings.name} refuses its earlier reasoning: sent without it, episodes are marked")
-        elif has_arrived(answer.sent, messages):
-            return said
-        else:
-            self.say_once(f"{self.settings.name}: LiteLLM does not send its earlier reasoning back, episodes are marked")
-        return replace(said, lost_reasoning=True)
-
-    def _leaves_out_reasoning(self, refusal: Refused, request: dict[str, Any]) -> bool:
-        """Take the reasoning out of a request that was refused for it; whether there was any."""
-        is_parameter = isinstance(refusal, ParameterRefused) or re.search("temperature|logprobs", str(refusal))
-        if is_parameter or not refuses_reasoning(refusal) or not carries_reasoning(request["messages"]):
-            return False
-        request["messages"] = without_reasoning(request["messages"])
-        return True
+        return replace(said, lost_reasoning=self._reasoning.is_lost(messages, request["messages"], answer.sent))
 
     def _probed(self) -> str:
         """Ask for a word; what is to be said of the answer."""
@@ -336,7 +295,7 @@ class ModelClient:
             except CallFailure as failure:
                 return f"{name} is there, and refused a first small call: {failure}"
 
-    def _ask(self, request: dict[str, Any]) -> Answer:
+    def _ask(self, request: dict[str, Any]) -> WireAnswer:
         asked_at = time.monotonic()
         try:
             answer = ask(request, self._secrets())
@@ -379,7 +338,7 @@ class ModelClient:
         self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool = False
     ) -> dict[str, Any]:
         settings = self.settings
-        known = list(messages) if self._takes_reasoning else without_reasoning(messages)
+        known = self._reasoning.sent(messages)
         request: dict[str, Any] = {"model": settings.name, "messages": known, "timeout": settings.timeout_s}
         request |= {**self.effective, **(ASKED if chances and self._gives_chances else {})}
         if tools:
@@ -442,13 +401,3 @@ class ModelClient:
 def _is_about(parameter: str, refusal: Refused) -> bool:
     """Whether a refusal would not have come without a parameter."""
     return (isinstance(refusal, ParameterRefused) or refusal.status in {400, 422}) and parameter in str(refusal)
-
-
-def _unknown_provider(litellm: Any, settings: ModelSettings) -> UsageError:
-    prefix, slash, _ = settings.name.partition("/")
-    providers = [str(getattr(p, "value", p)) for p in litellm.provider_list]
-    near = difflib.get_close_matches(prefix, providers, n=1)
-    if slash and near:
-        return UsageError(f"no provider is called {prefix!r}", hint=f"--model {near[0]}/{settings.name.partition('/')[2]}")
-    hint = f"--model openai/{settings.name}" if settings.api_base else "--model PROVIDER/NAME, for example openai/gpt-5"
-    return UsageError(scrub(f"no provider is known for the model {settings.name!r}"), hint=hint)

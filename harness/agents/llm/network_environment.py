@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass_environment
+from urllib.request import getproxies
 
 import httpx
 
@@ -22,19 +22,23 @@ _SOCKS_HINT = "pip install 'httpx[socks]'"
 def network_fault(error: Exception) -> UsageError:
     """Return what to tell people when no HTTP client can be made: the variable that is wrong, its value and what to do."""
     for name, value in _variables(*_PROXIES):
-        if problem := _problem(lambda value=value: httpx.Client(proxy=_with_scheme(value), trust_env=False, verify=False).close()):  # type: ignore[misc]
-            hint = f"{_SOCKS_HINT}, or unset {name}" if isinstance(problem, ImportError) else f"{name}=http://HOST:PORT, or unset it"
+        if problem := _problem(_use_proxy, value):
+            hint = (
+                f"{_SOCKS_HINT}, or unset {name}"
+                if isinstance(problem, ImportError)
+                else f"{name}=http://HOST:PORT, or unset it"
+            )
             return _named(name, public_proxy(value), problem, hint)
     for name, value in _variables("no_proxy"):
         for host in filter(None, map(str.strip, value.split(","))):
-            if problem := _problem(lambda host=host: _no_proxy_host(host)):  # type: ignore[misc]
+            if problem := _problem(_use_no_proxy, host):
                 bare = host.strip("[]")
                 return _named(name, host, problem, f"{name}={bare}: names of hosts or addresses, without brackets or ports")
     for name, value in _variables("sslkeylogfile"):
         if not Path(value).parent.is_dir() or Path(value).is_dir():
             return _named(name, value, error, f"unset {name}")
     for name, value in _variables("ssl_cert_file"):
-        if problem := _problem(lambda value=value: ssl.create_default_context(cafile=value)):  # type: ignore[misc]
+        if problem := _problem(_use_certificates, value):
             return _named(name, value, problem, f"{name}=FILE with certificates in PEM, or unset it")
     names = [f"{name}={value}" for name, value in _variables(*map(str.lower, _CERTIFICATES))]
     return UsageError(f"no HTTP client can be made: {error}", hint=f"check {', '.join(names)}" if names else "")
@@ -44,14 +48,17 @@ def check_client_certificate() -> None:
     """Raise UsageError where SSL_CERTIFICATE, which LiteLLM reads late, names no file."""
     for name, value in _variables("ssl_certificate"):
         if not Path(value).is_file():
-            raise _named(name, value, FileNotFoundError("no such file"), f"{name}=FILE with a client's certificate, or unset it")
+            raise _named(
+                name, value, FileNotFoundError("no such file"), f"{name}=FILE with a client's certificate, or unset it"
+            )
 
 
 def proxy_of(url: httpx.URL) -> str | None:
     """Return the variable and the address of the proxy through which a URL is asked, None where there is none."""
     proxies = getproxies()
     scheme = next((one for one in (url.scheme, "all") if proxies.get(one)), None)
-    if scheme is None or proxy_bypass_environment(url.host, {"no": proxies.get("no", "")}):
+    direct = [one.strip().lstrip("*.") for one in proxies.get("no", "").split(",") if one.strip()]
+    if scheme is None or any(f".{url.host}".endswith(f".{one}") or not one for one in direct):
         return None
     name = next((name for name, _ in _variables(f"{scheme}_proxy")), f"{scheme}_proxy")
     return f"{name}={public_proxy(proxies[scheme])}"
@@ -80,19 +87,27 @@ def _with_scheme(value: str) -> str:
     return value if "://" in value else f"http://{value}"
 
 
-def _no_proxy_host(host: str) -> None:
+def _use_proxy(value: str) -> None:
+    httpx.Client(proxy=_with_scheme(value), trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)).close()
+
+
+def _use_certificates(file: str) -> None:
+    ssl.create_default_context(cafile=file)
+
+
+def _use_no_proxy(host: str) -> None:
     """Build the pattern that httpx builds of a host in NO_PROXY; raises what httpx raises."""
     try:
-        ipaddress.ip_address(host.split("/")[0])
+        ipaddress.ip_address(host.split("/", maxsplit=1)[0])
     except ValueError:
         if host != "*":
             pattern = host if "://" in host else f"all://*{host}"
-            httpx.Client(mounts={pattern: None}, trust_env=False, verify=False).close()
+            httpx.Client(mounts={pattern: None}, trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)).close()
 
 
-def _problem(attempt: Callable[[], object]) -> Exception | None:
+def _problem(use: Callable[[str], None], value: str) -> Exception | None:
     try:
-        attempt()
+        use(value)
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as problem:
         return problem
     return None

@@ -10,24 +10,30 @@ from __future__ import annotations
 
 import atexit
 import base64
+import difflib
 import json
 import logging
 import os
 import re
 import threading
+import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import reduce
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import httpx
 
-from harness.agents.llm.answer import Answer, Wire, raise_failure
+from harness.agents.llm.answer import Wire, WireAnswer, raise_failure
 from harness.agents.llm.failures import (
     CallFailure,
+    ParameterRefused,
     Refused,
+    Silent,
     Transient,
     Unconnected,
     answer_failure,
@@ -39,6 +45,8 @@ from harness.agents.llm.failures import (
 from harness.agents.llm.hidden_errors import hidden_error, not_a_completion
 from harness.agents.llm.network_environment import certificates_told, check_client_certificate, network_fault, proxy_of
 from harness.agents.llm.wire import install, listening
+from harness.errors import ClientFailure, UsageError
+from worlds.core.errors import ParleyError
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
@@ -90,7 +98,7 @@ def library() -> ModuleType:
     return litellm
 
 
-def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Answer:
+def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> WireAnswer:
     """Make one call, without LiteLLM's own retries; raises a CallFailure with the server's words."""
     litellm, wire, response = library(), Wire(), None
     _last.answer = None
@@ -128,7 +136,11 @@ def _classified(litellm: ModuleType, error: Exception, secrets: tuple[str, ...])
     failure = _failure_inside(None, value, secrets)
     if failure is None:
         failure = sorted_failure(litellm, error, answer, lambda text: scrub(text, secrets))
-        if value is not None and type(failure) in {Transient, Refused}:
+        if (
+            value is not None
+            and isinstance(failure, Transient | Refused)
+            and not isinstance(failure, ParameterRefused | Silent)
+        ):
             failure = Refused(not_a_completion(value, lambda text: scrub(text, secrets)))
     failure.where = spoken_to(error)
     if isinstance(failure, Unconnected) and failure.where is not None:
@@ -156,6 +168,30 @@ def _failure_inside(answer: httpx.Response | None, value: Any, secrets: tuple[st
         return answer_failure(answer, clean)
     hidden = hidden_error(value)
     return body_failure(hidden.status, hidden.body, clean, shown="inside HTTP 200") if hidden else None
+
+
+@contextmanager
+def own_bugs() -> Iterator[None]:
+    """Raise ClientFailure for an exception that no part of a model call means to raise: a bug of ours."""
+    try:
+        yield
+    except (ParleyError, OSError, MemoryError):
+        raise
+    except Exception as bug:
+        frame = traceback.extract_tb(bug.__traceback__)[-1]
+        where = f"{Path(frame.filename).name}:{frame.lineno}"
+        raise ClientFailure(f"our model client failed at {where}: {type(bug).__name__}: {scrub(str(bug))}") from bug
+
+
+def unknown_provider(model: str, *, has_base: bool) -> UsageError:
+    """Return what is said of a model whose provider is not known; `has_base`: an address was given."""
+    prefix, slash, name = model.partition("/")
+    providers = [str(getattr(p, "value", p)) for p in library().provider_list]
+    near = difflib.get_close_matches(prefix, providers, n=1)
+    if slash and near:
+        return UsageError(f"no provider is called {prefix!r}", hint=f"--model {near[0]}/{name}")
+    hint = f"--model openai/{model}" if has_base else "--model PROVIDER/NAME, for example openai/gpt-5"
+    return UsageError(scrub(f"no provider is known for the model {model!r}"), hint=hint)
 
 
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:

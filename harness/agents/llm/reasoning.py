@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.agents.llm.failures import Refused
+from harness.agents.llm.failures import ParameterRefused, Refused
 
 NO_TEXT = "(no text)"
 """Content of a message that has neither text nor tool calls: some servers refuse an empty one."""
@@ -48,7 +48,7 @@ def without_reasoning(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, A
 
 def has_arrived(sent: Any, messages: Sequence[Mapping[str, Any]]) -> bool:
     """True where the body of a request holds the latest reasoning in `messages`, or where either is not known."""
-    latest = next((found for message in reversed(messages) if (found := list(_reasoning(message)))), [])
+    latest = next((texts for message in reversed(messages) if (texts := list(_reasoning(message)))), [])
     if sent is None or not latest:
         return True
     body = sent if isinstance(sent, str) else json.dumps(sent, ensure_ascii=False, default=str)
@@ -58,6 +58,38 @@ def has_arrived(sent: Any, messages: Sequence[Mapping[str, Any]]) -> bool:
 def refuses_reasoning(refusal: Refused) -> bool:
     """True where a refusal may be about reasoning, or about fields that a server does not know."""
     return refusal.status in {400, 422} and _REFUSAL.search(str(refusal)) is not None
+
+
+class ReasoningSent:
+    """Whether one model's provider takes the reasoning that is sent back to it."""
+
+    def __init__(self, model: str, say_once: Callable[[str], None]) -> None:
+        self._model, self._say_once, self._is_taken = model, say_once, True
+
+    def sent(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return the messages as the provider takes them."""
+        return [dict(message) for message in messages] if self._is_taken else without_reasoning(messages)
+
+    def leave_out(self, refusal: Refused, request: dict[str, Any]) -> bool:
+        """Take the reasoning out of a request that was refused for it; False where there is none, or it is not about that."""
+        is_parameter = isinstance(refusal, ParameterRefused) or re.search("temperature|logprobs", str(refusal))
+        if is_parameter or not refuses_reasoning(refusal) or not carries_reasoning(request["messages"]):
+            return False
+        request["messages"] = without_reasoning(request["messages"])
+        return True
+
+    def is_lost(self, messages: Sequence[Mapping[str, Any]], sent: Sequence[Mapping[str, Any]], body: Any) -> bool:
+        """True where an answered request did not carry the reasoning in `messages`; says so, and remembers a refusal."""
+        if not carries_reasoning(messages):
+            return False
+        if not carries_reasoning(sent):
+            self._is_taken = False
+            self._say_once(f"{self._model} refuses its earlier reasoning: sent without it, episodes are marked")
+        elif has_arrived(body, messages):
+            return False
+        else:
+            self._say_once(f"{self._model}: LiteLLM does not send its earlier reasoning back, episodes are marked")
+        return True
 
 
 def _reasoning(message: Mapping[str, Any]) -> Iterator[str]:

@@ -9,7 +9,9 @@ from math import isfinite
 from time import time
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
-_WORDS = re.compile(r'(?:(?:try again|retry) (?:in|after) |"retryDelay": *")((?:[\d.]+(?:ms|h|m|s))+|[\d.]+(?= ?sec))', re.IGNORECASE)
+_WORDS = re.compile(
+    r'(?:(?:try again|retry) (?:in|after) |"retryDelay": *")((?:[\d.]+(?:ms|h|m|s))+|[\d.]+(?= ?sec))', re.IGNORECASE
+)
 _RESETS = ("requests", "tokens")
 
 
@@ -22,8 +24,8 @@ def asked_pause(headers: Mapping[str, str], body: str) -> float | None:
         return milliseconds / 1000
     if "retry-after" in headers:
         return _header(headers["retry-after"])
-    if found := _WORDS.search(body):
-        return _duration(found[1])
+    if words := _WORDS.search(body):
+        return _duration(words[1])
     resets = [headers.get(f"x-ratelimit-reset-{one}") for one in _RESETS if headers.get(f"x-ratelimit-remaining-{one}") == "0"]
     return max(filter(None, map(_duration, filter(None, resets))), default=None)
 
