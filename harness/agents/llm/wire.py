@@ -1,7 +1,7 @@
 """The wire of an episode's model calls, recorded for bug reports: what was sent and received, without secrets.
 
-`WireLog` holds the last calls of one episode, or all of them with `--record-wire`, and writes them as a cassette. What is sent in
-`listening` is added to the log of the episode in whose context it is sent, so episodes on many threads do not mix.
+`WireLog` holds the last calls of one episode, or all of them with `--record-wire`, and writes them as a cassette. Calls made in
+`listening` are added to the log of the episode in whose context they are made, so episodes on many threads do not mix.
 """
 
 from __future__ import annotations
