@@ -131,7 +131,7 @@ ShardOf = Annotated[
 Report = Annotated[bool, typer.Option("--report", help="Print the tables of harness report when it is done.")]
 RecordWire = Annotated[
     bool,
-    typer.Option("--record-wire", help="Keep the raw requests and responses of all model calls, not only those before a failure."),
+    typer.Option("--record-wire", help="Keep the raw requests and responses of all model calls, not only before a failure."),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before running everything.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr which phase of an episode begins, and its time.")]

@@ -55,7 +55,10 @@ class ModelTable:
         seats = [
             seat.result().model_dump(include={"seat", "tokens", "cost_usd", "latency_s"}) for seat in self._game.seats.values()
         ]
-        return {"turns": self.report.tool_calls, "stopped_by": self._host.stopped, "seats": seats}
+        forfeits = [{"seat": seat, "cause": why, "count": count} for (seat, why), count in sorted(self.report.forfeits.items())]
+        disturbed = dict(self.report.disturbed)
+        told = {"turns": self.report.tool_calls, "stopped_by": self._host.stopped, "seats": seats}
+        return {**told, "disturbed": disturbed, "forfeits": forfeits}
 
     def _begun(self, name: str) -> Trajectory:
         return Trajectory(self._session, f"{self._session}-{name.replace(' ', '-')}", name, self._client.name)

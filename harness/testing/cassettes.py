@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from harness.agents.llm.cassette import Cassette, WireCall, WireResponse
 from worlds.core.errors import ManifestError
 
-_OF_CONNECTION = frozenset({"content-length", "content-encoding", "transfer-encoding", "connection", "date", "server", "keep-alive"})
+_OF_CONNECTION = frozenset({"content-length", "content-encoding", "transfer-encoding", "connection", "date", "server"})
 """Headers about the recorded connection, which are not repeated."""
 
 

@@ -84,7 +84,9 @@ class _Server(uvicorn.Server):
 class OpenAIServer:
     """Scripts behind an HTTP port on loopback."""
 
-    def __init__(self, *scripts: Script, port: int = 0, weather: Weather | None = None, cassette: Cassette | None = None) -> None:
+    def __init__(
+        self, *scripts: Script, port: int = 0, weather: Weather | None = None, cassette: Cassette | None = None
+    ) -> None:
         self.scripts, self.weather = scripts, weather
         self._replay = cassettes.Replay(cassette or Cassette())
         self.requests: list[Received] = []

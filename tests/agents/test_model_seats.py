@@ -220,7 +220,9 @@ def small(limit: int, seat: str = "2") -> Script:
 
     def play(messages: Messages) -> ScriptedReply | str:
         is_long = sum(len(one["content"]) for one in messages) > limit
-        return ScriptedReply(faults=(full,)) if is_long and f"You are agent {seat}" in messages[0]["content"] else imap(messages)
+        return (
+            ScriptedReply(faults=(full,)) if is_long and f"You are agent {seat}" in messages[0]["content"] else imap(messages)
+        )
 
     return Script(match="scheduling assistant", play=play)
 

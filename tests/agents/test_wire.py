@@ -25,9 +25,8 @@ from harness.testing.scripts import script
 from tests.cassettes.playing import TASK, Fallback, Script, harness, play
 
 SECRET = "sk-sentinel-0123456789abcdef"
-DENIED = WireCall(
-    response=WireResponse(status=400, body={"error": {"message": f"not with {SECRET}", "api_key": "another-key-of-it"}}), times=0
-)
+_TOLD = {"error": {"message": f"not with {SECRET}", "api_key": "another-key-of-it"}}
+DENIED = WireCall(response=WireResponse(status=400, body=_TOLD), times=0)
 QUIET = {"patience_s": 0.5, "first_pause_s": 0.01}
 
 
@@ -68,8 +67,8 @@ def test_a_connection_that_breaks() -> None:
     """A call without a response says how it failed, and a replay breaks the connection too."""
     log = WireLog()
     with OpenAIServer(cassette=Cassette(calls=(WireCall(times=0),))) as server, log.recording():
+        client = ModelClient(ModelSettings("openai/any", server.url, "k" * 9, **QUIET), say=lambda line: None)
         with pytest.raises(ProviderFailure):
-            client = ModelClient(ModelSettings("openai/any", server.url, "k" * 9, **QUIET), say=lambda line: None)
             client.complete([{"role": "user", "content": "hello"}])
 
     assert all(call.response is None and call.error for call in recorded(log).calls)
@@ -89,7 +88,7 @@ class _Odd(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *args: object) -> None:
         """Say nothing."""
 
 
@@ -107,12 +106,12 @@ def odd() -> Iterator[str]:
 
 
 def test_bodies(odd: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compressed bodies are recorded plain, other bytes in Latin-1, long ones with head and tail; others' requests not at all."""
+    """Compressed bodies are recorded plain, other bytes in Latin-1, long ones with head and tail; other requests are not."""
     monkeypatch.setattr(wire, "BODY_BYTES", 40)
     log = WireLog()
     with httpx.Client(trust_env=False) as client, log.recording():
         client.post(f"{odd}/gzip?api_key=abc&b=2", content=b"not a model call")
-        with listening(str):
+        with listening(lambda: str):
             client.post(f"{odd}/gzip?api_key=abc&b=2", content=b"x" * 50 + b"y" * 50)
             client.post(f"{odd}/bytes", content=b"")
 
@@ -128,7 +127,7 @@ def test_only_the_last_calls_are_kept(odd: str, monkeypatch: pytest.MonkeyPatch)
     """Eight of them, fewer where they are long; those before an unreadable reply whatever comes later; else nothing."""
 
     def sent(log: WireLog, *bodies: bytes) -> None:
-        with log.recording(), listening(str), httpx.Client(trust_env=False) as client:
+        with log.recording(), listening(lambda: str), httpx.Client(trust_env=False) as client:
             for body in bodies:
                 client.post(f"{odd}/gzip", content=body)
                 if body == b"bad":
@@ -152,7 +151,8 @@ def test_record_wire_and_replay(tmp_path: Path) -> None:
     """Four episodes at once: each file has all calls of its own episode, is packed with it, and plays the episode again."""
     with OpenAIServer(Script(play=Fallback())) as server:
         flags = ("--model", "openai/any", "--interface", "tool", "--runtime", "inprocess", "--api-base", server.url)
-        harness("run", TASK, *flags, "--seeds", "0-3", "--workers", "4", "--record-wire", "--no-probe", "--out", tmp_path / "run")
+        flags += ("--no-probe", "--out", str(tmp_path / "run"))
+        harness("run", TASK, *flags, "--seeds", "0-3", "--workers", "4", "--record-wire")
     files = sorted(tmp_path.glob("run/episodes/*/*/*/wire.json"))
     cassettes = [read_cassette(file) for file in files]
     again = play(cassettes[0].model_copy(update={"rules": ()}), tmp_path / "again", "--interface", "tool")
@@ -187,7 +187,7 @@ def test_a_failure_plays_again(tmp_path: Path) -> None:
 
 
 def test_rules_and_counts() -> None:
-    """Rules come first and say after how many answers; calls are taken in order, each as often as it says, by the path's end."""
+    """Rules come first and say after how many answers; calls are taken in order, as often as each says, by the path's end."""
     cassette = Cassette(
         calls=(
             WireCall(response=WireResponse(status=201), times=2),

@@ -85,8 +85,6 @@ def outcome(expected: Expected | None, solved: str) -> str:
 
 def table(about: Mapping[str, str]) -> str:
     """The table of docs/cassettes.md, from the names of cassettes and what each is about."""
-    rows = (
-        f"| `{name}` | {about[name]} | {outcome(CONTRACT.get(name), 'solved')} | {outcome(SEATS.get(name), 'played to its end')} |"
-        for name in sorted(about)
-    )
+    ends = {name: (outcome(CONTRACT.get(name), "solved"), outcome(SEATS.get(name), "played to its end")) for name in about}
+    rows = (f"| `{name}` | {about[name]} | {' | '.join(ends[name])} |" for name in sorted(about))
     return "\n".join((*HEAD, *rows)) + "\n"

@@ -12,7 +12,7 @@ import typer
 
 from harness.agents.llm.cassette import Cassette
 from harness.cli import app
-from harness.errors import HarnessError
+from harness.errors import BoundaryError
 from harness.records import Result
 from harness.testing.cassettes import read_cassette
 from harness.testing.openai_server import OpenAIServer, Received
@@ -70,8 +70,8 @@ def harness(*words: str | Path) -> None:
         # commands are found by what was typed
         with mock.patch("sys.argv", ["harness", *arguments]):
             typer.main.get_command(app).main(arguments, standalone_mode=False, prog_name="harness")
-    except HarnessError as error:
-        assert error.exit_code == 3, error
+    except BoundaryError:
+        return
 
 
 def play(whole: Cassette, out: Path, *flags: str, model: str = "openai/any", task: str = TASK) -> Played:

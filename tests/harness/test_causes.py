@@ -30,7 +30,8 @@ from harness.errors import (
 )  # fmt: skip
 from harness.interop.harbor_job import HarborJob
 from harness.play.episode import lost_episodes, run_episode
-from harness.play.outcome import Outcome, record
+from harness.play.outcome import Outcome, outcome_of, record
+from harness.play.playing import Playing
 from harness.pod import EpisodeSpec, Pod
 from harness.reading import episode_lines, read_episode
 from harness.reading.addresses import episode_page
@@ -100,9 +101,11 @@ class Caused:
             raise failure
 
 
-def closed_by_the_world(outcome: Outcome, row: CauseName) -> Outcome:
-    """The outcome of an episode that its world closed for a budget; the world's own tests play until it does."""
-    return Outcome(outcome.result.model_copy(update={"stopped_by": row, "ended_by": row}), outcome.files)
+def closed_by_the_world(spec: EpisodeSpec, key: Key, row: CauseName) -> Outcome:
+    """The outcome of an episode whose log ends with the world's own budget, beside the files of one that was played."""
+    files = run_episode(spec, key, InProcessRuntime(), Caused("turns"), Budget()).files
+    log = json.dumps({"type": "closed", "cause": row}).encode()
+    return Outcome(outcome_of(spec, "inprocess", Playing(Report("caused"), key, log=log, opened=True)).result, files)
 
 
 def outcome_of_row(row: CauseName, number: int) -> Outcome:
@@ -112,7 +115,7 @@ def outcome_of_row(row: CauseName, number: int) -> Outcome:
     if row == "provider_lost":
         return lost_episodes([(spec, key)], Caused(row), ProviderLost("as the server answered"), "inprocess")[0]
     if row in WORLD:
-        return closed_by_the_world(run_episode(spec, key, InProcessRuntime(), Caused("turns"), Budget()), row)
+        return closed_by_the_world(spec, key, row)
     return run_episode(spec, key, InProcessRuntime(), Caused(row), Budget())
 
 
@@ -158,7 +161,11 @@ def test_a_row_reads_the_same_everywhere(told: Told, row: CauseName, capsys: pyt
     for text in (closing, shown, page.replace("&#39;", "'")):
         assert cause.message in text
     (mine,) = (one for one in rows if one["cause"] == row)
-    assert (mine["message"], mine["responsible"], mine["graded"] == "yes") == (cause.message, cause.responsible, cause.is_graded)
+    assert (mine["message"], mine["responsible"], mine["graded"] == "yes") == (
+        cause.message,
+        cause.responsible,
+        cause.is_graded,
+    )
     assert cause.message in told.leaderboard or is_disturbance
     if not is_disturbance:
         first = next(line for line in closing.splitlines() if result.key.name in line)
@@ -237,7 +244,9 @@ def test_bounds_say_what_ungraded_episodes_could_change() -> None:
 def test_closing_lines_have_bounds_and_the_set_up_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """With 2 of 16 episodes lost to their set-up the first line says so; bounds and causes stand under the counts."""
     (tmp_path / "run").mkdir()
-    show_closing(results(*["success"] * 12, "failure", "provider_error", *["tools_not_seen"] * 2), tmp_path / "run", beside_json=True)
+    show_closing(
+        results(*["success"] * 12, "failure", "provider_error", *["tools_not_seen"] * 2), tmp_path / "run", beside_json=True
+    )
     lines = [line for line in capsys.readouterr().err.splitlines() if line]
 
     assert lines[0].startswith("SET-UP: 2 of 16 episodes (12%) met a fault of the set-up")

@@ -123,7 +123,7 @@ class ContextFull(CallFailure):
 
 
 class UnreadableCall(CallFailure):
-    """The model wrote a tool call that cannot be read: nested thousands deep, or refused by the server (Groq's tool_use_failed)."""
+    """The model wrote a tool call that cannot be read: nested thousands deep, or refused by the server (`tool_use_failed`)."""
 
 
 def refuses_tools(failure: CallFailure) -> bool:

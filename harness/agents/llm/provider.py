@@ -18,8 +18,9 @@ import re
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -102,7 +103,7 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> WireAnswer
     litellm, wire, response = library(), Wire(), None
     _last.answer = None
     try:
-        with listening(lambda text: scrub(text, secrets)):
+        with listening(lambda: scrubber(secrets)):
             # Without this switch litellm 1.106 imports the package `mcp`, which it does not require, for any call with tools.
             response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True, logger_fn=wire)
     except Exception as error:  # noqa: BLE001 - LiteLLM lets its providers' own exceptions through
@@ -195,11 +196,15 @@ def unknown_provider(model: str, *, has_base: bool) -> UsageError:
 
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
     """`text` with every known secret blanked: the given ones and those of the environment."""
+    return scrubber(secrets)(text)
+
+
+def scrubber(secrets: tuple[str, ...] = ()) -> Callable[[str], str]:
+    """Return `scrub` for many texts: the environment is read once."""
     known = {os.environ.get(name, "") for name in list(os.environ) if _SECRET_NAME.search(name)} | set(secrets)
     told = {form for one in known if len(one) >= _SECRET_LENGTH for form in _forms(one)}
-    for secret in sorted(told, key=len, reverse=True):
-        text = text.replace(secret, "[secret]")
-    return text
+    ordered = sorted(told, key=len, reverse=True)
+    return lambda text: reduce(lambda rest, secret: rest.replace(secret, "[secret]"), ordered, text)
 
 
 def _forms(secret: str) -> tuple[str, ...]:

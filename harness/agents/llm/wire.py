@@ -1,7 +1,7 @@
 """The wire of an episode's model calls, recorded for bug reports: what was sent and received, without secrets.
 
-`WireLog` holds the last calls of one episode, or all of them with `--record-wire`, and writes them as a cassette. What is sent in
-`listening` is added to the log of the episode in whose context it is sent, so episodes on many threads do not mix.
+`WireLog` holds the last calls of one episode, or all of them with `--record-wire`, and writes them as a cassette. Calls made in
+`listening` are added to the log of the episode in whose context they are made, so episodes on many threads do not mix.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class WireLog:
     """The calls of one episode."""
 
     keeps_all: bool = False
-    clean: Callable[[str], str] = str
-    """Blanks secrets in a text."""
+    scrubber: Callable[[], Callable[[str], str]] = lambda: str
+    """Makes the function that blanks secrets in a text."""
 
     _last: list[_Exchange] = field(default_factory=list)
     _kept: list[_Exchange] = field(default_factory=list)
@@ -109,7 +109,8 @@ class WireLog:
             calls = sorted(self._kept + (self._last if failed or self.keeps_all else []), key=lambda call: call.began)
         if not calls:
             return b""
-        cassette = Cassette(calls=tuple(call.call(calls[0].began, self.clean) for call in calls))
+        clean = self.scrubber()
+        cassette = Cassette(calls=tuple(call.call(calls[0].began, clean) for call in calls))
         return cassette.model_dump_json(indent=1, exclude_defaults=True).encode() + b"\n"
 
 
@@ -124,11 +125,11 @@ def keep_wire() -> None:
 
 
 @contextmanager
-def listening(clean: Callable[[str], str]) -> Iterator[None]:
+def listening(scrubber: Callable[[], Callable[[str], str]]) -> Iterator[None]:
     """Record what is sent in this context as model calls of the current episode, if there is one."""
     log = _episode.get()
     if log is not None:
-        log.clean = clean
+        log.scrubber = scrubber
     token = _listening.set(log)
     try:
         yield
