@@ -204,7 +204,7 @@ RECORD = {
     ],
 )
 def test_old_records_are_read(fields: dict[str, Any], row: CauseName | None) -> None:
-    """A record without the new fields names its row by who failed and by the budget, and stays as it is when it is read again."""
+    """A record without the new fields names its row by who failed and by the budget, and is the same when it is read again."""
     result = Result.model_validate_json(json.dumps({**RECORD, **fields}))
 
     assert (result.ended_by, result.disturbed, result.forfeits) == (row, {}, ())
