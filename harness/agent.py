@@ -9,12 +9,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
+from harness.causes import CauseName
 from harness.pod import Pod
 from harness.prices import Price
 from harness.records import SeatResult, Tokens, VariantRef
@@ -192,6 +194,15 @@ class Report:
 
     stopped_by: str | None = None
     """The harness budget that ran out: wall, tokens, cost, turns, or context where the conversation outgrew the model."""
+
+    ended_by: CauseName | None = None
+    """The row of `harness.causes.CAUSES` that ended the episode, where that is not a budget."""
+
+    disturbed: Counter[CauseName] = field(default_factory=Counter)
+    """How often each row disturbed the episode without ending it."""
+
+    forfeits: Counter[tuple[int, str]] = field(default_factory=Counter)
+    """Of a game: turns that were given up, by seat and cause."""
 
     failed: str | None = None
     """How the agent itself failed (a client that raised), in one clause."""

@@ -65,3 +65,27 @@ CAUSES: dict[CauseName, Cause] = {
 }
 
 assert set(CAUSES) == set(get_args(CauseName))
+
+FORFEITS: dict[str, str] = {
+    "context": CAUSES["context"].message,
+    "budget": "its budget is used up",
+    "timeout": "no answer came in time",
+    "provider": "the provider failed",
+    "malformed": "the reply could not be read",
+    "declined": "its holder does not answer",
+}
+"""Why a seat of a game gave up a turn (`no_reply` of the log), with the clause for messages."""
+
+_OF_RESPONSIBLE: dict[str, CauseName] = {
+    "agent": "agent_error", "provider": "provider_error", "world": "world_fault", "runtime": "runtime_failure",
+    "verifier": "verifier_failure", "cancelled": "cancelled", "limit": "spending_limit",
+}  # fmt: skip
+
+
+def cause_of_old_record(responsible: Responsible | None, stopped_by: str | None, *, may_pass: bool = False) -> CauseName | None:
+    """Return the row that ended an episode whose record was written before records named rows."""
+    if responsible == "provider" and may_pass:
+        return "provider_timeout"
+    if responsible is not None:
+        return _OF_RESPONSIBLE.get(responsible)
+    return next((name for name in CAUSES if name == stopped_by), None)

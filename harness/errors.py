@@ -43,10 +43,6 @@ from typing import ClassVar
 from harness.causes import CauseName, Responsible
 from worlds.core.errors import ParleyError
 
-Cause = Responsible
-"""The boundary a failed episode crossed."""
-
-
 class HarnessError(ParleyError):
     """What went wrong in one clause, and `hint`: the next command to type."""
 
@@ -81,7 +77,7 @@ class BoundaryError(HarnessError):
     """Something outside the task failed; `cause` says where."""
 
     exit_code = 3
-    cause: ClassVar[Cause] = "runtime"
+    cause: ClassVar[Responsible] = "runtime"
     may_pass: ClassVar[bool] = False
     """Whether a later try of the same episode may fare better."""
 

@@ -27,16 +27,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, field_serializer
+from pydantic import Field, ValidationError, field_serializer, model_validator
 
-from harness.errors import Cause, HarnessError, UsageError
+from harness.causes import CAUSES, CauseName, Responsible, cause_of_old_record
+from harness.errors import HarnessError, UsageError
 from harness.leftovers import Leftover
 from harness.locks import is_locked, locked
 from harness.packs import files_of
 from harness.run_files import RunFiles, is_packed, is_run, left_in, remove
 from harness.writing import make_folder, write_file, writing
+from validators.verdict import UNEXPLAINED
 from worlds.core.models import Strict
 
 LONGEST_RECORD = 64 << 20
@@ -127,10 +129,17 @@ class SeatResult(Strict):
     """What was appended to the rules of this seat; None where nothing was."""
 
 
-BUDGETS = {
-    "wall": "wall time", "virtual_time": "virtual time", "request_cap": "its number of requests", "context": "a full context"
-}  # fmt: skip
-"""What ends an episode, in words where it has others than its name: turns, tokens, cost, steps."""
+class Forfeits(Strict):
+    """Turns that one seat of a game gave up for one reason."""
+
+    seat: int
+    """From 0."""
+
+    cause: str
+    """A key of `harness.causes.FORFEITS`."""
+
+    count: int
+
 
 HintMode = Literal["none", "correct", "wrong"]
 
@@ -163,8 +172,8 @@ class Result(Strict):
     interface: str | None = None
     runtime: str
     status: Literal["graded", "ungraded"]
-    cause: Cause | None = None
-    """Which boundary failed; None when nothing did."""
+    cause: Responsible | None = None
+    """Who is responsible for the failure that ended it; None where nothing failed."""
 
     error: str | None = None
     may_pass: bool = False
@@ -183,6 +192,12 @@ class Result(Strict):
     recovered: bool = False
     stopped_by: str | None = None
     """The budget that ended it: wall, turns, tokens, cost, context, or steps, virtual_time, request_cap, which worlds count."""
+
+    ended_by: CauseName | None = None
+    """The row of `harness.causes.CAUSES` that ended it; None where the agent finished. Derived for records that lack it."""
+
+    disturbed: dict[CauseName, int] = {}
+    """How often each row disturbed it without ending it."""
 
     steps: int = 0
     virtual_time_elapsed: float = 0.0
@@ -211,9 +226,20 @@ class Result(Strict):
     seats: tuple[SeatResult, ...] = ()
     """Of a game: one row a seat. The tokens and the cost above are those of all seats together."""
 
+    forfeits: tuple[Forfeits, ...] = ()
+    """Of a game: the turns that seats gave up, by seat and cause; empty in records of versions that did not count them."""
+
     timings: Timings = Timings()
     images: dict[str, str] = {}
     path: str = ""
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        """Name the row that ended an episode whose record was written before rows were named."""
+        if self.ended_by is None and (self.cause or self.stopped_by):
+            old = cause_of_old_record(self.cause, self.stopped_by, may_pass=self.may_pass)
+            self.__dict__["ended_by"] = old  # the model is frozen, and this is the last step of making it
+        return self
 
     @field_serializer("metrics")
     def _plain(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,8 +248,28 @@ class Result(Strict):
 
     @property
     def stopped(self) -> str:
-        """The budget that ended it, in words; "" where none did."""
-        return BUDGETS.get(self.stopped_by or "", self.stopped_by or "")
+        """What ended it, in the words of the table of causes; "" where the agent finished.
+
+        An agent that ended by itself after it had broken a rule was not stopped: its label says why it failed.
+        """
+        is_explained = self.status == "graded" and self.failure_label != UNEXPLAINED and "reason" not in self.failure_detail
+        if self.ended_by is None or (is_explained and self.ended_by in {"agent_error", "no_action"}):
+            return ""
+        return CAUSES[self.ended_by].message
+
+    @property
+    def why_ungraded(self) -> str:
+        """Who is responsible for an ungraded episode, and what ended it: `provider: the provider returned an error (HTTP 500)`."""
+        message = CAUSES[self.ended_by].message if self.ended_by else "unknown"
+        return f"{self.cause}: {message}" + (f" ({self.error})" if self.error else "")
+
+    @property
+    def outcome(self) -> str:
+        """What came of it: its label, after what stopped it where something did; why it is ungraded."""
+        if self.status == "ungraded":
+            return f"ungraded, {self.why_ungraded}"
+        label = self.failure_label or "-"
+        return f"stopped: {self.stopped} ({label})" if self.stopped and not self.success else label
 
     @property
     def key(self) -> Key:

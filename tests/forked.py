@@ -36,10 +36,12 @@ class WaitingHarness:
             cwd=cwd, env=dict(environ), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 
-    def run(self, arguments: Sequence[str], environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, arguments: Sequence[str], environ: Mapping[str, str], limit_s: int = LIMIT_S
+    ) -> subprocess.CompletedProcess[str]:
         """One command: its exit code, negative where a signal ended it, and what it said."""
         files = [self._scratch / name for name in ("stdout", "stderr")]
-        asked = {"arguments": [*arguments], "environ": dict(environ), "files": [str(file) for file in files]}
+        asked = {"arguments": [*arguments], "environ": dict(environ), "files": [str(file) for file in files], "limit_s": limit_s}
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(asked) + "\n")
@@ -86,4 +88,4 @@ def become(asked: dict[str, Any]) -> None:
         opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(opened, number)
         os.close(opened)
-    signal.alarm(LIMIT_S)
+    signal.alarm(asked["limit_s"])

@@ -1,6 +1,6 @@
 """The block that closes a run: each episode where there are few, a row a task where there are many, and the counts.
 
-Under the counts stand what stopped episodes, and what all of them took.
+Under the counts stand the bounds for ungraded episodes, what stopped episodes, and what all of them took.
 
 A failure is told by the rule that broke and the request that broke it, with the command that reads the whole episode.
 """
@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import compress
 from pathlib import Path
+from statistics import fmean
 
 from harness.agents.llm.meter import Spent
+from harness.caveats import bounds_of, disturbed_by, ended_by, forfeits_of, setup_caveat, ungraded_by
 from harness.cli.amounts import cost_told, counted, dollars, short, size, spent_by
 from harness.cli.progress import outcome
 from harness.console import say, show_table
@@ -38,6 +40,8 @@ def show_closing(
 
     `spent`: by all calls, also of lost attempts; `planned`: the episodes of the whole run, where that may be more.
     """
+    if caveat := setup_caveat(results):
+        say(f"\n{caveat}")
     if len(results) <= _MANY:
         several = len({result.run for result in results}) > 1
         for result in results:
@@ -51,13 +55,20 @@ def show_closing(
     else:
         show_table(*_table(results), beside_json=beside_json)
         _show_failures([result for result in results if not result.success], folder)
-    show_left(results, folder, spent=spent, planned=len(results) if planned is None else planned)
+    _show_totals(results, folder, spent=spent, planned=len(results) if planned is None else planned)
 
 
 def show_left(results: Sequence[Result], folder: Path, *, spent: Spent, planned: int) -> None:
     """The last lines alone: all that is said of a run that came to no end; nothing of one that never began."""
     if not (results or spent.calls or folder.exists()):
         return
+    if caveat := setup_caveat(results):
+        say(f"\n{caveat}")
+    _show_totals(results, folder, spent=spent, planned=planned)
+
+
+def _show_totals(results: Sequence[Result], folder: Path, *, spent: Spent, planned: int) -> None:
+    """Say the counts, the bounds, what stopped episodes, and what all of them took."""
     say(f"\n{_summed(results, planned)}; run in {folder} ({size(RunFolder(folder).size)})")
     for line in _totals(results, spent):
         say(line)
@@ -95,21 +106,24 @@ def _line(result: Result) -> str:
         return printable(outcome(result))
     told = breach.sentence if breach else str(result.failure_label)
     if result.stopped:
-        # where nothing but the budget is to blame, its name says it all
-        is_alone = result.failure_detail.get("reason") == result.stopped_by
-        where = f", at {breach.where.rpartition(' at ')[2]}" if breach and breach.where else ""
-        told = (
-            f"stopped by {result.stopped} ({result.failure_label}{where})"
-            if is_alone
-            else f"stopped by {result.stopped}; {told}"
-        )
+        told = f"stopped: {result.stopped}; {told}"
+        if breach and breach.rule.startswith(result.stopped):
+            # no rule broke, so nothing but what stopped it is to be said
+            where = f", at {breach.where.rpartition(' at ')[2]}" if breach.where else ""
+            told = f"stopped: {breach.rule} ({result.failure_label}{where})"
     return printable(f"{told}, reward {result.reward or 0:g}{', recovered' if result.recovered else ''}").replace("\n", " ")
 
 
 def _totals(results: Sequence[Result], spent: Spent) -> Iterator[str]:
-    """What ended episodes early, and what all of them took."""
-    if stopped := stops(results):
-        yield f"  stopped: {', '.join(f'{count} by {name}' for name, count in stopped.items())}"
+    """Yield the bounds for ungraded episodes, what stopped episodes, what disturbed them, and what all of them took."""
+    if bounds := _bounds(results):
+        yield f"  {bounds}"
+    if stopped := ended_by([result for result in results if not result.success]):
+        yield f"  stopped: {stopped}"
+    if disturbed := disturbed_by(results):
+        yield f"  disturbed: {disturbed}"
+    if forfeited := forfeits_of(results):
+        yield f"  forfeited turns: {forfeited}"
     total = spent_by(results)
     if total.calls:
         cached, reasoning = sum(one.tokens.cached for one in results), sum(one.tokens.reasoning for one in results)
@@ -125,9 +139,21 @@ def _totals(results: Sequence[Result], spent: Spent) -> Iterator[str]:
         yield f"  in all, with attempts that were lost or left: {calls}, {short(spent.tokens)} tokens{more}"
 
 
+def _bounds(results: Sequence[Result]) -> str:
+    """Return the figures of a run with their bounds where some episodes are ungraded, else ""."""
+    graded, lost = ([one for one in results if (one.status == "graded") is is_graded] for is_graded in (True, False))
+    rates = bounds_of(graded, lost, lambda one: float(one.success))
+    rewards = bounds_of(graded, lost, lambda one: one.reward or 0.0)
+    if rates is None or rewards is None or not graded:
+        return f"ungraded: {ungraded_by(lost)}" if lost else ""
+    rate, mean = fmean(one.success for one in graded), fmean(one.reward or 0.0 for one in graded)
+    between = f"{rewards.failed:.3g} to {rewards.succeeded:.3g}"
+    return f"success {rate:.1%} ({rates.sentence()}); mean reward {mean:.3g} ({between})"
+
+
 def stops(results: Sequence[Result]) -> dict[str, int]:
-    """How many episodes each budget ended."""
-    return dict(Counter(result.stopped for result in results if result.stopped and not result.success))
+    """Return how many failed or ungraded episodes each row of the table of causes ended."""
+    return dict(Counter(str(result.ended_by) for result in results if result.stopped and not result.success))
 
 
 def _table(results: Sequence[Result]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:

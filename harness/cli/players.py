@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from harness.agent import AgentSpec
+from harness.agents.llm.local import LOCAL, USUAL_FLAGS
 from harness.agents.seating.lineup import read_seats
 from harness.agents.seating.teams import TeamFlags, make_team
 from harness.agents.seating.variants import read_seat_variants, read_variant
@@ -106,7 +107,8 @@ def _models(flags: RunFlags, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
         raise UsageError(f"--model names {twice[0]} twice", hint=hint)
     names = (*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
     given = {name: getattr(flags, name) for name in names}
-    return tuple(_updated(AgentSpec(kind="llm"), {**given, "model": name}, tasks) for name in called)
+    usual = {LOCAL: USUAL_FLAGS | flags.given(*USUAL_FLAGS)}
+    return tuple(_updated(AgentSpec(kind="llm"), {**given, "model": name, **usual.get(name, {})}, tasks) for name in called)
 
 
 def _resumed_models(

@@ -169,9 +169,6 @@ def _again(keys: tuple[Key, ...], seconds: float) -> str:
 
 def outcome(result: Result) -> str:
     """One episode in a few words."""
-    if result.status == "ungraded":
-        return f"ungraded ({result.cause}: {result.error})"
-    recovered = ", recovered" if result.recovered else ""
-    if result.stopped and not result.success:
-        return f"stopped by {result.stopped} ({result.failure_label}), reward {result.reward:g}{recovered}"
-    return f"{result.failure_label}, reward {result.reward:g}{recovered}"
+    if result.reward is None:
+        return result.outcome
+    return f"{result.outcome}, reward {result.reward:g}{', recovered' if result.recovered else ''}"

@@ -88,7 +88,7 @@ def _print(made: WholeReport, *, json: bool, markdown: bool, tables: bool) -> No
     if json:
         emit(made.document())
     elif markdown:
-        print("\n".join(one.markdown() for one in made.closed), end="")
+        print("\n".join([*(f"> {line}\n" for line in made.caveats), *(one.markdown() for one in made.closed)]), end="")
     elif tables:
         _show(made, print)
 
@@ -184,6 +184,8 @@ def registry(ctx: typer.Context) -> list[Task]:
 
 
 def _show(made: WholeReport, tell: Callable[[str], None]) -> None:
+    for line in made.caveats:
+        tell(line)
     shown(made.tables, tell)
     if made.closes:
         tell("")

@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 
 from harness.agents.llm.replies import Replies
+from harness.caveats import setup_caveat
 from harness.cli.amounts import spent_by
 from harness.cli.closing import show_closing, show_left, stops
 from harness.cli.config import print_config
@@ -131,7 +132,7 @@ def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
         episodes = [result.model_dump(mode="json") for result in results]
         kept = spent_by(results)
         bill = asdict(replace(spent, kept=kept.kept, kept_usd=kept.kept_usd))
-        more = {"planned": session.episodes, "stopped": stops(results), "spent": bill}
+        more = {"planned": session.episodes, "stopped": stops(results), "caveat": setup_caveat(results), "spent": bill}
         early = {"until": decision.model_dump(mode="json") | {"winner": decision.winner}} if decision else {}
         emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": counts, **more, **early})
     show_closing(results, folder, beside_json=_takes_stdout(flags), spent=spent, planned=session.episodes)

@@ -9,11 +9,13 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from harness.caveats import setup_caveat
 from harness.console import say
 from harness.errors import UsageError
 from harness.interop.atif import whole_trajectory
@@ -47,6 +49,11 @@ class _Exported:
         self.began = datetime.fromisoformat(stint) if stint else datetime.fromtimestamp(int(changed)).astimezone()
         """When it was begun; in versions that did not write that down, when its plan was last changed."""
 
+    @cached_property
+    def caveat(self) -> str:
+        """That its set-up was at fault in more than 10 % of the episodes; "" where it was not."""
+        return setup_caveat(self.folder.results())
+
     def episodes(self) -> Iterator[RecordedEpisode]:
         """Every finished episode, by path."""
         for result in self.folder.results():
@@ -58,6 +65,7 @@ def inspect_command(runs: Runs, out: Folder) -> None:
     read, episodes = _exported(runs, out), 0
     for run in read:
         tally = LogTally.of(run.folder.results())
+        tally.caveat = run.caveat
         file = out / f"{run.began.isoformat().replace(':', '-')}_parley_{run.name}.eval"
         with writing(file):
             write_log(file, run.name, run.began, tally, run.episodes())
@@ -108,6 +116,9 @@ def _exported(runs: list[Path], out: Path) -> list[_Exported]:
     """The runs that are meant, with the folder made."""
     read = [_Exported(path, planned, number) for number, (path, planned) in enumerate(planned_runs(runs), start=1)]
     make_new(out)
+    for run in read:
+        if run.caveat:
+            say(f"{run.name}: {run.caveat}")
     return read
 
 

@@ -182,7 +182,7 @@ class DrivenEpisode:
         if isinstance(judgement, Judgement):
             playing.judgement = judgement
         elif judgement is not None:
-            playing.blame(judgement.cause, str(judgement))
+            playing.blame(judgement.name, str(judgement))
         self._outcome = outcome_of(spec, InProcessRuntime.name, playing)
         if playing.graded:
             self._verdict = verdict_of(spec.task, self._outcome, self._seats)

@@ -50,7 +50,13 @@ def facts(result: Result) -> dict[str, Any]:
         "reward": result.reward,
         "label": result.failure_label,
         "success": result.success if graded else None,
+        **endings(result),
     }
+
+
+def endings(result: Result) -> dict[str, Any]:
+    """Return what ended and disturbed an episode and which turns were forfeited, by the names of a record."""
+    return result.model_dump(mode="json", include={"ended_by", "disturbed", "forfeits"})
 
 
 def _game(instruction: dict[str, Any], seats: list[Conversation]) -> list[dict[str, Any]]:

@@ -182,7 +182,7 @@ def _phases(result: Result, began: datetime) -> dict[str, Any]:
 
 
 def _failure(result: Result, began: datetime) -> dict[str, Any]:
-    told = result.error or ""
+    told = result.why_ungraded
     ended = began + timedelta(seconds=result.timings.total)
     said = {"exception_type": _exception(result), "exception_message": told, "exception_traceback": told}
     return {**said, "occurred_at": ended}

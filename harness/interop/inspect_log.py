@@ -22,6 +22,7 @@ from tempfile import TemporaryFile
 from typing import Any, Self
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from harness.interop.atif import endings
 from harness.reading import Conversation, RecordedEpisode, Utterance
 from harness.records import Result
 from harness.version import package_version
@@ -46,6 +47,8 @@ class LogTally:
 
     episodes: int = 0
     attempts: int = 1
+    caveat: str = ""
+    """That the set-up was at fault in more than 10 % of the episodes."""
 
     @classmethod
     def of(cls, results: Iterable[Result]) -> Self:
@@ -104,6 +107,7 @@ def _head(name: str, created: str, tally: LogTally) -> dict[str, Any]:
             "model": next(iter(tally.models)) if len(tally.models) == 1 else MODEL,
             "config": {"epochs": tally.attempts},
             "packages": {"parley-bench": package_version()},
+            **({"metadata": {"caveat": tally.caveat}} if tally.caveat else {}),
         },
         "plan": {},
         "results": {
@@ -150,7 +154,7 @@ def _sample(episode: RecordedEpisode, created: str) -> dict[str, Any]:
             "reward": {"value": result.reward, **answer},
         }
     else:
-        told = f"{result.cause}: {result.error}"
+        told = result.why_ungraded
         sample["error"] = {"message": told, "traceback": told, "traceback_ansi": told}
     return sample
 
@@ -175,7 +179,7 @@ def _metadata(result: Result) -> dict[str, Any]:
         "task_id", "family", "seed", "attempt", "agent", "model", "reward", "failure_label", "severity", "trace_hash",
         "options", "cost_usd", "steps", "virtual_time_elapsed", "stopped_by",
     )  # fmt: skip
-    return {name: getattr(result, name) for name in names}
+    return {name: getattr(result, name) for name in names} | endings(result)
 
 
 def _span(conversation: Conversation, result: Result, created: str) -> Iterator[dict[str, Any]]:

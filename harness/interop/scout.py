@@ -4,7 +4,8 @@ Scout can import ATIF too, but takes neither score nor success, task or repeat f
 another. Its own format has a column for each, and a game's seats as spans with every word they were told and said.
 1. Rows gather until they fill a file (`_ROWS`, `_BYTES`), so memory is that of one file however many episodes there are.
 2. Beside each file lies its index, the same columns without the talk, in `_index/`: Scout lists and filters by these alone.
-3. What Scout has no column for stands in columns of its own: seed, family, label, severity, steps, virtual time, trace hash.
+3. What Scout has no column for stands in columns of its own: seed, family, label, severity, steps, virtual time, trace hash,
+   the row of the table of causes that ended the episode, and forfeited turns.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from harness.caveats import forfeits_told
 from harness.interop.inspect_log import events_of, messages_of, talks_of
 from harness.reading import RecordedEpisode
 from harness.writing import make_folder
@@ -29,7 +31,7 @@ _COLUMNS = {
     "total_time": _REAL, "total_tokens": _WHOLE, "error": _TEXTS, "limit": _TEXTS, "trust_content": "BOOLEAN",
     "messages": _TEXTS, "events": _TEXTS,
     "family": _TEXTS, "seed": _WHOLE, "label": _TEXTS, "severity": _REAL, "cost_usd": _REAL, "steps": _WHOLE,
-    "virtual_time": _REAL, "trace_hash": _TEXTS,
+    "virtual_time": _REAL, "trace_hash": _TEXTS, "ended_by": _TEXTS, "forfeits": _TEXTS,
 }  # fmt: skip
 """Scout's columns, then ours."""
 
@@ -100,9 +102,9 @@ def _row(episode: RecordedEpisode, run: str, began: datetime) -> dict[str, Any]:
         "score_explanation": episode.breach.sentence if episode.breach else result.failure_label,
         "success": result.success if graded else None, "message_count": len(messages), "total_time": result.timings.total,
         "total_tokens": tokens if result.tokens.calls else None, "limit": result.stopped_by, "trust_content": False,
-        "error": None if graded else f"{result.cause}: {result.error}",
+        "error": None if graded else result.why_ungraded,
         "messages": json.dumps(messages), "events": json.dumps(events_of(talks, result, began.isoformat())),
         "family": result.family, "seed": result.seed, "label": result.failure_label, "severity": result.severity,
         "cost_usd": result.cost_usd, "steps": result.steps, "virtual_time": result.virtual_time_elapsed,
-        "trace_hash": result.trace_hash,
+        "trace_hash": result.trace_hash, "ended_by": result.ended_by, "forfeits": "; ".join(forfeits_told(result.forfeits)),
     }  # fmt: skip

@@ -64,7 +64,7 @@ def run_in_process(
         if isinstance(judgement, Judgement):
             one.judgement = judgement
         else:
-            one.blame(judgement.cause, str(judgement))
+            one.blame(judgement.name, str(judgement))
     return [outcome_of(spec, runtime.name, one, images) for one, (spec, _) in zip(played, episodes, strict=True)]
 
 
@@ -81,7 +81,7 @@ def lost_episodes(
     outcomes = []
     for spec, key in episodes:
         played = Playing(Report(agent=agent.name), key)
-        played.blame(failure.cause, str(failure), may_pass=may_pass)
+        played.blame(failure.name, str(failure), may_pass=may_pass)
         outcomes.append(outcome_of(spec, runtime, played, images))
     return outcomes
 

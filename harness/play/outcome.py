@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.agent import Usage
+from harness.causes import CauseName, cause_of_old_record
 from harness.errors import VerifierFailure
 from harness.play.playing import Playing, writable
 from harness.pod import EpisodeSpec
-from harness.records import Hint, Result, RunFolder, Timings
+from harness.records import Forfeits, Hint, Result, RunFolder, Timings
 from validators.verdict import UNEXPLAINED, UNEXPLAINED_SEVERITY, Verdict
 from worlds.core.chance import key_digest
 from worlds.core.events import Requested, read_log
 from worlds.core.texts import digest_of
 
-WORLD_BUDGETS = ("steps", "virtual_time", "request_cap")
+WORLD_BUDGETS: tuple[CauseName, ...] = ("steps", "virtual_time", "request_cap")
 """What a world counts itself, as its log calls it."""
 
 LONGEST_TEXT = 1 << 20
@@ -47,10 +48,11 @@ def outcome_of(spec: EpisodeSpec, runtime: str, played: Playing, images: Mapping
     key = played.key
     verdict, reward = _verdict(played)
     if verdict is not None and verdict.failure_detail.get("reason") == "fault":
-        played.blame("world", _fault(played.log))
+        played.blame("world_fault", _fault(played.log))
     trajectory = _trajectory(spec.run_id, played, verdict, reward)
     graded = played.graded
     report, usage = played.report, played.report.usage
+    stopped_by = report.stopped_by or _closed_by(played.log)
     seconds = {name: round(value, 4) for name, value in played.seconds.items()}
     result = Result(
         run=spec.run_id, task_id=key.task_id, family=key.family, seed=key.seed, attempt=key.attempt,
@@ -59,7 +61,9 @@ def outcome_of(spec: EpisodeSpec, runtime: str, played: Playing, images: Mapping
         status="graded" if graded else "ungraded", cause=played.cause, may_pass=played.may_pass and not graded,
         error=played.error or (report.failed and writable(report.failed)),
         reward=reward if graded else None, options=dict(spec.overrides), key_digest=key_digest(spec.key),
-        stopped_by=report.stopped_by or _closed_by(played.log), tool_calls=report.tool_calls,
+        stopped_by=stopped_by, ended_by=_ended_by(played, stopped_by), disturbed=dict(report.disturbed),
+        forfeits=tuple(Forfeits(seat=seat, cause=why, count=n) for (seat, why), n in sorted(report.forfeits.items())),
+        tool_calls=report.tool_calls,
         tokens=usage.tokens(), cost_usd=usage.cost_usd, kept_usd=usage.kept_usd,
         price=_price(usage), parameters={"requested": report.requested, "effective": report.effective},
         prompt_digest=report.prompt_digest, templates=digest_of(spec.texts),
@@ -67,6 +71,12 @@ def outcome_of(spec: EpisodeSpec, runtime: str, played: Playing, images: Mapping
         **(_graded_fields(verdict, reward) if graded else {}),
     )  # fmt: skip
     return Outcome(result, _files(played) | trajectory)
+
+
+def _ended_by(played: Playing, stopped_by: str | None) -> CauseName | None:
+    """Return the row that ended the episode: a failure, then a budget, then what the agent says of its own end."""
+    named = played.failed_by or cause_of_old_record(None, stopped_by) or played.report.ended_by
+    return named or ("agent_error" if played.report.failed else None)
 
 
 def _verdict(played: Playing) -> tuple[Verdict | None, float]:
@@ -83,12 +93,12 @@ def _verdict(played: Playing) -> tuple[Verdict | None, float]:
         if verdict is not None and verdict.reward != reward["reward"]:
             raise ValueError("reward.json and verdict.json differ")
     except (ValueError, TypeError, RecursionError) as error:
-        played.blame(VerifierFailure.cause, str(error).splitlines()[0])
+        played.blame(VerifierFailure.name, str(error).splitlines()[0])
         return None, 0.0
     return verdict, float(reward["reward"])
 
 
-def _closed_by(log: bytes) -> str | None:
+def _closed_by(log: bytes) -> CauseName | None:
     """The budget that only the world counts, where that ended the episode: its last event says so."""
     try:
         last = json.loads(log.rstrip().rpartition(b"\n")[2] or b"{}")
@@ -185,6 +195,6 @@ def _trajectory(run: str, played: Playing, verdict: Verdict | None, reward: floa
         }
         written = json.dumps(trajectory, indent=2, ensure_ascii=False, allow_nan=False)
     except (ValueError, TypeError, RecursionError) as error:
-        played.blame("agent", f"its trajectory cannot be written: {error}")
+        played.blame("agent_error", f"its trajectory cannot be written: {error}")
         return {}
     return {"trajectory.json": written.encode(errors="replace") + b"\n"}

@@ -1,8 +1,8 @@
 """The state of one episode while it happens: its phases, its log, and whom its failure is blamed on.
 
-1. Whatever is raised is attributed to the boundary it crossed. Failures of provider, runtime and verifier, and a
-   cancellation, leave the episode ungraded; a world that died under an agent is graded 0, because otherwise killing the world
-   would be a way not to be counted. A provider that would serve no other episode (ProviderLost) ends the run.
+1. Whatever is raised is attributed to a row of `harness.causes.CAUSES`, which says who is responsible and whether the episode
+   is graded. A world that died under an agent is graded 0, because otherwise killing the world would be a way not to be
+   counted. A provider that would serve no other episode (ProviderLost) ends the run.
 2. What is raised while an agent plays and crossed none of these boundaries is the agent's own failure: a client that gave up,
    or something an agent wrote that broke whoever read it. Its log is judged like any other.
 3. A phase is told when it begins and when it ends, to whoever listens and to the log that `-v` shows.
@@ -19,15 +19,12 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from harness.agent import Report
-from harness.errors import BoundaryError, Cancelled, Cause, ProviderLost
+from harness.causes import CAUSES, CauseName, Responsible
+from harness.errors import BoundaryError, Cancelled, ProviderLost
 from harness.pod import Judgement
 from harness.records import Key, Result
 from worlds.core.errors import ManifestError, ParleyError, WireError
 from worlds.core.errors import WorldError as WorldBroken
-
-GRADED_CAUSES = frozenset({None, "agent", "world"})
-"""Causes under which an episode counts."""
-
 
 PhaseName = Literal["open", "agent", "finish", "judge", "close"]
 PHASES: tuple[PhaseName, ...] = get_args(PhaseName)
@@ -65,15 +62,22 @@ class Playing:
     log: bytes = b""
     judgement: Judgement | None = None
     opened: bool = False
-    cause: Cause | None = None
+    failed_by: CauseName | None = None
+    """The row of the first failure; None where nothing failed."""
+
     error: str | None = None
     may_pass: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def graded(self) -> bool:
-        """Whether the episode counts; one whose world never opened was nobody's doing."""
-        return self.cause in GRADED_CAUSES and self.opened
+        """Whether the episode counts; one whose world never opened does not."""
+        return self.opened and (self.failed_by is None or CAUSES[self.failed_by].is_graded)
+
+    @property
+    def cause(self) -> Responsible | None:
+        """Who is responsible for the first failure."""
+        return CAUSES[self.failed_by].responsible if self.failed_by else None
 
     @contextmanager
     def phase(self, name: PhaseName) -> Iterator[None]:
@@ -116,30 +120,30 @@ class Playing:
         try:
             yield
         except WireError as failure:
-            self.blame("agent", f"not sent: {failure}")
+            self.blame("agent_error", f"not sent: {failure}")
         except (ParleyError, OSError, MemoryError):
             # attributed by whoever raised it; the system's own word is about this machine, not about what an agent wrote
             raise
         except (Exception, SystemExit) as failure:  # noqa: BLE001 - otherwise odd writing would be a way not to be counted
-            self.blame("agent", f"{type(failure).__name__}: {failure}")
+            self.blame("agent_error", f"{type(failure).__name__}: {failure}")
             self.report.log.append(traceback.format_exc())
 
-    def blame(self, cause: Cause, error: str, *, may_pass: bool = False) -> None:
+    def blame(self, row: CauseName, error: str, *, may_pass: bool = False) -> None:
         """Note the first failure, and no later one."""
-        if self.cause is None:
+        if self.failed_by is None:
             self.may_pass = may_pass
             # what an exception says may hold half a character, and a record cannot
-            self.cause, self.error = cause, writable(error)
+            self.failed_by, self.error = row, writable(error)
 
     def _attribute(self, failure: BaseException) -> None:
         if isinstance(failure, BoundaryError):
-            self.blame(failure.cause, str(failure), may_pass=failure.may_pass)
+            self.blame(failure.name, str(failure), may_pass=failure.may_pass)
         elif isinstance(failure, Cancelled | KeyboardInterrupt):
             self.blame("cancelled", "interrupted")
         elif isinstance(failure, WorldBroken | ManifestError):
-            self.blame("world", str(failure))
+            self.blame("world_fault", str(failure))
         else:
-            self.blame("runtime", f"{type(failure).__name__}: {failure}", may_pass=isinstance(failure, OSError))
+            self.blame("runtime_failure", f"{type(failure).__name__}: {failure}", may_pass=isinstance(failure, OSError))
             self.report.log.append(traceback.format_exc())
 
     def _tell(self, phase: Phase) -> None:

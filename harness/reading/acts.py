@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from harness.caveats import forfeits_told
 from harness.reading.model import Act, Breach, RecordedEpisode
-from harness.records import BUDGETS
 from worlds.core.events import Closed, Event, Requested, Stopped, Waited
 
 
@@ -39,16 +39,16 @@ def broken_rule(episode: RecordedEpisode) -> Breach | None:
 
 
 def bare_breach(episode: RecordedEpisode) -> Breach:
-    """What can be said of a failure where neither a violation nor its family says more: its label and what was judged."""
+    """Return what can be said of a failure where neither a violation nor its family says more."""
     result, verdict = episode.result, episode.verdict
     reason = str(result.failure_detail.get("reason", ""))
     failed = [check for check in (verdict.checks if verdict else ()) if not check.ok]
-    if result.cause is not None:
-        rule = f"the {result.cause} failed: {result.error}"
+    if result.stopped:
+        rule = result.stopped + (f": {result.error}" if result.error else "")
     elif failed and not _NAMED.fullmatch(reason):
         rule = f"the hidden test {failed[0].name} failed: {failed[0].message.partition(chr(10))[0]}"
     else:
-        rule = _REASONS.get(reason, f"the goal was not reached before its end by {BUDGETS.get(reason, reason)}")
+        rule = _REASONS.get(reason, f"the goal was not reached: {reason}")
     ended = next((act for act in reversed(episode.acts) if act.what in {"closed", "stop"}), None)
     return Breach(
         label=result.failure_label or "ungraded",
@@ -72,4 +72,10 @@ _REASONS = {
     "gave_up": "no rule was broken, and the goal was not reached",
     "no_turns": "no turn was answered",
 }
-"""What a verdict means by a reason; any other is a budget, and names itself."""
+"""What a verdict means by a reason."""
+
+
+def with_forfeits(breach: Breach, episode: RecordedEpisode) -> Breach:
+    """Return a breach whose rule names the turns that seats forfeited."""
+    told = list(forfeits_told(episode.result.forfeits))
+    return breach.model_copy(update={"rule": "; ".join([breach.rule, *told])}) if told else breach

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from harness.modules import family_part_or_none
 from harness.packs import read_recorded
-from harness.reading.acts import acts_of, bare_breach, broken_rule
+from harness.reading.acts import acts_of, bare_breach, broken_rule, with_forfeits
 from harness.reading.model import Conversation, RecordedEpisode
 from harness.reading.parts import FamilyReading, unreadable
 from harness.reading.seats import seat_conversations
@@ -79,6 +79,7 @@ def _with_family(episode: RecordedEpisode) -> RecordedEpisode:
     broken = None
     if not episode.result.success:
         broken = broken_rule(episode) or (part.breach(episode) if part else None) or bare_breach(episode)
+        broken = with_forfeits(broken, episode)
     naming = family_part_or_none(episode.result.family, "naming")
     talks = tuple(_named(one, naming.seat_name if naming else None) for one in episode.conversations)
     return episode.model_copy(update={"sections": sections, "breach": broken, "conversations": talks})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.caveats import disturbances_told, forfeits_told
 from harness.reading.layout import cut, paragraph, table
 from harness.reading.model import Act, Cell, Conversation, RecordedEpisode, Utterance
 
@@ -48,12 +49,8 @@ def _titled(title: str) -> Iterator[str]:
 
 def _heading(episode: RecordedEpisode, width: int) -> Iterator[str]:
     result = episode.result
-    outcome = result.failure_label or "ungraded"
-    if result.stopped and not result.success:
-        outcome = f"stopped by {result.stopped} ({outcome})"
-    if result.status == "ungraded":
-        outcome = f"ungraded ({result.cause}: {result.error})"
-    else:
+    outcome = result.outcome
+    if result.status == "graded":
         outcome += f", reward {result.reward or 0:g}" + (", recovered" if result.recovered else "")
     yield from paragraph(f"{result.key.name}  {outcome}", width)
     for name, value in _facts(episode):
@@ -76,8 +73,12 @@ def _facts(episode: RecordedEpisode) -> Iterator[tuple[str, str]]:
         yield "options", ", ".join(f"{name}={value}" for name, value in result.options.items())
     steps = f", {result.steps} steps" if result.steps else ""
     yield "time", f"{result.virtual_time_elapsed:g} virtual s{steps}; {result.timings.total:.1f} real s"
-    if result.stopped_by:
-        yield "stopped", f"by {result.stopped}"
+    if result.stopped:
+        yield "stopped", result.stopped
+    for told in disturbances_told(result):
+        yield "disturbed", told
+    for told in forfeits_told(result.forfeits):
+        yield "forfeits", told
     if result.tokens.calls:
         tokens = result.tokens
         cost = "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}"

@@ -15,10 +15,12 @@ from statistics import fmean
 
 import numpy as np
 
+from harness.caveats import Bounds, bounds_of, ungraded_by
 from harness.errors import UsageError
-from harness.headline import Headline, cell_means, headline_of
+from harness.headline import cell_means, headline_of
 from harness.records import Result
 from harness.release import pinned_tasks
+from harness.report.causes import bounds_columns, cells_of
 from harness.report.evidence import Evidence, Group
 from harness.report.power import mde_words
 from harness.report.ranking import Strata, rank_intervals, rank_shares, weighted
@@ -117,7 +119,7 @@ def _columns(families: Sequence[str]) -> tuple[Column, ...]:
             Column(family, f"{family} {headline_of(family).short}", "percent"),
             Column(f"{family}_interval", "95 %", "interval"),
             Column(f"{family}_pass_k", "pass^k", "rate"),
-            Column(f"{family}_worst", f"{family}, ungraded counted 0", "percent", shown=False),
+            Column(f"{family}_bounds", f"{family} if ungraded failed..succeeded", "interval", shown=False),
             Column(f"{family}_tasks", f"{family}, tasks", shown=False),
         )
     ]
@@ -133,7 +135,7 @@ def _columns(families: Sequence[str]) -> tuple[Column, ...]:
         Column("p3", "P(top 3)", "rate"),
         Column("episodes", "Eps"),
         Column("ungraded", "Ungraded"),
-        Column("worst", "Mean if ungraded failed", "percent"),
+        *bounds_columns("Mean"),
         Column("status", "Status"),
         Column("source", "Source", shown=False),
         Column("error", "Standard error", "number", shown=False),
@@ -159,7 +161,10 @@ def _row(row: Entrant, families: Sequence[str], wanted: Mapping[str, frozenset[s
     episodes = sum(len(row.results(family)) for family in mine)
     figure = weighted([list(row.tasks(family).values()) for family in mine], episodes)
     is_whole = len(mine) == len(families)
-    lost = sum(len(row.groups[family].ungraded) for family in mine)
+    lost = [result for family in mine for result in row.groups[family].ungraded]
+    graded = [result for family in mine for result in row.results(family)]
+    each = [_bounds(row, family) for family in mine]
+    whole_bounds = Bounds(*(fmean(one[end] for one in each) for end in (0, 1)), ungraded_by(lost), len(lost)) if lost else None
     whole = {family: _whole(family, wanted[family]) for family in families}
     lacking = [f"{len(row.tasks(family))} of {len(whole[family])} {family}" for family in families
                if whole[family] - row.tasks(family).keys()]  # fmt: skip
@@ -172,8 +177,8 @@ def _row(row: Entrant, families: Sequence[str], wanted: Mapping[str, frozenset[s
         "error": figure.error if is_whole else None,
         **{key: value for family in mine for key, value in _family(row, family).items()},
         "episodes": episodes,
-        "ungraded": lost,
-        "worst": fmean(_worst(row, family) for family in mine) if is_whole and lost else None,
+        "ungraded": len(lost),
+        **cells_of(whole_bounds if is_whole else None, graded, lost),
         "status": "complete" if not lacking else ", ".join(lacking),
         "source": "ours",
     }
@@ -188,20 +193,16 @@ def _family(row: Entrant, family: str) -> dict[str, Value]:
         family: fmean(values.values()),
         f"{family}_interval": share_interval([[value] for value in values.values()], len(results)),
         f"{family}_pass_k": pass_k(cells.values(), row.groups[family].attempts),
-        f"{family}_worst": _worst(row, family),
+        f"{family}_bounds": _bounds(row, family) if row.groups[family].ungraded else None,
         f"{family}_tasks": len(values),
     }
 
 
-def _worst(row: Entrant, family: str) -> float:
-    """The mean over tasks where every ungraded episode was worth 0."""
-    headline: Headline = headline_of(family)
-    by_task: dict[str, list[float]] = {}
-    for result in row.results(family):
-        by_task.setdefault(result.task_id, []).append(headline.value(result))
-    for result in row.groups[family].ungraded:
-        by_task.setdefault(result.task_id, []).append(0.0)
-    return fmean(map(fmean, by_task.values()))
+def _bounds(row: Entrant, family: str) -> tuple[float, float]:
+    """Return the mean over tasks if every ungraded episode had failed, and if every one had succeeded."""
+    value = headline_of(family).value
+    bounds = bounds_of(row.results(family), row.groups[family].ungraded, value, lambda one: one.task_id)
+    return (bounds.failed, bounds.succeeded) if bounds else (fmean(row.tasks(family).values()),) * 2
 
 
 def _published(families: Sequence[str]) -> Iterator[Row]:

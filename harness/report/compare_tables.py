@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from harness.caveats import ended_by, setup_caveat
 from harness.report.comparison import Comparison, TaskPair
 from harness.report.paired import METHOD, paired_interval
 from harness.report.table import Column, Row, Table
@@ -65,7 +66,7 @@ _MEANT = (
 
 def tables(comparisons: Sequence[Comparison], *, every_task: bool) -> list[Table]:
     """All of them; of the tasks only those that differ most, unless `every_task`."""
-    notes = (METHOD, _MEANT)
+    notes = (METHOD, _MEANT, *_caveats(comparisons))
     differing = [(one, pair) for one in comparisons for pair in one.tasks if every_task or abs(pair.difference) > 1e-12]
     differing.sort(key=lambda item: (-abs(item[1].difference), item[1].task))
     alike = sum(abs(pair.difference) <= 1e-12 for one in comparisons for pair in one.tasks)
@@ -80,6 +81,16 @@ def tables(comparisons: Sequence[Comparison], *, every_task: bool) -> list[Table
         Table("labels", "Labels, graded episodes", _LABELS, tuple(row for one in comparisons for row in _labels(one))),
     ]
     return [table for table in made if table.rows]
+
+
+def _caveats(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Yield what ended the ungraded episodes of each side, and that its set-up was at fault."""
+    for one in comparisons:
+        for side, group in (("A", one.first), ("B", one.second)):
+            if group.ungraded:
+                yield f"{one.family}, {side}: {len(group.ungraded)} ungraded: {ended_by(group.ungraded)}"
+            if caveat := setup_caveat([*group.graded, *group.ungraded]):
+                yield f"{one.family}, {side}: {caveat}"
 
 
 def verdict(one: Comparison) -> str:

@@ -15,6 +15,7 @@ from harness.report.statistics import METHOD, rate_interval
 from harness.report.table import Column, Row, Table
 
 NAME = "levels"
+NEEDED = ("one player at two levels", "harness run ... --set level=1..4")
 _COLUMNS = (
     Column("player", "Player"),
     Column("setup", "Set-up"),

@@ -22,6 +22,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from harness.caveats import ungraded_by
 from harness.columns import is_number, keys
 from harness.printable import printable
 from harness.records import Result
@@ -149,9 +150,12 @@ def _environment() -> Environment:
 
 
 def _facts(report: WholeReport) -> Iterator[tuple[str, str]]:
+    for caveat in report.caveats:
+        yield "Caveat", printable(caveat)
     results = [result for run in report.runs for result in run.results]
     yield "Episodes", str(len(results))
-    yield "Ungraded", str(sum(result.status == "ungraded" for result in results))
+    lost = [result for result in results if result.status == "ungraded"]
+    yield "Ungraded", f"{len(lost)} ({ungraded_by(lost)})" if lost else "0"
     yield "Tasks", str(len({(result.family, result.task_id) for result in results}))
     yield "Players", str(len([row for row in report.spent.rows if row["player"] != "all"]))
     total = report.spent.rows[-1]
@@ -227,7 +231,7 @@ def _episode(run: Run, result: Result, folder: Path) -> EpisodeLine:
         player=printable(model or result.agent),
         seed=result.seed,
         attempt=result.attempt,
-        outcome=printable(str(result.failure_label or (f"ungraded: {result.cause}" if result.status == "ungraded" else "-"))),
+        outcome=printable(result.outcome),
         reward="-" if result.reward is None else f"{result.reward:.2f}",
         page=quote(pages[0]) if pages else "",
         command=printable(f"harness show {shlex.quote(f'{run.path}/{name}')}"),

@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from harness.caveats import setup_caveat
 from harness.errors import UsageError
 from harness.modules import family_part, family_part_or_none
 from harness.registry import Task
-from harness.report import levels, spent
+from harness.report import causes, levels, spent
 from harness.report.catalogue import ALL
 from harness.report.evidence import Breadth, gather
 from harness.report.runs import Run
 from harness.report.table import Table
 
-_OWN = (levels.NAME, spent.NAME)
+_OWN = (levels.NAME, causes.NAME, spent.NAME)
 """Tables of any family."""
 
 
@@ -75,13 +76,20 @@ class WholeReport:
         return [*self.tables, *([self.spent] if self.closes else [])]
 
     @property
+    def caveats(self) -> list[str]:
+        """What has to be said first: the runs in which the set-up was at fault in more than 10 % of the episodes."""
+        told = ((run.path.name, setup_caveat(run.results)) for run in self.runs)
+        return [f"{name}: {caveat}" for name, caveat in told if caveat]
+
+    @property
     def figures(self) -> dict[str, str]:
         """Each figure, by family and name."""
         return {f"{one.family}-{name}": drawn.svg for one in self.sections for name, drawn in one.figures.items()}
 
     def document(self) -> dict[str, Any]:
         """The report for programs."""
-        return {"runs": [str(run.path) for run in self.runs], "tables": [table.document() for table in self.closed]}
+        runs = [str(run.path) for run in self.runs]
+        return {"runs": runs, "caveats": self.caveats, "tables": [table.document() for table in self.closed]}
 
 
 def make_report(
@@ -113,11 +121,13 @@ def make_report(
         if len(refused) == len(makers):
             # one that is empty says more than one that a family does not know
             raise max(refused, key=lambda error: error.hint is not None)
-    for family in makers if not wanted or {levels.NAME, ALL} & set(wanted) else ():
-        made[family] += levels.tables(evidence[family])
-    if levels.NAME in wanted and not any(table.name == levels.NAME for some in made.values() for table in some):
-        lacking = "the table levels needs one player at two levels, and these runs have none"
-        raise UsageError(lacking, hint="harness run ... --set level=1..4")
+    for module in (levels, causes):
+        more = {family: module.tables(evidence[family]) for family in makers if not wanted or {module.NAME, ALL} & set(wanted)}
+        if module.NAME in wanted and not any(more.values()):
+            lacking, hint = module.NEEDED
+            raise UsageError(f"the table {module.NAME} needs {lacking}, and these runs have none", hint=hint)
+        for family, some in more.items():
+            made[family] += some
     sections = tuple(FamilyReport(family, tuple(some), _figures(family, some)) for family, some in made.items() if some)
     return WholeReport(tuple(runs), sections, spent.table(runs), silent, not wanted, spent.NAME in wanted, tuple(decided))
 

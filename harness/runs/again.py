@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from harness.errors import Cause
+from harness.causes import Responsible
 from harness.records import Key, Result
 
 
@@ -29,7 +29,7 @@ class RetryPolicy(NamedTuple):
     """Real seconds after the first failure in which a try may still begin."""
 
 
-POLICIES: Mapping[Cause, RetryPolicy] = {
+POLICIES: Mapping[Responsible, RetryPolicy] = {
     "provider": RetryPolicy(tries=3, first_pause_s=10.0, total_s=900.0),
     "runtime": RetryPolicy(tries=3, first_pause_s=2.0, total_s=300.0),
 }
@@ -38,7 +38,7 @@ POLICIES: Mapping[Cause, RetryPolicy] = {
 class EpisodeRetries:
     """Counts the tries of the episodes of one session."""
 
-    def __init__(self, policies: Mapping[Cause, RetryPolicy], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, policies: Mapping[Responsible, RetryPolicy], clock: Callable[[], float] = time.monotonic) -> None:
         self._policies, self._clock = policies, clock
         self._tries: dict[Key, int] = {}
         self._failed_at: dict[Key, float] = {}

@@ -17,7 +17,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from harness.agents.solutions import holds_seats
-from harness.errors import Cancelled, Cause, HarnessError, ProviderLost, UsageError
+from harness.causes import Responsible
+from harness.errors import Cancelled, HarnessError, ProviderLost, UsageError
 from harness.interrupts import interrupting
 from harness.kept import MeasurePacker
 from harness.play.agents import Cast
@@ -48,7 +49,7 @@ def run_plan(
     breaker: int = 0,
     keys: Sequence[Key] | None = None,
     choice: EpisodeChoice = EVERYTHING,
-    policies: Mapping[Cause, RetryPolicy] | None = None,
+    policies: Mapping[Responsible, RetryPolicy] | None = None,
     command: Sequence[str] | None = (),
     recorded: Mapping[Key, Result] | None = None,
 ) -> list[Result]:

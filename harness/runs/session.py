@@ -16,6 +16,7 @@ from pathlib import Path
 
 from harness.agent import Agent, AsksModels
 from harness.agents.llm.completion import listed_price
+from harness.agents.llm.local import keep_log
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.provider import public_address
 from harness.agents.llm.replies import Replies
@@ -194,6 +195,8 @@ class RunSession:
         except (Cancelled, KeyboardInterrupt):
             begun = any(RunFolder(path).is_planned for path in self.plans)
             raise Cancelled("interrupted", hint=self.resume_line if begun else "") from None
+        finally:
+            keep_log(self.folder)
 
     def _needed(self, runtime: Runtime) -> Needed:
         players = tuple((plan.agent, plan.overrides) for plan in self.plans.values())

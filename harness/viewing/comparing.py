@@ -79,7 +79,7 @@ def tracks(left: RecordedEpisode, right: RecordedEpisode) -> tuple[Track, ...]:
 def facts(left: RecordedEpisode, right: RecordedEpisode) -> tuple[ShownFact, ...]:
     """The figures of both, those that differ and those that say what was played."""
     shown: tuple[tuple[str, Callable[[RecordedEpisode], str]], ...] = (
-        ("outcome", lambda one: one.result.failure_label or f"ungraded: {one.result.cause}"),
+        ("outcome", lambda one: one.result.outcome),
         ("why", breach_told),
         ("reward", lambda one: "" if one.result.reward is None else f"{one.result.reward:g}"),
         ("run", lambda one: one.result.run),
@@ -88,7 +88,7 @@ def facts(left: RecordedEpisode, right: RecordedEpisode) -> tuple[ShownFact, ...
         ("seed", lambda one: str(one.result.seed)),
         ("steps", lambda one: str(one.result.steps)),
         ("virtual time", lambda one: f"{one.result.virtual_time_elapsed:g} s"),
-        ("stopped by", lambda one: one.result.stopped_by or ""),
+        ("stopped by", lambda one: one.result.stopped),
         ("model calls", lambda one: str(one.result.tokens.calls)),
     )
     made = (ShownFact(name=name, left=of(left), right=of(right)) for name, of in shown)

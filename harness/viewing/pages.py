@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
+from harness.caveats import disturbances_told, forfeits_told
 from harness.reading import Breach, RecordedEpisode, Section, breach_told, breaking_request
 from harness.reading.addresses import INDEX, episode_name, episode_page, run_page
 from harness.records import Key
@@ -81,6 +82,9 @@ class VerdictLine(Strict):
 
     icon: str
     label: str
+    stopped: str
+    """What stopped the episode; "" where nothing did, and where it succeeded."""
+
     breach: Breach | None
     rule: str
     """The rule that broke, with what ended an artifact where the log tells it."""
@@ -270,7 +274,8 @@ def _headline(episode: RecordedEpisode) -> VerdictLine:
     turn = last_turn(episode, seq) if seq is not None and act is None else None
     anchor = f"act-{seq}" if act else "" if turn is None else f"turn-{turn}"
     is_exact = seq is not None and (act is not None or turn == seq)
-    return VerdictLine(icon=icon, label=label, breach=breach, rule=rule, anchor=anchor, is_exact=is_exact)
+    stopped = "" if result.success else result.stopped
+    return VerdictLine(icon=icon, label=label, stopped=stopped, breach=breach, rule=rule, anchor=anchor, is_exact=is_exact)
 
 
 def _lacks(episode: RecordedEpisode) -> Iterator[str]:
@@ -301,7 +306,9 @@ def _facts(episode: RecordedEpisode) -> tuple[ShownFact, ...]:
         ("options", ", ".join(f"{name}={value}" for name, value in result.options.items()), ""),
         ("virtual time", f"{result.virtual_time_elapsed:g} s", f"{result.steps} steps" if result.steps else ""),
         ("real time", f"{result.timings.total:.1f} s", ""),
-        ("stopped by", f"the budget of {result.stopped_by}" if result.stopped_by else "", ""),
+        ("stopped", result.stopped, ""),
+        ("disturbed", "; ".join(disturbances_told(result)), ""),
+        ("forfeits", "; ".join(forfeits_told(result.forfeits)), ""),
         ("model calls", str(result.tokens.calls) if result.tokens.calls else "", cost),
         ("tokens", f"{result.tokens.prompt:,} in, {result.tokens.completion:,} out" if result.tokens.calls else "", ""),
         ("retry", f"hint {result.hint.mode}, first label {result.hint.first_label}" if result.hint else "", ""),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.caveats import bounds_of, setup_caveat
 from harness.errors import UsageError
 from harness.reading.addresses import episode_name, episode_page, run_page
 from harness.report.statistics import rate_interval
@@ -44,6 +45,11 @@ class EpisodeRow(Strict):
     reward: float | None
     recovered: bool
     stopped_by: str | None
+    """The row of the table of causes that ended it."""
+
+    stopped: str
+    """The message of that row."""
+
     steps: int
     virtual_s: float
     cost_usd: float | None
@@ -69,6 +75,9 @@ class Score(Strict):
     unpriced: int = 0
     """Episodes of models without a price."""
 
+    bounds: str = ""
+    """The rate if all ungraded episodes had failed, and if all had succeeded; "" where all are graded."""
+
 
 class RunRow(Strict):
     """One run in a list, on one family."""
@@ -85,6 +94,8 @@ class RunRow(Strict):
     score: Score
     damaged: int = 0
     trouble: str = ""
+    caveat: str = ""
+    """That its set-up was at fault in more than 10 % of the episodes."""
 
 
 def episode_row(run: str, one: Recorded) -> EpisodeRow:
@@ -100,11 +111,12 @@ def episode_row(run: str, one: Recorded) -> EpisodeRow:
         page=episode_page(run, key),
         player=result.model or result.agent,
         status=result.status,
-        label=(result.failure_label or "no label") if is_graded else f"ungraded: {result.cause}",
+        label=(result.failure_label or "no label") if is_graded else f"ungraded: {result.ended_by or result.cause}",
         success=result.success and is_graded,
         reward=result.reward,
         recovered=result.recovered,
-        stopped_by=result.stopped_by,
+        stopped_by=result.ended_by if result.stopped else None,
+        stopped=result.stopped,
         steps=result.steps,
         virtual_s=result.virtual_time_elapsed,
         cost_usd=result.cost_usd,
@@ -119,11 +131,14 @@ def score(episodes: Sequence[Recorded]) -> Score:
             by_task.setdefault(key.task_id, []).append(result.success)
     graded = [success for cluster in by_task.values() for success in cluster]
     low, high = _interval(list(by_task.values()))
+    lost = [result for _, result in episodes if result.status != "graded"]
+    bounds = bounds_of([result for _, result in episodes if result.status == "graded"], lost, lambda one: float(one.success))
     costs = [result.cost_usd for _, result in episodes if result.cost_usd is not None]
     return Score(
         graded=len(graded),
         succeeded=sum(graded),
-        ungraded=len(episodes) - len(graded),
+        ungraded=len(lost),
+        bounds=bounds.sentence() if bounds else "",
         rate=sum(graded) / len(graded) if graded else None,
         low=low,
         high=high,
@@ -154,6 +169,7 @@ def _run_row(run: ShownRun, family: str, played: Sequence[Recorded], *, is_playi
         score=score(played),
         damaged=sum(one.key.family == family for one in run.damaged) if family else len(run.damaged),
         trouble=run.trouble,
+        caveat=setup_caveat([one.result for one in played]),
     )
 
 

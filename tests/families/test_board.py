@@ -74,7 +74,7 @@ def test_who_lacks_tasks_is_not_ranked(record: Record) -> None:
     assert [(row["model"], row.get("rank"), row["status"]) for row in rows] == [
         ("x", 1, "complete"), ("y", None, "1 of 2 contract"), ("z", None, "0 of 10 calendar"),
     ]  # fmt: skip
-    assert (rows[1]["ungraded"], rows[1]["worst"], rows[2]["mean"]) == (1, pytest.approx(0.7), None)
+    assert (rows[1]["ungraded"], rows[1]["bounds"], rows[2]["mean"]) == (1, pytest.approx((0.7, 0.95)), None)
 
 
 def test_a_part_of_the_release_is_not_complete(record: Record) -> None:

@@ -37,7 +37,7 @@ def test_one_row(record: Record, gathered: Gathered) -> None:
     assert {
         "rank": 1, "model": "GPT-5", "setup": "shell", "size": None, "kind": "instruct / OpenAI", "temperature": "0",
         "episodes": 6, "passed": 4, "rate": 4 / 6, "interval": interval, "k": 3, "pass_k": 0.5, "ungraded": 0,
-        "severity": pytest.approx(2.2 / 6), "worst": None, "status": "complete", "type": "instruct", "provider": "OpenAI",
+        "severity": pytest.approx(2.2 / 6), "bounds": None, "ungraded_by": None, "caveat": None, "ended_by": None, "status": "complete", "type": "instruct", "provider": "OpenAI",
         "recovered": 0, "complete": True, "source": "ours", "lineage": "GPT", "total_b": None,
     } == row  # fmt: skip
 
@@ -50,13 +50,13 @@ def test_pass_hat_is_a_mean_over_instances(record: Record, gathered: Gathered, c
 
 
 def test_ungraded_are_beside_the_rate(record: Record, gathered: Gathered, columns: Columns) -> None:
-    """One of three attempts failed at the provider: rate 2 of 2, worst case 2 of 3, no cell for pass^3, not complete."""
+    """One of three attempts failed at the provider: rate 2 of 2, bounds 2 of 3 and 3 of 3, no cell for pass^3, not complete."""
     table = made(gathered(record("run", {("a", 0): f"{S} {S} ungraded"})))
 
-    assert [(2, 1.0, 1, pytest.approx(2 / 3), None, None, "0 of 1 tasks")] == columns(
-        table, "episodes", "rate", "ungraded", "worst", "pass_k", "rank", "status"
+    assert [(2, 1.0, 1, pytest.approx((2 / 3, 1.0)), "provider 1", None, None, "0 of 1 tasks")] == columns(
+        table, "episodes", "rate", "ungraded", "bounds", "ungraded_by", "pass_k", "rank", "status"
     )
-    assert "oracle: 1 episodes are ungraded (provider) and not scored" in table.notes
+    assert "oracle: 1 episode is ungraded and not scored: the provider returned an error 1" in table.notes
 
 
 def test_recovered_is_counted_and_no_success(record: Record, gathered: Gathered, columns: Columns) -> None:
@@ -68,8 +68,8 @@ def test_nothing_graded(record: Record, gathered: Gathered, columns: Columns) ->
     """A row without a graded episode has counts only."""
     table = made(gathered(record("run", {("a", 0): "ungraded"}, model="m")))
 
-    assert [(0, 0, None, None, None, 1, 0.0)] == columns(
-        table, "episodes", "passed", "rate", "interval", "severity", "ungraded", "worst"
+    assert [(0, 0, None, None, None, 1, (0.0, 1.0))] == columns(
+        table, "episodes", "passed", "rate", "interval", "severity", "ungraded", "bounds"
     )
 
 

@@ -164,7 +164,7 @@ def test_csv(made: WholeReport) -> None:
     head, *rows = list(csv.reader(as_csv(board).splitlines()))
     told: list[dict[str, Any]] = [dict(zip(head, row, strict=True)) for row in rows]
 
-    assert {"interval_low", "interval_high", "worst"} <= set(head)
+    assert {"interval_low", "interval_high", "bounds_low", "bounds_high"} <= set(head)
     assert [repr(row["rate"]) for row in board.rows] == [one["rate"] for one in told]
     assert as_csv(made.spent).splitlines()[0].startswith("player,episodes,calls,prompt")
     formula = made.spent.rows[0] | {"player": "=cmd|' /C calc'!A0"}

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentIdentity, Budget, Report
-from harness.errors import Cause, OutOfPatience, ProviderFailure, RuntimeFailure
+from harness.causes import Responsible
+from harness.errors import OutOfPatience, ProviderFailure, RuntimeFailure
 from harness.play.agents import Cast
 from harness.pod import Pod
 from harness.records import Result, RunFolder
@@ -74,7 +75,7 @@ def test_tries_by_cause(presigned: Task, tmp_path: Path, failure: BaseException,
     assert [one.keys for one in news if isinstance(one, Again)] == [(result.key,)] * (tries - 1)
 
 
-def lost(cause: Cause = "runtime", **fields: Any) -> Result:
+def lost(cause: Responsible = "runtime", **fields: Any) -> Result:
     """An episode without a grade."""
     return Result(
         run="run", task_id="a", family="contract", seed=0, attempt=1, agent="x", runtime="docker", status="ungraded",
@@ -96,7 +97,7 @@ def test_pauses_double_and_end_with_the_total_time() -> None:
 
 
 @pytest.mark.parametrize("cause", ["agent", "world", "verifier", "cancelled", "limit"])
-def test_causes_that_are_never_tried_again(cause: Cause) -> None:
+def test_causes_that_are_never_tried_again(cause: Responsible) -> None:
     """The table of a real run has none of them."""
     retries, result = EpisodeRetries(POLICIES), lost(cause)
     retries.note(result)

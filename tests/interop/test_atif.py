@@ -45,13 +45,15 @@ def test_a_game_of_protocols_tells_its_talk(tmp_path: Path) -> None:
 def test_extra_says_what_an_episode_was_worth(tmp_path: Path) -> None:
     """Task, seed, attempt, agent, model, reward, label and success; of one that was lost no reward, label or success."""
     _, alone, lost = recorded(tmp_path)
-    extra = {"family": "contract", "seed": 0, "attempt": 1, "agent": "nop", "model": None}
+    extra = {"family": "contract", "seed": 0, "attempt": 1, "agent": "nop", "model": None, "disturbed": {}, "forfeits": []}
 
     assert document_of(alone)["extra"] == {
         **extra, "task_id": alone.result.task_id, "reward": 0.0, "label": "OTHER", "success": False,
+        "ended_by": None,
     }  # fmt: skip
     assert document_of(lost)["extra"] == {
         **extra, "task_id": lost.result.task_id, "reward": None, "label": None, "success": None,
+        "ended_by": "verifier_failure",
     }  # fmt: skip
 
 

@@ -38,7 +38,7 @@ def test_a_log_is_whole_and_a_seat_is_a_span(tmp_path: Path) -> None:
     assert [(one["id"], one.get("error")) for one in log["summaries.json"]] == [
         (first["id"], None),
         (second["id"], None),
-        (third["id"], "verifier: no verdict"),
+        (third["id"], "verifier: the verifier failed (no verdict)"),
     ]
     assert first["id"] == f"calendar/{results[0].task_id}/s0"
     assert [event["name"] for event in begun] == [f"seat {seat}" for seat in range(5)]
@@ -46,7 +46,7 @@ def test_a_log_is_whole_and_a_seat_is_a_span(tmp_path: Path) -> None:
     assert {event["span_id"] for event in calls} == {event["id"] for event in begun}
     assert first["scores"]["reward"]["value"] == results[0].reward
     assert (second["scores"]["success"]["value"], second["scores"]["success"]["answer"]) == ("I", "OTHER")
-    assert ("scores" in third, third["error"]["message"]) == (False, "verifier: no verdict")
+    assert ("scores" in third, third["error"]["message"]) == (False, "verifier: the verifier failed (no verdict)")
 
 
 @pytest.mark.property

@@ -39,7 +39,7 @@ def test_scouts_columns_are_filled(tmp_path: Path) -> None:
     assert told == [
         ("parley-calendar", game.result.task_id, 1, "imap", "1.0", True, "SUCCESS", None),
         ("parley-contract", alone.result.task_id, 1, "nop", "0.0", False, "OTHER", None),
-        ("parley-contract", lost.result.task_id, 1, "nop", None, None, None, "verifier: no verdict"),
+        ("parley-contract", lost.result.task_id, 1, "nop", None, None, None, "verifier: the verifier failed (no verdict)"),
     ]
     assert [event["name"] for event in events if event["event"] == "span_begin"] == [f"seat {seat}" for seat in range(5)]
     assert sum(message["role"] == "assistant" for message in messages) > 50

@@ -50,7 +50,8 @@ def _tries(state: SessionState, seat: int, phase: str) -> list[Turned]:
         if attempts and _refused(state.opening.scenario, attempts[0]) is False:
             state.tape.lie(turn, f"seat {seat} was asked again after a vote that stands")
         refused = read_ballot(state.opening.scenario, attempts[0].reply) if attempts else None
-        if refused and refusal(refused.problem) not in turn.text:
+        # of a broken ballot only the world knows whether its repair brought no ballot, or one that names no option
+        if refused and not refused.is_broken and refusal(refused.problem) not in turn.text:
             state.tape.lie(turn, f"seat {seat} was not told why its vote was not read")
         state.named(turn)
         look_at_vote(state, turn, said)

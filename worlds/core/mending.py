@@ -7,7 +7,7 @@ from typing import Any
 import json_repair
 
 from worlds.core.replies import Reading, Shape, read_answer
-from worlds.core.reply_parts import is_loggable, with_whole_characters
+from worlds.core.reply_parts import is_loggable, load, with_whole_characters
 
 
 def read_reply(reply: str, shape: Shape, *, strict: bool = False) -> Reading:
@@ -15,8 +15,14 @@ def read_reply(reply: str, shape: Shape, *, strict: bool = False) -> Reading:
     return read_answer(reply, shape, None if strict else mend)
 
 
+_QUOTES = str.maketrans("“”", '""')
+"""Typographic quotes -> those of JSON."""
+
+
 def mend(text: str) -> Any:
     """Return the object or list that a broken JSON text was meant to be; None if it cannot be repaired as a whole."""
+    if '"' not in text and (value := load(text.translate(_QUOTES))) is not None:
+        return value
     try:
         value = json_repair.loads(text, skip_json_loads=True)
         is_whole = isinstance(value, dict | list) and is_loggable(value) and _brackets(value) == (text.count("{"), text.count("["))

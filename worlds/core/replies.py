@@ -27,8 +27,11 @@ OBJECT = r"""\{(?:\s|//[^\n]*+|/\*.*?\*/)*+(?:\\?["'“”]|\w+\s*:)"""
 PASS = "PASS"
 """The reply of a seat that says nothing in a chat; an empty one means the same."""
 
-_LEVELS = 3
+_LEVELS = 5
 """Levels of objects, lists and strings around an answer."""
+
+_COMPLETE = re.compile(r"(?:[}\]]|[^\s:,\[{]\s*[\"'”])[\s`]*\Z")
+"""How a broken text ends after a whole value. One that ends otherwise was cut off, and its repair would be another answer."""
 
 _QUOTED = 60
 _TAGGED = re.compile(r"<|\[THINK\]|◁|\A\s*analysis", re.IGNORECASE)
@@ -128,7 +131,9 @@ def spoken(reply: str) -> str:
 
 
 def whole_number(value: Any) -> Any:
-    """Return the integer that a string of at most nine digits is; any other value as it is."""
+    """Return the integer that a string of at most nine digits or a whole number of JSON is; any other value as it is."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
+        return int(value)
     return int(value) if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,9}\s*", value) else value
 
 
@@ -195,6 +200,8 @@ def _repaired(text: str, broken: Sequence[Span], shape: Shape, key: re.Pattern[s
         return Reading(None, "failed", f"{problem} and has no end")
     if any(len(span) > REPAIRABLE or span.count("[") + span.count("{") > OPENINGS for span in spans):
         return Reading(None, "failed", f"{problem} and too long to be repaired")
+    if not all(_COMPLETE.search(span) for span in spans):
+        return Reading(None, "failed", f"{problem} and breaks off")
     if key and any(span[0] == "{" and (keys := key.findall(span)).count(keys[0]) > 1 for span in spans):
         return Reading(None, "failed", f"{problem} and holds several answers; send one", is_ambiguous=True)
     mended = [value for span in spans if mend and (value := mend(span)) is not None]

@@ -41,6 +41,9 @@ _JSON_MARK = re.compile(r"[\[\]{}\"']")
 _WORD = re.compile(r"\S")
 _STRIDE = 4096
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
+_RUN = re.compile(rf"[\[{{]{{{MAX_DEPTH + 1},}}")
+"""More opening brackets than a value may have."""
+
 _END = re.compile(r"[\s`]*\Z")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -172,6 +175,8 @@ def without(text: str, spans: Iterable[Span]) -> str:
 def _read_at(parts: Parts, start: int, begins: re.Pattern[str] | None, key: re.Pattern[str] | None) -> tuple[int, int]:
     """Read what begins at a bracket or quote; returns where to go on, and how many characters were read in vain."""
     text = parts.text
+    if run := _RUN.match(text, start):
+        return run.end() - MAX_DEPTH, run.end() - MAX_DEPTH - start
     value, end, error = _decoded(parts, start)
     if value is not None:
         parts.values.append(Span(start, end, value))

@@ -20,10 +20,11 @@ from typing import NamedTuple
 from worlds.core.events import Turned
 from worlds.core.models import Strict
 
-NO_REPLY_CAUSES = frozenset({"timeout", "provider", "budget", "malformed", "declined"})
+NO_REPLY_CAUSES = frozenset({"timeout", "provider", "budget", "malformed", "declined", "context"})
 """Why a seat may forfeit a turn; only the host can say so, since a world has no wall clock.
 
-`declined`: whoever holds the seat does not answer: a program that has no answer to a turn of this kind, a person who left.
+`declined`: the seat's holder does not answer: a program without an answer to this kind of turn, or a person who left.
+`context`: the seat's conversation is longer than its model's context.
 """
 
 

@@ -14,6 +14,7 @@ from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budge
 from harness.agents.llm.conversation import ToolConversation
 from harness.agents.llm.failures import ContextFull, UnreadableCall
 from harness.agents.llm.interface import Interface
+from harness.agents.llm.local import FREE, LOCAL
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
 from harness.agents.llm.prompting import prompt_digest
@@ -85,16 +86,18 @@ class LlmConfig:
 
     def settings(self, model: str | None = None) -> ModelSettings:
         """The client's part, for another model where one is named."""
+        name = model or self.model
         return ModelSettings(
-            name=model or self.model,
-            api_base=self.api_base,
+            name=name,
+            # the model `local` has an address of its own
+            api_base=None if name == LOCAL else self.api_base,
             api_key=self.api_key,
             temperature=self.temperature,
             max_tokens=self.max_tokens,
             timeout_s=self.timeout_s,
             patience_s=self.patience_s,
             first_pause_s=self.first_pause_s,
-            price=self.prices.get(model or self.model),
+            price=self.prices.get(name) or (FREE if name == LOCAL else None),
             meter=self.meter,
         )
 

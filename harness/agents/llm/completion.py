@@ -22,6 +22,7 @@ from typing import Any
 from harness.agent import Usage
 from harness.agents.llm.chances import TokenChances, read_chances
 from harness.agents.llm.failures import Transient
+from harness.agents.llm.local import FREE, LOCAL
 from harness.agents.llm.provider import library
 from harness.prices import Price
 from harness.printable import encodable
@@ -240,6 +241,8 @@ def _cost(response: Any, model: str) -> float | None:
 
 def listed_price(model: str) -> Price | None:
     """The price of a model in LiteLLM's table, None where it has none."""
+    if model == LOCAL:
+        return FREE
     try:
         listed = library().get_model_info(model)
         prompt, completion = listed["input_cost_per_token"], listed["output_cost_per_token"]

@@ -2,8 +2,9 @@
 
 1. Turns that are open together are asked together: models and people at pages side by side on threads, others in their turn.
    Answers are handed in in the order of the turns, so who is fast never shows. A free talk is the exception (`chat`).
-2. A seat may forfeit a turn, with a cause: its conversation is too long for its model (`budget`), or its reply cannot be read
-   or is longer than a seat may write (`malformed`).
+2. A seat may forfeit a turn, with a cause: its conversation is longer than its model's context (`context`), or its reply
+   cannot be read or is longer than a seat may write (`malformed`). A first turn of the game that does not fit is a fault of
+   the set-up.
 3. A budget that runs out stops the game, which is judged as far as it got. A provider that fails leaves the episode ungraded.
 """
 
@@ -20,7 +21,7 @@ from harness.agents.llm.parallel import side_by_side
 from harness.agents.seating.chat import Chat
 from harness.agents.seating.holders import Forfeit, SeatHolder, SeatReply
 from harness.agents.turns import GameHost, TurnClient, is_too_long
-from harness.errors import UsageError
+from harness.errors import SetupFault, UsageError
 from harness.saying import say
 from worlds.core.turns import OpenTurn
 
@@ -45,6 +46,9 @@ class SeatedGame:
         self._game, self._started = TurnClient(pod), time.monotonic()
         self._chat: Chat | None = None
         self._asked_for = 0
+        self._first: frozenset[str] = frozenset()
+        """Ids of the turns that opened the game."""
+
         self._turns: Counter[int] = Counter()
         """By seat, the turns that its model answered, without those that only measure: the budget is of the game."""
 
@@ -60,7 +64,9 @@ class SeatedGame:
 
     def open(self) -> Sequence[OpenTurn]:
         """The turns that are open now."""
-        return self._game.open()
+        turns = self._game.open()
+        self._first = self._first or frozenset(turn.id for turn in turns)
+        return turns
 
     def is_stopped(self, turns: Sequence[OpenTurn]) -> bool:
         """Whether a budget forbids that these turns be asked together; then the game has been stopped."""
@@ -134,6 +140,11 @@ class SeatedGame:
         return self._game.answer(turn.id, text)
 
     def _forfeited(self, turn: OpenTurn, cause: str, why: str) -> None:
+        """Record a forfeit; raises SetupFault for a game whose first turn is longer than the model's context."""
+        if cause == "context" and turn.id in self._first:
+            where = f"the first turn of seat {turn.seat} does not fit: {why}"
+            raise SetupFault(where, "context_too_small", hint="a model or a server with a larger context")
+        self._report.forfeits[turn.seat, cause] += 1
         self._report.log.append(f"turn {turn.id}, seat {turn.seat}: forfeited as {cause}, {why}")
 
     def _used_up(self) -> str | None:

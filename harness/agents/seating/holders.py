@@ -34,7 +34,7 @@ class Forfeit(NamedTuple):
     """A turn that a seat gives up."""
 
     cause: str
-    """`timeout`, `provider`, `budget`, `malformed` or `declined`."""
+    """One of `worlds.core.turns.NO_REPLY_CAUSES`."""
 
     why: str
     waited_s: float = 0.0

@@ -2,13 +2,15 @@
 
 1. A turn that only measures is answered from the conversation and leaves no trace in it.
 2. Where a family weighs such answers, its model is asked for the chances of its tokens, and the family makes the reply.
-3. A conversation that grew too long for its model forfeits the turn as `budget`, a reply that cannot be read as `malformed`.
+3. A conversation that is longer than the model's context forfeits the turn as `context`, a reply that cannot be read as
+   `malformed`. A later turn that is no shorter is forfeited without a call.
 """
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.agent import Usage
@@ -32,6 +34,15 @@ def weigher_of(family: str, session: Mapping[str, Any]) -> Weigher | None:
     module = family_part_or_none(family, "weighing")
     weigher: Weigher | None = module.weigher(session) if module else None
     return weigher
+
+
+NO_CALL = "no shorter than a conversation that did not fit, so the model was not called"
+"""What agent.log says of a turn that is forfeited without a call."""
+
+
+def _size(messages: Sequence[Mapping[str, Any]]) -> int:
+    """Return the characters of a conversation as it is sent."""
+    return len(json.dumps(messages, default=str))
 
 
 class ModelSeat:
@@ -58,6 +69,8 @@ class ModelSeat:
         self._talk = SeatTalk(rules, trajectory)
         self._seat, self._variant, self._weigher = seat, variant, weigher
         self._latencies_s: list[float] = []
+        self._too_long: int | None = None
+        """Characters of the shortest conversation that did not fit the model's context."""
 
     @property
     def trajectory(self) -> Trajectory | None:
@@ -67,10 +80,14 @@ class ModelSeat:
     def ask(self, turn: OpenTurn) -> SeatReply | Forfeit:
         """The model's answer; raises ProviderFailure and Cancelled."""
         asked, weigher = time.monotonic(), self._weigher if turn.ephemeral else None
+        messages = self._talk.before(turn)
+        if self._too_long is not None and _size(messages) >= self._too_long:
+            return Forfeit("context", NO_CALL)
         try:
-            said = self._asked.complete(self._talk.before(turn), chances=weigher is not None)
+            said = self._asked.complete(messages, chances=weigher is not None)
         except ContextFull as full:
-            return Forfeit("budget", str(full))
+            self._too_long = _size(messages)
+            return Forfeit("context", str(full), full.waited_s)
         except UnreadableCall as error:
             return Forfeit("malformed", str(error))
         return SeatReply(weigher(said) if weigher else said.text, said, time.monotonic() - asked - said.waited_s)

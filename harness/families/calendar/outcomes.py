@@ -16,6 +16,7 @@ from harness.families.calendar.headline import coordination
 from harness.families.calendar.held import Block, block_of, prose_writers, setting_of
 from harness.families.calendar.published import MARK, protocol_rows, source
 from harness.records import Result
+from harness.report.causes import bounds_cells, bounds_columns
 from harness.report.evidence import Evidence, Group
 from harness.report.power import plan_words
 from harness.report.reliability import pass_k
@@ -32,7 +33,7 @@ _COLUMNS = (
     Column("interval", "95 %", "interval"),
     Column("k", "k", shown=False),
     Column("pass_k", "pass^k", "rate"),
-    Column("worst", "Coord. % if ungraded failed", "percent"),
+    *bounds_columns("Coord. %"),
     Column("excess", "Excess", "rate"),
     Column("excess_interval", "95 %", "span"),
     Column("messages", "Msgs", "rate"),
@@ -90,8 +91,9 @@ def _rows(evidence: Evidence, block: Block, setting: str, *, published: bool) ->
         if not tasks:
             continue
         lost = [result for result in group.ungraded if setting_of(evidence, result) == setting]
-        worst = _worst([*(one for mine in tasks.values() for one in mine), *lost]) if lost else None
-        yield {**_ours(group, setting, tasks), "ungraded": len(lost) or None, "worst": worst, "block": block}
+        graded = [one for mine in tasks.values() for one in mine]
+        bounds = bounds_cells(graded, lost, coordination, lambda one: one.task_id)
+        yield {**_ours(group, setting, tasks), "ungraded": len(lost) or None, **bounds, "block": block}
         if published and group.title not in shown:
             shown.add(group.title)
             yield from (
@@ -125,14 +127,6 @@ def _ours(group: Group, setting: str, tasks: Mapping[str, list[Result]]) -> Row:
         "reward_interval": share_interval([[value] for value in rewards]),
         "source": "ours",
     }
-
-
-def _worst(results: Sequence[Result]) -> float:
-    """Coordination where every ungraded game had scheduled nothing."""
-    by_task: dict[str, list[float]] = {}
-    for result in results:
-        by_task.setdefault(result.task_id, []).append(coordination(result) if result.status == "graded" else 0.0)
-    return fmean(map(fmean, by_task.values()))
 
 
 def _by_task(tasks: Mapping[str, list[Result]], name: str) -> list[float]:

@@ -75,7 +75,8 @@ def breach(episode: RecordedEpisode) -> Breach | None:
     first, others = lost[0], len(lost) - 1
     more = f"; nor {'was' if others == 1 else 'were'} {others} more" if others else ""
     if not first.reached:
-        return Breach(label=first.label, rule=f"the game ended before the round of meeting M{first.meeting}: {reason}{more}")
+        why = episode.result.stopped or reason
+        return Breach(label=first.label, rule=f"the game ended before the round of meeting M{first.meeting}: {why}{more}")
     why = WHY[Label(first.label)] if first.label in set(WHY) else "it was resolved by no rule"
     resolved = next((place for place, note in notes(episode, "resolution", _Resolved) if note.round == first.round), None)
     return Breach(

@@ -1,6 +1,6 @@
 """The leaderboard (paper, Tables 3 and 10): one row a model and set-up, with an interval, and the reliability over k attempts.
 
-1. Success rate is over graded episodes. Ungraded ones are counted beside it, with the rate that would hold had all failed.
+1. Success rate is over graded episodes. Ungraded ones are counted beside it, with the rates if all had failed or succeeded.
 2. pass^k is the mean over instances (task, seed) that have k graded attempts.
 3. Complete rows come first and alone have a rank. A published row stands right under ours of the same model; those of models
    that nobody here ran follow at the end, where they are asked for.
@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.caveats import ended_by
 from harness.families.contract.labels import severity_score
 from harness.families.contract.published import MARK, PublishedRow, leaderboard, numbers, source
+from harness.report.causes import bounds_cells, bounds_columns
 from harness.report.evidence import Evidence, Group
 from harness.report.models import ModelEntry, known_models
 from harness.report.power import plan_words
@@ -35,7 +37,7 @@ _COLUMNS = (
     Column("pass_k", "pass^k", "rate"),
     Column("severity", "Severity", "signed"),
     Column("ungraded", "Ungraded"),
-    Column("worst", "SR % if ungraded failed", "percent"),
+    *bounds_columns("SR %"),
     Column("status", "Status"),
     Column("complete", "Complete", shown=False),
     Column("type", "Type", shown=False),
@@ -109,7 +111,7 @@ def _ours(group: Group, covered: Status, rank: int | None) -> dict[str, Value]:
         "severity": severity_score(group),
         "recovered": sum(result.recovered for result in graded),
         "ungraded": len(group.ungraded),
-        "worst": passed / (len(graded) + len(group.ungraded)) if group.ungraded else None,
+        **bounds_cells(graded, group.ungraded, lambda one: float(one.success), lambda one: ""),
         "status": covered.text,
         "complete": covered.complete,
         "source": "ours",
@@ -160,5 +162,6 @@ def _warnings(judged: list[tuple[Group, Status]]) -> Iterator[str]:
             more = f" and {len(covered.changed) - _NAMED} more" if len(covered.changed) > _NAMED else ""
             yield f"{group.name}: played other versions of {', '.join(covered.changed[:_NAMED])}{more} than the release has"
         if len(group.ungraded) > _WORRYING * (len(group.graded) + len(group.ungraded)):
-            causes = sorted({str(result.cause) for result in group.ungraded})
-            yield f"{group.name}: {len(group.ungraded)} episodes are ungraded ({', '.join(causes)}) and not scored"
+            lost = len(group.ungraded)
+            many = "1 episode is" if lost == 1 else f"{lost} episodes are"
+            yield f"{group.name}: {many} ungraded and not scored: {ended_by(group.ungraded)}"

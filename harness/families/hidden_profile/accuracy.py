@@ -16,6 +16,7 @@ from harness.families.hidden_profile.bootstrap import METHOD
 from harness.families.hidden_profile.figures import fisher, holds, informed, row
 from harness.families.hidden_profile.published import PEOPLE, accuracy_rows, numbers, people, source
 from harness.records import Result
+from harness.report.causes import bounds_cells, bounds_columns
 from harness.report.evidence import Evidence
 from harness.report.power import plan_words
 from harness.report.reliability import pass_k
@@ -33,7 +34,7 @@ COLUMNS = (
     Column("pre", "Ypre", "percent"),
     Column("post", "Ypost", "percent"),
     Column("post_interval", "95 %", "interval"),
-    Column("worst", "Ypost if ungraded failed", "percent"),
+    *bounds_columns("Ypost"),
     Column("pass_k", "pass^k", "rate"),
     Column("full", "Yfull", "percent"),
     Column("manifest", "Manifest", "percent"),
@@ -127,17 +128,16 @@ def _counts(arm: Arm, hidden: Tasks, full: Tasks, floor: Tasks) -> Row:
 
 
 def _reliability(arm: Arm, hidden: Tasks, rule: str) -> Row:
-    """pass^k of the sessions with hidden deals, and Ypost where every ungraded one of them had no right vote."""
+    """Return pass^k of the sessions with hidden deals, and Ypost if the ungraded ones had voted all wrong or all right."""
     cells: dict[tuple[str, int], list[Result]] = {}
-    after = {task: [accuracy(result, "after", rule) for result in mine] for task, mine in hidden.items()}
     for task, mine in hidden.items():
         for result in mine:
             cells.setdefault((task, result.seed), []).append(result)
     lost = [one for group in arm.groups for one in group.ungraded if condition_of(one) == CONDITIONS[0]]
-    for result in lost:
-        after.setdefault(result.task_id, []).append(0.0)
+    graded = [result for mine in hidden.values() for result in mine]
+    bounds = bounds_cells(graded, lost, lambda one: accuracy(one, "after", rule), lambda one: one.task_id)
     k = max(group.attempts for group in arm.groups)
-    return {"k": k, "pass_k": pass_k(cells.values(), k), "worst": fmean(map(fmean, after.values())) if lost else None}
+    return {"k": k, "pass_k": pass_k(cells.values(), k), **bounds}
 
 
 def _sessions(tasks: Tasks) -> int:

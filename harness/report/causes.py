@@ -1,0 +1,89 @@
+"""What ended and disturbed episodes, as a table of any family, and the columns that stand beside a headline figure.
+
+Words are those of `harness.causes.CAUSES`. An ungraded episode is in no figure: the bounds say what it could have changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+
+from harness.causes import CAUSES, FORFEITS
+from harness.caveats import Bounds, bounds_of, ended_by, setup_caveat, ungraded_by
+from harness.records import Result
+from harness.report.evidence import Evidence, Group
+from harness.report.table import Column, Row, Table
+
+NAME = "causes"
+NEEDED = ("episodes that a cause ended or disturbed", "harness run")
+_COLUMNS = (
+    Column("player", "Player"),
+    Column("setup", "Set-up"),
+    Column("what", "What it did"),
+    Column("seat", "Seat"),
+    Column("cause", "Cause"),
+    Column("message", "Meaning"),
+    Column("responsible", "Responsible"),
+    Column("graded", "Graded"),
+    Column("episodes", "Eps"),
+    Column("count", "Turns or times"),
+)
+
+
+def tables(evidence: Evidence) -> list[Table]:
+    """Return one table, or none where every episode ended by itself and undisturbed."""
+    rows = [row for group in evidence.groups for row in _rows(group)]
+    title = f"What ended and disturbed episodes, {evidence.family}"
+    return [Table(NAME, title, _COLUMNS, tuple(rows))] if rows else []
+
+
+def bounds_columns(title: str) -> tuple[Column, ...]:
+    """Return the columns beside the headline figure that is called `title`."""
+    return (
+        Column("bounds", f"{title} if ungraded failed..succeeded", "interval"),
+        Column("ungraded_by", "Ungraded by"),
+        Column("caveat", "Caveat"),
+        Column("ended_by", "Ended by", shown=False),
+    )
+
+
+def bounds_cells(
+    graded: Sequence[Result], ungraded: Sequence[Result], value: Callable[[Result], float], stratum: Callable[[Result], Hashable]
+) -> Row:
+    """Return the cells of `bounds_columns` for a mean of `value` over strata."""
+    return cells_of(bounds_of(graded, ungraded, value, stratum), graded, ungraded)
+
+
+def cells_of(bounds: Bounds | None, graded: Sequence[Result], ungraded: Sequence[Result]) -> Row:
+    """Return the cells of `bounds_columns` where the bounds are known."""
+    every = [*graded, *ungraded]
+    return {
+        "bounds": (bounds.failed, bounds.succeeded) if bounds else None,
+        "ungraded_by": ungraded_by(ungraded) or None,
+        "caveat": setup_caveat(every) or None,
+        "ended_by": ended_by(one for one in every if not one.success) or None,
+    }
+
+
+def _rows(group: Group) -> Iterator[Row]:
+    results = [*group.graded, *group.ungraded, *group.retries]
+    who = {"player": group.title, "setup": ", ".join(group.setup.how) or None}
+    ended = Counter(one.ended_by for one in results if one.ended_by and one.stopped and not one.success)
+    times = Counter[str]()
+    disturbed = Counter(name for one in results for name in one.disturbed)
+    for one in results:
+        times.update(one.disturbed)
+    for what, counts in (("ended", ended), ("disturbed", disturbed)):
+        for name, episodes in counts.most_common():
+            row = CAUSES[name]
+            graded = "yes" if row.is_graded else "no"
+            told = {"cause": name, "message": row.message, "responsible": row.responsible, "graded": graded}
+            yield {**who, "what": what, **told, "episodes": episodes, "count": times[name] if what == "disturbed" else None}
+    forfeits = [one for result in results for one in result.forfeits]
+    turns = Counter[tuple[int, str]]()
+    for one in forfeits:
+        turns[one.seat, one.cause] += one.count
+    games = Counter((one.seat, one.cause) for one in forfeits)
+    for (seat, cause), count in sorted(turns.items()):
+        told = {"seat": str(seat), "cause": cause, "message": FORFEITS.get(cause, cause), "graded": "yes"}
+        yield {**who, "what": "forfeited", **told, "episodes": games[seat, cause], "count": count}
