@@ -24,7 +24,7 @@ PLAIN = st.sampled_from(["So.", "a b", "Slot 3, then.", "x: y"])
 """Texts that repairing leaves as they are."""
 
 WORDS = st.text(alphabet="ab {}[]\"'\\,:<>/`\n-3", max_size=30) | st.sampled_from(
-    ["[FREE]", '{"vote": "nobody"}', "<think>", "</think>", "```json", 'He said "no".', "participants=[0, 2]", "\u201cso\u201d"]
+    ["[FREE]", '{"vote": "nobody"}', "<think>", "</think>", "```json", 'He said "no".', "=[0, 2]", "\u201cso\u201d"]
 )
 SLOTS = 4
 PROSE = st.sampled_from(

@@ -21,8 +21,10 @@ How = Literal["strict", "bare_list", "fenced", "extracted", "repaired", "failed"
 REPAIRABLE, OPENINGS = 64 * 1024, 256
 """Characters and opening brackets of the longest text that is repaired; repairing a longer one takes minutes."""
 
-OBJECT = r"""\{(?:\s|//[^\n]*+|/\*.*?\*/)*+(?:\\?["'“”]|\w+\s*:)"""
-"""Pattern of how an object begins, JSON or not."""
+_BLANK = r"(?:\s|//[^\n]*+|/\*.*?\*/)*+"
+OBJECT = rf"""\{{{_BLANK}(?:\\?["'“”]|\w+\s*:)"""
+LIST = rf"\[{_BLANK}\{{"
+"""Patterns of how an object and a list of objects begin, JSON or not."""
 
 PASS = "PASS"
 """The reply of a seat that says nothing in a chat; an empty one means the same."""
@@ -79,7 +81,8 @@ class Reading(NamedTuple):
     prose: str = ""
     """The reply without thinking and JSON values."""
 
-    is_ambiguous: bool = False
+    is_refused: bool = False
+    """True if the reply has something like an answer, and not even repairing can tell what it means."""
 
 
 class _Found(NamedTuple):
@@ -104,7 +107,7 @@ def read_answer(reply: str, shape: Shape, mend: Mend | None = None) -> Reading:
     found, broken = _settled(parts, found, key)
     if found and broken:
         problem = f"one answer in it is JSON, and another is not: {_quoted(text[broken[0].start :])}; send one"
-        return Reading(None, "failed", problem, prose=prose, is_ambiguous=True)
+        return Reading(None, "failed", problem, prose=prose, is_refused=True)
     if found:
         return _chosen(found, shape, prose)
     if broken:
@@ -197,13 +200,13 @@ def _repaired(text: str, broken: Sequence[Span], shape: Shape, key: re.Pattern[s
     spans = [text[one.start : one.end] for one in broken]
     problem = f"what begins {_quoted(spans[0])} is not JSON"
     if any(one.value == MIXED for one in broken):
-        return Reading(None, "failed", f"{problem} and has no end")
+        return Reading(None, "failed", f"{problem} and has no end", is_refused=True)
     if any(len(span) > REPAIRABLE or span.count("[") + span.count("{") > OPENINGS for span in spans):
-        return Reading(None, "failed", f"{problem} and too long to be repaired")
+        return Reading(None, "failed", f"{problem} and too long to be repaired", is_refused=True)
     if not all(_COMPLETE.search(span) for span in spans):
-        return Reading(None, "failed", f"{problem} and breaks off")
+        return Reading(None, "failed", f"{problem} and breaks off", is_refused=True)
     if key and any(span[0] == "{" and (keys := key.findall(span)).count(keys[0]) > 1 for span in spans):
-        return Reading(None, "failed", f"{problem} and holds several answers; send one", is_ambiguous=True)
+        return Reading(None, "failed", f"{problem} and holds several answers; send one", is_refused=True)
     mended = [value for span in spans if mend and (value := mend(span)) is not None]
     answers = [answer for value in mended for answer in _answers(value, shape, 1)]
     if len(mended) == 1 and not answers:
@@ -221,7 +224,7 @@ def _chosen(found: Sequence[_Found], shape: Shape, prose: str) -> Reading:
     if other is None:
         return Reading(first.answer, first.how, prose=prose)
     seen = _contrast(_canonical(first.answer), _canonical(other.answer))
-    return Reading(None, "failed", f"it holds two different answers, {seen}; send one", prose=prose, is_ambiguous=True)
+    return Reading(None, "failed", f"it holds two different answers, {seen}; send one", prose=prose, is_refused=True)
 
 
 def _absence(parts: Parts, prose: str) -> str:

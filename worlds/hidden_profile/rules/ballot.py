@@ -84,8 +84,8 @@ def read_ballot(frame: Frame, reply: str, mend: Mend | None = None) -> Ballot:
         rationale = next(iter(fields(whole, "rationale")), "")
         return Ballot(None, rationale if isinstance(rationale, str) else "", "", reading.problem)
     said = without_thinking(reply)
-    given = said if len(said) <= GIVEN and not reading.is_ambiguous else ""
-    if reading.is_broken or reading.is_ambiguous:
+    given = said if len(said) <= GIVEN and not reading.is_refused else ""
+    if reading.is_broken or reading.is_refused:
         return Ballot(None, "", given, reading.problem, reading.is_broken)
     if option := option_of(frame, given):
         return Ballot(option, "", given)
