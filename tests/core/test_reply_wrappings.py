@@ -30,7 +30,8 @@ SLOTS = 4
 PROSE = st.sampled_from(
     [
         "", "Slot 3 is [FREE] for me, so:", "Free: [3, 5, 9].", "participants=[0, 2, 4] (all)", "I [think {this} is] fine.",
-        "An open [bracket", "and an open {brace", 'He said "yes".', "It's 3 o'clock: 'yes", "a > b < c", "{}", "[]", "[[]]", "{x}",
+        "An open [bracket", "and an open {brace", 'He said "yes".', "It's 3 o'clock: 'yes", "a > b < c", "{}", "[]",
+        "[[]]", "{x}",
         "- [ ] todo\n- [x] done", "From: me\nSubject: Re: [1]\n", "\\[ x^2 \\]", "\u201csure\u201d", "| a | b |\n|---|---|",
         "See [1](http://x/{y}).",
     ]
