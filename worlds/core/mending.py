@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import json_repair
@@ -15,16 +16,29 @@ def read_reply(reply: str, shape: Shape, *, strict: bool = False) -> Reading:
     return read_answer(reply, shape, None if strict else mend)
 
 
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*+"|(?<![:\w])//[^\n]*+|/\*.*?\*/', re.DOTALL)
+"""A string, which stays as it is, or a comment."""
+
 _QUOTES = str.maketrans("“”", '""')
 """Typographic quotes -> those of JSON."""
 
 
 def mend(text: str) -> Any:
-    """Return the object or list that a broken JSON text was meant to be; None if it cannot be repaired."""
-    if '"' not in text and (value := load(text.translate(_QUOTES))) is not None:
+    """Return the object or list that a broken JSON text was meant to be; None if it cannot be repaired as a whole."""
+    text = _COMMENT.sub(lambda found: found[0] if found[0].startswith('"') else "", text)
+    if (value := load(text if '"' in text else text.translate(_QUOTES))) is not None:
         return value
     try:
         value = json_repair.loads(text, skip_json_loads=True)
-        return with_whole_characters(value) if isinstance(value, dict | list) and is_loggable(value) else None
+        is_whole = _brackets(value) == (text.count("{"), text.count("["))
+        return with_whole_characters(value) if is_whole and isinstance(value, dict | list) and is_loggable(value) else None
     except (ValueError, RecursionError, IndexError, TypeError, AttributeError):
         return None
+
+
+def _brackets(value: Any) -> tuple[int, int]:
+    """Return how many objects and lists a value has; repair that loses one has lost a part of the reply."""
+    inside = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    counts = [_brackets(one) for one in inside]
+    own = isinstance(value, dict), isinstance(value, list)
+    return own[0] + sum(one[0] for one in counts), own[1] + sum(one[1] for one in counts)

@@ -2,8 +2,8 @@
 
 1. Thinking is left out: closed blocks, and what stands before a closing tag that nothing opened. In a block that is not closed
    an answer counts only where the reply ends with it.
-2. Every JSON object or list that stands by itself is a candidate: in a fence, in prose, or in a JSON string. It counts if it has
-   the shape that the caller expects, or if a value in it has.
+2. Every JSON object or list that stands by itself is a candidate: in a fence, in prose, or in a JSON string. It counts if it
+   has the shape that the caller expects, or if a value in it has.
 3. Equal answers are one answer. Two different ones are refused; none is preferred for its position.
 4. Text that begins like the answer and is not JSON is broken. It is repaired only where nothing else counts.
 """
@@ -15,14 +15,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from worlds.core.reply_parts import Parts, Repeated, Span, load, split_reply, with_whole_characters, without
+from worlds.core.reply_parts import MIXED, Parts, Repeated, Span, load, split_reply, with_whole_characters, without
 
 How = Literal["strict", "bare_list", "fenced", "extracted", "repaired", "failed"]
 REPAIRABLE, OPENINGS = 64 * 1024, 256
 """Characters and opening brackets of the longest text that is repaired; repairing a longer one takes minutes."""
 
-OBJECT = r"""\{(?:\s|//[^\n]*+|/\*.*?\*/)*+(?:\\?["'“”]|\w+\s*:)"""
-"""Pattern of how an object begins, JSON or not."""
+_BLANK = r"(?:\s|//[^\n]*+|/\*.*?\*/)*+"
+OBJECT = rf"""\{{{_BLANK}(?:\\?["'“”]|\w+\s*:)"""
+LIST = rf"\[{_BLANK}\{{"
+"""Patterns of how an object and a list of objects begin, JSON or not."""
 
 PASS = "PASS"
 """The reply of a seat that says nothing in a chat; an empty one means the same."""
@@ -34,6 +36,7 @@ _COMPLETE = re.compile(r"(?:[}\]]|[^\s:,\[{]\s*[\"'”])[\s`]*\Z")
 """How a broken text ends after a whole value. One that ends otherwise was cut off, and its repair would be another answer."""
 
 _QUOTED = 60
+_TAGGED = re.compile(r"<|\[THINK\]|◁|\A\s*analysis", re.IGNORECASE)
 _FENCE_OPENS, _FENCE_CLOSES = re.compile(r"```[\w-]*\s*\Z"), re.compile(r"\s*```")
 
 Mend = Callable[[str], Any]
@@ -78,7 +81,8 @@ class Reading(NamedTuple):
     prose: str = ""
     """The reply without thinking and JSON values."""
 
-    is_ambiguous: bool = False
+    is_refused: bool = False
+    """True if the reply has something like an answer, and not even repairing can tell what it means."""
 
 
 class _Found(NamedTuple):
@@ -103,7 +107,7 @@ def read_answer(reply: str, shape: Shape, mend: Mend | None = None) -> Reading:
     found, broken = _settled(parts, found, key)
     if found and broken:
         problem = f"one answer in it is JSON, and another is not: {_quoted(text[broken[0].start :])}; send one"
-        return Reading(None, "failed", problem, prose=prose, is_ambiguous=True)
+        return Reading(None, "failed", problem, prose=prose, is_refused=True)
     if found:
         return _chosen(found, shape, prose)
     if broken:
@@ -154,9 +158,8 @@ def _found(parts: Parts, span: Span, shape: Shape, prose: str) -> Iterator[_Foun
     """Yield the answers in one value."""
     direct = () if isinstance(span.value, Repeated) else shape.reads(span.value)
     alone = not prose.strip() and len(parts.values) == 1 and parts.text[span.start] != '"'
-    fenced = _FENCE_OPENS.search(parts.text[max(0, span.start - _QUOTED) : span.start]) and _FENCE_CLOSES.match(
-        parts.text, span.end
-    )
+    before = parts.text[max(0, span.start - _QUOTED) : span.start]
+    fenced = _FENCE_OPENS.search(before) and _FENCE_CLOSES.match(parts.text, span.end)
     how: How = "extracted"
     if direct and alone:
         how = "bare_list" if isinstance(span.value, list) else "strict"
@@ -179,32 +182,31 @@ def _answers(value: Any, shape: Shape, levels: int) -> Iterator[Any]:
 
 def _settled(parts: Parts, found: list[_Found], key: re.Pattern[str] | None) -> tuple[list[_Found], list[Span]]:
     """Return what counts of the answers and of the broken spans around and beside them."""
-    text, unclosed = parts.text, [one for one in parts.broken if one.end == len(parts.text)]
+    text, unclosed = parts.text, parts.unclosed
     if key is None:
         return found, [] if found else parts.broken
     owned = re.compile(key.pattern + r"\s*\Z", key.flags)
     if unclosed:
-        start = unclosed[0].start
-        found = [
-            one
-            for one in found
-            if one.span.start < start or not owned.search(text[max(start, one.span.start - 40) : one.span.start])
-        ]
+        start = unclosed.start
+        own = {at for at, *_ in parts.values if at > start and owned.search(text[max(start, at - _QUOTED) : at])}
+        found = [one for one in found if one.span.start not in own]
         inside = [Span(span.start - start, span.end - start) for span in parts.values if span.start > start]
         if found and not key.search(without(text[start:], inside)):
-            return found, [one for one in parts.broken if one not in unclosed]
+            return found, [one for one in parts.broken if one != unclosed]
     return found, parts.broken
 
 
 def _repaired(text: str, broken: Sequence[Span], shape: Shape, key: re.Pattern[str] | None, mend: Mend | None) -> Reading:
     spans = [text[one.start : one.end] for one in broken]
     problem = f"what begins {_quoted(spans[0])} is not JSON"
+    if any(one.value == MIXED for one in broken):
+        return Reading(None, "failed", f"{problem} and has no end", is_refused=True)
     if any(len(span) > REPAIRABLE or span.count("[") + span.count("{") > OPENINGS for span in spans):
-        return Reading(None, "failed", f"{problem} and too long to be repaired")
+        return Reading(None, "failed", f"{problem} and too long to be repaired", is_refused=True)
     if not all(_COMPLETE.search(span) for span in spans):
-        return Reading(None, "failed", f"{problem} and breaks off")
+        return Reading(None, "failed", f"{problem} and breaks off", is_refused=True)
     if key and any(span[0] == "{" and (keys := key.findall(span)).count(keys[0]) > 1 for span in spans):
-        return Reading(None, "failed", f"{problem} and holds several answers; send one", is_ambiguous=True)
+        return Reading(None, "failed", f"{problem} and holds several answers; send one", is_refused=True)
     mended = [value for span in spans if mend and (value := mend(span)) is not None]
     answers = [answer for value in mended for answer in _answers(value, shape, 1)]
     if len(mended) == 1 and not answers:
@@ -222,7 +224,7 @@ def _chosen(found: Sequence[_Found], shape: Shape, prose: str) -> Reading:
     if other is None:
         return Reading(first.answer, first.how, prose=prose)
     seen = _contrast(_canonical(first.answer), _canonical(other.answer))
-    return Reading(None, "failed", f"it holds two different answers, {seen}; send one", prose=prose, is_ambiguous=True)
+    return Reading(None, "failed", f"it holds two different answers, {seen}; send one", prose=prose, is_refused=True)
 
 
 def _absence(parts: Parts, prose: str) -> str:

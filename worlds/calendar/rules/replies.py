@@ -7,7 +7,7 @@ from typing import Any
 
 from worlds.calendar.rules.batch import UNREADABLE
 from worlds.calendar.rules.beliefs import read_scores
-from worlds.core.replies import OBJECT, Mend, Reading, Shape, fields, parsed_string, read_answer, whole_number
+from worlds.core.replies import LIST, OBJECT, Mend, Reading, Shape, fields, parsed_string, read_answer, whole_number
 from worlds.core.reply_parts import load
 
 NOT_READ = "Nothing was read in your last reply"
@@ -19,7 +19,7 @@ _NUMBERS = ("slot", "from_slot", "to_slot", "to", "item_id", "meeting_id")
 def read_actions(reply: str, mend: Mend | None = None) -> Reading:
     """Return the actions of a reply; a reply that is a JSON list as a whole is a list of actions, whatever is in it."""
     reading = read_answer(reply, ACTIONS, mend)
-    if reading.value is None and not reading.is_ambiguous and isinstance(whole := load(reply), list):
+    if reading.value is None and not reading.is_refused and isinstance(whole := load(reply), list):
         return Reading(_numbered(whole), "bare_list")
     return reading
 
@@ -80,5 +80,5 @@ def _whole_numbers(value: Any) -> Any:
 
 
 ACTIONS = Shape(
-    'one JSON object with a list of "actions"', _actions, rf"\[\s*\{{|{OBJECT}", "actions|type", single=_single_action
+    'one JSON object with a list of "actions"', _actions, f"{LIST}|{OBJECT}", "actions|type", single=_single_action
 )

@@ -25,11 +25,11 @@ _EXPLICIT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _SENTENCE = re.compile(
-    r"(?:^|[.!?:,]\s+|\b(?:so|therefore|thus|hence|finally)\W+)I(?:'ll|'m| am| will| now| hereby| therefore| still| would like to)*"
+    r"(?:^|[.!?:,]\s+|\b(?:so|therefore|thus|hence|finally)\W+)I(?:'ll|'m| am| will| now| hereby| still| would like to)*"
     r" (?:vote|voting|cast my vote|choose|pick|select)(?: for)? (?P<line>[^\n]+)",
     re.IGNORECASE | re.MULTILINE,
 )
-_CUT = re.compile(r"[.,;:!?()]|\s[-–—]|\b(?:because|since|as|for)\b", re.IGNORECASE)
+_CUT = re.compile(r"[.,;:!?()]|\s[-\u2013\u2014]|\b(?:because|since|as|for)\b", re.IGNORECASE)
 
 
 class Ballot(NamedTuple):
@@ -84,8 +84,8 @@ def read_ballot(frame: Frame, reply: str, mend: Mend | None = None) -> Ballot:
         rationale = next(iter(fields(whole, "rationale")), "")
         return Ballot(None, rationale if isinstance(rationale, str) else "", "", reading.problem)
     said = without_thinking(reply)
-    given = said if len(said) <= GIVEN and not reading.is_ambiguous else ""
-    if reading.is_broken or reading.is_ambiguous:
+    given = said if len(said) <= GIVEN and not reading.is_refused else ""
+    if reading.is_broken or reading.is_refused:
         return Ballot(None, "", given, reading.problem, reading.is_broken)
     if option := option_of(frame, given):
         return Ballot(option, "", given)
