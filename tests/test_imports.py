@@ -45,7 +45,7 @@ def allowed(module: str) -> tuple[str, ...]:
     if within(module, "validators"):
         seen = [family] if family else FAMILIES
         rules = (f"worlds.{name}.{part}" for name in seen for part in ("rules", "labels"))
-        return ("validators", "worlds.core.events", "worlds.core.models", "worlds.core.parts", *rules)
+        return ("validators", *(f"worlds.core.{part}" for part in ("events", "faults", "models", "parts")), *rules)
     everywhere = ("harness", "worlds.core", "validators.verdict")
     if within(module, "harness.families"):
         own = family_of(module, 2)
