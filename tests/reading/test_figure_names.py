@@ -1,4 +1,4 @@
-"""The figure that a family is ranked by has one name at a run's end, in the viewer and on the leaderboard, and one explanation."""
+"""The figure that a family is ranked by has one name and one sentence at a run's end, in the viewer and on the leaderboard."""
 
 from __future__ import annotations
 
