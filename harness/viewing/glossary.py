@@ -22,6 +22,8 @@ _TERMS = (
     ("artifact", "Something that a world hands out under a contract, such as a token or a link."),
     ("verdict", "What a validator made of the world's log after the episode: success, or the label of what went wrong."),
     ("hidden tests", "The checks behind a verdict, which the agent never saw. An episode succeeds where all of them pass."),
+    ("resolution", "The end of a round or session, when the rules look at what all seats decided; it can fail a game."),
+    ("fault", "What one seat did that lost a round or session, where the rules say it; its turn is marked."),
     ("oracle", "A scripted control, no model: it plays each task as it should be played, and must succeed."),
     ("nop", "A scripted control, no model: it does nothing, and must fail."),
     ("violation:*", "Scripted controls, no models: each breaks the one rule that it is named after, and must earn its label."),

@@ -10,7 +10,7 @@ import pytest
 
 from harness.agent import AgentSpec
 from harness.errors import UsageError
-from harness.families.calendar.report import TABLES, report
+from harness.families.calendar.report import BY_NAME, TABLES, report
 from harness.play.agents import title
 from harness.records import Result, RunFolder
 from harness.report.evidence import Evidence, gather
@@ -131,5 +131,5 @@ def test_failures_count_every_meeting(runs: dict[str, list[Result]], evidence: E
 
 def test_unknown_table_names_the_known_ones(evidence: Evidence) -> None:
     """A name that is no table is an error that lists them."""
-    with pytest.raises(UsageError, match=", ".join(TABLES)):
+    with pytest.raises(UsageError, match=", ".join((*TABLES, *BY_NAME))):
         report(evidence, ["leaderboard"], published=True)

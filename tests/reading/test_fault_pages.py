@@ -12,10 +12,11 @@ from harness.reading import read_episode
 from harness.reading.addresses import episode_page
 from harness.registry import Task
 from harness.testing.openai_server import OpenAIServer
-from harness.testing.scripts import Messages, Script
+from harness.testing.scripts import Fault, Messages, Script, ScriptedReply
 from harness.viewing import Library, Site
 from tests.calendar.character_games import FOUR, played, task_of
-from tests.calendar.characters import scripts
+from tests.calendar.characters import scene_of, scripts, truthful
+from tests.calendar.scripted_games import DECISION
 from tests.reading.conftest import HIDDEN, Recorded
 from tests.reading.html import Element, Page
 
@@ -25,8 +26,15 @@ pytestmark = pytest.mark.property
 @pytest.fixture(scope="module")
 def server() -> Iterator[OpenAIServer]:
     """One address for all characters."""
-    with OpenAIServer(*scripts()) as running:
+    with OpenAIServer(*scripts(), Script(model="swamped", play=swamped)) as running:
         yield running
+
+
+def swamped(messages: Messages) -> ScriptedReply:
+    """The truthful one with a context that is too small for its decisions, which it forfeits."""
+    full = Fault(status=400, message="This model's maximum context length is 8192 tokens", times=1000)
+    is_deciding = scene_of(messages).phase == DECISION
+    return ScriptedReply(text=truthful(messages), faults=(full,) if is_deciding else ())
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +50,7 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> Task:
         ("mover", 3, "moved meeting M4 to slot"),
         ("mute", 1, "sent a decision that could not be read"),
         ("malformed", 2, "sent a decision that could not be read"),
-        ("hanging", 2, "sent no decision (timeout)"),
+        ("swamped", 2, "sent no decision ("),
         ("bluffer", 1, "scheduled it onto an item that stayed"),
         ("squeezer", 2, "moved an item onto another that stayed"),
         ("pusher", 3, "sent only batches that moved a blocked errand"),
@@ -55,8 +63,7 @@ def test_a_calendar_page_marks_the_seat_at_fault(
     """The headline names the seat with its model, and each mark stands in its column: in its conversation and in the grid."""
     models = ["truthful"] * 4
     models[seat] = name
-    patience = {"patience_s": 0.4} if name == "hanging" else {}
-    (table,) = played(tmp_path / "run", four, server, models, **patience)
+    (table,) = played(tmp_path / "run", four, server, models)
     page = page_of(tmp_path / "run", table.result.path)
     marks = [one for one in page.all("article") if is_marked(one)]
 

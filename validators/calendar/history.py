@@ -15,7 +15,7 @@ from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.resolution import Slots
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.core.faults import Fault
+from worlds.core.faults import SeatFault
 
 
 class Delivered(NamedTuple):
@@ -95,7 +95,7 @@ class Resolved:
     calendars: tuple[Cells, ...]
     """By seat, when the round was over: without what a failed one left, where that is undone."""
 
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[SeatFault, ...] = ()
     """Which seats lost it, where the rules say it."""
 
     @property

@@ -16,7 +16,7 @@ from worlds.calendar.rules.items import Cells, items_of
 from worlds.calendar.rules.outcome import outcome_line
 from worlds.calendar.rules.resolution import Resolution, resolve
 from worlds.calendar.rules.scenario import Scenario
-from worlds.core.faults import Fault
+from worlds.core.faults import SeatFault
 
 
 def follow(board: Board) -> None:
@@ -119,7 +119,7 @@ def _resolve(
     )
 
 
-def _faults(board: Board, decided: Sequence[RebuiltDecision], resolution: Resolution) -> tuple[Fault, ...]:
+def _faults(board: Board, decided: Sequence[RebuiltDecision], resolution: Resolution) -> tuple[SeatFault, ...]:
     """Return the faults of a failed round, before anything is undone."""
     doomed_by = board.refused if _doomed(board) else []
     return find_faults(decided, resolution.slots, [board.moved(meeting) for meeting in resolution.broken], doomed_by)

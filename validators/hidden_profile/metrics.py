@@ -14,7 +14,7 @@ from validators.hidden_profile.bias import biases
 from validators.hidden_profile.history import Replay, Vote
 from validators.hidden_profile.knowledge import Knowledge, Proofs, detectable, holders, knowledge, proofs
 from validators.hidden_profile.stances import MOVES, Moves, adopted, first_consensus, moves
-from worlds.core.faults import LONGEST_DETAIL, Fault
+from worlds.core.faults import LONGEST_DETAIL, SeatFault
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.measures import (
     Bias,
@@ -103,16 +103,16 @@ def losses(replay: Replay, seats: Sequence[SeatMeasures]) -> Losses | None:
     )
 
 
-def _faults(replay: Replay, seats: Sequence[SeatMeasures]) -> Iterator[Fault]:
+def _faults(replay: Replay, seats: Sequence[SeatMeasures]) -> Iterator[SeatFault]:
     """Yield the last votes that failed by their own seat; a wrong vote of a seat that could not know is the group's failure."""
     last = replay.after if replay.finished and replay.after else ()
     for vote, row in zip(last, seats if last else (), strict=True):
         if vote.no_reply is not None:
-            yield Fault(seat=vote.seat, cause="no_vote", detail=vote.no_reply[:LONGEST_DETAIL], turn=vote.turn)
+            yield SeatFault(seat=vote.seat, cause="no_vote", detail=vote.no_reply[:LONGEST_DETAIL], turn=vote.turn)
         elif vote.option is None:
-            yield Fault(seat=vote.seat, cause="invalid_vote", turn=vote.turn)
+            yield SeatFault(seat=vote.seat, cause="invalid_vote", turn=vote.turn)
         elif vote.option != replay.opening.scenario.key and row.could_know:
-            yield Fault(seat=vote.seat, cause="wrong_vote", detail=vote.option, turn=vote.turn)
+            yield SeatFault(seat=vote.seat, cause="wrong_vote", detail=vote.option, turn=vote.turn)
 
 
 def _right(replay: Replay, votes: Sequence[Vote]) -> int:

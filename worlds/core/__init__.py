@@ -6,6 +6,7 @@ __all__ = [
     "depends",
     "errors",
     "events",
+    "faults",
     "levels",
     "loading",
     "manifest",

@@ -24,7 +24,7 @@ LONGEST_DETAIL = 40
 """Characters of a reason that a log gives for a missing reply."""
 
 
-class Fault(Strict):
+class SeatFault(Strict):
     """One seat's part in a failure."""
 
     seat: int
@@ -39,7 +39,7 @@ class Fault(Strict):
     """Number in the log of the seat's turn that did it."""
 
 
-def told_faults(faults: Iterable[Fault]) -> list[dict[str, Any]]:
+def told_faults(faults: Iterable[SeatFault]) -> list[dict[str, Any]]:
     """Return faults as a verdict's failure_detail has them."""
     return [fault.model_dump(mode="json", exclude_defaults=True) for fault in faults]
 

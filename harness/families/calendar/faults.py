@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from harness.families.calendar.held import name_of
 from harness.records import Result
 from worlds.calendar.rules.measures import RoundMeasures
-from worlds.core.faults import Fault
+from worlds.core.faults import SeatFault
 
 _CONFLICTS = {
     "no_schedule": "never scheduled it",
@@ -41,17 +41,17 @@ def fault_sentence(row: RoundMeasures, names: Mapping[int, str]) -> str:
     return ", and ".join(told)
 
 
-def faulty_seats(faults: Iterable[Fault]) -> str:
+def faulty_seats(faults: Iterable[SeatFault]) -> str:
     """Return the seats of some faults, ascending, each once: `1, 2`."""
     return ", ".join(map(str, sorted({one.seat for one in faults})))
 
 
-def fault_turns(faults: Sequence[Fault]) -> tuple[int, ...]:
+def fault_turns(faults: Sequence[SeatFault]) -> tuple[int, ...]:
     """Return the numbers in the log of the turns that did it, each once."""
     return tuple(dict.fromkeys(one.turn for one in faults if one.turn is not None))
 
 
-def _deed(fault: Fault, row: RoundMeasures) -> str:
+def _deed(fault: SeatFault, row: RoundMeasures) -> str:
     match fault.cause:
         case "no_reply":
             return f"sent no decision ({fault.detail})"

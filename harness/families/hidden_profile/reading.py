@@ -16,7 +16,7 @@ from harness.families.hidden_profile.transcript import (
 )
 from harness.reading import Breach, RecordedEpisode, Section
 from harness.reading.parts import measured, notes
-from worlds.core.faults import Fault, FaultCause
+from worlds.core.faults import FaultCause, SeatFault
 from worlds.hidden_profile.labels import Label
 from worlds.hidden_profile.rules.measures import Measures
 
@@ -81,6 +81,6 @@ def _lacked(episode: RecordedEpisode, session: Measures, opening: OpeningNote) -
     return "; ".join(told) or f"{persons(row.seat for row in wrong)} voted otherwise, and nothing is proved of the scenario"
 
 
-def _without_vote(fault: Fault, names: Mapping[int, str]) -> str:
+def _without_vote(fault: SeatFault, names: Mapping[int, str]) -> str:
     why = f"gave no vote ({fault.detail})" if fault.cause == "no_vote" else "gave a vote that names no option"
     return f"{named_persons([fault.seat], names)} {why}"

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from worlds.core.faults import Fault, has_none
+from worlds.core.faults import SeatFault, has_none
 from worlds.core.models import Strict
 
 Measured = int | float
@@ -48,7 +48,7 @@ class RoundMeasures(Strict):
     """Batches that were refused."""
 
     refused_blocked: int
-    faults: tuple[Fault, ...] = Field(default=(), exclude_if=has_none)
+    faults: tuple[SeatFault, ...] = Field(default=(), exclude_if=has_none)
     """Which seats lost it, where the rules say it; not in verdicts of versions that did not."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from worlds.core.faults import Fault, has_none
+from worlds.core.faults import SeatFault, has_none
 from worlds.core.models import Strict
 
 
@@ -132,5 +132,5 @@ class Measures(Strict):
     bias: Bias
     losses: Losses | None
     seats: tuple[SeatMeasures, ...]
-    faults: tuple[Fault, ...] = Field(default=(), exclude_if=has_none)
+    faults: tuple[SeatFault, ...] = Field(default=(), exclude_if=has_none)
     """Seats that gave no vote, an invalid one, or a wrong one though they could have known; not in earlier verdicts."""
