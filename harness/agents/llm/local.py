@@ -14,8 +14,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from harness.agents.llm import local_server
 from harness.errors import ProviderLost, UsageError
@@ -23,9 +25,6 @@ from harness.prices import Price
 
 LOCAL = "local"
 """What `--model` calls it."""
-
-LIBRARY_NAME = "openai/local"
-"""What LiteLLM calls it."""
 
 USUAL_FLAGS = {"protocol": "text", "interface": "tool"}
 """Flags of `--model local` unless others are given: its template ignores tools, and a bare machine has no sandbox."""
@@ -95,6 +94,11 @@ def local_address() -> str:
             _running[0].stop()
             _running[0] = LocalServer(_context(), _running[0].log)
         return _running[0].address
+
+
+def addressed(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request to this model as LiteLLM sends it to the server. Start the server where none is running."""
+    return {**request, "model": "openai/local", "api_base": local_address(), "api_key": LOCAL}
 
 
 def stop_server() -> None:

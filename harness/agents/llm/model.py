@@ -33,7 +33,7 @@ from harness.agents.llm.chances import ASKED
 from harness.agents.llm.completion import Completion, listed_price, read_completion
 from harness.agents.llm.failures import CallFailure, Crowded, Denied, NoApi, ParameterRefused, Refused, Transient, Unconnected
 from harness.agents.llm.gate import ProviderGate, gate_of
-from harness.agents.llm.local import LIBRARY_NAME, LOCAL, check_installed, local_address
+from harness.agents.llm.local import LOCAL, check_installed
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.patience import Patience
 from harness.agents.llm.provider import ask, library, public_address, scrub, secrets_of
@@ -162,8 +162,7 @@ class ModelClient:
     def check(self) -> None:
         """Raise UsageError for an unknown provider or a missing key; settle which parameters the model takes."""
         if self.settings.name == LOCAL:
-            check_installed()
-            return
+            return check_installed()
         litellm, settings = library(), self.settings
         if settings.api_base is not None and not settings.api_base.startswith(("http://", "https://")):
             base = public_address(settings.api_base)
@@ -332,8 +331,6 @@ class ModelClient:
         request |= {**self.effective, **(ASKED if chances and self._gives_chances else {})}
         if tools:
             request["tools"] = list(tools)
-        if settings.name == LOCAL:
-            return request | {"model": LIBRARY_NAME, "api_base": local_address(), "api_key": PLACEHOLDER_KEY}
         if settings.api_base is not None:
             request["api_base"] = settings.api_base
         if settings.api_key is not None or (settings.api_base is not None and self._missing_keys()):
