@@ -127,7 +127,7 @@ def check_installed() -> None:
 
 def free_cores() -> int:
     """Return how many cores have no other work; at least 1. More threads than that make each reply many times slower."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     return max(1, cores - round(os.getloadavg()[0]))
 
 

@@ -162,7 +162,8 @@ class ModelClient:
     def check(self) -> None:
         """Raise UsageError for an unknown provider or a missing key; settle which parameters the model takes."""
         if self.settings.name == LOCAL:
-            return check_installed()
+            check_installed()
+            return
         litellm, settings = library(), self.settings
         if settings.api_base is not None and not settings.api_base.startswith(("http://", "https://")):
             base = public_address(settings.api_base)
