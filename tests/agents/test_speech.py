@@ -23,6 +23,9 @@ def actions(text):
         f"```JSON\n  {LS}  \n  ```",
         f"```tool_call\n{LS}\n```",
         f"```json\n{LS}",
+        f"```json\n{LS}\n```\nthat is\n```json\n{LS}\n```",
+        f"<think>[1] or {LS.replace('ls', 'pwd')}</think>I call {LS}",
+        '{"tool": "run", "arguments": "{\\"command\\": \\"ls\\"}"}',
         LS,
         f"\n {LS} \n",
         '```json\n{"tool": "run",\n "arguments": {\n "command": "ls"}}\n```',
@@ -43,7 +46,7 @@ def test_plain_answers(text):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (f"```json\n{LS}\n```\nthen\n```json\n{LS}\n```", "one action a reply"),
+        (f"```json\n{LS}\n```\nthen\n```json\n{LS.replace('ls', 'pwd')}\n```", "one action a reply"),
         ('```json\n{"tool": "run", "arguments": {"command": "ls"}\n```', "the block is not JSON"),
         ('```\n{"tool": "run", \n```', "the block is not JSON"),
         ('```json\n{"tool": 3}\n```', "tool must be a name"),

@@ -14,6 +14,7 @@ from harness.families.hidden_profile.authoring.hiddenbench import HiddenBenchTas
 from harness.registry import Task, read_task
 from harness.trust import admitted
 from tests.hidden_profile.delivered import delivered
+from worlds.hidden_profile.rules.ballot import read_ballot
 
 pytestmark = pytest.mark.reference
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.hidden_profile.film import SCENARIO
 from tests.hidden_profile.sessions import FORFEIT, ballot, folder_of, held, held_over_http, hostile, notes, opened, run, texts
+from worlds.core.mending import mend
 from worlds.core.turns import Answer, OpenTurn
 from worlds.hidden_profile.rules.ballot import option_of, read_ballot
 from worlds.hidden_profile.rules.scenario import Scenario
@@ -56,7 +57,7 @@ PREFIX = Scenario.model_validate(
         ('{"vote": "attic", "vote": "The attic roll"}', "attic"),
         (f"{ballot('attic')} or rather {{'vote': 'beach'}}", None),
         ("{'vote': 'attic'} {'vote': 'beach'}", None),
-        ('{vote: attic} {"vote": "attic"}', "attic"),
+        ('{vote: attic} {"vote": "attic"}', None),
         (ballot("attic", 'Somebody said {"vote": "beach"}.'), "attic"),
         (ballot("the attic"), None),
         (ballot("attic or beach"), None),
@@ -66,7 +67,7 @@ PREFIX = Scenario.model_validate(
         ('{"vote": null}', None),
         ('{"choice": "attic"}', None),
         ('["attic"]', "attic"),
-        ("I vote for the attic roll", None),
+        ("I vote for the attic roll", "attic"),
         ("attic " * 60, None),
         ("", None),
         ("[" * 5000, None),
@@ -74,7 +75,7 @@ PREFIX = Scenario.model_validate(
 )  # fmt: skip
 def test_vote_is_an_id_or_a_label_and_nothing_else(reply: str, option: str | None) -> None:
     """Folding forgives case, blanks, a full stop and broken JSON; a guess at what was meant is never made."""
-    assert read_ballot(SCENARIO, reply).option == option
+    assert read_ballot(SCENARIO, reply, mend).option == option
 
 
 @pytest.mark.parametrize("scenario", [SCENARIO, PREFIX])

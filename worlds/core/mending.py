@@ -20,11 +20,20 @@ _QUOTES = str.maketrans("“”", '""')
 
 
 def mend(text: str) -> Any:
-    """Return the object or list that a broken JSON text was meant to be; None if it cannot be repaired."""
+    """Return the object or list that a broken JSON text was meant to be; None if it cannot be repaired as a whole."""
     if '"' not in text and (value := load(text.translate(_QUOTES))) is not None:
         return value
     try:
         value = json_repair.loads(text, skip_json_loads=True)
-        return with_whole_characters(value) if isinstance(value, dict | list) and is_loggable(value) else None
+        is_whole = isinstance(value, dict | list) and is_loggable(value) and _brackets(value) == (text.count("{"), text.count("["))
+        return with_whole_characters(value) if is_whole else None
     except (ValueError, RecursionError, IndexError, TypeError, AttributeError):
         return None
+
+
+def _brackets(value: Any) -> tuple[int, int]:
+    """Return how many objects and lists a value has; repair that loses one has lost a part of the reply."""
+    inside = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    counts = [_brackets(one) for one in inside]
+    own = isinstance(value, dict), isinstance(value, list)
+    return own[0] + sum(one[0] for one in counts), own[1] + sum(one[1] for one in counts)

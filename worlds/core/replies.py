@@ -2,8 +2,8 @@
 
 1. Thinking is left out: closed blocks, and what stands before a closing tag that nothing opened. In a block that is not closed
    an answer counts only where the reply ends with it.
-2. Every JSON object or list that stands by itself is a candidate: in a fence, in prose, or in a JSON string. It counts if it has
-   the shape that the caller expects, or if a value in it has.
+2. Every JSON object or list that stands by itself is a candidate: in a fence, in prose, or in a JSON string. It counts if it
+   has the shape that the caller expects, or if a value in it has.
 3. Equal answers are one answer. Two different ones are refused; none is preferred for its position.
 4. Text that begins like the answer and is not JSON is broken. It is repaired only where nothing else counts.
 """
@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from worlds.core.reply_parts import Parts, Repeated, Span, load, split_reply, with_whole_characters, without
+from worlds.core.reply_parts import MIXED, Parts, Repeated, Span, load, split_reply, with_whole_characters, without
 
 How = Literal["strict", "bare_list", "fenced", "extracted", "repaired", "failed"]
 REPAIRABLE, OPENINGS = 64 * 1024, 256
@@ -34,6 +34,7 @@ _COMPLETE = re.compile(r"(?:[}\]]|[^\s:,\[{]\s*[\"'”])[\s`]*\Z")
 """How a broken text ends after a whole value. One that ends otherwise was cut off, and its repair would be another answer."""
 
 _QUOTED = 60
+_TAGGED = re.compile(r"<|\[THINK\]|◁|\A\s*analysis", re.IGNORECASE)
 _FENCE_OPENS, _FENCE_CLOSES = re.compile(r"```[\w-]*\s*\Z"), re.compile(r"\s*```")
 
 Mend = Callable[[str], Any]
@@ -154,9 +155,8 @@ def _found(parts: Parts, span: Span, shape: Shape, prose: str) -> Iterator[_Foun
     """Yield the answers in one value."""
     direct = () if isinstance(span.value, Repeated) else shape.reads(span.value)
     alone = not prose.strip() and len(parts.values) == 1 and parts.text[span.start] != '"'
-    fenced = _FENCE_OPENS.search(parts.text[max(0, span.start - _QUOTED) : span.start]) and _FENCE_CLOSES.match(
-        parts.text, span.end
-    )
+    before = parts.text[max(0, span.start - _QUOTED) : span.start]
+    fenced = _FENCE_OPENS.search(before) and _FENCE_CLOSES.match(parts.text, span.end)
     how: How = "extracted"
     if direct and alone:
         how = "bare_list" if isinstance(span.value, list) else "strict"
@@ -179,26 +179,25 @@ def _answers(value: Any, shape: Shape, levels: int) -> Iterator[Any]:
 
 def _settled(parts: Parts, found: list[_Found], key: re.Pattern[str] | None) -> tuple[list[_Found], list[Span]]:
     """Return what counts of the answers and of the broken spans around and beside them."""
-    text, unclosed = parts.text, [one for one in parts.broken if one.end == len(parts.text)]
+    text, unclosed = parts.text, parts.unclosed
     if key is None:
         return found, [] if found else parts.broken
     owned = re.compile(key.pattern + r"\s*\Z", key.flags)
     if unclosed:
-        start = unclosed[0].start
-        found = [
-            one
-            for one in found
-            if one.span.start < start or not owned.search(text[max(start, one.span.start - 40) : one.span.start])
-        ]
+        start = unclosed.start
+        own = {at for at, *_ in parts.values if at > start and owned.search(text[max(start, at - _QUOTED) : at])}
+        found = [one for one in found if one.span.start not in own]
         inside = [Span(span.start - start, span.end - start) for span in parts.values if span.start > start]
         if found and not key.search(without(text[start:], inside)):
-            return found, [one for one in parts.broken if one not in unclosed]
+            return found, [one for one in parts.broken if one != unclosed]
     return found, parts.broken
 
 
 def _repaired(text: str, broken: Sequence[Span], shape: Shape, key: re.Pattern[str] | None, mend: Mend | None) -> Reading:
     spans = [text[one.start : one.end] for one in broken]
     problem = f"what begins {_quoted(spans[0])} is not JSON"
+    if any(one.value == MIXED for one in broken):
+        return Reading(None, "failed", f"{problem} and has no end")
     if any(len(span) > REPAIRABLE or span.count("[") + span.count("{") > OPENINGS for span in spans):
         return Reading(None, "failed", f"{problem} and too long to be repaired")
     if not all(_COMPLETE.search(span) for span in spans):

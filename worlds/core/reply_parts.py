@@ -28,8 +28,18 @@ _CLOSING = re.compile(rf"</(?:{_TAG})>|\[/THINK\]|◁/think▷|<\|end_of_\w+\|>"
 _MARK = re.compile(r"<\|start\|>\w*|<\|channel\|>[\w ]*|<\|\w+\|>")
 """Special tokens of chat templates, with the role or channel that they name."""
 
-_IN_STRING = r'"(?=(?:\\n|\s)*+[{\[](?:\\n|\s)*+\\")'
+_IN_STRING = r'"(?=(?:\\n|\s)*+(?:[{\[](?:\\n|\s)*+)++\\")'
 _STOP = re.compile(rf"[{{\[<◁]|{_IN_STRING}|\A\s*analysis", re.IGNORECASE)
+_JSON = re.compile(r"""\{\s*["}]|\[\s*["{\[\]\-0-9tfnNI]|\"""")
+"""How an object, a list or a string begins."""
+
+CUT_OFF, MIXED = "cut off", "mixed"
+"""Values of broken text that nothing closes. Mixed text may go on with what is no part of it, or ends within a number."""
+
+_FENCE = re.compile(r"```[\w-]*\s*\Z")
+_JSON_MARK = re.compile(r"[\[\]{}\"']")
+_WORD = re.compile(r"\S")
+_STRIDE = 4096
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _RUN = re.compile(rf"[\[{{]{{{MAX_DEPTH + 1},}}")
 """More opening brackets than a value may have."""
@@ -68,6 +78,22 @@ class Parts:
     is_exhausted: bool = False
     """True if the search was given up, for too many brackets that are not JSON."""
 
+    rest: tuple[int, str] = (0, "")
+    """A place, and the text from there on. An error of the decoder counts lines from the beginning of what it is given."""
+
+    def decode(self, start: int) -> tuple[Any, int]:
+        """Return the JSON value that begins here, and its end; raises ValueError or RecursionError."""
+        if not self.rest[1] or start - self.rest[0] > _STRIDE:
+            self.rest = start, self.text[start:]
+        base, text = self.rest
+        value, end = _DECODER.raw_decode(text, start - base)
+        return value, base + end
+
+    @property
+    def unclosed(self) -> Span | None:
+        """The first broken text that nothing closes."""
+        return next((one for one in self.broken if one.value), None)
+
     @property
     def prose(self) -> str:
         """The reply without thinking and values."""
@@ -76,16 +102,19 @@ class Parts:
 
 def split_reply(text: str, begins: re.Pattern[str] | None = None, key: re.Pattern[str] | None = None) -> Parts:
     """Return the parts of a reply. Text is broken JSON if `begins` matches it and `key`, if given, is in it."""
-    parts, position, unclosed, effort = Parts(text), 0, None, 16 * len(text) + 65_536
+    parts, position, unclosed, effort = Parts(text), 0, None, 8 * len(text) + 65_536
+    endless: set[str] = set()
+    """Kinds of tags that nothing closes from here on."""
+
     while stop := _STOP.search(text, position):
         start = stop.start()
-        if (tag := _THINKING.match(text, start)) and (end := _thought_end(text, tag)) is not None:
+        if (tag := _THINKING.match(text, start)) and (end := _thought_end(text, tag, endless)) is not None:
             parts.left_out.append(Span(start, end))
             position = end
         elif tag and not tag["bare"]:
             unclosed, position = start if unclosed is None else unclosed, tag.end()
         elif closing := _CLOSING.match(text, start):
-            if text[closing.end() :].strip():
+            if _WORD.search(text, closing.end()):
                 parts.values, parts.broken, parts.left_out, unclosed = [], [], [Span(0, closing.end())], None
             else:
                 parts.left_out.append(Span(*closing.span()))
@@ -148,29 +177,42 @@ def _read_at(parts: Parts, start: int, begins: re.Pattern[str] | None, key: re.P
     text = parts.text
     if run := _RUN.match(text, start):
         return run.end() - MAX_DEPTH, run.end() - MAX_DEPTH - start
-    value, end, cost = _decoded(text, start)
+    value, end, error = _decoded(parts, start)
     if value is not None:
         parts.values.append(Span(start, end, value))
         return end, 0
     if begins is None or not begins.match(text, start):
-        return start + 1, cost
+        return start + 1, error
     closed = _balanced(text, start)
-    cost += (closed or len(text)) - start
+    cost = error + (closed or len(text)) - start
     if key is None or key.search(text, start, closed or len(text)):
         if closed:
             parts.broken.append(Span(start, closed))
             return closed, cost
-        if not any(one.end == len(text) for one in parts.broken):
-            parts.broken.append(Span(start, len(text)))
+        if not parts.unclosed:
+            parts.broken.append(_cut_off(text, start, start + error - 1))
     return start + 1, cost
 
 
-def _decoded(text: str, start: int) -> tuple[Any, int, int]:
-    """Return the object or list that begins here, or in the string that begins here, its end, and what it cost if there is none."""
+def _cut_off(text: str, start: int, error: int) -> Span:
+    """Return JSON that nothing closes, which is not JSON from `error` on; it must not be mixed up with what follows it."""
+    fence = text.find("```", start) if _FENCE.search(text[max(0, start - 40) : start]) else -1
+    end = len(text[: len(text) if fence < 0 else fence].rstrip())
+    if error < end and not _JSON_MARK.search(text, error, end):
+        end = len(text[:error].rstrip())
+    return Span(start, end, MIXED if error < end or text[end - 1].isdigit() else CUT_OFF)
+
+
+def _decoded(parts: Parts, start: int) -> tuple[Any, int, int]:
+    """Return the object or list that begins here, be it in a string, and its end; else the characters read in vain."""
+    text = parts.text
+    if not _JSON.match(text, start):
+        return None, start, 1
     try:
-        value, end = _DECODER.raw_decode(text, start)
+        value, end = parts.decode(start)
     except json.JSONDecodeError as error:
-        return None, start, (len(text) if error.msg.startswith("Unterminated") else error.pos) - start + 1
+        read = len(error.doc) if error.msg.startswith("Unterminated") else error.pos
+        return None, start, parts.rest[0] + read - start + 1
     except (ValueError, RecursionError):
         return None, start, len(text) - start
     if isinstance(value, str):
@@ -179,9 +221,12 @@ def _decoded(text: str, start: int) -> tuple[Any, int, int]:
     return (_clean(value, text), end, 0) if readable else (None, start, end - start)
 
 
-def _thought_end(text: str, tag: re.Match[str]) -> int | None:
+def _thought_end(text: str, tag: re.Match[str], endless: set[str]) -> int | None:
     kind = str(tag.lastgroup)
-    closing = re.compile(_CLOSINGS[kind].format(re.escape(tag[kind])), re.IGNORECASE).search(text, tag.end())
+    pattern = _CLOSINGS[kind].format(re.escape(tag[kind].lower()))
+    closing = None if pattern in endless else re.compile(pattern, re.IGNORECASE).search(text, tag.end())
+    if closing is None:
+        endless.add(pattern)
     return closing.end() if closing else None
 
 
