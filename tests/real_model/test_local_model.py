@@ -31,9 +31,8 @@ GAME = ("uniform-01", "--agent", "imap", "--seat", "1=local", "--set", "turn_cap
 SMALL = {CONTEXT_VARIABLE: "2048"}
 
 RUNS: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = {
-    "text": ((*CONTRACT, "--turns", "3"), {}),
     "tools": ((*CONTRACT, "--turns", "3", "--protocol", "tools"), {}),
-    "text in 2k": ((*CONTRACT, "--turns", "12", "--no-probe"), SMALL),
+    "text": ((*CONTRACT, "--turns", "12"), SMALL),
     "game": (GAME, {}),
     "game in 2k": ((*GAME, "--no-probe"), SMALL),
     "session": (("bakery-switch", "--agent", "pool", "--seat", "0=local", "--set", "rounds=1"), {}),
@@ -72,7 +71,7 @@ def test_few_calls_are_made_and_all_are_counted(played: Mapping[str, Played]) ->
     """At most 60 calls, each counted by the server, free of charge and no longer than it may be."""
     runs = [run for run in played.values() if run.calls]
 
-    assert len(runs) >= 4
+    assert len(runs) >= 3
     assert sum(run.calls for run in runs) <= MOST_CALLS
     for run in runs:
         tokens = run.episode["tokens"]
@@ -101,8 +100,9 @@ def test_tools_that_the_template_ignores_are_noticed_before_the_run(played: Mapp
 
 
 def test_a_full_context_is_what_it_is(played: Mapping[str, Played]) -> None:
-    """A conversation that outgrows 2k is graded as such; rules that do not fit into 2k are a fault of the set-up."""
-    assert played["text in 2k"].episode["ended_by"] == "context"
+    """A conversation that outgrows 2k ends by that, unless each reply was cut off; rules that do not fit are a set-up fault."""
+    assert played["text"].episode["stopped_by"] == "context"
+    assert played["text"].episode["ended_by"] in {"context", "always_cut_off"}
     game = played["game in 2k"].episode
     assert game["ended_by"] == "context_too_small" or {one["cause"] for one in game["forfeits"]} == {"context"}
 

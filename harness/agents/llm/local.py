@@ -14,8 +14,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from harness.agents.llm import local_server
 from harness.errors import ProviderLost, UsageError
@@ -23,9 +25,6 @@ from harness.prices import Price
 
 LOCAL = "local"
 """What `--model` calls it."""
-
-LIBRARY_NAME = "openai/local"
-"""What LiteLLM calls it."""
 
 USUAL_FLAGS = {"protocol": "text", "interface": "tool"}
 """Flags of `--model local` unless others are given: its template ignores tools, and a bare machine has no sandbox."""
@@ -97,6 +96,11 @@ def local_address() -> str:
         return _running[0].address
 
 
+def addressed(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request to this model as LiteLLM sends it to the server. Start the server where none is running."""
+    return {**request, "model": "openai/local", "api_base": local_address(), "api_key": LOCAL}
+
+
 def stop_server() -> None:
     """Stop the server of this process and remove its log."""
     with _starting:
@@ -123,7 +127,7 @@ def check_installed() -> None:
 
 def free_cores() -> int:
     """Return how many cores have no other work; at least 1. More threads than that make each reply many times slower."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     return max(1, cores - round(os.getloadavg()[0]))
 
 

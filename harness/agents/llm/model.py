@@ -39,7 +39,7 @@ from harness.agents.llm.failures import (
     refuses_tools,
 )  # fmt: skip
 from harness.agents.llm.gate import ProviderGate, gate_of
-from harness.agents.llm.local import LIBRARY_NAME, LOCAL, check_installed, local_address
+from harness.agents.llm.local import LOCAL, check_installed
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price, no_key, require_key
 from harness.agents.llm.patience import Patience
@@ -319,8 +319,6 @@ class ModelClient:
         request: dict[str, Any] = {"model": settings.name, "messages": self._reasoning.sent(messages), "timeout": timeout_s}
         if tools:
             request["tools"] = list(tools)
-        if settings.name == LOCAL:
-            return request | {"model": LIBRARY_NAME, "api_base": local_address(), "api_key": PLACEHOLDER_KEY}
         if settings.api_base is not None:
             request["api_base"] = settings.api_base
         if settings.api_key is not None or (settings.api_base is not None and self._missing_keys()):

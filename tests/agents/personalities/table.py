@@ -65,6 +65,14 @@ class Voices:
         return self._voices[(self._turns[is_talk] - 1) % len(self._voices)]
 
 
+class AtDecisions(Voices):
+    """A voice that speaks at decisions and votes, while talk is plain, so that the others do their part."""
+
+    def next(self, turn: OpenTurn) -> Voice:
+        """Return the voice for a turn."""
+        return VOICES["plain"] if turn.phase == "CHEAP_TALK" else super().next(turn)
+
+
 class Voiced:
     """A scripted player whose replies are said in voices."""
 
