@@ -82,9 +82,7 @@ def kinds_of(words: st.SearchStrategy[str]) -> dict[str, Kind]:
         "actions": Kind(batch, shaped(ACTIONS), lambda value: value["actions"]),
         "list": Kind(st.lists(action, min_size=1, max_size=3), shaped(ACTIONS), lambda value: value),
         "scores": Kind(scores, shaped(scores_shape(SLOTS)), tuple),
-        "ballot": Kind(
-            ballot, lambda reply, repair: voted(read_ballot(SCENARIO, reply, repair)), lambda value: value["vote"]
-        ),
+        "ballot": Kind(ballot, lambda reply, repair: voted(read_ballot(SCENARIO, reply, repair)), lambda value: value["vote"]),
         "message": Kind(message, lambda reply, repair: told(read_message(reply, repair)), lambda value: value),
     }
 

@@ -30,9 +30,9 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 SETTINGS: dict[str, Any] = {
     "names": ["contract", "uniform-0?"], "model": "openai/any", "agent": "oracle", "interface": "tool",
     "protocol": "text", "seat": ["2=imap"], "seat-model": ["1=openai/b"], "rotate": True, "team": "imap,openai/c",
-    "entrant": "dsm-private", "entrant-seat": 2, "variant": "redteam", "seat-variant": ["0=nosy-highpressure"], "api-base": "http://there/v1",
-    "temperature": 0.5, "reply-tokens": 7, "context": 70, "timeout": 6.0, "patience": 4.0, "breaker": 3, "no-probe": True, "cache": "/a/cache",
-    "record-wire": True,
+    "entrant": "dsm-private", "entrant-seat": 2, "variant": "redteam", "seat-variant": ["0=nosy-highpressure"],
+    "api-base": "http://there/v1", "temperature": 0.5, "reply-tokens": 7, "context": 70, "timeout": 6.0, "patience": 4.0, "breaker": 3, "no-probe": True,
+    "cache": "/a/cache", "record-wire": True,
     "script": "/a/b.json",
     "runtime": "inprocess", "k": 2, "seeds": "0-3", "key": "fresh", "until": "a-b", "alpha": 0.1,
     "set": ["a=1,2", 'b="é\\\n\x7f'], "mutate": ["clip=200"], "handles": True,

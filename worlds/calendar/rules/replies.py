@@ -79,6 +79,4 @@ def _whole_numbers(value: Any) -> Any:
     return [whole_number(one) for one in value] if isinstance(value, list) else value
 
 
-ACTIONS = Shape(
-    'one JSON object with a list of "actions"', _actions, f"{LIST}|{OBJECT}", "actions|type", single=_single_action
-)
+ACTIONS = Shape('one JSON object with a list of "actions"', _actions, f"{LIST}|{OBJECT}", "actions|type", single=_single_action)
