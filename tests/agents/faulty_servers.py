@@ -125,7 +125,7 @@ class FaultyServer(OpenAIServer):
         return self._played(messages) if sees_tools else ScriptedReply(text="I have no tools.")
 
     def _played(self, messages: list[dict[str, Any]]) -> ScriptedReply:
-        instruction = next(text[text.index(_HEADING):] for m in messages if _HEADING in (text := str(m.get("content"))))
+        instruction = next(text[text.index(_HEADING) :] for m in messages if _HEADING in (text := str(m.get("content"))))
         told = [re.sub(r"\AAnswer of \w+:\n", "", str(m.get("content"))) for m in messages
                 if m["role"] == "tool" or str(m.get("content")).startswith("Answer of ")]  # fmt: skip
         played = self._player([{"role": "user", "content": instruction}, *({"role": "tool", "content": one} for one in told)])

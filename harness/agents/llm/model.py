@@ -260,8 +260,13 @@ class ModelClient:
         return replace(said, lost_reasoning=self._reasoning.is_lost(messages, request["messages"], answer.sent))
 
     def _asked(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool = False,
-        limit: int | None = None, timeout_s: float | None = None,
+        self,
+        messages: Sequence[dict[str, Any]],
+        tools: Sequence[dict[str, Any]],
+        *,
+        chances: bool = False,
+        limit: int | None = None,
+        timeout_s: float | None = None,
     ) -> Completion:
         """Make one attempt, and another one without whatever was refused, as long as that can be left out."""
         sent = messages
