@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from harness.agents.doctor.wire import Wire
+from harness.agents.doctor.wire import WireTap
 from harness.agents.llm.completion import Completion
 from harness.agents.llm.failures import NoApi, Transient, Unconnected
 from harness.agents.llm.model import ModelClient
@@ -27,7 +27,7 @@ Verdict = Literal["yes", "no", "note", "not tried"]
 Messages = Sequence[dict[str, Any]]
 
 
-class Row(NamedTuple):
+class CheckRow(NamedTuple):
     """One check; `advice` is empty where there is nothing to do."""
 
     check: str
@@ -47,8 +47,8 @@ class Examination:
     overfills: bool
     """Whether too long a prompt is sent also where the context is large."""
 
-    wire: Wire = field(default_factory=Wire)
-    rows: list[Row] = field(default_factory=list)
+    wire: WireTap = field(default_factory=WireTap)
+    rows: list[CheckRow] = field(default_factory=list)
     flags: dict[str, Any] = field(default_factory=dict)
     """Flags of `harness run`, without dashes in front, beside the model and its address."""
 
@@ -64,7 +64,7 @@ class Examination:
     def add(self, check: str, verdict: Verdict, seen: str, advice: str = "", **flags: Any) -> None:
         """Add a row, and the flags that it asks for."""
         self.flags |= flags
-        self.rows.append(Row(check, verdict, seen, advice or " ".join(_typed(flags))))
+        self.rows.append(CheckRow(check, verdict, seen, advice or " ".join(_typed(flags))))
 
     def rule_out(self, check: str, seen: str, advice: str) -> None:
         """Add the row of a fault that no flag helps against."""

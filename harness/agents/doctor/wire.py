@@ -18,7 +18,7 @@ _SIZES = ("max_model_len", "loaded_context_length", "context_length", "context_w
 _TIMEOUT_S = 5.0
 
 
-class Wire:
+class WireTap:
     """Records what LiteLLM's shared connection pool sends and receives inside a `with` block."""
 
     def __enter__(self) -> Self:
