@@ -1,15 +1,12 @@
-"""A model that can be asked: parameters it takes, retries by total time, and tokens and cost on every answer.
+"""A model client: parameters that the model takes, retries by total time, and tokens and cost of every answer.
 
-1. `check` says before anything starts what would fail anyway: a provider nobody knows, a key that is not set, no scheme.
-2. A parameter that the model refuses (`gpt-5` takes no temperature) is left out and said once; `requested` and `effective`
-   are both kept. LiteLLM is asked first; a provider that refuses where LiteLLM did not know is believed too.
-3. A failed call is repeated until `patience_s` is used up, after Retry-After where the provider names it, else after
-   exponential pauses. All that time, and that of waiting for others at the provider's gate, is the provider's:
-   `Completion.waited_s` lets an agent keep it off its wall budget.
-   Where nobody was there from the first, nobody is waited for: that is a mistyped address or a server that was not started.
-4. `probe` is one small call before a run: what would fail every episode is said within seconds.
-5. An exception that nobody meant to raise on the way to an answer is a bug of ours (ClientFailure), never the model's doing.
-One client serves a whole run, from many threads.
+1. `check` reports before anything starts what would fail anyway: an unknown provider, a missing key, an address without scheme.
+2. A parameter that the model refuses (`gpt-5` takes no temperature) is left out and reported once; `requested` and `effective`
+   are both recorded. LiteLLM is asked first, then the provider is believed.
+3. A failed call is retried until `patience_s` is used up, except where no server was ever reached. That time is the provider's:
+   `Completion.waited_s` keeps it off an agent's wall budget.
+4. `probe` is one small call before a run: what would fail every episode is reported within seconds.
+5. An unexpected exception on the way to an answer is a bug of ours (ClientFailure). One client serves a run, from many threads.
 """
 
 from __future__ import annotations
