@@ -168,6 +168,8 @@ def test_reasoning_in_other_shapes() -> None:
 
     assert has_arrived({"contents": [{"text": "hm", "thought": True, "thoughtSignature": "s1"}]}, [message])
     assert not has_arrived({"contents": [{"text": "hm"}]}, [message])
+    assert has_arrived(json.dumps({"text": "\u00e9"}), [said(reasoning="\u00e9")])
+    assert not has_arrived(json.dumps({"text": "e"}), [said(reasoning="\u00e9")])
     assert without_reasoning([message]) == [called()]
     assert without_reasoning([said([{"type": "thinking", "thinking": "hm"}])]) == [said(NO_TEXT)]
 

@@ -51,7 +51,10 @@ def has_arrived(sent: Any, messages: Sequence[Mapping[str, Any]]) -> bool:
     latest = next((texts for message in reversed(messages) if (texts := list(_reasoning(message)))), [])
     if sent is None or not latest:
         return True
-    body = sent if isinstance(sent, str) else json.dumps(sent, ensure_ascii=False, default=str)
+    try:
+        body = json.dumps(json.loads(sent) if isinstance(sent, str) else sent, ensure_ascii=False, default=str)
+    except ValueError:
+        return True
     return all(json.dumps(text, ensure_ascii=False)[1:-1] in body for text in latest)
 
 
