@@ -3,7 +3,7 @@
 GET  /session       {"seats": [{"seat", "system"}], "public": {...}}
 GET  /turns         {"turns": [{"id", "seat", "phase", "round", "attempt", "text", "ephemeral"}], "over"}
 POST /turns/{id}    the raw reply as body; answers like GET /turns, with "accepted": whether that turn was open.
-                    With ?no_reply=timeout|provider|budget|malformed|declined|context, host only, the turn is forfeited for that cause.
+                    With ?no_reply=CAUSE (`worlds.core.turns.NO_REPLY_CAUSES`), host only, the turn is forfeited for that cause.
 """
 
 from __future__ import annotations
