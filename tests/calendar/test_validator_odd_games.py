@@ -262,7 +262,7 @@ def test_seat_is_told_why_its_talk_was_not_read(tmp_path: Path) -> None:
     made_up = f"Nothing was read in your last reply: it is empty.\n\n{turns[0]['text']}"
     for row, text in ((turns[1], turns[1]["text"].partition("\n\n")[2]), (turns[0], made_up)):
         changed = retold(log, lambda rows, row=row, text=text: rows[row["seq"]].update(text=text))
-        assert any("must be told of its last reply in talk" in lie for lie in lies_of(episode_of(changed)))
+        assert any("must be told of its last reply in talk" in lie for lie in lies_of(changed))
 
 
 def test_number_in_a_string_and_an_unreadable_decision(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ _EXPLICIT = re.compile(
 )
 _SENTENCE = re.compile(
     r"(?:^|[.!?:,]\s+|\b(?:so|therefore|thus|hence|finally)\W+)I(?:'ll|'m| am| will| now| hereby| still| would like to)*"
-    r" (?:vote|voting|cast my vote|choose|pick|select)(?: for)? (?P<line>[^\n]+)",
+    r" (?:vote|voting|cast my vote|choose|pick|select)(?: for)? (?=(?P<line>[^\n]+))",
     re.IGNORECASE | re.MULTILINE,
 )
 _CUT = re.compile(r"[.,;:!?()]|\s[-\u2013\u2014]|\b(?:because|since|as|for)\b", re.IGNORECASE)
