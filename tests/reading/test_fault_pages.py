@@ -15,8 +15,7 @@ from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Fault, Messages, Script, ScriptedReply
 from harness.viewing import Library, Site
 from tests.calendar.character_games import FOUR, played, task_of
-from tests.calendar.characters import scene_of, scripts, truthful
-from tests.calendar.scripted_games import DECISION
+from tests.calendar.characters import scripts, truthful
 from tests.reading.conftest import HIDDEN, Recorded
 from tests.reading.html import Element, Page
 
@@ -33,8 +32,8 @@ def server() -> Iterator[OpenAIServer]:
 def swamped(messages: Messages) -> ScriptedReply:
     """The truthful one with a context that is too small for its decisions, which it forfeits."""
     full = Fault(status=400, message="This model's maximum context length is 8192 tokens", times=1000)
-    is_deciding = scene_of(messages).phase == DECISION
-    return ScriptedReply(text=truthful(messages), faults=(full,) if is_deciding else ())
+    is_talking = "Phase: CHEAP_TALK" in messages[-1]["content"]
+    return ScriptedReply(text=truthful(messages), faults=() if is_talking else (full,))
 
 
 @pytest.fixture(scope="module")
