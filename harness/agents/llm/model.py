@@ -33,7 +33,7 @@ from harness.agents.llm.chances import ASKED
 from harness.agents.llm.completion import Completion, listed_price, read_completion
 from harness.agents.llm.failures import CallFailure, Crowded, Denied, NoApi, ParameterRefused, Refused, Transient, Unconnected
 from harness.agents.llm.gate import ProviderGate, gate_of
-from harness.agents.llm.local import LOCAL, check_installed
+from harness.agents.llm.local import LOCAL, addressed, check_installed
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.patience import Patience
 from harness.agents.llm.provider import ask, library, public_address, scrub, secrets_of
@@ -332,6 +332,8 @@ class ModelClient:
         request |= {**self.effective, **(ASKED if chances and self._gives_chances else {})}
         if tools:
             request["tools"] = list(tools)
+        if settings.name == LOCAL:
+            return addressed(request)
         if settings.api_base is not None:
             request["api_base"] = settings.api_base
         if settings.api_key is not None or (settings.api_base is not None and self._missing_keys()):

@@ -22,7 +22,6 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 import httpx
 
 from harness.agents.llm.failures import Refused, Transient, sorted_failure, spoken_to
-from harness.agents.llm.local import LOCAL, addressed
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
@@ -62,8 +61,6 @@ def library() -> ModuleType:
 def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> Any:
     """One completion, LiteLLM's own retries off; raises a CallFailure, which says what was asked where."""
     litellm = library()
-    if request["model"] == LOCAL:
-        request = addressed(request)
     try:
         # Without this switch litellm 1.106 imports the package `mcp`, which it does not require, for any call with tools.
         response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True)
