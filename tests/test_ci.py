@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from harness.registry import discover
@@ -23,6 +25,20 @@ def test_ci_proves_every_family_on_its_routine_seeds() -> None:
     proved = {words[0]: words[words.index("--seeds") + 1] for words in map(str.split, said.splitlines())}
     assert proved == {"calendar": "0-9", "contract": "0-9", "hidden-profile": "0-1"}
     assert set(proved) == {task.family for task in discover(ROOT / "tasks")}
+
+
+@pytest.mark.parametrize(("last", "told"), [("true", "last"), ("false", "last: FAILED")])
+def test_ci_ends_with_the_seconds_of_each_stage(last: str, told: str) -> None:
+    """The table stands at the end of a build that is green, and of one that a stage ended."""
+    stages = (ROOT / ".ci" / "machine").read_text(encoding="utf-8").partition("install() {")[0]
+    script = f"set -euo pipefail\n{stages}\nstep first, slow\nsleep 1.1\nstep last\n{last}\n"
+
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+
+    table = done.stdout.partition("=== seconds of each stage\n")[2]
+    assert re.findall(r"^ +\d+  (.*)$", table, re.MULTILINE) == ["first, slow", told, "total"]
+    assert table.lstrip()[0] != "0"
+    assert done.returncode == (last == "false")
 
 
 def test_a_pull_request_has_the_task_folders_proved_that_it_touches(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -127,8 +128,15 @@ def check_installed() -> None:
 
 def free_cores() -> int:
     """Return how many cores have no other work; at least 1. More threads than that make each reply many times slower."""
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return max(1, cores - round(os.getloadavg()[0]))
+    if sys.platform != "linux":
+        return os.cpu_count() or 1
+    return max(1, len(os.sched_getaffinity(0)) - min(_others_running() for _ in range(5)))
+
+
+def _others_running() -> int:
+    """Return how many threads of other work the machine runs at this moment."""
+    time.sleep(0.02)
+    return int(Path("/proc/loadavg").read_text(encoding="ascii").split()[3].partition("/")[0]) - 1
 
 
 def _context() -> int:

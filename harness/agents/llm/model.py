@@ -36,7 +36,7 @@ from harness.agents.llm.failures import (
     refuses_tools,
 )  # fmt: skip
 from harness.agents.llm.gate import ProviderGate, gate_of
-from harness.agents.llm.local import LOCAL, check_installed
+from harness.agents.llm.local import LOCAL, addressed, check_installed
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price, no_key, require_key
 from harness.agents.llm.patience import Patience
@@ -321,6 +321,8 @@ class ModelClient:
         request: dict[str, Any] = {"model": settings.name, "messages": self._reasoning.sent(messages), "timeout": timeout_s}
         if tools:
             request["tools"] = list(tools)
+        if settings.name == LOCAL:
+            return addressed(request)
         if settings.api_base is not None:
             request["api_base"] = settings.api_base
         if settings.api_key is not None or (settings.api_base is not None and self._missing_keys()):

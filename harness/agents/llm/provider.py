@@ -43,7 +43,6 @@ from harness.agents.llm.failures import (
     spoken_to,
 )
 from harness.agents.llm.hidden_errors import hidden_error, not_a_completion
-from harness.agents.llm.local import LOCAL, addressed
 from harness.agents.llm.network_environment import certificates_told, check_client_certificate, network_fault, proxy_of
 from harness.agents.llm.wire import install, listening
 from harness.errors import ClientFailure, UsageError
@@ -103,8 +102,6 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> WireAnswer
     """Make one call, without LiteLLM's own retries; raises a CallFailure with the server's words."""
     litellm, wire, response = library(), Wire(), None
     _last.answer = None
-    if request["model"] == LOCAL:
-        request = addressed(request)
     try:
         with listening(lambda: scrubber(secrets)):
             # Without this switch litellm 1.106 imports the package `mcp`, which it does not require, for any call with tools.
