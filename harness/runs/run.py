@@ -213,10 +213,11 @@ def _played(executor: Executor, orders: Sequence[Order], workers: int, progress:
             if not isinstance(event, Finished):
                 continue
             result = event.result
-            in_a_row = in_a_row + 1 if result.cause == "provider" else 0
+            in_a_row = in_a_row + 1 if result.cause in {"provider", "setup"} else 0
             yield result
             if in_a_row == breaker > 0:
-                said = f"{breaker} episodes in a row failed by their provider, and the others are left unplayed"
+                whose = "the provider" if result.cause == "provider" else "the set-up"
+                said = f"{breaker} episodes in a row failed because of {whose}, and the others are left unplayed"
                 raise ProviderLost(f"{said}; the last one: {result.error}")
 
 

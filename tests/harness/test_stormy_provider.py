@@ -126,7 +126,7 @@ def test_failures_in_a_row_end_the_run(tmp_path: Path) -> None:
         cast = Cast(lambda spec, *_: SeatAgent(spec, config=config, say=lambda line: None))
         plan, heard = Plan("run", [task], list(range(9)), 1, spec), list[object]()
         run = partial(run_plan, plan, InProcessRuntime(), RunFolder(tmp_path), workers=1, images={}, cast=cast)
-        with pytest.raises(ProviderLost, match=r"^3 episodes in a row failed by their provider, .*; the last one: .+"):
+        with pytest.raises(ProviderLost, match=r"^3 episodes in a row failed because of the provider, .*; the last one: .+"):
             run(progress=heard.append, breaker=3)
         lost = list(RunFolder(tmp_path).results())
         server.weather = None
@@ -135,6 +135,27 @@ def test_failures_in_a_row_end_the_run(tmp_path: Path) -> None:
     assert [result.cause for result in lost if result.status == "ungraded"] == ["provider"] * 3
     assert len(lost) < 9
     assert [(result.status, result.success) for result in results] == [("graded", True)] * 9
+
+
+@pytest.mark.property
+def test_set_up_faults_in_a_row_end_the_run(tmp_path: Path) -> None:
+    """A server that returns tool calls as text would spoil every episode, so the run ends after as many as the breaker says."""
+    task, spec = (
+        read_task(ROOT / "tasks/contract/presigned-url-download"),
+        AgentSpec(kind="llm", model="openai/x", interface="tool"),
+    )
+    written = '<tool_call>{"name": "wait", "arguments": {"seconds": 1}}</tool_call>'
+    with OpenAIServer(Script(play=lambda messages: written)) as server:
+        config = LlmConfig("openai/x", interface="tool", api_base=server.url, api_key="k")
+        cast = Cast(lambda spec, *_: SeatAgent(spec, config=config, say=lambda line: None))
+        plan = Plan("run", [task], list(range(9)), 1, spec)
+        with pytest.raises(ProviderLost, match=r"^3 episodes in a row failed because of the set-up, "):
+            run_plan(
+                plan, InProcessRuntime(), RunFolder(tmp_path), workers=1, images={}, progress=lambda event: None, cast=cast,
+                breaker=3,
+            )  # fmt: skip
+
+    assert {(result.status, result.cause) for result in RunFolder(tmp_path).results()} == {("ungraded", "setup")}
 
 
 def test_a_bug_of_our_client_is_no_models_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
