@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.hidden_profile.sessions import SCENARIO
 from worlds.calendar.rules.replies import ACTIONS, scores_shape
 from worlds.core.mending import mend
-from worlds.core.replies import Reading, Shape, read_answer
+from worlds.core.replies import AnswerShape, ReadAnswer, read_answer
 from worlds.hidden_profile.rules.ballot import Ballot, read_ballot
 from worlds.hidden_profile.rules.speech import read_message
 
@@ -50,7 +50,7 @@ class Kind(NamedTuple):
     """Returns what a value must be read as."""
 
 
-def told(reading: Reading) -> tuple[Any, str, bool]:
+def told(reading: ReadAnswer) -> tuple[Any, str, bool]:
     """The outcome of a reading."""
     return reading.value, reading.problem, reading.is_broken
 
@@ -60,7 +60,7 @@ def voted(ballot: Ballot) -> tuple[Any, str, bool]:
     return ballot.option, ballot.problem or ballot.given or "that named no option", ballot.is_broken
 
 
-def shaped(shape: Shape) -> Callable[[str, Any], tuple[Any, str, bool]]:
+def shaped(shape: AnswerShape) -> Callable[[str, Any], tuple[Any, str, bool]]:
     """Reads by a shape."""
     return lambda reply, repair: told(read_answer(reply, shape, repair))
 
@@ -180,5 +180,5 @@ def test_every_wrapping(check: Callable[[Any], None], cases: st.SearchStrategy[A
 @pytest.mark.property
 @pytest.mark.parametrize(("check", "cases"), CASES)
 def test_every_wrapping_at_length(check: Callable[[Any], None], cases: st.SearchStrategy[Any]) -> None:
-    """The same in thousands."""
+    """Answers of every kind in thousands of wrappings."""
     settings(max_examples=MANY)(given(cases)(check))()

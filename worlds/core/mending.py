@@ -7,11 +7,11 @@ from typing import Any
 
 import json_repair
 
-from worlds.core.replies import Reading, Shape, read_answer
+from worlds.core.replies import AnswerShape, ReadAnswer, read_answer
 from worlds.core.reply_parts import is_loggable, load, with_whole_characters
 
 
-def read_reply(reply: str, shape: Shape, *, strict: bool = False) -> Reading:
+def read_reply(reply: str, shape: AnswerShape, *, strict: bool = False) -> ReadAnswer:
     """Return the answer in a reply; with `strict` nothing is repaired."""
     return read_answer(reply, shape, None if strict else mend)
 
@@ -25,7 +25,7 @@ _QUOTES = str.maketrans("“”", '""')
 
 def mend(text: str) -> Any:
     """Return the object or list that a broken JSON text was meant to be; None if it cannot be repaired as a whole."""
-    text = _COMMENT.sub(lambda found: found[0] if found[0].startswith('"') else "", text)
+    text = _COMMENT.sub(lambda match: match[0] if match[0].startswith('"') else "", text)
     if (value := load(text if '"' in text else text.translate(_QUOTES))) is not None:
         return value
     try:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from harness.agents.llm.completion import Action, Completion, as_text, read_action
 from harness.printable import encodable
-from worlds.core.replies import Shape, parsed_string, read_answer
+from worlds.core.replies import AnswerShape, parsed_string, read_answer
 
 
 class Speech(Protocol):
@@ -115,4 +115,4 @@ def _call(value: Any) -> Sequence[tuple[Any, Any]]:
     return [(value["tool"], parsed_string(value.get("arguments", {})))] if named else []
 
 
-_CALL = Shape('one JSON object with "tool"', _call, key="tool")
+_CALL = AnswerShape('one JSON object with "tool"', _call, key="tool")
