@@ -45,11 +45,12 @@ def typed_run(folder: Path, protocol: str, **options: Any) -> list[Path]:
 def test_protocols_state_the_truth(tmp_path: Path, protocol: str) -> None:
     """Every price of IMAP and every vote of SD-MAP is what the calendar says; none of it is prose, and none is labelled."""
     read = read_games(typed_run(tmp_path / protocol, protocol))
-    (counted,), (stated,) = message_rows(read.games), misreport_rows(read.games)
+    (counted,), (stated, of_others) = message_rows(read.games), misreport_rows(read.games)
 
     assert (read.ungraded, read.unsound, counted["games"], counted["seats"]) == (0, 0, 2, 10)
     assert counted["messages"] == counted["typed"]
     assert (stated["kind"], stated["false"]) == ("typed", 0)
+    assert (of_others["kind"], of_others["false"]) == ("typed, of others", 0)
     assert int(str(stated["statements"])) > 50
     assert {row["prose"] for row in label_rows(read.games)} == {0}
     assert [table.name for table in tables(read)] == ["sample", "messages", "patterns", "misreports"]
