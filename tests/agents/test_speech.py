@@ -46,9 +46,9 @@ def test_plain_answers(text):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (f"```json\n{LS}\n```\nthen\n```json\n{LS.replace('ls', 'pwd')}\n```", "one action a reply"),
-        ('```json\n{"tool": "run", "arguments": {"command": "ls"}\n```', "the block is not JSON"),
-        ('```\n{"tool": "run", \n```', "the block is not JSON"),
+        (f"```json\n{LS}\n```\nthen\n```json\n{LS.replace('ls', 'pwd')}\n```", "it holds two different answers"),
+        ('```json\n{"tool": "run", "arguments": {"command": "ls"}\n```', "is not JSON"),
+        ('```\n{"tool": "run", \n```', "is not JSON"),
         ('```json\n{"tool": 3}\n```', "tool must be a name"),
         ('```json\n{"tool": "run", "arguments": "ls"}\n```', "tool must be a name and arguments an object"),
     ],
@@ -57,7 +57,7 @@ def test_mistakes_are_told(text, problem):
     """Nothing is guessed: the action carries the problem and the raw text."""
     [action] = actions(text)
 
-    assert action.problem.startswith(problem)
+    assert problem in action.problem
     assert "_raw" in action.arguments
 
 

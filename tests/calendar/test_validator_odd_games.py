@@ -248,3 +248,31 @@ def test_what_no_batch_can_do_is_found(mine: Cells, lie: str) -> None:
     scenario.__dict__["calendars"] = ((ERRAND, STONE, None, None),)
 
     assert [*misplaced(scenario, [mine])] == ([lie] if lie else [])
+
+
+def test_seat_is_told_why_its_talk_was_not_read(tmp_path: Path) -> None:
+    """Its next turn begins with both answers; where that is left out, or told to a seat whose talk was read, the log lies."""
+    two = f"{json.dumps({'actions': [dm(2)]})} or {json.dumps({'actions': [dm(3)]})}"
+    log = logged(tmp_path, {(TALK, 1, 1): [two, [dm(2)]], (TALK, 1, 0): [[dm(1)]], **agreed(1, 2), **agreed(2, 3)})
+    rows = [json.loads(line) for line in log.splitlines()]
+    turns = [row for row in rows if row.get("phase") == TALK and row["seat"] == 1]
+
+    assert turns[1]["text"].startswith("Nothing was read in your last reply: it holds two different answers, ")
+    assert lies_of(episode_of(log)) == []
+    made_up = f"Nothing was read in your last reply: it is empty.\n\n{turns[0]['text']}"
+    for row, text in ((turns[1], turns[1]["text"].partition("\n\n")[2]), (turns[0], made_up)):
+        changed = retold(log, lambda rows, row=row, text=text: rows[row["seq"]].update(text=text))
+        assert any("must be told of its last reply in talk" in lie for lie in lies_of(changed))
+
+
+def test_number_in_a_string_and_an_unreadable_decision(tmp_path: Path) -> None:
+    """A slot in a string is that slot; a decision with two answers is refused with both, and not as one without a schedule."""
+    strings = json.dumps({"actions": [{"type": "schedule", "meeting_id": "1", "slot": "2"}]})
+    two = f"{strings}\n{strings.replace('2', '3')}"
+    log = logged(tmp_path, {**agreed(1, 2), **agreed(2, 3), (DECISION, 1, 0): [two, f"Slot 2 is [FREE].\n{strings}"]})
+    again = turned([json.loads(line) for line in log.splitlines()], DECISION, 0, 2)["text"]
+
+    assert labels(log) == ["SUCCESS", "SUCCESS"]
+    assert f"{UNREADABLE}: it holds two different answers, " in again
+    assert EMPTY not in again
+    assert lies_of(episode_of(log)) == []

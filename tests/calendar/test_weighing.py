@@ -127,10 +127,10 @@ def test_what_is_weighed(reply: str, counted: tuple[int, int, int], tmp_path: Pa
 
 
 def test_nothing_is_weighed_where_nobody_asked(tmp_path: Path) -> None:
-    """With `asked` such an object is an answer without numbers."""
+    """With `asked` what such an object says is read, and its expectations are not."""
     game = measured(asked(tmp_path, BOTH, always(weighing(SURE, [1.5, 0, 0.5, 0]))))
 
-    assert {(row.beliefs, row.unreadable, row.weighed) for row in game.seats} == {(0, 6, None)}
+    assert {(row.beliefs, row.unreadable, row.weighed) for row in game.seats} == {(6, 0, None)}
 
 
 def test_expectations_in_a_log_are_the_replies(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.hidden_profile.sessions import SCENARIO
 from worlds.calendar.rules.replies import ACTIONS, scores_shape
 from worlds.core.mending import mend
-from worlds.core.replies import Reading, Shape, read_answer
+from worlds.core.replies import AnswerShape, ReadAnswer, read_answer
 from worlds.hidden_profile.rules.ballot import Ballot, read_ballot
 from worlds.hidden_profile.rules.speech import read_message
 
@@ -24,13 +24,14 @@ PLAIN = st.sampled_from(["So.", "a b", "Slot 3, then.", "x: y"])
 """Texts that repairing leaves as they are."""
 
 WORDS = st.text(alphabet="ab {}[]\"'\\,:<>/`\n-3", max_size=30) | st.sampled_from(
-    ["[FREE]", '{"vote": "nobody"}', "<think>", "</think>", "```json", 'He said "no".', "participants=[0, 2]", "\u201cso\u201d"]
+    ["[FREE]", '{"vote": "nobody"}', "<think>", "</think>", "```json", 'He said "no".', "=[0, 2]", "\u201cso\u201d"]
 )
 SLOTS = 4
 PROSE = st.sampled_from(
     [
         "", "Slot 3 is [FREE] for me, so:", "Free: [3, 5, 9].", "participants=[0, 2, 4] (all)", "I [think {this} is] fine.",
-        "An open [bracket", "and an open {brace", 'He said "yes".', "It's 3 o'clock: 'yes", "a > b < c", "{}", "[]", "[[]]", "{x}",
+        "An open [bracket", "and an open {brace", 'He said "yes".', "It's 3 o'clock: 'yes", "a > b < c", "{}", "[]",
+        "[[]]", "{x}",
         "- [ ] todo\n- [x] done", "From: me\nSubject: Re: [1]\n", "\\[ x^2 \\]", "\u201csure\u201d", "| a | b |\n|---|---|",
         "See [1](http://x/{y}).",
     ]
@@ -49,7 +50,7 @@ class Kind(NamedTuple):
     """Returns what a value must be read as."""
 
 
-def told(reading: Reading) -> tuple[Any, str, bool]:
+def told(reading: ReadAnswer) -> tuple[Any, str, bool]:
     """The outcome of a reading."""
     return reading.value, reading.problem, reading.is_broken
 
@@ -59,7 +60,7 @@ def voted(ballot: Ballot) -> tuple[Any, str, bool]:
     return ballot.option, ballot.problem or ballot.given or "that named no option", ballot.is_broken
 
 
-def shaped(shape: Shape) -> Callable[[str, Any], tuple[Any, str, bool]]:
+def shaped(shape: AnswerShape) -> Callable[[str, Any], tuple[Any, str, bool]]:
     """Reads by a shape."""
     return lambda reply, repair: told(read_answer(reply, shape, repair))
 
@@ -181,5 +182,5 @@ def test_every_wrapping(check: Callable[[Any], None], cases: st.SearchStrategy[A
 @pytest.mark.property
 @pytest.mark.parametrize(("check", "cases"), CASES)
 def test_every_wrapping_at_length(check: Callable[[Any], None], cases: st.SearchStrategy[Any]) -> None:
-    """The same in thousands."""
+    """Answers of every kind in thousands of wrappings."""
     settings(max_examples=MANY)(given(cases)(check))()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.calendar.hostile_games import episode_of
 from tests.hidden_profile.film import ATTIC, BEACH, SCENARIO
 from tests.hidden_profile.sessions import (
     CHOICES,
@@ -227,3 +228,16 @@ def test_new_fact_holds_off_the_early_stop(tmp_path: Path) -> None:
     world = held(folder_of(tmp_path), scripted(VOTES, talk), track="structured", rounds=5, early_stop=True)
 
     assert len(notes(world, "message")) == 9
+
+
+def test_seat_is_told_what_of_its_message_was_not_read(tmp_path: Path) -> None:
+    """Its next turn begins with it: two structured messages are heard as text, thinking alone is not heard."""
+    two = message("one", [], ATTIC) + message("two", [], BEACH)
+    said = {1: two, 2: "<think>I had better say nothing, or"}
+    world = held(folder_of(tmp_path), scripted(VOTES, lambda turn: said[turn.round]), rounds=2, track="structured")
+    second, last = texts(world, "DISCUSSION")[3:], texts(world, "POST_VOTE")
+
+    assert all(text.startswith("Of your last reply the text was heard as it stands, and no cites") for text in second)
+    assert all(text.startswith("Of your last reply nothing was heard: it is all thinking.") for text in last)
+    assert [note.data["text"] for note in notes(world, "message")] == [two] * 3 + [""] * 3
+    assert lies_of(episode_of(world.log.dump())) == []

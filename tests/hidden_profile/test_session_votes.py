@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.calendar.hostile_games import episode_of
 from tests.hidden_profile.film import SCENARIO
 from tests.hidden_profile.sessions import FORFEIT, ballot, folder_of, held, held_over_http, hostile, notes, opened, run, texts
+from validators.hidden_profile.replay import lies_of
+from worlds.core.events import Turned
 from worlds.core.mending import mend
 from worlds.core.turns import Answer, OpenTurn
 from worlds.hidden_profile.rules.ballot import option_of, read_ballot
@@ -68,6 +71,25 @@ PREFIX = Scenario.model_validate(
         ('{"choice": "attic"}', None),
         ('["attic"]', "attic"),
         ("I vote for the attic roll", "attic"),
+        ("I vote for The attic roll.", "attic"),
+        ("They make a case for the beach. So I will vote for **the attic roll**, because it is dry.", "attic"),
+        ("My final vote: attic", "attic"),
+        ("After all that.\n\nVote: The attic roll\nRationale: it is dry", "attic"),
+        ("<vote>attic</vote>", "attic"),
+        ("Hence \\boxed{attic}", "attic"),
+        ("Hence \\boxed{\\text{The attic roll}}.", "attic"),
+        ('{"final_vote": "attic"}', "attic"),
+        (f"[{ballot('attic')}]", "attic"),
+        (f'{{"answer": {ballot("attic")}}}', "attic"),
+        (f'{ballot("attic")}\n{{"confidence": 1}}', "attic"),
+        (f'The options are [attic] and [beach].\n{ballot("attic")}', "attic"),
+        (f"<reasoning>Vote: beach</reasoning>{ballot('attic')}", "attic"),
+        (f"<think>Vote: beach, or {ballot('beach')}\n{ballot('attic')}", None),
+        (f"<think>Vote: beach.\n{ballot('attic')}", "attic"),
+        ("Vote: beach\nVote: attic", None),
+        (f"Vote: beach\n{ballot('attic')}", None),
+        ("I vote for the beach roll. No, I vote for the attic roll.", None),
+        ('{"vote": "attic", "final_vote": "beach"}', None),
         ("attic " * 60, None),
         ("", None),
         ("[" * 5000, None),
@@ -182,3 +204,18 @@ def test_hostile_replies_never_break_a_session(seed: int, tmp_path: Path) -> Non
 
     assert [len(notes(world, what)) for what in ("vote", "message", "session_end")] == [6, 9, 1]
     assert json.loads(world.log.dump().splitlines()[-1])["what"] == "session_end"
+
+
+def test_seat_is_told_why_its_vote_was_not_read(tmp_path: Path) -> None:
+    """Two different votes are asked for again with both of them; the validator misses the reason where it is left out."""
+
+    def say(turn: OpenTurn) -> str:
+        return f"{ballot('beach')} {ballot('attic')}" if turn.attempt == 1 and "VOTE" in turn.phase else ballot("attic")
+
+    world = held(folder_of(tmp_path), say)
+    again = [event for event in world.log.events if isinstance(event, Turned) and event.attempt == 2]
+
+    assert len(again) == 6
+    assert all("Your vote was not read: it holds two different answers, " in turn.text for turn in again)
+    assert lies_of(episode_of(world.log.dump())) == []
+    assert {note.data["option"] for note in notes(world, "vote")} == {"attic"}

@@ -131,7 +131,7 @@ def _read(state: SessionState, turn: Turned) -> _Message:
     if reading.is_broken and (repaired := _mended(state, turn)) != replace(prose, bad=None):
         return repaired
     if reading.value is None:
-        state.notices[turn.seat] = notice(turn.reply, reading.problem if reading.is_broken or reading.is_ambiguous else "")
+        state.notices[turn.seat] = notice(turn.reply, reading.problem if reading.is_broken or reading.is_refused else "")
         state.heard_own(turn.seat, turn.reply)
         return prose
     cites, bad = _cited(state.handles(turn.seat), parsed_string(reading.value.get("cites")))

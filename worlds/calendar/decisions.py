@@ -14,7 +14,7 @@ from worlds.calendar.rules.replies import refusal
 from worlds.calendar.rules.scenario import Meeting
 from worlds.calendar.state import GameState, split
 from worlds.calendar.view import RoundOpening
-from worlds.core.replies import Reading
+from worlds.core.replies import ReadAnswer
 from worlds.core.turns import Answer, Answers, Ask
 
 TOOLS = {True: ("schedule", "reschedule"), False: ("reschedule",)}
@@ -37,7 +37,7 @@ class _Attempt(NamedTuple):
     outcome: Batch | list[Refusal]
     actions: list[Any]
     dropped: list[str]
-    said: Reading
+    said: ReadAnswer
 
 
 Deciding = Generator[Sequence[Ask], Answers, list[Decided]]

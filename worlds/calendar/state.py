@@ -13,7 +13,7 @@ from worlds.calendar.rules.scenario import Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.calendar.view import View
 from worlds.core.mending import mend
-from worlds.core.replies import Reading
+from worlds.core.replies import ReadAnswer
 from worlds.core.texts import Texts
 
 
@@ -41,7 +41,7 @@ class GameState:
         lines, self._untold[seat] = self._untold[seat], []
         return lines
 
-    def actions(self, reply: str) -> Reading:
+    def actions(self, reply: str) -> ReadAnswer:
         """Return the actions of a reply as they were read."""
         return read_actions(reply, None if self.settings.strict_replies else mend)
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import json_repair
 
-from worlds.core.replies import Reading, Shape, read_answer
+from worlds.core.replies import AnswerShape, ReadAnswer, read_answer
 from worlds.core.reply_parts import is_loggable, load, with_whole_characters
 
 
-def read_reply(reply: str, shape: Shape, *, strict: bool = False) -> Reading:
+def read_reply(reply: str, shape: AnswerShape, *, strict: bool = False) -> ReadAnswer:
     """Return the answer in a reply; with `strict` nothing is repaired."""
     return read_answer(reply, shape, None if strict else mend)
 
+
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*+"|(?<![:\w])//[^\n]*+|/\*.*?\*/', re.DOTALL)
+"""A string, which stays as it is, or a comment."""
 
 _QUOTES = str.maketrans("“”", '""')
 """Typographic quotes -> those of JSON."""
@@ -21,12 +25,13 @@ _QUOTES = str.maketrans("“”", '""')
 
 def mend(text: str) -> Any:
     """Return the object or list that a broken JSON text was meant to be; None if it cannot be repaired as a whole."""
-    if '"' not in text and (value := load(text.translate(_QUOTES))) is not None:
+    text = _COMMENT.sub(lambda match: match[0] if match[0].startswith('"') else "", text)
+    if (value := load(text if '"' in text else text.translate(_QUOTES))) is not None:
         return value
     try:
         value = json_repair.loads(text, skip_json_loads=True)
-        is_whole = isinstance(value, dict | list) and is_loggable(value) and _brackets(value) == (text.count("{"), text.count("["))
-        return with_whole_characters(value) if is_whole else None
+        is_whole = _brackets(value) == (text.count("{"), text.count("["))
+        return with_whole_characters(value) if is_whole and isinstance(value, dict | list) and is_loggable(value) else None
     except (ValueError, RecursionError, IndexError, TypeError, AttributeError):
         return None
 

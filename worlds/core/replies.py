@@ -21,8 +21,10 @@ How = Literal["strict", "bare_list", "fenced", "extracted", "repaired", "failed"
 REPAIRABLE, OPENINGS = 64 * 1024, 256
 """Characters and opening brackets of the longest text that is repaired; repairing a longer one takes minutes."""
 
-OBJECT = r"""\{(?:\s|//[^\n]*+|/\*.*?\*/)*+(?:\\?["'“”]|\w+\s*:)"""
-"""Pattern of how an object begins, JSON or not."""
+_BLANK = r"(?:\s|//[^\n]*+|/\*.*?\*/)*+"
+OBJECT = rf"""\{{{_BLANK}(?:\\?["'“”]|\w+\s*:)"""
+LIST = rf"\[{_BLANK}\{{"
+"""Patterns of how an object and a list of objects begin, JSON or not."""
 
 PASS = "PASS"
 """The reply of a seat that says nothing in a chat; an empty one means the same."""
@@ -41,7 +43,7 @@ Mend = Callable[[str], Any]
 """Returns the value that a broken JSON text was meant to be, or None."""
 
 
-class Shape(NamedTuple):
+class AnswerShape(NamedTuple):
     """What a caller expects of an answer."""
 
     name: str
@@ -63,11 +65,11 @@ class Shape(NamedTuple):
     """Like `reads`, tried where a reply holds one value and it has another shape."""
 
 
-class Reading(NamedTuple):
+class ReadAnswer(NamedTuple):
     """The answer in a reply, or why there is none."""
 
     value: Any
-    """As `Shape.reads` returned it; None if there is no answer."""
+    """As `AnswerShape.reads` returned it; None if there is no answer."""
 
     how: How
     problem: str = ""
@@ -79,7 +81,8 @@ class Reading(NamedTuple):
     prose: str = ""
     """The reply without thinking and JSON values."""
 
-    is_ambiguous: bool = False
+    is_refused: bool = False
+    """True if the reply has something like an answer, and not even repairing can tell what it means."""
 
 
 class _Found(NamedTuple):
@@ -88,7 +91,7 @@ class _Found(NamedTuple):
     span: Span
 
 
-def read_answer(reply: str, shape: Shape, mend: Mend | None = None) -> Reading:
+def read_answer(reply: str, shape: AnswerShape, mend: Mend | None = None) -> ReadAnswer:
     """Return the answer in a reply; nothing is repaired without `mend`."""
     text: str = with_whole_characters(reply)
     whole = load(text)
@@ -99,20 +102,20 @@ def read_answer(reply: str, shape: Shape, mend: Mend | None = None) -> Reading:
     parts = split_reply(text, re.compile(shape.begins, re.DOTALL | re.IGNORECASE), key)
     prose = parts.prose
     if parts.is_exhausted:
-        return Reading(None, "failed", "it holds too many brackets that are not JSON", prose=prose)
-    found = [one for span in parts.values for one in _found(parts, span, shape, prose)]
-    found, broken = _settled(parts, found, key)
-    if found and broken:
+        return ReadAnswer(None, "failed", "it holds too many brackets that are not JSON", prose=prose)
+    counted = [one for span in parts.values for one in _found(parts, span, shape, prose)]
+    counted, broken = _settled(parts, counted, key)
+    if counted and broken:
         problem = f"one answer in it is JSON, and another is not: {_quoted(text[broken[0].start :])}; send one"
-        return Reading(None, "failed", problem, prose=prose, is_ambiguous=True)
-    if found:
-        return _chosen(found, shape, prose)
+        return ReadAnswer(None, "failed", problem, prose=prose, is_refused=True)
+    if counted:
+        return _chosen(counted, shape, prose)
     if broken:
         return _repaired(text, broken, shape, key, mend)._replace(prose=prose)
     values = {_canonical(span.value): span.value for span in parts.values}
     if len(values) == 1 and (answers := shape.single(*values.values())):
         return _chosen([_Found(answer, "extracted", parts.values[0]) for answer in answers], shape, prose)
-    return Reading(None, "failed", _absence(parts, prose), prose=prose)
+    return ReadAnswer(None, "failed", _absence(parts, prose), prose=prose)
 
 
 def without_thinking(reply: str) -> str:
@@ -151,7 +154,7 @@ def fields(value: Any, *names: str) -> list[Any]:
     return [inner for place, inner in enumerate(held) if inner not in held[:place]]
 
 
-def _found(parts: Parts, span: Span, shape: Shape, prose: str) -> Iterator[_Found]:
+def _found(parts: Parts, span: Span, shape: AnswerShape, prose: str) -> Iterator[_Found]:
     """Yield the answers in one value."""
     direct = () if isinstance(span.value, Repeated) else shape.reads(span.value)
     alone = not prose.strip() and len(parts.values) == 1 and parts.text[span.start] != '"'
@@ -165,7 +168,7 @@ def _found(parts: Parts, span: Span, shape: Shape, prose: str) -> Iterator[_Foun
     yield from (_Found(answer, how, span) for answer in direct or _answers(span.value, shape, _LEVELS))
 
 
-def _answers(value: Any, shape: Shape, levels: int) -> Iterator[Any]:
+def _answers(value: Any, shape: AnswerShape, levels: int) -> Iterator[Any]:
     """Yield the answers that a value is or holds."""
     if isinstance(value, Repeated):
         yield from (answer for one in (value.first, dict(value)) for answer in _answers(one, shape, levels))
@@ -177,51 +180,53 @@ def _answers(value: Any, shape: Shape, levels: int) -> Iterator[Any]:
                 yield from _answers(inner, shape, levels - 1)
 
 
-def _settled(parts: Parts, found: list[_Found], key: re.Pattern[str] | None) -> tuple[list[_Found], list[Span]]:
+def _settled(parts: Parts, counted: list[_Found], key: re.Pattern[str] | None) -> tuple[list[_Found], list[Span]]:
     """Return what counts of the answers and of the broken spans around and beside them."""
     text, unclosed = parts.text, parts.unclosed
     if key is None:
-        return found, [] if found else parts.broken
+        return counted, [] if counted else parts.broken
     owned = re.compile(key.pattern + r"\s*\Z", key.flags)
     if unclosed:
         start = unclosed.start
         own = {at for at, *_ in parts.values if at > start and owned.search(text[max(start, at - _QUOTED) : at])}
-        found = [one for one in found if one.span.start not in own]
+        counted = [one for one in counted if one.span.start not in own]
         inside = [Span(span.start - start, span.end - start) for span in parts.values if span.start > start]
-        if found and not key.search(without(text[start:], inside)):
-            return found, [one for one in parts.broken if one != unclosed]
-    return found, parts.broken
+        if counted and not key.search(without(text[start:], inside)):
+            return counted, [one for one in parts.broken if one != unclosed]
+    return counted, parts.broken
 
 
-def _repaired(text: str, broken: Sequence[Span], shape: Shape, key: re.Pattern[str] | None, mend: Mend | None) -> Reading:
+def _repaired(
+    text: str, broken: Sequence[Span], shape: AnswerShape, key: re.Pattern[str] | None, mend: Mend | None
+) -> ReadAnswer:
     spans = [text[one.start : one.end] for one in broken]
     problem = f"what begins {_quoted(spans[0])} is not JSON"
     if any(one.value == MIXED for one in broken):
-        return Reading(None, "failed", f"{problem} and has no end")
+        return ReadAnswer(None, "failed", f"{problem} and has no end", is_refused=True)
     if any(len(span) > REPAIRABLE or span.count("[") + span.count("{") > OPENINGS for span in spans):
-        return Reading(None, "failed", f"{problem} and too long to be repaired")
+        return ReadAnswer(None, "failed", f"{problem} and too long to be repaired", is_refused=True)
     if not all(_COMPLETE.search(span) for span in spans):
-        return Reading(None, "failed", f"{problem} and breaks off")
+        return ReadAnswer(None, "failed", f"{problem} and breaks off", is_refused=True)
     if key and any(span[0] == "{" and (keys := key.findall(span)).count(keys[0]) > 1 for span in spans):
-        return Reading(None, "failed", f"{problem} and holds several answers; send one", is_ambiguous=True)
+        return ReadAnswer(None, "failed", f"{problem} and holds several answers; send one", is_refused=True)
     mended = [value for span in spans if mend and (value := mend(span)) is not None]
     answers = [answer for value in mended for answer in _answers(value, shape, 1)]
     if len(mended) == 1 and not answers:
         answers = [*shape.single(mended[0])]
-    found = [_Found(answer, "repaired", broken[0]) for answer in answers]
-    if not found:
-        return Reading(None, "failed", problem, is_broken=True)
-    return _chosen(found, shape, "")._replace(is_broken=True)
+    counted = [_Found(answer, "repaired", broken[0]) for answer in answers]
+    if not counted:
+        return ReadAnswer(None, "failed", problem, is_broken=True)
+    return _chosen(counted, shape, "")._replace(is_broken=True)
 
 
-def _chosen(found: Sequence[_Found], shape: Shape, prose: str) -> Reading:
+def _chosen(counted: Sequence[_Found], shape: AnswerShape, prose: str) -> ReadAnswer:
     """Return the one answer, or the two that differ."""
-    first = found[0]
-    other = next((one for one in found if _canonical(shape.same(one.answer)) != _canonical(shape.same(first.answer))), None)
+    first = counted[0]
+    other = next((one for one in counted if _canonical(shape.same(one.answer)) != _canonical(shape.same(first.answer))), None)
     if other is None:
-        return Reading(first.answer, first.how, prose=prose)
+        return ReadAnswer(first.answer, first.how, prose=prose)
     seen = _contrast(_canonical(first.answer), _canonical(other.answer))
-    return Reading(None, "failed", f"it holds two different answers, {seen}; send one", prose=prose, is_ambiguous=True)
+    return ReadAnswer(None, "failed", f"it holds two different answers, {seen}; send one", prose=prose, is_refused=True)
 
 
 def _absence(parts: Parts, prose: str) -> str:

@@ -205,7 +205,7 @@ class GroupSession:
     def _structured(self, seat: int, reply: str) -> tuple[str, list[str], str | None, list[str]]:
         reading = read_message(reply, mend)
         if reading.value is None:
-            self._notices[seat] = notice(reply, reading.problem if reading.is_broken or reading.is_ambiguous else "")
+            self._notices[seat] = notice(reply, reading.problem if reading.is_broken or reading.is_refused else "")
             return spoken_text(reply), [], None, []
         value = reading.value
         own = {f"F{place}": fact for place, fact in enumerate(self.dealt.hands[seat], start=1)} | self.public

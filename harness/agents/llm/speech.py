@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from harness.agents.llm.completion import Action, Completion, read_action
 from harness.printable import encodable
-from worlds.core.replies import Shape, parsed_string, read_answer
+from worlds.core.replies import AnswerShape, parsed_string, read_answer
 
 
 class Speech(Protocol):
@@ -83,9 +83,9 @@ def _spoken(text: str) -> list[Action]:
         if isinstance(tool, str) and isinstance(arguments, dict):
             return [read_action("", tool, arguments)]
         return [Action("", encodable(str(tool)), {"_raw": text}, "tool must be a name and arguments an object")]
-    if reading.is_ambiguous:
-        return [Action("", "", {"_raw": text}, f"one action a reply: of this one nothing was run, since {reading.problem}")]
-    return [Action("", "", {"_raw": text}, f"the block is not JSON: {reading.problem}")] if reading.is_broken else []
+    if reading.is_refused or reading.is_broken:
+        return [Action("", "", {"_raw": text}, f"this reply is not one action in JSON: {reading.problem}")]
+    return []
 
 
 def _call(value: Any) -> Sequence[tuple[Any, Any]]:
@@ -94,4 +94,4 @@ def _call(value: Any) -> Sequence[tuple[Any, Any]]:
     return [(value["tool"], parsed_string(value.get("arguments", {})))] if named else []
 
 
-_CALL = Shape('one JSON object with "tool"', _call, key="tool")
+_CALL = AnswerShape('one JSON object with "tool"', _call, key="tool")

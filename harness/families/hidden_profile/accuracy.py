@@ -8,7 +8,6 @@ of people and of the same models follow; those of all its models where they are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import fmean
 
 from harness.families.hidden_profile import standing
 from harness.families.hidden_profile.arms import CONDITIONS, MANIFEST, RULES, Arm, Tasks, accuracy, arms, condition_of

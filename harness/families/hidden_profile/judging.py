@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from worlds.core.mending import read_reply
-from worlds.core.replies import Shape, whole_number
+from worlds.core.replies import AnswerShape, whole_number
 from worlds.hidden_profile.rules.hearing import mentions
 from worlds.hidden_profile.rules.scenario import Fact
 
@@ -28,7 +28,7 @@ def _told(value: Any) -> Sequence[list[Any]]:
     return [[whole_number(one) for one in told]] if isinstance(told, list) else []
 
 
-_TOLD = Shape('one JSON object with "told"', _told, key="told")
+_TOLD = AnswerShape('one JSON object with "told"', _told, key="told")
 
 
 @dataclass(frozen=True)

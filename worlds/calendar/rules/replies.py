@@ -7,7 +7,7 @@ from typing import Any
 
 from worlds.calendar.rules.batch import UNREADABLE
 from worlds.calendar.rules.beliefs import read_scores
-from worlds.core.replies import OBJECT, Mend, Reading, Shape, fields, parsed_string, read_answer, whole_number
+from worlds.core.replies import LIST, OBJECT, AnswerShape, Mend, ReadAnswer, fields, parsed_string, read_answer, whole_number
 from worlds.core.reply_parts import load
 
 NOT_READ = "Nothing was read in your last reply"
@@ -16,11 +16,11 @@ _NUMBERS = ("slot", "from_slot", "to_slot", "to", "item_id", "meeting_id")
 """Fields of an action that hold an integer; one in a string means the same."""
 
 
-def read_actions(reply: str, mend: Mend | None = None) -> Reading:
+def read_actions(reply: str, mend: Mend | None = None) -> ReadAnswer:
     """Return the actions of a reply; a reply that is a JSON list as a whole is a list of actions, whatever is in it."""
     reading = read_answer(reply, ACTIONS, mend)
-    if reading.value is None and not reading.is_ambiguous and isinstance(whole := load(reply), list):
-        return Reading(_numbered(whole), "bare_list")
+    if reading.value is None and not reading.is_refused and isinstance(whole := load(reply), list):
+        return ReadAnswer(_numbered(whole), "bare_list")
     return reading
 
 
@@ -34,7 +34,7 @@ def notice(problem: str) -> str:
     return f"{NOT_READ}: {problem}.\n\n"
 
 
-def scores_shape(slots: int) -> Shape:
+def scores_shape(slots: int) -> AnswerShape:
     """Return the shape of an answer about beliefs: a list of as many scores as there are slots, or an object with one."""
 
     def reads(value: Any) -> Sequence[tuple[int, ...]]:
@@ -43,7 +43,7 @@ def scores_shape(slots: int) -> Shape:
         )
         return [] if (scores := read_scores(held, slots)) is None else [scores]
 
-    return Shape(f"one JSON list of {slots} numbers from -3 to 3", reads, rf"\[\s*[\"']?[+-]?\d|{OBJECT}")
+    return AnswerShape(f"one JSON list of {slots} numbers from -3 to 3", reads, rf"\[\s*[\"']?[+-]?\d|{OBJECT}")
 
 
 def _actions(value: Any) -> Sequence[list[Any]]:
@@ -79,6 +79,6 @@ def _whole_numbers(value: Any) -> Any:
     return [whole_number(one) for one in value] if isinstance(value, list) else value
 
 
-ACTIONS = Shape(
-    'one JSON object with a list of "actions"', _actions, rf"\[\s*\{{|{OBJECT}", "actions|type", single=_single_action
+ACTIONS = AnswerShape(
+    'one JSON object with a list of "actions"', _actions, f"{LIST}|{OBJECT}", "actions|type", single=_single_action
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from worlds.core.replies import Mend, Shape, fields, read_answer, without_thinking
+from worlds.core.replies import AnswerShape, Mend, fields, read_answer, without_thinking
 from worlds.core.reply_parts import load
 from worlds.hidden_profile.rules.frame import Frame
 from worlds.hidden_profile.rules.hearing import fold
@@ -26,7 +26,7 @@ _EXPLICIT = re.compile(
 )
 _SENTENCE = re.compile(
     r"(?:^|[.!?:,]\s+|\b(?:so|therefore|thus|hence|finally)\W+)I(?:'ll|'m| am| will| now| hereby| still| would like to)*"
-    r" (?:vote|voting|cast my vote|choose|pick|select)(?: for)? (?P<line>[^\n]+)",
+    r" (?:vote|voting|cast my vote|choose|pick|select)(?: for)? (?=(?P<line>[^\n]+))",
     re.IGNORECASE | re.MULTILINE,
 )
 _CUT = re.compile(r"[.,;:!?()]|\s[-\u2013\u2014]|\b(?:because|since|as|for)\b", re.IGNORECASE)
@@ -84,8 +84,8 @@ def read_ballot(frame: Frame, reply: str, mend: Mend | None = None) -> Ballot:
         rationale = next(iter(fields(whole, "rationale")), "")
         return Ballot(None, rationale if isinstance(rationale, str) else "", "", reading.problem)
     said = without_thinking(reply)
-    given = said if len(said) <= GIVEN and not reading.is_ambiguous else ""
-    if reading.is_broken or reading.is_ambiguous:
+    given = said if len(said) <= GIVEN and not reading.is_refused else ""
+    if reading.is_broken or reading.is_refused:
         return Ballot(None, "", given, reading.problem, reading.is_broken)
     if option := option_of(frame, given):
         return Ballot(option, "", given)
@@ -100,7 +100,7 @@ def refusal(problem: str) -> str:
     return f"Your vote was not read: {problem}.\n\n" if problem else ""
 
 
-def _shape(frame: Frame) -> Shape:
+def _shape(frame: Frame) -> AnswerShape:
     """Return the shape of a ballot; two that name one option are one vote, whatever reasons they give."""
 
     def reads(value: Any) -> Sequence[tuple[Any, Any]]:
@@ -111,12 +111,12 @@ def _shape(frame: Frame) -> Shape:
     def same(ballot: tuple[Any, Any]) -> str | None:
         return option_of(frame, ballot[0]) if isinstance(ballot[0], str) else None
 
-    return Shape('one JSON object with "vote"', reads, key="vote|final[ _]?vote|my[ _]?vote", same=same)
+    return AnswerShape('one JSON object with "vote"', reads, key="vote|final[ _]?vote|my[ _]?vote", same=same)
 
 
 def _votes(frame: Frame, pattern: re.Pattern[str], prose: str) -> dict[str, str]:
     """Return the options that prose votes for where the pattern matches, each with the words that name it."""
-    words = [str(found[str(found.lastgroup)]) for found in pattern.finditer(prose)]
+    words = [str(match[str(match.lastgroup)]) for match in pattern.finditer(prose)]
     return dict(vote for one in words if (vote := _named(frame, one)))
 
 

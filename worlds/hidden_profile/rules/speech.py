@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from worlds.core.replies import Mend, Reading, Shape, read_answer, without_thinking
+from worlds.core.replies import AnswerShape, Mend, ReadAnswer, read_answer, without_thinking
 from worlds.hidden_profile.rules.scenario import Scenario
 
 _KEYS = ("text", "cites", "stance")
 NOT_READ = "Of your last reply "
 
 
-def read_message(reply: str, mend: Mend | None = None) -> Reading:
+def read_message(reply: str, mend: Mend | None = None) -> ReadAnswer:
     """Return the message on the structured track that a reply is: an object with `text`, `cites` or `stance`."""
     return read_answer(reply, _MESSAGE, mend)
 
@@ -58,7 +58,7 @@ def _message(value: Any) -> Sequence[dict[str, Any]]:
     return [value] if isinstance(value, dict) and any(key in value for key in _KEYS) else []
 
 
-_MESSAGE = Shape(
+_MESSAGE = AnswerShape(
     'one JSON object with "text"', _message, key="|".join(_KEYS),
     single=lambda value: [value] if isinstance(value, dict) else [],
 )  # fmt: skip

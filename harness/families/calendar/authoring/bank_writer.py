@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from worlds.calendar.bank import SENSITIVE_CLASSES, Bank, LabelEntry, PrivacyClass, Tier, errands, meetings, normalised
 from worlds.core.mending import read_reply
-from worlds.core.replies import OBJECT, Shape
+from worlds.core.replies import LIST, OBJECT, AnswerShape
 
 Kind = Literal["errand", "meeting"]
 Ask = Callable[[str], str]
@@ -92,7 +92,7 @@ def _entries(value: Any) -> Sequence[list[Any]]:
     return [value] if isinstance(value, list) and any(isinstance(one, dict) and "private_label" in one for one in value) else []
 
 
-_ENTRIES = Shape("one JSON list of entries", _entries, rf"\[\s*\{{|{OBJECT}", "private_label")
+_ENTRIES = AnswerShape("one JSON list of entries", _entries, f"{LIST}|{OBJECT}", "private_label")
 
 
 def _entry(given: Any, tier: Tier, number: int, taken: set[str]) -> LabelEntry | str:

@@ -20,7 +20,7 @@ from validators.calendar.calibrated import Belief
 from validators.calendar.history import Delivered
 from worlds.calendar.rules.replies import scores_shape
 from worlds.core.mending import read_reply
-from worlds.core.replies import Shape
+from worlds.core.replies import AnswerShape
 from worlds.core.texts import SUFFIX, Texts
 
 FOLDER = Path(__file__).with_name("prompts")
@@ -72,7 +72,7 @@ class JudgeCase:
             scores = [one for given in listed if isinstance(given, list) for one in of_one.reads(given)]
             return [scores] if len(scores) == len(targets) else []
 
-        said = read_reply(reply, Shape("one JSON object with a list for each other seat", reads, key=r"\d+")).value
+        said = read_reply(reply, AnswerShape("one JSON object with a list for each other seat", reads, key=r"\d+")).value
         if said is None:
             return None
         return tuple(

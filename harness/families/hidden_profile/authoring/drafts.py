@@ -22,12 +22,12 @@ from worlds.core.chance import Stream
 from worlds.core.loading import SCENARIO
 from worlds.core.mending import read_reply
 from worlds.core.models import Lenient
-from worlds.core.replies import Shape
+from worlds.core.replies import AnswerShape
 from worlds.hidden_profile.rules.deck import Deck, read_task
 from worlds.hidden_profile.rules.hearing import fold
 from worlds.hidden_profile.rules.scenario import Scenario
 
-_FIELDS = Shape(
+_FIELDS = AnswerShape(
     "one JSON object", lambda value: [value] if isinstance(value, dict) and "hidden_information" in value else [],
     key="hidden_information", single=lambda value: [value] if isinstance(value, dict) else [],
 )  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 from oracles.hidden_profile.skeletons import SHAPES, search
 from worlds.core.chance import Stream
 from worlds.core.mending import read_reply
-from worlds.core.replies import Shape
+from worlds.core.replies import AnswerShape
 from worlds.hidden_profile.rules.deck import Deck, cued, text_of
 from worlds.hidden_profile.rules.hearing import fires, fold
 from worlds.hidden_profile.rules.scenario import Cues, Words
@@ -22,7 +22,7 @@ from worlds.hidden_profile.rules.scenario import Cues, Words
 Json = dict[str, Any]
 
 BLANK = "..."
-_OUTLINE = Shape(
+_OUTLINE = AnswerShape(
     "one JSON object", lambda value: [value] if isinstance(value, dict) and "cards" in value else [], key="cards",
     single=lambda value: [value] if isinstance(value, dict) else [],
 )  # fmt: skip
