@@ -41,7 +41,12 @@ class WaitingHarness:
     ) -> subprocess.CompletedProcess[str]:
         """One command: its exit code, negative where a signal ended it, and what it said."""
         files = [self._scratch / name for name in ("stdout", "stderr")]
-        asked = {"arguments": [*arguments], "environ": dict(environ), "files": [str(file) for file in files], "limit_s": limit_s}
+        asked = {
+            "arguments": [*arguments],
+            "environ": dict(environ),
+            "files": [str(file) for file in files],
+            "limit_s": limit_s,
+        }
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(asked) + "\n")
