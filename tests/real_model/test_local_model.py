@@ -27,7 +27,7 @@ LIMIT_S = 900
 
 SHARED = ("--runtime", "inprocess", "--workers", "1", "--reply-tokens", str(REPLY_TOKENS), "--json")
 CONTRACT = ("presigned-url-download", "--model", "local")
-GAME = ("uniform-01", "--agent", "imap", "--seat", "1=local", "--set", "channels=none", "--set", "decision_retries=1")
+GAME = ("uniform-01", "--agent", "imap", "--seat", "2=local", "--set", "channels=none", "--set", "decision_retries=1")
 SMALL, TINY = {CONTEXT_VARIABLE: "2048"}, {CONTEXT_VARIABLE: "512"}
 
 RUNS: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = {

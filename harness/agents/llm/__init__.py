@@ -9,6 +9,7 @@ __all__ = [
     "conversation",
     "failures",
     "interface",
+    "local",
     "meter",
     "model",
     "parallel",
