@@ -176,7 +176,7 @@ class LlmAgent:
             try:
                 said = asked.complete(conversation.messages, conversation.offered)
                 if conversation.hear(said):
-                    if report.ended_by == "no_action" and not (self.speech.has_called or self.client.has_called):
+                    if report.ended_by == "no_action" and not self.speech.has_called:
                         self._check_tools(asked, conversation.messages[:-1], said, report)
                     return
             except UnreadableCall as unread:

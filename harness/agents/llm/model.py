@@ -108,9 +108,6 @@ class ModelClient:
         self.halt = threading.Event()
         """Set it, from any thread, to end every pause with Cancelled."""
 
-        self.has_called = False
-        """True once the model called a tool, in a probe or an episode."""
-
         self._said: set[str] = set()
         self.quirks = Quirks(settings.name, self.requested, self.say_once)
         self._context = ContextBudget(settings.context, settings.max_tokens, settings.name)
@@ -257,7 +254,6 @@ class ModelClient:
             number = self._answers
         said = read_completion(answer, request, number, self.settings.price)
         refuse_unusable(said)
-        self.has_called |= bool(said.actions)
         return replace(said, lost_reasoning=self._reasoning.is_lost(messages, request["messages"], answer.sent))
 
     def _asked(
