@@ -35,7 +35,7 @@ def grant(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
     """The tasks, with these variables of this process's environment granted to them; raises UsageError for one unset."""
     for name in names:
         if not _NAME.fullmatch(name):
-            raise UsageError("--env takes the name of a variable and nothing more", hint="harness run --env NAME")
+            raise UsageError("--env takes the name of a variable and nothing more", hint="harness run ... --env NAME")
         if name not in os.environ:
             raise UsageError(f"--env {name}: the variable is not set here", hint=f"export {name}=...")
     granted = {name: os.environ[name] for name in names}
@@ -75,7 +75,7 @@ def needed(name: str, variables: Mapping[str, str], place: str) -> str:
     if name in NAMED_BY_HARBOR:
         raise TaskInvalid(f"{place}: ${{{name}}} is Harbor's own and is not filled in here")
     raise UsageError(
-        f"{place}: ${{{name}}} would be taken from this host, which needs --env {name}", hint=f"harness run --env {name}"
+        f"{place}: ${{{name}}} would be taken from this host, which needs --env {name}", hint=f"harness run ... --env {name}"
     )
 
 

@@ -22,7 +22,9 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(door, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UsageError(f"another process is playing this run: {folder}", hint="harness run --out NEW_FOLDER") from None
+            raise UsageError(
+                f"another process is playing this run: {folder}", hint="harness run ... --out NEW_FOLDER"
+            ) from None
         yield
     finally:
         os.close(door)

@@ -368,10 +368,10 @@ class RunFolder:
             return None
         except (OSError, ValueError, RecursionError) as error:
             what = error.strerror if isinstance(error, OSError) else error
-            raise UsageError(f"{self.path}/run.json is no plan: {what}", hint="harness run --out NEW_FOLDER") from None
+            raise UsageError(f"{self.path}/run.json is no plan: {what}", hint="harness run ... --out NEW_FOLDER") from None
         if not isinstance(plan, dict):
             why = f"{self.path}/run.json is no plan, but a {type(plan).__name__}"
-            raise UsageError(why, hint="harness run --out NEW_FOLDER")
+            raise UsageError(why, hint="harness run ... --out NEW_FOLDER")
         return plan
 
     def write_rewards(self, results: list[Result]) -> None:

@@ -163,7 +163,7 @@ class SolutionAgent:
             raise UsageError(
                 f"{task.path} is not one of this harness's own tasks, and --mutate, --handles and --mitigate would play its "
                 f"{self.name} in this process",
-                hint="harness run --trust, or --model NAME --interface tool, which runs no code of the folder",
+                hint="harness run ... --trust, or --model NAME --interface tool, which runs no code of the folder",
             )
         return runtime != "inprocess"
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
+from harness.cli.hints import whole
 from harness.cli.signatures import plainly_typed
 from harness.console import log_to_stderr
 from harness.errors import Cancelled, HarnessError
@@ -53,6 +54,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Command, the module that holds a function of that name, and its one line of help."""
 
+EARLY = {"run": "harness.cli.early"}
+"""Command -> the light module whose `check` reads the command line before the command's own module is imported."""
+
 
 class LazyGroup(typer.core.TyperGroup):
     """A group whose help needs no command module."""
@@ -72,6 +76,8 @@ class LazyGroup(typer.core.TyperGroup):
         module, help_line = COMMANDS[cmd_name]
         if cmd_name not in [*sys.argv[1:], *_being_completed()]:
             return typer.core.TyperCommand(cmd_name, help=help_line)
+        if cmd_name in EARLY and cmd_name in sys.argv[1:]:
+            importlib.import_module(EARLY[cmd_name]).check(sys.argv[1:])
         return _command(cmd_name, getattr(importlib.import_module(module), f"{cmd_name}_command"), help_line)
 
     def invoke(self, ctx: Any) -> Any:
@@ -149,7 +155,7 @@ def report_error(error: ParleyError) -> int:
     if not isinstance(error, HarnessError):
         return HarnessError.exit_code
     if error.hint:
-        print(printable(f"  try: {error.hint}"), file=sys.stderr)
+        print(printable(f"  try: {whole(error.hint, sys.argv[1:])}"), file=sys.stderr)
     return stop_signals.exit_code if isinstance(error, Cancelled) else error.exit_code
 
 

@@ -149,7 +149,9 @@ def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
 def _confirm_all(session: RunSession) -> None:
     say_planned(session)
     if not sys.stdin.isatty():
-        raise UsageError("no task was named, which means all", hint="harness run --yes")
+        cheapest = min(session.tasks, key=lambda task: task.is_seated).task_id
+        hint = f"harness run ... --yes, or one task first: harness run ... {cheapest}"
+        raise UsageError("no task was named, which means all", hint=hint)
     if not typer.confirm("run them?", err=True):
         raise typer.Exit(0)
 

@@ -83,7 +83,7 @@ def _best(tasks: Sequence[Task], agents: Sequence[Agent], say: Say) -> Runtime:
         broken += [] if unfit else passed_over[-1:]
     if broken and TrustGate(tuple(tasks)).outside:
         # the last problem is that the sandboxes do not work, not that in process is none
-        raise UsageError(f"no runtime fits: {'; '.join(passed_over)}", hint="harness doctor, or harness run --trust")
+        raise UsageError(f"no runtime fits: {'; '.join(passed_over)}", hint="harness doctor, or harness run ... --trust")
     if problem and broken:
         raise UsageError(f"{problem}; {'; '.join(broken)}", hint=problem.hint)
     raise problem or RuntimeFailure(f"no runtime works here: {'; '.join(passed_over)}", hint="harness doctor")
@@ -105,7 +105,7 @@ def _unfit(runtime: Runtime, tasks: Sequence[Task], agents: Sequence[Agent]) -> 
     """Why a runtime cannot serve these tasks and agents, whatever works here."""
     for task in tasks:
         if why := runtime.refuses(task):
-            return UsageError(why, hint="harness run --runtime docker" if task.parley is None or runs_here(task) else HINT)
+            return UsageError(why, hint="harness run ... --runtime docker" if task.parley is None or runs_here(task) else HINT)
         try:
             for agent in agents:
                 agent.needs_main(task, runtime.name)

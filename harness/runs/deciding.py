@@ -153,7 +153,7 @@ def read_decision(folder: Path) -> Decision | None:
         return None
     except (OSError, ValidationError) as error:
         why = first_problem(error) if isinstance(error, ValidationError) else error.strerror
-        raise UsageError(f"{folder}/{FILE} is no path of decisions: {why}", hint="harness run --out NEW_FOLDER") from None
+        raise UsageError(f"{folder}/{FILE} is no path of decisions: {why}", hint="harness run ... --out NEW_FOLDER") from None
 
 
 def write_decision(folder: Path, decision: Decision) -> None:

@@ -40,7 +40,7 @@ def grown(before: RunRequest, after: RunRequest, *, game: bool, at: str) -> tupl
         if bound.shrinks:
             raise UsageError(
                 f"{bound.flag} {_told(bound.after)} is less than the {_told(bound.before)} of this run, which may only grow",
-                hint="leave it out, or harness run --out NEW_FOLDER",
+                hint="leave it out, or harness run ... --out NEW_FOLDER",
             )
     return tuple(Amendment(at=at, flag=one.flag, before=one.before, after=one.after) for one in changed)
 

@@ -290,7 +290,7 @@ def read_record(folder: RunFolder) -> RunRecord | None:
         return RunRecord.model_validate(plan)
     except ValidationError as error:
         why = f"{folder.path}/run.json is no plan of this version: {first_problem(error)}"
-        raise UsageError(why, hint="harness run --out NEW_FOLDER") from None
+        raise UsageError(why, hint="harness run ... --out NEW_FOLDER") from None
 
 
 def requested(record: RunRecord, folder: Path) -> RunRequest:
@@ -298,7 +298,7 @@ def requested(record: RunRecord, folder: Path) -> RunRequest:
     if record.request is None:
         raise UsageError(
             f"{folder}/run.json is of an older version, which did not write down the whole request",
-            hint="harness run --out NEW_FOLDER, with the flags of then",
+            hint="harness run ... --out NEW_FOLDER, with the options it was begun with",
         )
     if not any(part.name == record.part for part in record.request.parts):
         raise UsageError(f"{folder}/run.json says that it is {record.part!r}, which its request has no part for")

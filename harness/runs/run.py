@@ -157,7 +157,7 @@ def _amend(plan: Plan, frozen: RunRecord, folder: RunFolder, record: RunRecord) 
 
 def refusal(folder: RunFolder, fields: Sequence[str]) -> UsageError:
     """What is said of a run that is gone on with as another one."""
-    return UsageError(f"{folder.path} was planned with other {', '.join(fields)}", hint="harness run --out NEW_FOLDER")
+    return UsageError(f"{folder.path} was planned with other {', '.join(fields)}", hint="harness run ... --out NEW_FOLDER")
 
 
 def _orders(plan: Plan, runtime: str, keys: Sequence[Key], images: Mapping[str, str], cast: Cast) -> list[Order]:

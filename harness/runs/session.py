@@ -15,9 +15,9 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from harness.agent import Agent, AsksModels
-from harness.agents.llm.completion import listed_price
 from harness.agents.llm.local import keep_log
 from harness.agents.llm.meter import Meter
+from harness.agents.llm.model_table import listed_price
 from harness.agents.llm.provider import public_address
 from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
@@ -96,7 +96,7 @@ def read_resumed(folder: Path) -> Resumed:
     inner = sorted(path.parent for path in folder.glob("*/run.json"))
     records = {path: record for path in inner if (record := read_record(RunFolder(path))) and record.part == path.name}
     if not records:
-        raise UsageError(f"{folder} holds no run.json to resume", hint="harness run --out FOLDER")
+        raise UsageError(f"{folder} holds no run.json to resume", hint="harness run ... --out FOLDER")
     # the last that was amended has all that the others have
     last = max(records, key=lambda path: len(records[path].amendments))
     latest = requested(records[last], last)

@@ -32,7 +32,7 @@ def play_until(
     """
     decision = read_decision(folder) or Decision(until=until)
     if decision.until != until:
-        raise UsageError(f"{folder} decides between other players or tasks", hint="harness run --out NEW_FOLDER")
+        raise UsageError(f"{folder} decides between other players or tasks", hint="harness run ... --out NEW_FOLDER")
     tell(_news_of(decision))
     by_task: dict[str, list[Key]] = {}
     for key in plan.keys:

@@ -53,11 +53,11 @@ class InProcessPod:
 
     def run(self, command: Sequence[str], *, timeout_s: float, stdin: bytes = b"", virtual_time: bool = True) -> CommandResult:
         """There is nothing to run a command in; raises RuntimeFailure."""
-        raise RuntimeFailure("the in-process runtime has no main", hint="harness run --runtime bubblewrap")
+        raise RuntimeFailure("the in-process runtime has no main", hint="harness run ... --runtime bubblewrap")
 
     def put(self, files: Mapping[str, bytes]) -> None:
         """There is nowhere to put files; raises RuntimeFailure."""
-        raise RuntimeFailure("the in-process runtime has no main", hint="harness run --runtime bubblewrap")
+        raise RuntimeFailure("the in-process runtime has no main", hint="harness run ... --runtime bubblewrap")
 
     @property
     def failure(self) -> Exception | None:

@@ -19,10 +19,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
-import pytest
-from _pytest import runner
+from pluggy import HookimplMarker
 
 from harness.errors import VerifierFailure
 from harness.pod import Judgement
@@ -131,6 +131,9 @@ def _run_session(tests: Path, listing: Path) -> _Transcript:
         "--disable-plugin-autoload", "--import-mode=importlib", "-c", "/dev/null", "--rootdir", str(tests),
         "--confcutdir", str(tests), *(word for plugin in _UNUSED for word in ("-p", f"no:{plugin}")),
     ]  # fmt: skip
+    import pytest  # noqa: PLC0415 - a fifth of a second at each start of a command
+    from _pytest import runner  # noqa: PLC0415
+
     transcript = _Transcript()
     modules = set(sys.modules)
     # pytest tells the test that runs by a variable of the process, and threads of other episodes are reading these
@@ -153,26 +156,28 @@ class _Transcript:
         """What there is to tell of one episode: what is of none in particular, and its own tests."""
         return "".join((*self._lines.get("", ()), *self._lines.get(episode, ())))
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
-        """Tells what failed by what it said and where: drawing tracebacks is most of what judging failures costs."""
+    @HookimplMarker("pytest")(tryfirst=True)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
+        """Report a failure by its message and place: drawing tracebacks is most of the cost of judging failures."""
         if call.excinfo is None or call.when == "collect" or not isinstance(call.excinfo.value, Exception):
             return None
+        import pytest  # noqa: PLC0415
+
         last = call.excinfo.traceback[-1]
         said = f"{last.path}:{last.lineno + 1}: {call.excinfo.exconly()}"
         return pytest.TestReport(item.nodeid, item.location, {}, "failed", said, call.when, duration=call.duration)
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def pytest_runtest_logreport(self, report: Any) -> None:
         """Notes one test."""
         if report.when == "call" or not report.passed:
             self._note(report.outcome, report)
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+    def pytest_collectreport(self, report: Any) -> None:
         """Notes a file that does not import."""
         if report.failed:
             self._note("not collected", report)
 
-    def _note(self, outcome: str, report: pytest.TestReport | pytest.CollectReport) -> None:
+    def _note(self, outcome: str, report: Any) -> None:
         test, _, episode = report.nodeid.removesuffix("]").partition("[")
         said = f"\n{report.longreprtext}" if report.failed else ""
         self._lines.setdefault(episode, []).append(f"{outcome} {test}{said}\n")

@@ -42,6 +42,7 @@ Line = tuple[str, ...]
 PRESIGNED: Line = ("run", "presigned-url-download")
 FIRST: Line = (*PRESIGNED, "--runtime", "inprocess", "--seeds", "0-2", "--out", "RUN", "--json", "--workers", "3")
 RESUMED: Line = tuple("--resume" if word == "--out" else word for word in FIRST)
+REPEATED = "run presigned-url-download --runtime inprocess --seeds 0-2 --json --workers 3"
 ALL: Line = ("run", "--runtime", "inprocess")
 OPTIONS = "handles, mitigate, mutate, payload_bytes, stop_on_violation, window_seconds"
 NO_OPTION = f"presigned-url-download has no option 'x'; it has {OPTIONS}"
@@ -67,12 +68,16 @@ MISTAKES: dict[Line, str] = {
     ): "window_seconds must be in 9..90, not 1\n  try: harness show presigned-url-download",
     (*PRESIGNED, "--set", "x=1"): f"{NO_OPTION}\n  try: harness show presigned-url-download",
     (*PRESIGNED, "--runtime", "podman"): "runtime must be one of auto, docker, bubblewrap, inprocess, not 'podman'",
-    (*PRESIGNED, "--resume", "/nowhere"): "/nowhere holds no run.json to resume\n  try: harness run --out FOLDER",
+    (
+        *PRESIGNED,
+        "--resume",
+        "/nowhere",
+    ): "/nowhere holds no run.json to resume\n  try: harness run presigned-url-download --out FOLDER",
     LABELS: "/dev/null/x.json cannot be written: File exists\n  try: the same command with another path",
     ("--tasks", "/nowhere", "list"): "/nowhere is not a folder of tasks",
-    (*FIRST, "-k", "1"): "RUN already holds a run\n  try: harness run ... --resume RUN",
+    (*FIRST, "-k", "1"): f"RUN already holds a run\n  try: harness {REPEATED} -k 1 --resume RUN",
     (*RESUMED, "--seeds", "0-1"): "--seeds 0,1 is less than the 0,1,2 of this run, which may only grow\n"
-    "  try: leave it out, or harness run --out NEW_FOLDER",
+    f"  try: leave it out, or harness {REPEATED} --seeds 0-1 --out NEW_FOLDER",
 }
 OTHERS: tuple[Line, ...] = (
     FIRST, RESUMED, ALL, ("--help",), ("list", "--json"), ("list", "contract"), ("show", "presigned-url-download", "--json"),
@@ -163,7 +168,11 @@ def test_all_tasks_need_a_word(said: dict[Line, Said]) -> None:
 
     assert (2, "") == (done.code, done.out)
     assert re.match(r"plan: \d+ tasks x 1 seed x 1 attempt = (\d+) episodes, 2 at once\noracle plays \1 episodes\n", done.err)
-    assert done.err.endswith("points apart\nharness: no task was named, which means all\n  try: harness run --yes\n")
+    assert done.err.endswith(
+        "points apart\nharness: no task was named, which means all\n"
+        "  try: harness run --runtime inprocess --yes, or one task first: harness run --runtime inprocess "
+        "adversarial-shortcut-injection\n"
+    )
 
 
 def test_broken_task_is_exit_4(harness: Command, tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_run_of_an_older_version(harness: Command, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr == (
         f"harness: {tmp_path}/run/run.json is of an older version, which did not write down the whole request\n"
-        "  try: harness run --out NEW_FOLDER, with the flags of then\n"
+        "  try: harness run presigned-url-download --runtime inprocess --out NEW_FOLDER, with the options it was begun with\n"
     )
     assert harness("report", tmp_path / "run").returncode == 0
 

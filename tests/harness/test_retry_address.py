@@ -75,7 +75,7 @@ def test_an_address_of_a_file_gets_nothing(harness: Command, changed: Path, thei
 
     assert done.returncode == 2
     assert f"first/run.json names {theirs.url}, and a file does not decide where an API key is sent" in done.stderr
-    assert f"try: the same command with --api-base {theirs.url}" in done.stderr
+    assert done.stderr.endswith(f" --out {changed.parent / 'again'} --api-base {theirs.url}\n")
     assert theirs.requests == []
     assert not (changed.parent / "again").exists()
 

@@ -22,7 +22,6 @@ from typing import Any
 from harness.agent import Usage
 from harness.agents.llm.chances import TokenChances, read_chances
 from harness.agents.llm.failures import Transient
-from harness.agents.llm.local import FREE, LOCAL
 from harness.agents.llm.provider import library
 from harness.prices import Price
 from harness.printable import encodable
@@ -236,19 +235,6 @@ def _cost(response: Any, model: str) -> float | None:
     try:
         return float(library().completion_cost(completion_response=response, model=model))
     except Exception:  # noqa: BLE001 - LiteLLM's ways of having no price differ by provider
-        return None
-
-
-def listed_price(model: str) -> Price | None:
-    """The price of a model in LiteLLM's table, None where it has none."""
-    if model == LOCAL:
-        return FREE
-    try:
-        listed = library().get_model_info(model)
-        prompt, completion = listed["input_cost_per_token"], listed["output_cost_per_token"]
-        cached = listed.get("cache_read_input_token_cost")
-        return Price(input=prompt * 1e6, output=completion * 1e6, cached=None if cached is None else cached * 1e6)
-    except Exception:  # noqa: BLE001 - it has many ways of not knowing a model
         return None
 
 

@@ -30,11 +30,12 @@ from tenacity import RetryCallState
 
 from harness.agent import PATIENCE_S, TIMEOUT_S
 from harness.agents.llm.chances import ASKED
-from harness.agents.llm.completion import Completion, listed_price, read_completion
+from harness.agents.llm.completion import Completion, read_completion
 from harness.agents.llm.failures import CallFailure, Crowded, Denied, NoApi, ParameterRefused, Refused, Transient, Unconnected
 from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.local import LOCAL, addressed, check_installed
 from harness.agents.llm.meter import Meter
+from harness.agents.llm.model_table import listed_price, no_key, require_key
 from harness.agents.llm.patience import Patience
 from harness.agents.llm.provider import ask, library, public_address, scrub, secrets_of
 from harness.agents.llm.telling import Telling
@@ -164,18 +165,20 @@ class ModelClient:
         if self.settings.name == LOCAL:
             check_installed()
             return
-        litellm, settings = library(), self.settings
+        settings = self.settings
         if settings.api_base is not None and not settings.api_base.startswith(("http://", "https://")):
             base = public_address(settings.api_base)
             raise UsageError(f"--api-base must begin with http:// or https://, not {base!r}", hint=f"--api-base http://{base}")
+        needs_key = settings.api_base is None and settings.api_key is None
+        if needs_key:
+            require_key(settings.name)
+        litellm = library()
         try:
             litellm.get_llm_provider(settings.name, api_base=settings.api_base)
         except Exception:  # noqa: BLE001 - whatever it raises, it does not know the provider
             raise _unknown_provider(litellm, settings) from None
-        missing = self._missing_keys()
-        if missing and settings.api_base is None and settings.api_key is None:
-            hint = f"export {missing[0]}=..., or --api-base URL for a server that takes any key"
-            raise UsageError(f"{settings.name} needs {' and '.join(missing)}, not set here", hint=hint)
+        if needs_key and (missing := self._missing_keys()):
+            raise no_key(settings.name, missing)
         self._settle_parameters()
 
     def complete(

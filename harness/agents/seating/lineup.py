@@ -90,7 +90,7 @@ def _read(text: str, families: Sequence[str]) -> SeatSpec:
 
 def _of_team(team: SeatTeam, seats: int, attempt: int, task: str) -> tuple[SeatSpec, ...]:
     if task not in team.lineups:
-        raise UsageError(f"the team has no line-up for {task}", hint="harness run --out NEW_FOLDER, with --team")
+        raise UsageError(f"the team has no line-up for {task}", hint="harness run ... --out NEW_FOLDER --team A,B,C")
     line = team.lineup(task, attempt)
     if len(line) != seats:
         raise UsageError(f"{task} has {seats} seats here, and the team {len(line)} members")

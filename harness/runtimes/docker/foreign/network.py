@@ -87,7 +87,7 @@ class Networks:
             if any(words in str(failure) for words in _EXHAUSTED):
                 raise RuntimeFailure(
                     "Docker has no address left for the network of one more episode",
-                    hint="harness run -n 1, or docker network ls",
+                    hint="harness run ... -n 1, or docker network ls",
                 ) from None
             raise
         return name

@@ -1,0 +1,21 @@
+"""Checks of a command line that need no module of its command: importing those takes longer than a person should wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.agents.llm.model_table import require_key
+
+_KEY_NOT_CERTAIN = ("--api-base", "--config", "--resume", "--executor", "--dry-run", "--print-config", "--help")
+"""Options of `harness run` with which a key may come from elsewhere, or is not needed."""
+
+
+def check(words: Sequence[str]) -> None:
+    """Raise UsageError where `harness run` names a model whose key is certainly needed and not set."""
+    if any(word.partition("=")[0] in _KEY_NOT_CERTAIN for word in words):
+        return
+    for place, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name == "--model":
+            for model in (value if equals else "".join(words[place + 1 : place + 2])).split(","):
+                require_key(model)

@@ -1,0 +1,48 @@
+"""Hints that repeat the command that was typed, with what it lacks."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from itertools import pairwise
+
+_COMMAND = re.compile(r"\bharness (?P<command>[\w-]+) \.\.\.(?P<added>(?: (?!or\b|and\b|then\b)[^\s,;]+)*)")
+_SAME = re.compile(r"\bthe same command with(?P<added> -[^\s,;]+(?: (?!or\b|and\b|then\b)[^\s,;]+)*)")
+_INSTEAD = {"--out": "--resume", "--resume": "--out"}
+"""An option -> the option that it takes the place of."""
+
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+def whole(hint: str, words: Sequence[str]) -> str:
+    """Return a hint in which `harness run ... --flag`, or "the same command with --flag", is the typed command with that flag.
+
+    `words` is what was typed after `harness`. A flag that was typed with another value is replaced. The credentials of an
+    address are left out.
+    """
+
+    def typed(match: re.Match[str]) -> str:
+        if match.re is _COMMAND and match["command"] not in words:
+            return match[0]
+        return _CREDENTIALS.sub("", shlex.join(["harness", *_joined(words, match["added"].split())]))
+
+    return _SAME.sub(typed, _COMMAND.sub(typed, hint)) if words else hint
+
+
+def _joined(words: Sequence[str], added: Sequence[str]) -> list[str]:
+    """Return the words with the flags that are added, instead of their values so far."""
+    flags = {word for word in added if word.startswith("-")}
+    valued = {flag for flag, after in pairwise(added) if flag in flags and after not in flags}
+    replaced = {_INSTEAD[flag] for flag in flags if flag in _INSTEAD}
+    flags, valued = flags | replaced, valued | replaced
+    kept: list[str] = []
+    skipped = False
+    for word in words:
+        if skipped:
+            skipped = False
+        elif word in flags:
+            skipped = word in valued
+        elif word.partition("=")[0] not in flags:
+            kept.append(word)
+    return [*kept, *added]
