@@ -14,8 +14,8 @@ import pytest
 
 from harness.agents.llm import local
 from harness.agents.llm.agent import LlmConfig
-from harness.agents.llm.completion import listed_price
 from harness.agents.llm.model import ModelClient
+from harness.agents.llm.model_table import listed_price
 from harness.cli.flags import RunFlags
 from harness.cli.players import new_agents
 from harness.errors import ProviderLost, UsageError

@@ -19,6 +19,7 @@ def read_reply(reply: str, shape: AnswerShape, *, strict: bool = False) -> ReadA
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*+"|(?<![:\w])//[^\n]*+|/\*.*?\*/', re.DOTALL)
 """A string, which stays as it is, or a comment."""
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _QUOTES = str.maketrans("“”", '""')
 """Typographic quotes -> those of JSON."""
 
@@ -30,7 +31,8 @@ def mend(text: str) -> Any:
         return value
     try:
         value = json_repair.loads(text, skip_json_loads=True)
-        is_whole = _brackets(value) == (text.count("{"), text.count("["))
+        counts = {(one.count("{"), one.count("[")) for one in (text, _STRING.sub("", text))}
+        is_whole = _brackets(value) in counts
         return with_whole_characters(value) if is_whole and isinstance(value, dict | list) and is_loggable(value) else None
     except (ValueError, RecursionError, IndexError, TypeError, AttributeError):
         return None

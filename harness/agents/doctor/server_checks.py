@@ -89,7 +89,7 @@ def speed(tried: Examination) -> None:
     needed = {"timeout": (_LONG_REPLY / rate, TIMEOUT_S), "wall": (_LONG_EPISODE / rate, WALL_S)}
     flags = {name: 120 * math.ceil(seconds / 60) for name, (seconds, default) in needed.items() if seconds > default}
     seen = f"{about} {rate:.0f} tokens per second; a small call takes {tried.quickest_s:.1f} s"
-    tried.add("speed", "note" if flags else "yes", seen, **flags)
+    tried.add("speed", "note" if flags else "yes", seen, "", **flags)
 
 
 def context(tried: Examination) -> None:
@@ -126,7 +126,7 @@ def _overfilled(tried: Examination, size: int) -> int:
         tried.add("overflow", "yes", f"recognised: {full}")
     except Refused as refusal:
         size = size or _named(refusal)
-        tried.add("overflow", "no", f"not recognised: {refusal}", **({"context": size} if size else {}))
+        tried.add("overflow", "no", f"not recognised: {refusal}", "", **({"context": size} if size else {}))
     except Transient as failure:
         tried.add("overflow", "not tried", f"the call failed: {failure}")
     else:

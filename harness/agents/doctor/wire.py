@@ -38,7 +38,7 @@ class WireTap:
     @property
     def sent(self) -> Mapping[str, Any]:
         """The last request for a chat completion in OpenAI's format."""
-        return {} if (chat := self._chat()) is None else json.loads(chat.content)  # type: ignore[no-any-return]
+        return {} if (chat := self._chat()) is None else json.loads(chat.content)
 
     def rate_limits(self) -> str:
         """The headers that tell a client how much more it may send."""
