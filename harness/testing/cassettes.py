@@ -10,14 +10,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.agents.llm.cassette import Cassette, WireCall, WireResponse
+from harness.agents.llm.cassette import Cassette, RecordedResponse, WireCall
 from worlds.core.errors import ManifestError
 
 _OF_CONNECTION = frozenset({"content-length", "content-encoding", "transfer-encoding", "connection", "date", "server"})
 """Headers about the recorded connection, which are not repeated."""
 
 
-class Replay:
+class CassettePlayer:
     """A cassette that is played: each call answers as many requests as it says, in order."""
 
     def __init__(self, cassette: Cassette) -> None:
@@ -46,13 +46,13 @@ def _ending(path: str) -> str:
     return re.split(r"[/:]", path.partition("?")[0])[-1]
 
 
-def content(response: WireResponse) -> bytes:
+def content(response: RecordedResponse) -> bytes:
     """The bytes of a response's body."""
     body = response.body if isinstance(response.body, str) else json.dumps(response.body, ensure_ascii=False)
     return body.encode(response.encoding)
 
 
-def headers(response: WireResponse) -> Mapping[str, str]:
+def headers(response: RecordedResponse) -> Mapping[str, str]:
     """The headers to send with it."""
     kept = {name: value for name, value in response.headers.items() if name.lower() not in _OF_CONNECTION}
     return {"content-type": "application/json", **{name.lower(): value for name, value in kept.items()}}

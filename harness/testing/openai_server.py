@@ -88,7 +88,7 @@ class OpenAIServer:
         self, *scripts: Script, port: int = 0, weather: Weather | None = None, cassette: Cassette | None = None
     ) -> None:
         self.scripts, self.weather = scripts, weather
-        self._replay = cassettes.Replay(cassette or Cassette())
+        self._replay = cassettes.CassettePlayer(cassette or Cassette())
         self.requests: list[Received] = []
         self.probes: list[Received] = []
         self._attempts: Counter[str] = Counter()

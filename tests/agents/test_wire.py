@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from harness.agents.llm import wire
-from harness.agents.llm.cassette import Cassette, WireCall, WireRequest, WireResponse, WireRule
+from harness.agents.llm.cassette import Cassette, RecordedRequest, RecordedResponse, WireCall, WireRule
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.agents.llm.provider import library
 from harness.agents.llm.wire import WireLog, keep_wire, listening
@@ -26,7 +26,7 @@ from tests.cassettes.playing import TASK, Fallback, Script, harness, play
 
 SECRET = "sk-sentinel-0123456789abcdef"
 _TOLD = {"error": {"message": f"not with {SECRET}", "api_key": "another-key-of-it"}}
-DENIED = WireCall(response=WireResponse(status=400, body=_TOLD), times=0)
+DENIED = WireCall(response=RecordedResponse(status=400, body=_TOLD), times=0)
 QUIET = {"patience_s": 0.5, "first_pause_s": 0.01}
 
 
@@ -46,7 +46,7 @@ def recorded(log: WireLog) -> Cassette:
 def test_providers_and_secrets(model: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """LiteLLM's clients of three kinds are recorded to the byte, and the key stands nowhere: header, query, echo in a reply."""
     monkeypatch.setenv("PARLEY_SENTINEL_KEY", SECRET)
-    log, denied = WireLog(), DENIED.model_copy(update={"request": WireRequest(path=path)})
+    log, denied = WireLog(), DENIED.model_copy(update={"request": RecordedRequest(path=path)})
     with OpenAIServer(cassette=Cassette(calls=(denied,))) as server, log.recording():
         settings = ModelSettings(model, server.url, SECRET, temperature=None, **QUIET)
         with pytest.raises(ProviderFailure):
@@ -172,7 +172,7 @@ def test_record_wire_and_replay(tmp_path: Path) -> None:
 
 def test_a_failure_plays_again(tmp_path: Path) -> None:
     """The file of an episode that its provider ended is a bug report: a server that answers from it ends it likewise."""
-    refused = WireResponse(status=400, body={"error": {"message": "no such thing", "type": "invalid_request_error"}})
+    refused = RecordedResponse(status=400, body={"error": {"message": "no such thing", "type": "invalid_request_error"}})
     rules = (WireRule(after=2, response=refused),)
     first = play(Cassette(rules=rules), tmp_path / "first", "--interface", "tool")
     assert first.wire is not None
@@ -190,11 +190,11 @@ def test_rules_and_counts() -> None:
     """Rules come first and say after how many answers; calls are taken in order, as often as each says, by the path's end."""
     cassette = Cassette(
         calls=(
-            WireCall(response=WireResponse(status=201), times=2),
-            WireCall(request=WireRequest(path="/v1/messages"), response=WireResponse(status=202)),
+            WireCall(response=RecordedResponse(status=201), times=2),
+            WireCall(request=RecordedRequest(path="/v1/messages"), response=RecordedResponse(status=202)),
         ),
-        rules=(WireRule(has="forbidden", response=WireResponse(status=403)),
-               WireRule(lacks="please", after=4, response=WireResponse(status=428))),
+        rules=(WireRule(has="forbidden", response=RecordedResponse(status=403)),
+               WireRule(lacks="please", after=4, response=RecordedResponse(status=428))),
     )  # fmt: skip
     said = []
     with OpenAIServer(script("a word"), cassette=cassette) as server, httpx.Client(trust_env=False) as client:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.agents.llm import model as model_client
-from harness.agents.llm.cassette import Cassette, WireResponse, WireRule
+from harness.agents.llm.cassette import Cassette, RecordedResponse, WireRule
 from harness.agents.llm.patience import Patience
 from harness.causes import CAUSES
 from harness.runs import session
@@ -85,7 +85,7 @@ def test_the_page_has_every_row(root: Path) -> None:
 @pytest.mark.property
 def test_a_game_that_outgrows_the_model(tmp_path: Path) -> None:
     """Seats whose conversations do not fit any more forfeit their turns as `context`, graded, and the last calls are kept."""
-    full = WireResponse(status=400, body={"object": "error", "code": 400, "type": "BadRequestError", "message": (
+    full = RecordedResponse(status=400, body={"object": "error", "code": 400, "type": "BadRequestError", "message": (
         "The decoder prompt (length 4107) is longer than the maximum model length of 4096. Make sure that `max_model_len` is "
         "no smaller than the number of text tokens.")})  # fmt: skip
     played = play(Cassette(rules=(WireRule(after=30, response=full),)), tmp_path / "run", task=GAME)

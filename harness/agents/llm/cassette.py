@@ -7,7 +7,7 @@ from typing import Any, Literal
 from worlds.core.models import Strict
 
 
-class WireRequest(Strict):
+class RecordedRequest(Strict):
     """A request as it was sent; a replay uses the end of its path alone."""
 
     method: str = "POST"
@@ -18,7 +18,7 @@ class WireRequest(Strict):
     body: str = ""
 
 
-class WireResponse(Strict):
+class RecordedResponse(Strict):
     """A response as it came."""
 
     status: int = 200
@@ -33,8 +33,8 @@ class WireResponse(Strict):
 class WireCall(Strict):
     """One request and its response; the fields after `seconds` are for replays."""
 
-    request: WireRequest = WireRequest()
-    response: WireResponse | None = None
+    request: RecordedRequest = RecordedRequest()
+    response: RecordedResponse | None = None
     """None where there was none, and in a replay the connection is closed."""
 
     error: str = ""
@@ -63,7 +63,7 @@ class WireRule(Strict):
     after: int = 0
     """The rule applies once so many requests were answered."""
 
-    response: WireResponse
+    response: RecordedResponse
 
 
 class Cassette(Strict):

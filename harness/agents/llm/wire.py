@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from harness.agents.llm.cassette import Cassette, WireCall, WireRequest, WireResponse
+from harness.agents.llm.cassette import Cassette, RecordedRequest, RecordedResponse, WireCall
 
 LAST_CALLS = 8
 """Calls that are kept from before a failure."""
@@ -55,12 +55,12 @@ class _Exchange:
     def call(self, first: float, clean: Callable[[str], str]) -> WireCall:
         path = _SECRET_QUERY.sub(rf"\1{_HIDDEN}", self.request.url.raw_path.decode("ascii", "replace"))
         headers, (body, _) = _headers(self.request.headers, clean), _text(self.sent, clean)
-        request = WireRequest(method=self.request.method, path=clean(path), headers=headers, body=body)
+        request = RecordedRequest(method=self.request.method, path=clean(path), headers=headers, body=body)
         response = None
         if self.response is not None:
             body, encoding = _text(self.received, clean)
             headers = _headers(self.response.headers, clean)
-            response = WireResponse.model_validate(
+            response = RecordedResponse.model_validate(
                 {"status": self.response.status_code, "headers": headers, "body": body, "encoding": encoding}
             )
         times = {"at_s": round(self.began - first, 4), "seconds": round(self.seconds, 4)}
