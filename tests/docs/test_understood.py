@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 import typer
 
+from harness.agents.llm.model_table import KEYS
 from harness.cli import app
 from tests.docs.pages import HARNESS, ROOT, commands, described
 from tests.docs.untyped import OTHERS, PARSED, PLANNED
 
-FILES = {"mine.toml": "", "mine.md": "", "images.txt": ""}
+FILES = {"mine.toml": "", "server.toml": "", "mine.md": "", "images.txt": ""}
 
 
 def take(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,6 +33,8 @@ def take(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_command_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No flag, argument, choice or preset of a page is unknown to the command line."""
     monkeypatch.chdir(tmp_path)
+    for key, *_ in KEYS.values():
+        monkeypatch.setenv(key, "sk-local")
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     read = 0

@@ -91,8 +91,8 @@ class ToolConversation:
     def check_cut_off(self) -> None:
         """Raise SetupFault where every reply so far was cut off before it did anything."""
         if self._cut_off == self.turns > 0:
-            told = f"all {self.turns} replies were cut off at the limit of output tokens; give more with --max-tokens"
-            raise SetupFault(told, "always_cut_off", hint="--max-tokens N, larger than before")
+            told = f"all {self.turns} replies were cut off at the limit of output tokens; give more with --reply-tokens"
+            raise SetupFault(told, "always_cut_off", hint="--reply-tokens N, larger than before")
 
     def unread(self, waited_s: float) -> None:
         """Tell the model that what it said broke its reader; what that cost, nobody can say."""

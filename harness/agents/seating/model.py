@@ -103,8 +103,8 @@ class ModelSeat:
         self._replies += 1
         self._cut_off += said.cut_off and said.is_empty
         if self._cut_off == self._replies >= MOST_CUT_OFF:
-            told = f"the first {self._replies} replies of seat {self._seat} were cut off before any text; raise --max-tokens"
-            raise SetupFault(told, "always_cut_off", hint="--max-tokens N, larger than before")
+            told = f"the first {self._replies} replies of seat {self._seat} were cut off before any text; raise --reply-tokens"
+            raise SetupFault(told, "always_cut_off", hint="--reply-tokens N, larger than before")
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:
         """Write the answer down, and into the conversation where the turn belongs there."""
