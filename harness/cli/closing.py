@@ -188,7 +188,7 @@ def _by_task(results: Sequence[Result]) -> list[tuple[object, ...]]:
         by_label = ", ".join(f"{labels.count(label)} {label}" for label in dict.fromkeys(labels))
         rewards = [result.reward for result in mine if result.reward is not None]
         mean = f"{sum(rewards) / len(rewards):.3f}" if rewards else "none"
-        ended = ", ".join(f"{count} {name}" for name, count in stopped.items())
+        ended = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in stopped.items())
         rows.append((task_id, len(mine), sum(result.success for result in mine), mean, ended, *money, by_label))
     return rows
 

@@ -127,7 +127,7 @@ def test_a_refused_request_inside_an_answer_is_not_repeated() -> None:
     with asking(answer, patience_s=5.0) as (client, server), pytest.raises(ProviderFailure, match="bad schema") as failed:
         client.complete(ASKED)
 
-    assert (failed.value.name, len(server.requests)) == ("provider_error", 1)
+    assert (failed.value.name, len(server.requests)) == ("provider_refusal", 1)
 
 
 @pytest.mark.parametrize("finish", ["content_filter", "sensitive", "SAFETY"])

@@ -139,7 +139,7 @@ def test_servers_that_take_no_tools(pod: Any, status: int, told: str) -> None:
 def test_replies_that_are_always_cut_off(pod: Any) -> None:
     """A model that never gets to act is a fault of the set-up, and a thought that was cut off is told as such."""
     thought = raw(said(None, reasoning_content="First I"), "length")
-    with pytest.raises(SetupFault, match="--max-tokens") as fault:
+    with pytest.raises(SetupFault, match="--reply-tokens") as fault:
         play(pod, *[thought] * (MOST_CUT_OFF + 1))
     with pytest.raises(SetupFault, match="all 2 replies"):
         play(pod, *[thought] * 3, budget=Budget(turns=2))
@@ -201,5 +201,5 @@ def test_a_seat_whose_replies_are_always_cut_off() -> None:
         seat = ModelSeat(0, client, "Rules.")
         for _ in range(MOST_CUT_OFF_OF_A_SEAT - 1):
             seat.keep(TURN, seat.ask(TURN))
-        with pytest.raises(SetupFault, match="--max-tokens"):
+        with pytest.raises(SetupFault, match="--reply-tokens"):
             seat.ask(TURN)

@@ -63,6 +63,16 @@ def test_providers_and_secrets(model: str, path: str, monkeypatch: pytest.Monkey
     assert (call.response.status, "[secret]" in str(call.response.body)) == (400, True)
 
 
+def test_installed_twice() -> None:
+    """A call is recorded once, also where LiteLLM was set up anew in the same process."""
+    log = WireLog()
+    wire.install()
+    with OpenAIServer(Script(play=lambda messages: "ready")) as server, log.recording():
+        ModelClient(ModelSettings("openai/any", server.url, "k" * 9, **QUIET)).complete([{"role": "user", "content": "hello"}])
+
+    assert len(recorded(log).calls) == 1
+
+
 def test_a_connection_that_breaks() -> None:
     """A call without a response says how it failed, and a replay breaks the connection too."""
     log = WireLog()

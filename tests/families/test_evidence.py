@@ -51,7 +51,7 @@ def test_no_run(tmp_path: Path) -> None:
     ("content", "what"),
     [
         ("{", "Invalid JSON: EOF while parsing an object at line 1 column 1"),
-        ('{"run": 1}', "run: Input should be a valid string"),
+        ('{"run": 1}', "status: Field required"),
     ],
 )
 def test_unreadable_result(record: Record, content: str, what: str) -> None:

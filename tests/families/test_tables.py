@@ -201,7 +201,7 @@ def test_every_table(record: Record, gathered: Gathered) -> None:
 @pytest.mark.parametrize(
     ("name", "message", "hint"),
     [
-        ("tabels", f"no table of contract is called 'tabels'; there are {', '.join(TABLES)} and all", ""),
+        ("tabels", f"no table of contract is called 'tabels'; there are {', '.join([*TABLES, 'components'])} and all", ""),
         ("variance", f"the table variance needs {NEEDS['variance'][0]}, and these runs have none", "harness run ... --k 3"),
         ("coaching", "the table coaching needs retries, and these runs have none", NEEDS["coaching"][1]),
     ],

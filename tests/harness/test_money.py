@@ -239,7 +239,7 @@ def test_closing_block_of_many(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 
     assert [re.split(r" {2,}", line.strip()) for line in out.splitlines()] == [
         ["task", "episodes", "success", "mean reward", "stopped by", "calls", "tokens", "cost", "labels"],
-        ["task-0", "7", "5", "0.714", "1 cost, 1 a full context", "21", "7.35k", "$1.75", "2 OTHER, 5 SUCCESS"],
+        ["task-0", "7", "5", "0.714", "1 cost, 1 context", "21", "7.35k", "$1.75", "2 OTHER, 5 SUCCESS"],
         ["task-1", "7", "6", "0.857", "1 virtual time", "21", "7.35k", "$1.75", "1 OTHER, 6 SUCCESS"],
     ]
     assert err.endswith(

@@ -127,7 +127,7 @@ def test_resume_at_an_address_that_is_typed(harness: Command, changed: Path, the
     done = resumed(harness, changed, "--api-base", theirs.url)
 
     assert done.returncode == 0, done.stderr
-    assert len(theirs.requests) == 1
+    assert theirs.requests
 
 
 def test_a_file_that_contradicts_itself_is_not_gone_on_with(

@@ -82,7 +82,7 @@ def test_a_rule_says_what_ended_the_token(episode: RecordedEpisode) -> None:
 
 def test_a_bar_ends_with_its_artifact(episode: RecordedEpisode) -> None:
     """The replaced token's bar is short, the one that outlives the drawing is marked, and a use is a mark of its own."""
-    drawn = timeline(episode, None)
+    drawn = timeline(episode, frozenset())
     assert drawn is not None
     lanes = {lane.name: lane.marks for lane in drawn.lanes}
     bar, use = lanes["csrf_token_0"]

@@ -137,18 +137,20 @@ def listening(scrubber: Callable[[], Callable[[str], str]]) -> Iterator[None]:
         _listening.reset(token)
 
 
+_plain = httpx.HTTPTransport.handle_request
+
+
 def install() -> None:
-    """Let the connections of httpx report what they send and receive.
+    """Let the connections of httpx report what they send and receive; a second call changes nothing.
 
     No other place sees the bytes of all of LiteLLM's providers: only some of its clients use `litellm.client_session`.
     """
-    plain = httpx.HTTPTransport.handle_request
+    httpx.HTTPTransport.handle_request = _handle_request  # type: ignore[method-assign]
 
-    def handle_request(self: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
-        log = _listening.get()
-        return plain(self, request) if log is None else _recorded(log, request, lambda: plain(self, request))
 
-    httpx.HTTPTransport.handle_request = handle_request  # type: ignore[method-assign]
+def _handle_request(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+    log = _listening.get()
+    return _plain(transport, request) if log is None else _recorded(log, request, lambda: _plain(transport, request))
 
 
 def _recorded(log: WireLog, request: httpx.Request, send: Callable[[], httpx.Response]) -> httpx.Response:
