@@ -66,12 +66,12 @@ def ungraded_by(ungraded: Iterable[Result]) -> str:
 def ended_by(results: Iterable[Result]) -> str:
     """Return what ended episodes, with counts, in the words of the table of causes."""
     ended = Counter(result.ended_by for result in results if result.ended_by and result.stopped)
-    return _counted(Counter({CAUSES[name].message: count for name, count in ended.items()}))
+    return _clauses(Counter({CAUSES[name].message: count for name, count in ended.items()}))
 
 
 def disturbed_by(results: Iterable[Result]) -> str:
     """Return what disturbed episodes without ending them, with the number of episodes."""
-    return _counted(Counter(CAUSES[name].message for result in results for name in result.disturbed))
+    return _clauses(Counter(CAUSES[name].message for result in results for name in result.disturbed))
 
 
 def forfeits_of(results: Iterable[Result]) -> str:
@@ -80,7 +80,7 @@ def forfeits_of(results: Iterable[Result]) -> str:
     for result in results:
         for one in result.forfeits:
             counts[FORFEITS.get(one.cause, one.cause)] += one.count * (one.cause not in _SILENT)
-    return _counted(+counts)
+    return _clauses(+counts)
 
 
 def setup_caveat(results: Iterable[Result]) -> str:
@@ -93,7 +93,7 @@ def setup_caveat(results: Iterable[Result]) -> str:
     if met <= SETUP_SHARE * every:
         return ""
     share = f"{met} of {every} episodes ({met / every:.0%})"
-    return f"SET-UP: {share} met a fault of the set-up, so the figures say little about the model: {_counted(rows)}"
+    return f"SET-UP: {share} met a fault of the set-up, so the figures say little about the model: {_clauses(rows)}"
 
 
 def forfeits_told(forfeits: Iterable[Forfeits]) -> Iterator[str]:
@@ -117,3 +117,7 @@ def _setup_rows(result: Result) -> set[CauseName]:
 
 def _counted(counts: Counter[str]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.most_common())
+
+
+def _clauses(counts: Counter[str]) -> str:
+    return ", ".join(f"{clause} ({count})" for clause, count in counts.most_common())

@@ -1,3 +1,3 @@
 """Whatever plays an episode: a model, a shipped solution, a script, or nothing at all."""
 
-__all__ = ["handles", "llm", "path", "people", "scripted", "seating", "solutions", "trajectory", "turns"]
+__all__ = ["doctor", "handles", "llm", "path", "people", "scripted", "seating", "solutions", "trajectory", "turns"]

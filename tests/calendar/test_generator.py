@@ -231,7 +231,10 @@ def test_parameters_refuse_by_rule(values: dict[str, object], rule: str) -> None
     [
         ({"num_meetings": 40}, "40 meetings and 0 prior ones do not fit into 16 slots"),
         ({"prior_meetings": 30}, "5 meetings and 30 prior ones do not fit"),
-        ({"density": 0.2, "blocked": 3}, "errands off the hidden schedule, so 1 cannot be blocked"),
+        (
+            {"density": 0.2, "blocked": 3},
+            r"off the hidden schedule, so 1 \(--blocked at its density\) cannot be blocked",
+        ),
     ],
 )
 def test_generation_without_room_is_refused(values: dict[str, object], rule: str) -> None:

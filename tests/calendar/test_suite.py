@@ -7,13 +7,11 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from statistics import mean
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from harness.authoring.sync import drift, vouched
@@ -24,8 +22,6 @@ from harness.families.calendar.authoring.difficulty import EASY_FROM, HARD_BELOW
 from harness.families.calendar.authoring.folders import task_toml, write_task
 from harness.families.calendar.authoring.parameters import parameters
 from harness.families.calendar.authoring.suite import CandidateTally, Made, canonical, custom, refusal
-from harness.families.calendar.commands import generate
-from harness.families.calendar.commands.generate import generate_calendar
 from harness.taskfile import read_taskfile
 from oracles.calendar.certificate import certify
 from worlds.calendar.options import OPTIONS
@@ -373,38 +369,3 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
         write_task(tmp_path, "uniform-01", suite()[0].scenario, "impossible")
 
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_shape_without_blocked_errands_gets_a_default_and_a_way_to_play(tmp_path: Path) -> None:
-    """What the help does not ask for is chosen and said, and so is that the folder is no part of the registry."""
-    app = typer.Typer()
-    app.command()(generate_calendar)
-    shape = ["--agents", "3", "--participants", "2", "--meetings", "2"]
-    done = CliRunner().invoke(app, [*shape, "--name", "odd", "--out", str(tmp_path)], obj={"tasks": None})
-    told = done.stderr
-
-    assert done.exit_code == 0
-    assert "--blocked is not given: 6 at density 1" in told
-    assert f"harness run {tmp_path / 'odd-01'} --trust" in told
-
-
-def test_who_waits_is_told_what_is_computed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A long computation says what it is at, again and again until it ends."""
-    monkeypatch.setattr(generate, "SILENCE_S", 0.001)
-    tally, told = CandidateTally(doing="x-01: proving candidate 1, of 14 meetings"), ""
-    with generate._heartbeat(tally):
-        while told.count(tally.doing) < 2:
-            told += capsys.readouterr().err
-
-    assert "s so far" in told
-
-
-def test_what_was_not_counted_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a task with too many meetings the number of optima is not known, and the table has no None."""
-    (made,) = custom("plain", parameters(blocked=2, num_meetings=2), 1)
-    uncounted = replace(made, certificate=made.certificate.model_copy(update={"optima": None}))
-    generate._write([uncounted], tmp_path, CandidateTally(), replace=False, json=False)
-    told = capsys.readouterr().out
-
-    assert "not counted" in told
-    assert "None" not in told

@@ -251,7 +251,7 @@ def test_closing_lines_have_bounds_and_the_set_up_first(capsys: pytest.CaptureFi
     lines = [line for line in capsys.readouterr().err.splitlines() if line]
 
     assert lines[0].startswith("SET-UP: 2 of 16 episodes (12%) met a fault of the set-up")
-    assert "the model was never shown the tools 2" in lines[0]
+    assert "the model was never shown the tools (2)" in lines[0]
     due = "success 92.3% (75.0% to 93.8% if the 3 ungraded episodes had failed / succeeded: setup 2, provider 1)"
     assert any(due in line for line in lines)
     assert any("stopped: the model was never shown the tools 2, the provider returned an error 1" in line for line in lines)
@@ -264,7 +264,7 @@ def test_a_tenth_of_set_up_faults_is_not_yet_marked(faults: int, *, is_marked: b
     caveat = setup_caveat([*disturbed, *results(*["success"] * (10 - faults))])
 
     assert bool(caveat) is is_marked
-    assert not is_marked or "the model's reasoning was not sent back to it 2" in caveat
+    assert not is_marked or "the model's reasoning was not sent back to it (2)" in caveat
 
 
 def test_forfeits_are_told_by_seat() -> None:

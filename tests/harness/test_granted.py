@@ -46,7 +46,7 @@ def test_an_unnamed_variable_stops_the_run(text: str) -> None:
     with pytest.raises(UsageError, match=r"^place:1: \$\{PATH\} would .* needs --env PATH$") as raised:
         fill(text, GIVEN, "place:1")
 
-    assert raised.value.hint == "harness run --env PATH"
+    assert raised.value.hint == "harness run ... --env PATH"
 
 
 def test_variables_of_harbor_itself_are_named(add: Callable[[str], Task]) -> None:

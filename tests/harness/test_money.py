@@ -244,7 +244,8 @@ def test_closing_block_of_many(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     ]
     assert err.endswith(
         f"\n11 of 14 succeeded, mean reward 0.785714; run in {tmp_path} (0 B)\n"
-        "  stopped: 1 by cost, 1 by virtual time, 1 by a full context\n"
+        "  stopped: the budget of cost is used up (1), the task's budget of virtual time is used up (1), "
+        "the conversation is longer than the model's context (1)\n"
         "  42 calls, tokens 14,000 in (1,400 cached), 700 out (70 reasoning), $3.50\n"
         "  in all, with attempts that were lost or left: 50 calls, 21k tokens, $4.00\n"
     )

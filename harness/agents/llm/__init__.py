@@ -15,6 +15,7 @@ __all__ = [
     "model",
     "model_table",
     "parallel",
+    "probing",
     "prompting",
     "provider",
     "replies",
