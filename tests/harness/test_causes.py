@@ -254,7 +254,7 @@ def test_closing_lines_have_bounds_and_the_set_up_first(capsys: pytest.CaptureFi
     assert "the model was never shown the tools (2)" in lines[0]
     due = "success 92.3% (75.0% to 93.8% if the 3 ungraded episodes had failed / succeeded: setup 2, provider 1)"
     assert any(due in line for line in lines)
-    assert any("stopped: the model was never shown the tools 2, the provider returned an error 1" in line for line in lines)
+    assert any("stopped: the model was never shown the tools (2), the provider returned an error (1)" in line for line in lines)
 
 
 @pytest.mark.parametrize(("faults", "is_marked"), [(1, False), (2, True)])
