@@ -145,7 +145,7 @@ def install() -> None:
 
     No other place sees the bytes of all of LiteLLM's providers: only some of its clients use `litellm.client_session`.
     """
-    httpx.HTTPTransport.handle_request = _handle_request  # type: ignore[method-assign]
+    httpx.HTTPTransport.handle_request = _handle_request  # type: ignore[assignment, method-assign]
 
 
 def _handle_request(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
