@@ -37,7 +37,7 @@ class Telling:
         """Patience is used up."""
         asked = f", which asks to wait {last.retry_after:g} s" if last.retry_after else ""
         hint = "see that the server is up, or run again later with --resume"
-        failure = OutOfPatience(f"{self._name}: no answer from {self._at(last)}{asked} in {seconds:.0f} s: {last}", hint=hint)
+        failure = OutOfPatience(f"{self._name}: no answer from {self._at(last)} in {seconds:.0f} s{asked}: {last}", hint=hint)
         failure.name = "provider_timeout" if last.is_silence else "provider_error"
         return failure
 
