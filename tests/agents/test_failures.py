@@ -126,14 +126,13 @@ UNSPOKEN = [
 STREAMED = 'data: {"object": "x", "choices": [{"index": 0, "delta": {"content": "hi"}}]}\n\ndata: [DONE]\n\n'
 
 
-def test_a_stream_that_was_not_requested_is_refused_in_words() -> None:
-    """A server that only streams gives no answer that a retry would cure."""
-    with always(200, STREAMED, "text/event-stream") as server, pytest.raises(ProviderFailure) as caught:
-        client(server)[0].complete(HELLO)
+def test_a_stream_that_was_not_requested_is_told_before_the_run() -> None:
+    """A server that only streams is named by the first call, with what to change."""
+    with always(200, STREAMED, "text/event-stream") as server, pytest.raises(ProviderLost) as caught:
+        client(server)[0].probe()
 
-    assert caught.value.name == "provider_refusal"
-    assert "a stream of events" in str(caught.value)
-    assert len(server.requests) == 1
+    assert f"{server.url} answers with a stream of events, which was not requested" in str(caught.value)
+    assert "without streaming" in caught.value.hint
 
 
 def test_a_pause_that_is_too_long_is_told_after_the_time() -> None:

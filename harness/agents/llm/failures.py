@@ -97,6 +97,10 @@ class NoApi(Transient):
     """A web page answered, which is no API of models."""
 
 
+class Streamed(NoApi):
+    """A stream answered a request that asked for none."""
+
+
 class Refused(CallFailure):
     """The provider will not answer this request, however often it is repeated."""
 
@@ -238,7 +242,7 @@ def _unspoken(error: Exception, said: str) -> CallFailure:
     if body.is_page:
         return NoApi("a web page, where a model's answer should be")
     if _STREAM.search(said):
-        return Refused("a stream of events, where one JSON document should be; streaming was not requested")
+        return Streamed("a stream of events, which was not requested, where one JSON document should be")
     if any(isinstance(link, ValueError) and "JSON" in type(link).__name__ for link in _chain(error)):
         return Transient("what is no JSON, where a model's answer should be")
     status = getattr(error, "status_code", None)
