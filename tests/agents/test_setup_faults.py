@@ -196,9 +196,10 @@ def test_seats_say_what_their_reply_says(message: Json, finish: str, text: str) 
     }
 
 
-def test_a_seat_whose_replies_are_always_cut_off() -> None:
-    """A seat that never gets to a word is a fault of the set-up."""
-    thought = raw(said(None, reasoning_content="First I"), "length")
+@pytest.mark.parametrize("message", [said(None, reasoning_content="First I"), said("<think>First I")], ids=["field", "tag"])
+def test_a_seat_whose_replies_are_always_cut_off(message: Json) -> None:
+    """A seat that never gets to a word is a fault of the set-up, also where its thoughts stand in the text."""
+    thought = raw(message, "length")
     with asking(Script(play=lambda messages: thought)) as (client, _):
         seat = ModelSeat(0, client, "Rules.")
         for _ in range(MOST_CUT_OFF_OF_A_SEAT - 1):
