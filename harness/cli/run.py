@@ -37,6 +37,13 @@ from harness.runs.run import summary
 from harness.runs.session import Person, RunSession, read_resumed
 from harness.trust import gate
 
+_CURES = {
+    "tools_not_seen": "harness run ... --protocol text",
+    "tools_not_parsed": "harness run ... --protocol text",
+    "always_cut_off": "harness run ... --reply-tokens N",
+}
+"""Faults of the set-up that only a new run cures -> its command."""
+
 
 @takes_flags(RunFlags)
 def run_command(ctx: typer.Context, flags: RunFlags) -> None:
@@ -143,7 +150,18 @@ def _close(results: list[Result], session: RunSession, flags: RunFlags) -> None:
     if decision is None or decision.winner is None:
         session.check_limit(results)
     if lost := counts["ungraded"]:
-        raise BoundaryError(f"{lost} of {len(results)} episodes are ungraded", hint=session.resume_line)
+        hint = _next_command(results, session, is_resumed=flags.resume is not None)
+        raise BoundaryError(f"{lost} of {len(results)} episodes are ungraded", hint=hint)
+
+
+def _next_command(results: list[Result], session: RunSession, *, is_resumed: bool) -> str:
+    """Return the command that may grade what is ungraded: a resumed run keeps the flags that a fault of the set-up is about."""
+    ended = {result.ended_by for result in results if result.status != "graded"}
+    if ended == {"context_too_small"}:
+        return f"start the server with a larger context; then {session.resume_line}"
+    if is_resumed or not ended <= _CURES.keys():
+        return session.resume_line
+    return ", or ".join(f"{cure} --out {session.folder}-2" for cure in sorted({_CURES[one] for one in ended if one}))
 
 
 def _confirm_all(session: RunSession) -> None:

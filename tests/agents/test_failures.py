@@ -118,10 +118,28 @@ def test_overloaded_is_the_status_that_was_sent() -> None:
 UNSPOKEN = [
     (Fault(kind="reset"), "the connection broke: [Errno 104] Connection reset by peer"),
     (Fault(kind="truncated"), "the connection broke: peer closed connection"),
-    (Fault(kind="stall", stall_s=4.0), "it was silent for longer than a call may be"),
+    (Fault(kind="stall", stall_s=4.0), "one call was silent for longer than --timeout allows"),
     (Fault(kind="garbage"), "what is no JSON, where a model's answer should be"),
     (Fault(status=200, body=PAGE, media_type="text/html"), "a web page, where a model's answer should be"),
 ]
+
+STREAMED = 'data: {"object": "x", "choices": [{"index": 0, "delta": {"content": "hi"}}]}\n\ndata: [DONE]\n\n'
+
+
+def test_a_stream_that_was_not_requested_is_told_before_the_run() -> None:
+    """A server that only streams is named by the first call, with what to change."""
+    with always(200, STREAMED, "text/event-stream") as server, pytest.raises(ProviderLost) as caught:
+        client(server)[0].probe()
+
+    assert f"{server.url} answers with a stream of events, which was not requested" in str(caught.value)
+    assert "without streaming" in caught.value.hint
+
+
+def test_a_pause_that_is_too_long_is_told_after_the_time() -> None:
+    """The seconds that were waited stand with the address, not with the server's pause."""
+    server = OpenAIServer(script("hi"), weather=lambda number, seconds: Fault(status=429, body=LIMITED, retry_after="60"))
+    with server, pytest.raises(ProviderFailure, match=r" in 0 s, which asks to wait 60 s: "):
+        client(server)[0].complete(HELLO)
 
 
 @pytest.mark.property

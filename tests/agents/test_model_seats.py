@@ -257,3 +257,12 @@ def test_a_first_turn_that_does_not_fit_is_a_fault_of_the_set_up(tmp_path: Path,
 
     assert (result.status, result.cause, result.ended_by) == ("ungraded", "setup", "context_too_small")
     assert not result.may_pass
+
+
+def test_a_model_seat_that_cannot_take_its_first_turn_is_a_fault_of_the_set_up(tmp_path: Path, task: Task) -> None:
+    """A model that is asked after scripted seats have spoken has not begun a conversation that could be too long."""
+    seats = tuple(SeatSpec(seat=seat, kind="policy", name="truthful-planner") for seat in (0, 1, 3, 4))
+    with OpenAIServer(small(100)) as server:
+        (result,) = played(tmp_path / "model", task, server, seats=seats)
+
+    assert (result.status, result.ended_by) == ("ungraded", "context_too_small")

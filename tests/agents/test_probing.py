@@ -129,6 +129,17 @@ def test_a_refused_system_role_is_worked_around(told: str, is_refused: bool) -> 
     assert (quirks.effective, len(said)) == ({"system_role": "user"}, 1)
 
 
+def test_a_system_message_that_was_answered_is_not_blamed_later() -> None:
+    """Turns that do not alternate after an assistant's message say nothing about the system role."""
+    said: list[str] = []
+    quirks = Quirks("m", {}, said.append)
+    roles = ("system", "user", "assistant", "tool", "user")
+    request = {"messages": [{"role": role, "content": "So."} for role in roles]}
+
+    assert not quirks.work_around(Refused("Conversation roles must alternate user/assistant/user/assistant/...", 500), request)
+    assert (said, quirks.refuses_system) == ([], False)
+
+
 def test_system_messages_alone_become_a_user_message() -> None:
     """A conversation begins with a user."""
     assert without_system([{"role": "system", "content": "Go."}]) == [{"role": "user", "content": "Go."}]

@@ -13,9 +13,11 @@ from harness.agents.llm.written_calls import is_written_call
 from harness.agents.seating.model import MOST_CUT_OFF as MOST_CUT_OFF_OF_A_SEAT
 from harness.agents.seating.model import ModelSeat
 from harness.errors import SetupFault
+from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Script, ScriptedReply, call
 from tests.agents.odd_bodies import USAGE, Json, asking, called, fault_of, raw, said
 from tests.agents.signed_link import LocalPod, answers, play, playing, task_of
+from tests.conftest import Command
 from worlds.core.turns import OpenTurn
 
 
@@ -194,12 +196,34 @@ def test_seats_say_what_their_reply_says(message: Json, finish: str, text: str) 
     }
 
 
-def test_a_seat_whose_replies_are_always_cut_off() -> None:
-    """A seat that never gets to a word is a fault of the set-up."""
-    thought = raw(said(None, reasoning_content="First I"), "length")
+@pytest.mark.parametrize("message", [said(None, reasoning_content="First I"), said("<think>First I")], ids=["field", "tag"])
+def test_a_seat_whose_replies_are_always_cut_off(message: Json) -> None:
+    """A seat that never gets to a word is a fault of the set-up, also where its thoughts stand in the text."""
+    thought = raw(message, "length")
     with asking(Script(play=lambda messages: thought)) as (client, _):
         seat = ModelSeat(0, client, "Rules.")
         for _ in range(MOST_CUT_OFF_OF_A_SEAT - 1):
             seat.keep(TURN, seat.ask(TURN))
         with pytest.raises(SetupFault, match="--reply-tokens"):
             seat.ask(TURN)
+
+
+@pytest.mark.parametrize(
+    ("reply", "flag"),
+    [
+        (raw(said('<tool_call>\n{"name": "wait", "arguments": {"seconds": 1}}\n</tool_call>')), "--protocol text"),
+        (raw(said("So the first thing"), "length"), "--reply-tokens N"),
+    ],
+)
+def test_the_next_command_can_cure_the_set_up(harness: Command, tmp_path: Any, reply: ScriptedReply, flag: str) -> None:
+    """A resumed run keeps the flags that are at fault, so the hint is a new run with another one."""
+    out = tmp_path / "run"
+    with OpenAIServer(Script(replies=(reply,) * 20)) as server:
+        done = harness(
+            "run", "presigned-url-download", "--model", "openai/x", "--api-base", server.url, "--interface", "tool",
+            "--runtime", "inprocess", "--no-probe", "--out", out, env={"OPENAI_API_KEY": "k"},
+        )  # fmt: skip
+
+    assert "--resume" not in done.stderr
+    assert f"try: harness run presigned-url-download --model openai/x --api-base {server.url}" in done.stderr
+    assert done.stderr.rstrip().endswith(f"{flag} --out {out}-2")

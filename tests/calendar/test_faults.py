@@ -63,7 +63,7 @@ DEEDS = {
     "nothing": Deed(Label.NO_SCHEDULE, "refused", "never scheduled it", [[]]),
     "rollback": Deed(Label.NO_SCHEDULE, "refused", "never scheduled it", [[]], {"exhausted": "rollback"}),
     "prose": Deed(Label.NO_SCHEDULE, "unreadable", "could not be read", ["Let us take slot 3."]),
-    "forfeit": Deed(Label.NO_SCHEDULE, "no_reply", "sent no decision (timeout)", ["!"]),
+    "forfeit": Deed(Label.NO_SCHEDULE, "no_reply", "sent no decision: no answer came in time", ["!"]),
     "prior": Deed(Label.PRIOR_MEETING_MOVED, "moved_meeting", "moved meeting M1 to slot 5", [[put(2, 3), move("M1", 2, 5)]]),
     "occupied": Deed(Label.SLOT_OCCUPIED, "refused", "onto an item that stayed", [[put(2, 1)]]),
     "target": Deed(Label.TARGET_OCCUPIED, "refused", "onto another that stayed", [[put(2, 3), move("OTHER", 1, 0)]]),

@@ -49,7 +49,7 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> Task:
         ("mover", 3, "moved meeting M4 to slot"),
         ("mute", 1, "sent a decision that could not be read"),
         ("malformed", 2, "sent a decision that could not be read"),
-        ("swamped", 2, "sent no decision ("),
+        ("swamped", 2, "sent no decision: the conversation is longer than the model's context"),
         ("bluffer", 1, "scheduled it onto an item that stayed"),
         ("squeezer", 2, "moved an item onto another that stayed"),
         ("pusher", 3, "sent only batches that moved a blocked errand"),

@@ -32,6 +32,9 @@ _SPENT = re.compile(r"insufficient_quota|billing_(?:hard_limit_reached|not_activ
 _ONE_PROMPT = re.compile(r"moderation|flagged|content[ _](?:policy|filter)", re.IGNORECASE)
 """Words of a refusal that is about one conversation, not about the account."""
 
+_STREAM = re.compile(r"data: ?(?:\{|\[DONE\])")
+"""Server-sent events in what LiteLLM repeats of an answer."""
+
 _NOT_CURED = re.compile(
     r"jinja|raise_exception|roles must alternate|roles should be alternating|chat.?template|TemplateError|not implemented",
     re.IGNORECASE,
@@ -92,6 +95,10 @@ class Crowded(Transient):
 
 class NoApi(Transient):
     """A web page answered, which is no API of models."""
+
+
+class Streamed(NoApi):
+    """A stream answered a request that asked for none."""
 
 
 class Refused(CallFailure):
@@ -223,7 +230,7 @@ def _broken(error: BaseException, clean: Callable[[str], str]) -> Transient | No
         if isinstance(link, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
             return Unconnected(_shown(str(link), clean) or "no connection in time")
         if isinstance(link, httpx.TimeoutException):
-            return Silent("it was silent for longer than a call may be")
+            return Silent("one call was silent for longer than --timeout allows")
         if isinstance(link, httpx.TransportError):
             return Silent(f"the connection broke: {_shown(str(link), clean) or type(link).__name__}")
     return None
@@ -234,6 +241,8 @@ def _unspoken(error: Exception, said: str) -> CallFailure:
     body = read_error_body(str(error))
     if body.is_page:
         return NoApi("a web page, where a model's answer should be")
+    if _STREAM.search(said):
+        return Streamed("a stream of events, which was not requested, where one JSON document should be")
     if any(isinstance(link, ValueError) and "JSON" in type(link).__name__ for link in _chain(error)):
         return Transient("what is no JSON, where a model's answer should be")
     status = getattr(error, "status_code", None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from harness.agents.llm.chances import ASKED
@@ -27,6 +27,7 @@ _SYSTEM = re.compile(
     r"only user and assistant roles|roles must alternate",
     re.IGNORECASE,
 )
+_ALTERNATE = re.compile(r"roles must alternate", re.IGNORECASE)
 _NOT = re.compile(r"\bnot\b|n't\b|unsupported|unexpected|\bonly\b|\bmust\b|unknown|invalid", re.IGNORECASE)
 
 
@@ -83,7 +84,7 @@ class Quirks:
             self._rename_limit()
         elif "max_completion_tokens" in request and _is_unsupported("max_completion_tokens", refusal):
             self.drop("max_completion_tokens")
-        elif any(message["role"] == "system" for message in request["messages"]) and _is_about_system(refusal):
+        elif _is_about_system(refusal, {message["role"] for message in request["messages"]}):
             self.refuses_system = True
             self._say_once(f"{self._model} does not take system messages: their text goes in front of the first user message")
         else:
@@ -116,8 +117,10 @@ def without_system(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
     return others
 
 
-def _is_about_system(refusal: Refused) -> bool:
-    """True where the role is refused, and not what a system message says."""
+def _is_about_system(refusal: Refused, roles: Collection[str]) -> bool:
+    """True where the role is refused, and not what a system message says or how the turns after it alternate."""
+    if "system" not in roles or ("assistant" in roles and _ALTERNATE.search(str(refusal))):
+        return False
     return _SYSTEM.search(str(refusal)) is not None and _NOT.search(str(refusal)) is not None
 
 

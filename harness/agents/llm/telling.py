@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from harness.agents.llm.failures import CallFailure, Denied, NoApi, Refused, Transient, Unconnected, Why, Withheld
+from harness.agents.llm.failures import CallFailure, Denied, NoApi, Refused, Streamed, Transient, Unconnected, Why, Withheld
 from harness.agents.llm.provider import public_address
 from harness.errors import OutOfPatience, ProviderFailure, ProviderLost, SetupFault, Unreachable
 
@@ -37,7 +37,7 @@ class Telling:
         """Patience is used up."""
         asked = f", which asks to wait {last.retry_after:g} s" if last.retry_after else ""
         hint = "see that the server is up, or run again later with --resume"
-        failure = OutOfPatience(f"{self._name}: no answer from {self._at(last)}{asked} in {seconds:.0f} s: {last}", hint=hint)
+        failure = OutOfPatience(f"{self._name}: no answer from {self._at(last)} in {seconds:.0f} s{asked}: {last}", hint=hint)
         failure.name = "provider_timeout" if last.is_silence else "provider_error"
         return failure
 
@@ -75,6 +75,8 @@ class Telling:
         """The one call before a run brought no answer."""
         if isinstance(last, NoApi):
             hint = "--api-base URL of an API; most end in /v1"
+            if isinstance(last, Streamed):
+                hint = "--api-base URL of a server, or of a proxy before it, that answers without streaming"
             return ProviderLost(f"{self._name}: {self._at(last)} answers with {last}", hint=hint)
         hint = "see that the server is up and has the model ready, or --no-probe to begin all the same"
         return ProviderLost(f"{self._name}: no answer from {self._at(last)} to a first call: {last}", hint=hint)

@@ -143,8 +143,8 @@ class SeatedGame:
         return self._game.answer(turn.id, text)
 
     def _forfeited(self, turn: OpenTurn, cause: str, why: str) -> None:
-        """Record a forfeit; raises SetupFault for a game whose first turn is longer than the model's context."""
-        if cause == "context" and turn.id in self._first:
+        """Record a forfeit; raises SetupFault for a context that is too small for a turn before any model's reply."""
+        if cause == "context" and (turn.id in self._first or not self._turns.total()):
             where = f"the first turn of seat {turn.seat} does not fit: {why}"
             raise SetupFault(where, "context_too_small", hint="a model or a server with a larger context")
         self._report.forfeits[turn.seat, cause] += 1

@@ -24,6 +24,7 @@ from harness.agents.trajectory import Trajectory
 from harness.errors import SetupFault
 from harness.modules import family_part_or_none
 from harness.records import SeatResult, VariantRef
+from worlds.core.replies import without_thinking
 from worlds.core.turns import OpenTurn
 
 MOST_CUT_OFF = 3
@@ -101,7 +102,7 @@ class ModelSeat:
     def _note_cut_off(self, said: Completion) -> None:
         """Count a reply; raises SetupFault once so many from the first on were cut off with nothing in them."""
         self._replies += 1
-        self._cut_off += said.cut_off and said.is_empty
+        self._cut_off += said.cut_off and not without_thinking(said.text).strip()
         if self._cut_off == self._replies >= MOST_CUT_OFF:
             told = f"the first {self._replies} replies of seat {self._seat} were cut off before any text; raise --reply-tokens"
             raise SetupFault(told, "always_cut_off", hint="--reply-tokens N, larger than before")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from harness.causes import FORFEITS
 from harness.families.calendar.held import name_of
 from harness.records import Result
 from worlds.calendar.rules.measures import RoundMeasures
@@ -54,7 +55,7 @@ def fault_turns(faults: Sequence[SeatFault]) -> tuple[int, ...]:
 def _deed(fault: SeatFault, row: RoundMeasures) -> str:
     match fault.cause:
         case "no_reply":
-            return f"sent no decision ({fault.detail})"
+            return f"sent no decision: {FORFEITS.get(fault.detail, fault.detail)}"
         case "unreadable":
             return "sent a decision that could not be read"
         case "refused":

@@ -74,7 +74,7 @@ def breach(episode: RecordedEpisode) -> Breach | None:
     if not lost or reason == "no_turns":
         return None
     first, others = lost[0], len(lost) - 1
-    more = f"; nor {'was' if others == 1 else 'were'} {others} more" if others else ""
+    more = f"; {others} more meeting{'' if others == 1 else 's'} failed" if others else ""
     if not first.reached:
         ended = episode.result.stopped or reason
         return Breach(label=first.label, rule=f"the game ended before the round of meeting M{first.meeting}: {ended}{more}")
