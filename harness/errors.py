@@ -26,6 +26,7 @@ ParleyError (worlds.core.errors)
     │   │   └── Unconnected           no connection was made; worth one where somebody has answered before
     │   ├── Crowded                   too many calls at a time; all calls to that provider are held back
     │   └── NoApi                     a web page answered
+    │       └── Streamed              a stream answered a request that asked for none
     ├── Refused                       no try would help
     │   ├── Withheld                  a content filter took the reply away
     │   ├── ParameterRefused          but for one without this parameter

@@ -57,7 +57,7 @@ def test_ungraded_are_beside_the_rate(record: Record, gathered: Gathered, column
     assert [(2, 1.0, 1, pytest.approx((2 / 3, 1.0)), "provider 1", None, None, "0 of 1 tasks")] == columns(
         table, "episodes", "rate", "ungraded", "bounds", "ungraded_by", "pass_k", "rank", "status"
     )
-    assert "oracle: 1 episode is ungraded and not scored: the provider returned an error 1" in table.notes
+    assert "oracle: 1 episode is ungraded and not scored: the provider returned an error (1)" in table.notes
 
 
 def test_recovered_is_counted_and_no_success(record: Record, gathered: Gathered, columns: Columns) -> None:
