@@ -12,20 +12,22 @@ _SAME = re.compile(r"\bthe same command with(?P<added> -[^\s,;]+(?: (?!or\b|and\
 _INSTEAD = {"--out": "--resume", "--resume": "--out"}
 """An option -> the option that it takes the place of."""
 
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+_SECRETS = re.compile(r"(?<=://)[^/@\s]+@|(?<=\S)[?#].*\Z")
+"""What an address may hold that is not repeated: user and password, query, fragment."""
 
 
 def whole(hint: str, words: Sequence[str]) -> str:
     """Return a hint in which `harness run ... --flag`, or "the same command with --flag", is the typed command with that flag.
 
-    `words` is what was typed after `harness`. A flag that was typed with another value is replaced. The credentials of an
-    address are left out.
+    `words` is what was typed after `harness`. A flag that was typed with another value is replaced. Credentials and the
+    query of an address are left out.
     """
 
     def typed(match: re.Match[str]) -> str:
         if match.re is _COMMAND and match["command"] not in words:
             return match[0]
-        return _CREDENTIALS.sub("", shlex.join(["harness", *_joined(words, match["added"].split())]))
+        shown = [_SECRETS.sub("", word) if "://" in word else word for word in _joined(words, match["added"].split())]
+        return shlex.join(["harness", *shown])
 
     return _SAME.sub(typed, _COMMAND.sub(typed, hint)) if words else hint
 

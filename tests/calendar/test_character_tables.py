@@ -47,9 +47,8 @@ def test_the_seat_is_to_blame_wherever_it_is(tmp_path: Path, four: Task, server:
     assert [row["label"] for row in table.result.metrics["rounds"]] == ["NO_SCHEDULE" if lost else "SUCCESS" for lost in inside]
     assert empty == [[seat] if lost else [] for lost in inside]
     assert {one.seat for what in ("batch_rejected", "parsed") for one in table.notes(what)} == {seat}
-    assert [(pattern.number, one.round, one.seats) for pattern, one in occurrences(table.game)] == [
-        (12, number, (seat,)) for number, lost in enumerate(inside, start=1) if lost
-    ]
+    # its server says that no reply was cut off, so no pattern of truncation is found
+    assert list(occurrences(table.game)) == []
     assert table.result.metrics["seats"][seat]["coordination"] == 0
 
 
@@ -128,33 +127,34 @@ def test_five_at_one_table(tables: dict[int, list[Table]]) -> None:
     On `FIVE` slots 0, 1, 2 and 4 are free for the flooder and the truthful one, 1 to 4 for liar and truncator, all for the mute
     one. All meetings fit in for nothing: M3 in 0, the others in 1, 2 and 4.
     - M1 of 0, 1, 4: the liar says that only 0 is free, where the two others go; it knows that 1 is free for all. A.
-    - M2 of 1, 2, 4: in 1, but for the truncator, whose schedule lost its slot. None of A to G.
+    - M2 of 1, 2, 4: in 0, but for the truncator, whose decisions break off and are not read. C.
     - M3 of 1, 3, 4: in 0, but for the mute one, who schedules nothing. C.
     - M4 of 1, 4: in 0, for nothing; so 1 of 4 meetings is scheduled, at no regret.
     The flooder has three turns of 20 messages in all four rounds, 4 x 60. Of these are true 2, 2, 2 and 1, and agree 58, 58, 58
-    and 59. The truthful one sends 2, 2, 2 and 1. The liar calls five slots what they are not, to two readers.
+    and 59. The truthful one sends 2, 2, 2 and 1, the truncator none that can be read.
+    The liar calls five slots what they are not, to two readers.
     """
     table = tables[1][0]
     measured, game = table.result.metrics, table.game
     assert game is not None
 
     assert [(row["letter"], row["label"]) for row in measured["rounds"]] == [
-        ("A", "SLOT_MISMATCH"), (None, "OTHER"), ("C", "NO_SCHEDULE"), (None, "SUCCESS"),
+        ("A", "SLOT_MISMATCH"), ("C", "NO_SCHEDULE"), ("C", "NO_SCHEDULE"), (None, "SUCCESS"),
     ]  # fmt: skip
     assert [row["slots"] for row in measured["rounds"]] == [
-        {"0": 1, "1": 0, "4": 0}, {"1": 1, "2": None, "4": 1}, {"1": 0, "3": None, "4": 0}, {"1": 0, "4": 0},
+        {"0": 1, "1": 0, "4": 0}, {"1": 0, "2": None, "4": 0}, {"1": 0, "3": None, "4": 0}, {"1": 0, "4": 0},
     ]  # fmt: skip
     assert table.result.failure_detail["meeting"] == 1
     assert (measured["lies"], measured["optimum_all"], measured["regret"], table.result.reward) == (0, 0, 0, 1 / 4)
     assert [row["coordination"] for row in measured["seats"]] == [0, 1 / 4, 0, 0, 1 / 4]
-    assert [row["messages"] for row in measured["seats"]] == [2, 240, 2, 0, 7]
+    assert [row["messages"] for row in measured["seats"]] == [2, 240, 0, 0, 7]
     assert Counter((pattern.number, one.round, one.seats) for pattern, one in occurrences(game)) == {
         **{(2, number, (1,)): 58 for number in (1, 2, 3)}, (2, 4, (1,)): 59,
-        (9, 1, (0, 1, 4)): 1, (12, 2, (2,)): 1 + 4 + 1, (12, 3, (3,)): 1,
+        (9, 1, (0, 1, 4)): 1,
     }  # fmt: skip
     assert Counter((one.seat, one.data["why"]) for one in table.notes("invalid_tool_call")) == {
         (1, TOO_LONG): 4 * 3, (1, TOO_MANY): 4 * 3 * 5,
     }  # fmt: skip
     assert {row["player"]: (row["statements"], row["false"]) for row in misreport_rows([game])} == {
-        "openai/liar": (10, 10), "openai/flooder": (7 * 5, 0), "openai/truncator": (10, 0), "openai/truthful": (7 * 5, 0),
+        "openai/liar": (10, 10), "openai/flooder": (7 * 5, 0), "openai/truthful": (7 * 5, 0),
     }  # fmt: skip

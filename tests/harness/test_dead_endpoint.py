@@ -26,6 +26,10 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+AN_EPISODE_EACH = (11, 12)
+"""Calls of ten episodes that ask once, and one without tools for each of the two that end first."""
+
+
 @pytest.mark.property
 def test_a_dead_address_ends_the_run(harness: Command, tmp_path: Path) -> None:
     """Exit 3 within seconds, also without the probe, no episode recorded; once somebody listens there, `--resume` plays all."""
@@ -49,7 +53,8 @@ def test_a_dead_address_ends_the_run(harness: Command, tmp_path: Path) -> None:
     ]
     assert took < 60
     assert again.returncode == 0, again.stderr
-    assert len(server.requests) == len(list(tmp_path.glob("run/episodes/*/*/*/result.json"))) == 10
+    assert len(list(tmp_path.glob("run/episodes/*/*/*/result.json"))) == 10
+    assert len(server.requests) in AN_EPISODE_EACH
 
 
 @pytest.mark.property
@@ -65,14 +70,14 @@ def test_a_retry_speaks_to_the_typed_address(harness: Command, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     assert (dead.returncode, "nobody answers at" in dead.stderr) == (3, True)
     assert again.returncode == 0, again.stderr
-    assert len(typed.requests) == 10
+    assert len(typed.requests) in AN_EPISODE_EACH
 
 
 @pytest.mark.property
 def test_a_key_that_is_withdrawn_ends_the_run(harness: Command, tmp_path: Path) -> None:
-    """The third call is told that the key is wrong: exit 3, two episodes stay, and the printed line plays the others."""
+    """The third episode is told that the key is wrong: exit 3, two episodes stay, and the printed line plays the others."""
     withdrawn = Fault(status=401, body='{"error":{"message":"Incorrect API key","type":"x","code":"invalid_api_key"}}')
-    weather = lambda number, seconds: withdrawn if number > 2 else None  # noqa: E731
+    weather = lambda number, seconds: withdrawn if number > 3 else None  # noqa: E731
     with OpenAIServer(script("I give up."), weather=weather) as server:
         run = harness(*RUN, *MODEL, "--api-base", server.url, "--workers", "1", "--out", tmp_path / "run")
         kept = len(list(tmp_path.glob("run/episodes/*/*/*/result.json")))

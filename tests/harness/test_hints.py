@@ -20,7 +20,11 @@ TYPED = ["run", "--model", "gpt-5", "--k", "3"]
         ("harness run ... --resume runs/a", ["run", "t", "--out", "runs/a"], "harness run t --resume runs/a"),
         ("doctor, or harness run ... --trust", TYPED, "doctor, or harness run --model gpt-5 --k 3 --trust"),
         ("harness run ... --yes", ["verify", "t"], "harness run ... --yes"),
-        ("harness run ... --yes", ["run", "--api-base", "http://me:secret@h/v1"], "harness run --api-base http://h/v1 --yes"),
+        (
+            "harness run ... --yes",
+            ["run", "--api-base", "http://me:secret@h/v1?key=secret"],
+            "harness run --api-base http://h/v1 --yes",
+        ),
         ("harness doctor", TYPED, "harness doctor"),
     ],
 )
