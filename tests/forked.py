@@ -93,4 +93,4 @@ def become(asked: dict[str, Any]) -> None:
         opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(opened, number)
         os.close(opened)
-    signal.alarm(asked["limit_s"])
+    signal.alarm(asked.get("limit_s", LIMIT_S))
