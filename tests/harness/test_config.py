@@ -231,7 +231,7 @@ def test_an_address_of_a_file_gets_no_key(harness: Command, file: Callable[[str]
 
     assert (refused.returncode, asked) == (2, 0)
     assert f"{path} names {url}, and a file does not decide where an API key is sent" in refused.stderr
-    assert (typed.returncode, bool(server.requests)) == (0, True), typed.stderr
+    assert (typed.returncode, len(server.requests)) == (0, 2), typed.stderr
 
 
 PLAYED = """
