@@ -11,9 +11,8 @@ from typing import Protocol
 from harness.agent import Budget, Report, Usage
 from harness.agents.llm.completion import Completion
 from harness.agents.llm.conversation import ToolConversation
-from harness.agents.llm.prompting import prompt_digest
-from harness.agents.llm.speech import SPEECHES
-from harness.agents.llm.tool import ToolInterface
+from harness.agents.llm.interface import ToolInterface
+from harness.agents.llm.speech import SPEECHES, prompt_digest
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.holders import Forfeit, SeatReply
 from harness.agents.seating.policy import PolicySeat, check_playable, seat_players

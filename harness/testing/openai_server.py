@@ -17,6 +17,7 @@ import argparse
 import asyncio
 import json
 import math
+import re
 import socket
 import struct
 import threading
@@ -31,9 +32,8 @@ from typing import Any, Self
 import uvicorn
 from fastapi import FastAPI, Request, Response
 
-from harness.agents.llm.cassette import Cassette, WireCall
 from harness.agents.llm.probing import PROBE, TOOL_PROBE
-from harness.testing import cassettes
+from harness.agents.llm.wire import Cassette, WireCall, read_cassette
 from harness.testing.scripts import (
     Fault,
     Messages,
@@ -49,6 +49,9 @@ from harness.testing.scripts import (
 from worlds.core.errors import ManifestError
 
 _START_S = 10.0
+_OF_CONNECTION = frozenset({"content-length", "content-encoding", "transfer-encoding", "connection", "date", "server"})
+"""Headers about a recorded connection, which are not repeated."""
+
 _READY = Script(play=lambda messages: call("ready") if messages == list(TOOL_PROBE) else "ready")
 
 
@@ -88,7 +91,7 @@ class OpenAIServer:
         self, *scripts: Script, port: int = 0, weather: Weather | None = None, cassette: Cassette | None = None
     ) -> None:
         self.scripts, self.weather = scripts, weather
-        self._replay = cassettes.CassettePlayer(cassette or Cassette())
+        self._replay = _Player(cassette or Cassette())
         self.requests: list[Received] = []
         self.probes: list[Received] = []
         self._attempts: Counter[str] = Counter()
@@ -197,9 +200,10 @@ class OpenAIServer:
         if played.response is None:
             self._reset(request)
             return Response()
-        told, body = played.response, cassettes.content(played.response)
-        kind = _Truncated if played.error else Response
-        return kind(body, told.status, headers=dict(cassettes.headers(told)))
+        told, kind = played.response, _Truncated if played.error else Response
+        text = told.body if isinstance(told.body, str) else json.dumps(told.body, ensure_ascii=False)
+        headers = {name.lower(): value for name, value in told.headers.items() if name.lower() not in _OF_CONNECTION}
+        return kind(text.encode(told.encoding), told.status, headers={"content-type": "application/json", **headers})
 
     def _struck(self, received: Received) -> Fault | None:
         """What the weather does to a request."""
@@ -208,6 +212,33 @@ class OpenAIServer:
         self._first_at = self._first_at or received.at
         number, self._number = self._number, self._number + 1
         return self.weather(number, received.at - self._first_at)
+
+
+class _Player:
+    """A cassette that is played: each call answers as many requests as it says, in order."""
+
+    def __init__(self, cassette: Cassette) -> None:
+        self._rules, self._answered = cassette.rules, 0
+        self._left = [(call, call.times) for call in cassette.calls]
+
+    def answer(self, path: str, body: Any) -> WireCall | None:
+        """The call that answers a request to `path`, None where the cassette has none (left)."""
+        said = json.dumps(body, ensure_ascii=False)
+        for rule in self._rules:
+            lacks = rule.lacks is None or not re.search(rule.lacks, said)
+            if self._answered >= rule.after and re.search(rule.has, said) and lacks:
+                return WireCall(response=rule.response)
+        self._answered += 1
+        for index, (call, times) in enumerate(self._left):
+            if _ending(call.request.path) == _ending(path):
+                self._left[index : index + 1] = [] if times == 1 else [(call, times - 1)]
+                return call
+        return None
+
+
+def _ending(path: str) -> str:
+    """The end of a path without its query: `completions`, `messages`, `generateContent`."""
+    return re.split(r"[/:]", path.partition("?")[0])[-1]
 
 
 class _Truncated(Response):
@@ -295,7 +326,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not (options.script or options.cassette):
         parser.error("nothing to serve: give --script FILE or --cassette FILE")
     try:
-        cassette = cassettes.read_cassette(options.cassette) if options.cassette else None
+        cassette = read_cassette(options.cassette) if options.cassette else None
         scripts = [one for path in options.script for one in read_scripts(path)] or [script()]
         server = OpenAIServer(*scripts, port=options.port, cassette=cassette)
     except (ManifestError, OSError) as error:

@@ -150,7 +150,7 @@ def playing(*scripts, say=None, **config):
     said = [] if say is None else say
     with OpenAIServer(*scripts) as server:
         base = {
-            "model": "openai/anything",
+            "name": "openai/anything",
             "interface": "tool",
             "api_base": server.url,
             "first_pause_s": 0.01,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import tomli
 
-from harness.agents.llm.context_errors import CODES, PHRASES
-from harness.agents.llm.error_body import read_error_body
-from harness.agents.llm.failures import CallFailure, ContextFull, answer_failure, body_failure
-from harness.agents.llm.hidden_errors import hidden_error
+from harness.agents.llm.classification import CODES, PHRASES, answer_failure, body_failure, hidden_error, read_error_body
+from harness.agents.llm.failures import CallFailure, ContextFull
 
 HERE = Path(__file__).parent
 FULL: list[dict[str, Any]] = tomli.loads((HERE / "context_bodies.toml").read_text("utf-8"))["body"]
@@ -23,10 +21,10 @@ OTHERS: list[dict[str, Any]] = tomli.loads((HERE / "other_bodies.toml").read_tex
 def classified(status: int, text: str) -> CallFailure:
     """The failure of an answer."""
     if status == 200:
-        hidden = hidden_error(httpx.Response(200, text=text).json())
+        hidden = hidden_error(json.loads(text))
         assert hidden is not None
-        return body_failure(hidden.status, hidden.body, str)
-    return answer_failure(httpx.Response(status, text=text), str)
+        return body_failure(*hidden, str)
+    return answer_failure(status, {}, text, str)
 
 
 def test_the_table_is_broad() -> None:
@@ -60,7 +58,7 @@ def test_other_errors_are_not_taken_for_it(one: dict[str, Any]) -> None:
 def test_every_server_of_the_table_is_documented() -> None:
     """docs/providers.md has a row for the servers of each code and phrase, and the numbers of bodies."""
     page = (HERE.parents[1] / "docs" / "providers.md").read_text("utf-8")
-    servers = {name.partition(" (")[0] for row in (*CODES, *PHRASES) for name in row.server.split(", ")}
+    servers = {name.partition(" (")[0] for row in (*CODES.values(), *PHRASES.values()) for name in row.split(", ")}
 
     assert [name for name in sorted(servers) if name not in page] == []
     assert f"The {len(FULL)} recorded bodies" in page
@@ -71,7 +69,7 @@ def test_every_row_of_the_table_has_a_body() -> None:
     """No code and no phrase stands in the table that no recorded body has."""
     said = [read_error_body(one["text"]) for one in FULL]
     texts = [body.text.lower() for body in said]
-    unused = [row.pattern for row in CODES if not any(row.pattern in text for text in texts)]
-    unused += [row.pattern for row in PHRASES if not any(re.search(row.pattern, text, re.MULTILINE) for text in texts)]
+    unused = [code for code in CODES if not any(code in text for text in texts)]
+    unused += [phrase for phrase in PHRASES if not any(re.search(phrase, text, re.MULTILINE) for text in texts)]
 
     assert unused == []

@@ -280,7 +280,8 @@ WORDS = [
      "provider_error", r": ValueError: no such adapter \(500\)$"),
     (503, json.dumps({"error": {"message": "Provider error", "metadata": {"raw": '{"error": {"message": "no GPU"}}'}}}),
      "provider_error", r": Provider error: no GPU \(503\)$"),
-    (501, json.dumps({"error": {"message": "streaming is required"}}), "provider_refusal", r"streaming is required \(501\)$"),
+    (501, json.dumps({"error": {"message": "no such method"}}), "provider_refusal", r"no such method \(501\)$"),
+    (501, json.dumps({"error": {"message": "streaming is required"}}), "provider_lost", r"streaming is required \(501\)$"),
 ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from harness.agent import Budget
 from harness.agents.llm.agent import LlmAgent, LlmConfig
-from harness.agents.llm.shell import SHOWN, shown
+from harness.agents.llm.interface import SHOWN, shown_output
 from harness.play.episode import run_episode
 from harness.play.outcome import record
 from harness.pod import OUTPUT_CAP, CommandResult, EpisodeSpec
@@ -66,7 +66,7 @@ def check_answer(answer: bytes) -> None:
     done = commands.result(answer[: commands.ANSWER_CAP])
     if done is None:
         return
-    told = shown(done, 60)
+    told = shown_output(done, 60)
 
     assert done.code is None or (type(done.code) is int and 0 <= done.code <= 255)
     assert (type(done.omitted), 0 <= done.omitted <= 1 << 53) == (int, True)

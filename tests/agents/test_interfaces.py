@@ -7,10 +7,8 @@ import pytest
 
 from harness.agent import Budget
 from harness.agents.llm.agent import LlmAgent, LlmConfig
-from harness.agents.llm.prompting import system_prompt
-from harness.agents.llm.shell import SHOWN as SHELL_SHOWN
-from harness.agents.llm.shell import shown as shell_shown
-from harness.agents.llm.tool import shown, target_of
+from harness.agents.llm.interface import SHOWN, shown_answer, shown_output, target_of
+from harness.agents.llm.speech import system_prompt
 from harness.errors import UsageError
 from harness.pod import CommandResult
 from harness.registry import Task
@@ -29,7 +27,7 @@ def task_of(toml=None):
 
 def agent_of(interface, **config):
     """An agent that nobody will ask anything."""
-    return LlmAgent(LlmConfig("openai/anything", interface, **config))
+    return LlmAgent(LlmConfig("openai/anything", interface=interface, **config))
 
 
 def test_target_is_taken_byte_for_byte():
@@ -46,15 +44,15 @@ def test_a_link_of_twelve_kilobytes_is_shown_whole():
     """The cap leaves room for the longest artifact of any task."""
     url = "http://api:8080/" + "a" * 12_000
 
-    assert shown(WireResponse(200, (("x", "y"),), url.encode())).endswith(url)
+    assert shown_answer(WireResponse(200, (("x", "y"),), url.encode())).endswith(url)
 
 
 def test_shell_output_is_cut_with_the_exact_count():
     """A quarter of the front and the rest of the back, counting what the runtime left out already."""
-    text = shell_shown(CommandResult(0, b"a" * 20_000 + b"z" * 45_536, omitted=1000), 60)
-    head, _, tail = text.removeprefix("[exit code 0]\n").partition(f"\n[{1000 + 65_536 - SHELL_SHOWN} bytes left out]\n")
+    text = shown_output(CommandResult(0, b"a" * 20_000 + b"z" * 45_536, omitted=1000), 60)
+    head, _, tail = text.removeprefix("[exit code 0]\n").partition(f"\n[{1000 + 65_536 - SHOWN} bytes left out]\n")
 
-    assert (head, tail) == ("a" * (SHELL_SHOWN // 4), "z" * (SHELL_SHOWN * 3 // 4))
+    assert (head, tail) == ("a" * (SHOWN // 4), "z" * (SHOWN * 3 // 4))
 
 
 def test_needs_main():

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from harness.agent import Budget, Report
-from harness.agents.llm.tool import SHOWN
+from harness.agents.llm.interface import SHOWN
 from harness.errors import ProviderFailure
 from harness.testing.scripts import Fault, Script, ScriptedCall, ScriptedReply, ScriptedUsage, call, script
 from tests.agents.signed_link import SCHEMA, SENTINEL, LocalPod, answers, careful, careless, play, playing, task_of
@@ -188,7 +188,7 @@ def test_budgets_stop_the_episode(pod, budget, cause, calls):
     loop = ScriptedReply(
         tool_calls=(ScriptedCall(name="http_request", arguments={"method": "GET", "url": "/link"}),), usage=usage
     )
-    report, _ = play(pod, *[loop] * 9, budget=budget, model="gpt-5")
+    report, _ = play(pod, *[loop] * 9, budget=budget, name="gpt-5")
 
     assert (report.stopped_by, pod.stopped, report.usage.calls) == (cause, [cause], calls)
     assert pod.kinds == ["opened", *["ok"] * calls, "stop"]
@@ -246,7 +246,7 @@ def test_report_says_what_was_asked_and_what_was_sent(pod):
         ScriptedReply(tool_calls=(ScriptedCall(name="wait", arguments={"seconds": 1}),), usage=usage),
         ScriptedReply(text="done", usage=usage),
     ]
-    report, requests = play(pod, *replies, model="gpt-5", max_tokens=500)
+    report, requests = play(pod, *replies, name="gpt-5", max_tokens=500)
 
     assert (report.requested, report.effective) == ({"temperature": 0.0, "max_tokens": 500}, {"max_tokens": 500})
     assert (report.usage.prompt_tokens, report.usage.completion_tokens) == (200, 100)
@@ -263,7 +263,7 @@ def test_concurrent_episodes_share_an_agent(tmp_path):
     for number in range(8):
         (tmp_path / str(number)).mkdir()
         pods.append(LocalPod(tmp_path / str(number)))
-    with playing(Script(play=careful), say=said, model="gpt-5") as (agent, _):
+    with playing(Script(play=careful), say=said, name="gpt-5") as (agent, _):
         arguments = [(task_of(), 0, pod, Budget(), report) for pod, report in zip(pods, reports, strict=True)]
         threads = [threading.Thread(target=agent.play, args=each) for each in arguments]
         [thread.start() for thread in threads]

@@ -9,8 +9,7 @@ import httpx
 import pytest
 
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.agents.llm.network_environment import proxy_of, public_proxy
-from harness.agents.llm.provider import library
+from harness.agents.llm.provider import library, proxy_of, public_proxy
 from harness.errors import Unreachable, UsageError
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import script

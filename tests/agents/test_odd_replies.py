@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.agents.llm.reasoning import NO_TEXT
+from harness.agents.llm.completion import NO_TEXT
 from harness.errors import OutOfPatience, ProviderFailure
 from harness.testing.scripts import Script, ScriptedReply
 from tests.agents.odd_bodies import ASKED, PROVIDERS, TOOLS, USAGE, Json, asking, body, called, raw, said

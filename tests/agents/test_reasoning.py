@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from harness.agent import Budget, Report
+from harness.agents.llm.completion import NO_TEXT, without_reasoning
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.agents.llm.reasoning import NO_TEXT, has_arrived, without_reasoning
+from harness.agents.llm.quirks import has_arrived
 from harness.agents.llm.replies import Replies
 from harness.errors import ProviderFailure
 from harness.testing.openai_server import OpenAIServer
@@ -166,8 +167,8 @@ def test_reasoning_in_other_shapes() -> None:
     blocks = [{"type": "thinking", "thinking": "hm"}]
     message = {**called(extra_content={"google": {"thought_signature": "s1"}}), "thinking_blocks": blocks}
 
-    assert has_arrived({"contents": [{"text": "hm", "thought": True, "thoughtSignature": "s1"}]}, [message])
-    assert not has_arrived({"contents": [{"text": "hm"}]}, [message])
+    assert has_arrived('{"contents": [{"text": "hm", "thought": true, "thoughtSignature": "s1"}]}', [message])
+    assert not has_arrived('{"contents": [{"text": "hm"}]}', [message])
     assert has_arrived(json.dumps({"text": "\u00e9"}), [said(reasoning="\u00e9")])
     assert not has_arrived(json.dumps({"text": "e"}), [said(reasoning="\u00e9")])
     assert without_reasoning([message]) == [called()]

@@ -14,12 +14,20 @@ import httpx
 import pytest
 
 from harness.agents.llm import wire
-from harness.agents.llm.cassette import Cassette, RecordedRequest, RecordedResponse, WireCall, WireRule
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.agents.llm.provider import library
-from harness.agents.llm.wire import WireLog, keep_wire, listening
+from harness.agents.llm.wire import (
+    Cassette,
+    RecordedRequest,
+    RecordedResponse,
+    WireCall,
+    WireLog,
+    WireRule,
+    keep_wire,
+    listening,
+    read_cassette,
+)
 from harness.errors import ProviderFailure
-from harness.testing.cassettes import read_cassette
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import script
 from tests.cassettes.playing import TASK, Fallback, Script, harness, play
@@ -121,7 +129,7 @@ def test_bodies(odd: str, monkeypatch: pytest.MonkeyPatch) -> None:
     log = WireLog()
     with httpx.Client(trust_env=False) as client, log.recording():
         client.post(f"{odd}/gzip?api_key=abc&b=2", content=b"not a model call")
-        with listening(lambda: str):
+        with listening(str):
             client.post(f"{odd}/gzip?api_key=abc&b=2", content=b"x" * 50 + b"y" * 50)
             client.post(f"{odd}/bytes", content=b"")
 
@@ -137,7 +145,7 @@ def test_only_the_last_calls_are_kept(odd: str, monkeypatch: pytest.MonkeyPatch)
     """Eight of them, fewer where they are long; those before an unreadable reply whatever comes later; else nothing."""
 
     def sent(log: WireLog, *bodies: bytes) -> None:
-        with log.recording(), listening(lambda: str), httpx.Client(trust_env=False) as client:
+        with log.recording(), listening(str), httpx.Client(trust_env=False) as client:
             for body in bodies:
                 client.post(f"{odd}/gzip", content=body)
                 if body == b"bad":

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from harness.agent import SeatSpec, Usage
-from harness.agents.llm.chances import TokenChances
-from harness.agents.llm.completion import Completion
+from harness.agents.llm.completion import Completion, TokenChances
 from harness.families.calendar.report import report
 from harness.families.calendar.trace import replayed
 from harness.families.calendar.trace.exporting import exported

@@ -10,11 +10,10 @@ from unittest import mock
 
 import typer
 
-from harness.agents.llm.cassette import Cassette
+from harness.agents.llm.wire import Cassette, read_cassette
 from harness.cli import app
 from harness.errors import BoundaryError
 from harness.records import Result
-from harness.testing.cassettes import read_cassette
 from harness.testing.openai_server import OpenAIServer, Received
 from harness.testing.players import SolutionModel
 from harness.testing.scripts import Messages, Script, ScriptedReply

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from harness.agents.llm import model as model_client
-from harness.agents.llm.cassette import Cassette, RecordedResponse, WireRule
-from harness.agents.llm.patience import Patience
+from harness.agents.llm.model import pause_s
 from harness.agents.llm.quirks import without_system
+from harness.agents.llm.wire import Cassette, RecordedResponse, WireRule
 from harness.causes import CAUSES
 from harness.runs import session
 from tests.cassettes.expected import CONTRACT, SEATS, Expected, table
@@ -25,7 +25,7 @@ KEYS = {"ANTHROPIC_API_KEY": "sk-ant-0123456789", "GEMINI_API_KEY": "AIza-012345
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Real retries with short pauses, and no second try of a whole episode."""
-    monkeypatch.setattr(model_client, "Patience", lambda gate, patience_s, _: Patience(gate, patience_s, 0.01))
+    monkeypatch.setattr(model_client, "pause_s", lambda attempt, _: pause_s(attempt, 0.01))
     monkeypatch.setattr(session, "POLICIES", {})
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)

@@ -3,9 +3,6 @@
 __all__ = [
     "agent",
     "asking",
-    "cache",
-    "cassette",
-    "chances",
     "completion",
     "conversation",
     "failures",
@@ -16,10 +13,8 @@ __all__ = [
     "model_table",
     "parallel",
     "probing",
-    "prompting",
     "provider",
     "replies",
     "speech",
-    "tool",
     "wire",
 ]

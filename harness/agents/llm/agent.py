@@ -8,109 +8,55 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.agent import PATIENCE_S, TIMEOUT_S, AgentIdentity, AgentSpec, Budget, Report
+from harness.agent import AgentIdentity, AgentSpec, Budget, Report
 from harness.agents.llm.completion import Completion, add_usage
 from harness.agents.llm.conversation import ToolConversation
 from harness.agents.llm.failures import CallFailure, ContextFull, UnreadableCall
-from harness.agents.llm.interface import Interface
+from harness.agents.llm.interface import INTERFACES, interface_named
 from harness.agents.llm.local import FREE, LOCAL
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
-from harness.agents.llm.prompting import prompt_digest
+from harness.agents.llm.probing import hides_tools
 from harness.agents.llm.provider import public_address
 from harness.agents.llm.replies import ConversationPlace, Interlocutor, Replies
-from harness.agents.llm.shell import ShellInterface
-from harness.agents.llm.speech import SPEECHES, Speech
-from harness.agents.llm.tool import ToolInterface
+from harness.agents.llm.speech import SPEECHES, prompt_digest
 from harness.agents.trajectory import Trajectory
 from harness.errors import BoundaryError, HarnessError, SetupFault, UsageError
 from harness.pod import Pod
 from harness.prices import Price
 from harness.registry import Task
 
-INTERFACES = ("shell", "tool")
-
-_MOST_CHARACTERS_A_TOKEN = 8
-
 
 @dataclass(frozen=True)
-class LlmConfig:
-    """Which model plays, and how."""
-
-    model: str
-    """As LiteLLM names it."""
+class LlmConfig(ModelSettings):
+    """Which model plays, and how: settings of its client, an interface (`shell` or `tool`) and a protocol (`tools` or `text`)."""
 
     interface: str = "shell"
-    """`shell` (a sandbox) or `tool` (every byte passes through the model)."""
-
-    api_base: str | None = None
-    """Base URL of an OpenAI-compatible server."""
-
-    temperature: float | None = 0.0
-    """Left out, and said so, where the model refuses it."""
-
-    max_tokens: int | None = None
-    """Most output tokens of one answer."""
-
-    context: int | None = None
-    """Tokens of the model's context, where somebody said so."""
-
     handles: bool = False
     """Whether the tool interface offers `store` and resolves @HANDLE:name; the world option of the same name."""
 
     protocol: str = "tools"
-    """`tools`, or `text` for models without tool calls."""
-
-    timeout_s: float = TIMEOUT_S
-    """Real seconds one call may be silent."""
-
-    patience_s: float = PATIENCE_S
-    """Real seconds in which a failing call is repeated."""
-
-    first_pause_s: float = 1.0
-    """Where exponential pauses between attempts start."""
-
-    api_key: str | None = field(default=None, repr=False)
-    """None: from the environment."""
-
     prices: Mapping[str, Price] = field(default_factory=dict)
     """Of models, where LiteLLM's own do not count."""
-
-    meter: Meter | None = field(default=None, repr=False)
-    """Counts the calls of the whole run."""
 
     @classmethod
     def of(cls, spec: AgentSpec, *, handles: bool = False, meter: Meter | None = None) -> LlmConfig:
         """How the models of a spec are asked; the model is "" where the spec names a policy."""
-        how = (spec.interface, spec.api_base, spec.temperature, spec.max_tokens)
         return cls(
-            spec.model or "", *how, handles=handles, protocol=spec.protocol,
-            context=spec.context, timeout_s=spec.timeout_s, patience_s=spec.patience_s,
-            prices=spec.prices, meter=meter,
+            spec.model or "", spec.api_base, temperature=spec.temperature, max_tokens=spec.max_tokens, context=spec.context,
+            timeout_s=spec.timeout_s, patience_s=spec.patience_s, meter=meter, interface=spec.interface, handles=handles,
+            protocol=spec.protocol, prices=spec.prices,
         )  # fmt: skip
 
     def settings(self, model: str | None = None) -> ModelSettings:
-        """The client's part, for another model where one is named."""
-        name = model or self.model
-        return ModelSettings(
-            name=name,
-            # the model `local` has an address of its own
-            api_base=None if name == LOCAL else self.api_base,
-            api_key=self.api_key,
-            temperature=self.temperature,
-            max_tokens=self.max_tokens,
-            context=self.context,
-            timeout_s=self.timeout_s,
-            patience_s=self.patience_s,
-            first_pause_s=self.first_pause_s,
-            price=self.prices.get(name) or (FREE if name == LOCAL else None),
-            meter=self.meter,
-        )
+        """The client's part, for another model where one is named; the model `local` has an address and a price of its own."""
+        name = model or self.name
+        price = self.prices.get(name) or (FREE if name == LOCAL else None)
+        return replace(self, name=name, api_base=None if name == LOCAL else self.api_base, price=price)
 
 
 class LlmAgent:
@@ -126,7 +72,7 @@ class LlmAgent:
         self.config = config
         self.client, self.replies = ModelClient(config.settings(), say=say), replies
         self.interface = interface_named(config.interface, handles=config.handles)
-        self.speech: Speech = SPEECHES[config.protocol]()
+        self.speech = SPEECHES[config.protocol]()
         self._sees_tools: bool | None = None
         """Whether the prompt that the model reads holds the tools, once that was looked at."""
 
@@ -203,10 +149,7 @@ class LlmAgent:
             except (BoundaryError, CallFailure):
                 return
             add_usage(report.usage, bare.usage)
-            counted = not (said.usage.estimated or bare.usage.estimated)
-            # a server that reports a made-up number says nothing
-            is_plausible = bare.usage.prompt_tokens >= len(json.dumps(messages)) / _MOST_CHARACTERS_A_TOKEN
-            self._sees_tools = not (counted and is_plausible and bare.usage.prompt_tokens >= said.usage.prompt_tokens)
+            self._sees_tools = not hides_tools(said, bare, messages)
         if not self._sees_tools:
             what = "the model was never shown the tools: its prompt has as many tokens without them"
             raise SetupFault(f"{what}; run with --protocol text", "tools_not_seen", hint="--protocol text")
@@ -214,10 +157,10 @@ class LlmAgent:
     def _command(self, task: Task) -> str:
         """Return the command that plays a task with this model, apart from what was set up wrongly."""
         base = f" --api-base {public_address(self.config.api_base)}" if self.config.api_base else ""
-        return f"harness run {task.task_id} --model {self.config.model}{base} --interface {self.interface.name}"
+        return f"harness run {task.task_id} --model {self.config.name}{base} --interface {self.interface.name}"
 
     def _fill(self, report: Report) -> None:
-        report.agent, report.model, report.interface = self.name, self.config.model, self.interface.name
+        report.agent, report.model, report.interface = self.name, self.config.name, self.interface.name
         report.prompt_digest = self.prompt_digest
         report.requested, report.effective = dict(self.client.requested), self.client.effective
 
@@ -225,13 +168,4 @@ class LlmAgent:
 def _begin(agent: LlmAgent, task: Task, seed: int) -> Trajectory:
     session = f"{task.task_id}-s{seed}"
     tools, extra = agent.interface.tools, agent.identity().conditions()
-    return Trajectory(session, f"{session}-{agent.name}", agent.name, agent.config.model, tools=tools, extra=extra)
-
-
-def interface_named(name: str, *, handles: bool) -> Interface:
-    """The interface of that name; raises UsageError for one that there is not."""
-    if name == ShellInterface.name:
-        return ShellInterface()
-    if name == ToolInterface.name:
-        return ToolInterface(handles=handles)
-    raise UsageError(f"interface must be one of {', '.join(INTERFACES)}, not {name!r}")
+    return Trajectory(session, f"{session}-{agent.name}", agent.name, agent.config.name, tools=tools, extra=extra)

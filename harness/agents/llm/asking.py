@@ -13,8 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.agents.llm.cache import CachedModel
 from harness.agents.llm.model import ModelClient, ModelSettings
+from harness.agents.llm.replies import CachedModel
 from harness.console import say
 from harness.errors import Cancelled, UsageError
 

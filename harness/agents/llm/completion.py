@@ -12,23 +12,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
-from typing import Any
+from math import exp, isfinite
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
 
 from harness.agent import Usage
-from harness.agents.llm.answer import WireAnswer
-from harness.agents.llm.chances import TokenChances, read_chances
 from harness.agents.llm.failures import Transient, Withheld
-from harness.agents.llm.provider import library
-from harness.agents.llm.reasoning import NO_TEXT, is_reasoning_part, reasoning_fields
+from harness.agents.llm.provider import WireAnswer, library
 from harness.prices import Price
 from harness.printable import encodable
+from worlds.core.models import Lenient
 
-_THOUGHT = re.compile(r"\s*<(think|thinking)>(.*?)</\1>(.*)", re.DOTALL)
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
-_HALF = "the arguments hold half a surrogate pair, which has no UTF-8 form"
+NO_TEXT = "(no text)"
+"""Content of a message that has neither text nor tool calls: some servers refuse an empty one."""
+
 LONGEST_TEXT = 4 << 20
 """Characters of an answer, or of its reasoning, that are kept whole."""
 
@@ -40,10 +40,44 @@ KEPT = 64 << 10
 
 _DEEPEST = 64
 _DEEP = f"the arguments are nested more than {_DEEPEST} deep"
+_HALF = "the arguments hold half a surrogate pair, which has no UTF-8 form"
+_NO_NUMBER = "the arguments hold a number that JSON does not have"
 _COUNTED = 128 << 10
 """Characters of a text whose tokens are counted."""
 
-_NO_NUMBER = "the arguments hold a number that JSON does not have"
+_THOUGHT = re.compile(r"\s*<(think|thinking)>(.*?)</\1>(.*)", re.DOTALL)
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_FAILED = frozenset({"error", "network_error", "insufficient_system_resource", "abort"})
+_REASONS = {
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), "length"),
+    **dict.fromkeys(
+        ("content_filter", "content_filtered", "sensitive", "safety", "guardrail_intervened", "prohibited_content"),
+        "content_filter",
+    ),
+}
+"""Why a model stopped, in the words of servers and in OpenAI's."""
+
+_REASONING = re.compile(r"reason|think|thought|signature|encrypted|extra_content|provider_specific")
+"""Names of what holds reasoning: `reasoning_content`, `reasoning_details`, `thinking_blocks`, `thought_signature`."""
+
+_CONTAINERS = frozenset({"extra_content", "provider_specific_fields", "google"})
+_LABELS = frozenset({"type", "format", "id", "index"})
+_CALL_MARK = re.compile(
+    r"<tool_call|\[TOOL_CALLS\]|<function[=_]|<invoke |<\|python_tag\|>|<\|tool_calls?_?|<\uff5ctool\u2581call|to=functions\.|"
+    r"functools\[|✿FUNCTION✿|<\|action_start\|>"
+)
+_FENCE = re.compile(r"\s*```\w*\n(.*?)\n?```\s*", re.DOTALL)
+_ARGUMENTS = frozenset({"arguments", "parameters", "args", "input"})
+
+ASKED_CHANCES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": 10}
+"""Parameters of a request for the chances of tokens; some providers refuse more alternatives than these."""
+
+
+class TokenChances(NamedTuple):
+    """One token of an answer, and the probability of each that could have stood there."""
+
+    text: str
+    chances: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -90,23 +124,39 @@ class Completion:
         return not self.actions and not self.text.strip()
 
 
+class _Alternative(Lenient):
+    token: str
+    logprob: float
+
+
+class _Token(_Alternative):
+    top_logprobs: tuple[_Alternative, ...] | None = None
+
+
+class _Logprobs(Lenient):
+    content: tuple[_Token, ...] | None = None
+
+
 def read_completion(answer: WireAnswer, request: Mapping[str, Any], number: int, price: Price | None = None) -> Completion:
-    """Return what an answer says, at this price or LiteLLM's own."""
-    choice = answer.choice
-    return replace(
+    """Return what an answer says, at this price or LiteLLM's own; raises Transient and Withheld where that is nothing."""
+    choice = _choice(answer.body)
+    reason = choice.get("finish_reason")
+    reason = str(encodable(reason)) if isinstance(reason, str) and reason else "stop"
+    if reason.lower() in _FAILED:
+        raise Transient(f"its answer failed (finish reason {reason}): without a word of why")
+    if not isinstance(choice.get("message"), Mapping):
+        raise Transient("it answered without a message")
+    said = replace(
         read_message(choice["message"], number),
-        usage=_usage(answer, request, price),
-        finish_reason=answer.finish_reason,
-        chances=read_chances(choice.get("logprobs")),
+        usage=_usage(answer, choice["message"], request, price),
+        finish_reason=_REASONS.get(reason.lower(), reason),
+        chances=_chances(choice.get("logprobs")),
     )
-
-
-def refuse_unusable(said: Completion) -> None:
-    """Raise Withheld for a filtered reply, and Transient for one that is empty because the model produced no token."""
     if said.is_empty and said.finish_reason == "content_filter":
         raise Withheld("its content filter withheld the reply")
     if said.is_empty and not said.reasoning and (said.usage.estimated or not said.usage.completion_tokens):
         raise Transient(f"it answered with nothing, and reports no tokens (finish reason {said.finish_reason})")
+    return said
 
 
 def read_message(raw: Mapping[str, Any], number: int) -> Completion:
@@ -151,21 +201,44 @@ def as_text(said: Completion, *, named: bool) -> Completion:
     return replace(said, text=text, actions=(), message=message | {"content": message["content"] or text or NO_TEXT})
 
 
-def _text_of(content: Any) -> str:
-    """Return the text of a content: a string, or a list of parts."""
-    given = content if isinstance(content, list) else [content]
-    parts = [part for part in given if part is not None and not is_reasoning_part(part)]
-    return "".join(
-        str(part.get("text") or part.get("refusal") or "") if isinstance(part, Mapping) else str(part) for part in parts
-    )
+def is_written_call(text: str, tools: Sequence[Mapping[str, Any]]) -> bool:
+    """True for a text that calls one of the tools: after a mark of a model's own, as bare JSON, or as code.
+
+    A server writes so that has no parser for the form in which its model calls tools.
+    """
+    names = [str(tool["function"]["name"]) for tool in tools]
+    fenced = _FENCE.fullmatch(text)
+    body = (fenced[1] if fenced else text).strip()
+    if (mark := _CALL_MARK.search(text)) and any(name in text[mark.end() :] for name in names):
+        return True
+    if any(re.match(rf"\[?\s*{re.escape(name)}\(", body) for name in names):
+        return True
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return any(_calls(one, names) for one in (value if isinstance(value, list) else [value]))
 
 
-def _reasoning_of(given: Mapping[str, Any]) -> str | None:
-    """Return the text of a message's reasoning, None where it has none."""
-    named = [given[name] for name in ("reasoning_content", "reasoning") if isinstance(given.get(name), str)]
-    parts = given["content"] if isinstance(given.get("content"), list) else []
-    thoughts = [part.get("thinking") or part.get("summary") or part.get("text") for part in parts if is_reasoning_part(part)]
-    return next(filter(None, named), None) or "\n".join(_text_of(thought) for thought in thoughts) or None
+def reasoning_fields(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a message, or of a tool call, that hold reasoning."""
+    return {name: value for name, value in message.items() if _REASONING.search(name) and value not in (None, [], {})}
+
+
+def reasoning_texts(message: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each text of reasoning in a message of the model."""
+    if message.get("role") != "assistant":
+        return
+    parts = content if isinstance(content := message.get("content"), list) else ()
+    yield from (text for part in parts if _is_reasoning(part) for text in _texts(part, is_inside=True))
+    for holder in (message, *(message.get("tool_calls") or ())):
+        for name, value in reasoning_fields(holder).items():
+            yield from _texts({name: value} if name in _CONTAINERS else value, is_inside=name not in _CONTAINERS)
+
+
+def without_reasoning(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the messages without reasoning."""
+    return [_plain(message) if message["role"] == "assistant" else dict(message) for message in messages]
 
 
 def shortened(text: str) -> str:
@@ -174,58 +247,29 @@ def shortened(text: str) -> str:
     return f"{text[:head]}\n[{len(text) - KEPT} characters left out]\n{text[-tail:]}" if len(text) > KEPT else text
 
 
-def read_arguments(text: str) -> dict[str, Any]:
-    """Tool arguments as an object; raises ValueError with what is wrong with them."""
-    try:
-        value = json.loads(text.strip() or "{}")
-        # some servers encode the object twice
-        value = json.loads(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"the arguments are not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise ValueError(f"the arguments must be a JSON object, not {type(value).__name__}")  # noqa: TRY004 - both are bad values
-    return value
-
-
 def read_action(call_id: str, tool: str, arguments: dict[str, Any]) -> Action:
     """One tool call as it can be written down; where that is not what the model said, with the problem."""
-    if problem := _unwritable(arguments):
-        return Action(call_id, encodable(tool), {}, problem)
+    level: list[Any] = [arguments]
+    for _ in range(_DEEPEST):
+        if any(isinstance(one, float) and not isfinite(one) for one in level):
+            return Action(call_id, encodable(tool), {}, _NO_NUMBER)
+        level = [
+            inner for one in level if isinstance(one, dict | list) for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+    if level:
+        return Action(call_id, encodable(tool), {}, _DEEP)
     whole = encodable(arguments)
     return Action(call_id, encodable(tool), whole, "" if whole == arguments else _HALF)
 
 
-def _unwritable(arguments: dict[str, Any]) -> str:
-    """Why a value of JSON cannot be written down again, or nothing."""
-    level: list[Any] = [arguments]
-    for _ in range(_DEEPEST):
-        if any(isinstance(one, float) and not isfinite(one) for one in level):
-            return _NO_NUMBER
-        level = [inner for one in level for inner in _inside(one)]
-    return _DEEP if level else ""
-
-
-def _inside(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
-
-
 def add_usage(total: Usage, one: Usage) -> None:
     """Add the usage of one call; a total with an unpriced call in it has no price."""
-    first = total.calls == 0
-    total.calls += one.calls
-    total.prompt_tokens += one.prompt_tokens
-    total.completion_tokens += one.completion_tokens
-    total.cached_tokens += one.cached_tokens
-    total.reasoning_tokens += one.reasoning_tokens
-    total.kept_calls += one.kept_calls
-    total.kept_usd += one.kept_usd
+    costs = [one.cost_usd] if total.calls == 0 else [total.cost_usd, one.cost_usd]
+    for name in ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens", "kept_calls", "kept_usd"):
+        setattr(total, name, getattr(total, name) + getattr(one, name))
     total.estimated = total.estimated or one.estimated
-    if first:
-        total.cost_usd = one.cost_usd
-    else:
-        total.cost_usd = None if total.cost_usd is None or one.cost_usd is None else total.cost_usd + one.cost_usd
+    known = [cost for cost in costs if cost is not None]
+    total.cost_usd = sum(known) if len(known) == len(costs) else None
 
 
 def told_tokens(usage: Usage) -> str:
@@ -235,14 +279,103 @@ def told_tokens(usage: Usage) -> str:
     return f"{said} ({cached}), {about}{usage.completion_tokens} out{kept}"
 
 
+def counted_tokens(value: Any, model: str) -> int:
+    """Return the tokens of a value, counted by LiteLLM's tokenizer for the model, or the nearest it has."""
+    text = json.dumps(value, ensure_ascii=False)
+    # a tokenizer takes minutes for what is long and has no words; a part of it stands for the whole
+    share = len(text) / len(text[:_COUNTED])
+    return round(share * int(library().token_counter(model=model, text=text[:_COUNTED])))
+
+
+def _choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the first choice that says something, else the first; raises Transient where there is none."""
+    listed = body.get("choices")
+    choices = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, Sequence) else []
+    if not choices:
+        raise Transient("it answered without a choice")
+    fields = ("content", "tool_calls", "function_call", "refusal")
+    messages = [message if isinstance(message := one.get("message"), Mapping) else {} for one in choices]
+    said = (one for one, message in zip(choices, messages, strict=True) if any(message.get(name) for name in fields))
+    return next(said, choices[0])
+
+
+def _chances(given: Any) -> tuple[TokenChances, ...]:
+    """Return the chances of the tokens in order; none where the provider said nothing that can be read."""
+    try:
+        content = _Logprobs.model_validate(given or {}).content or ()
+    except ValidationError:
+        return ()
+    return tuple(
+        TokenChances(one.token, {alike.token: exp(min(alike.logprob, 0.0)) for alike in (*(one.top_logprobs or ()), one)})
+        for one in content
+    )
+
+
+def _text_of(content: Any) -> str:
+    """Return the text of a content: a string, or a list of parts."""
+    given = content if isinstance(content, list) else [content]
+    parts = [part for part in given if part is not None and not _is_reasoning(part)]
+    return "".join(
+        str(part.get("text") or part.get("refusal") or "") if isinstance(part, Mapping) else str(part) for part in parts
+    )
+
+
+def _reasoning_of(given: Mapping[str, Any]) -> str | None:
+    """Return the text of a message's reasoning, None where it has none."""
+    named = [given[name] for name in ("reasoning_content", "reasoning") if isinstance(given.get(name), str)]
+    parts = given["content"] if isinstance(given.get("content"), list) else []
+    thoughts = [part.get("thinking") or part.get("summary") or part.get("text") for part in parts if _is_reasoning(part)]
+    return next(filter(None, named), None) or "\n".join(_text_of(thought) for thought in thoughts) or None
+
+
+def _is_reasoning(part: Any) -> bool:
+    """True for a part of a message's content that holds reasoning."""
+    return isinstance(part, Mapping) and _REASONING.search(str(part.get("type"))) is not None
+
+
+def _texts(value: Any, *, is_inside: bool) -> Iterator[str]:
+    """Yield the texts in a value; outside of reasoning only those under a name that says reasoning."""
+    if isinstance(value, str):
+        yield from [value] if is_inside and value.strip() else ()
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            if name not in _LABELS:
+                is_named = name not in _CONTAINERS and _REASONING.search(name) is not None
+                yield from _texts(inner, is_inside=is_inside or is_named)
+    elif isinstance(value, Sequence):
+        for inner in value:
+            yield from _texts(inner, is_inside=is_inside)
+
+
+def _plain(message: Mapping[str, Any]) -> dict[str, Any]:
+    plain = {name: value for name, value in message.items() if name not in reasoning_fields(message)}
+    if isinstance(content := message.get("content"), list):
+        plain["content"] = [part for part in content if not _is_reasoning(part)] or None
+    if calls := message.get("tool_calls"):
+        plain["tool_calls"] = [{name: call[name] for name in ("id", "type", "function")} for call in calls]
+    elif not plain.get("content"):
+        plain["content"] = NO_TEXT
+    return plain
+
+
+def _calls(value: Any, names: Sequence[str]) -> bool:
+    """True for an object that names a tool and has arguments for it."""
+    if not isinstance(value, dict):
+        return False
+    inner = value.get("function")
+    if isinstance(inner, dict):
+        return _calls(inner, names)
+    named = (value.get("name"), value.get("tool"), value.get("tool_name"), inner)
+    return bool(_ARGUMENTS & set(value)) and any(isinstance(name, str) and name in names for name in named)
+
+
 def _listed(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the tool calls of a message, the legacy `function_call` among them, each with its function."""
     calls = raw.get("tool_calls") or ()
-    legacy = raw.get("function_call")
     given = [calls] if isinstance(calls, Mapping) else list(calls) if isinstance(calls, Sequence) else []
-    given = given or ([{"function": legacy}] if legacy else [])
-    calls = [call for call in given if isinstance(call, Mapping)]
-    return [call if isinstance(call.get("function"), Mapping) else {"function": call} for call in calls]
+    given = given or [{"function": legacy} for legacy in [raw.get("function_call")] if legacy]
+    made = [call for call in given if isinstance(call, Mapping)]
+    return [call if isinstance(call.get("function"), Mapping) else {"function": call} for call in made]
 
 
 def _actions(calls: Sequence[Mapping[str, Any]], number: int) -> list[Action]:
@@ -255,22 +388,31 @@ def _actions(calls: Sequence[Mapping[str, Any]], number: int) -> list[Action]:
         call_id = encodable(str(call.get("id") or ""))
         if not call_id or call_id in {a.call_id for a in actions}:
             call_id = f"c{number % 10**5:05}{index % 10**3:03}"
-        name, given = _tool_name(call["function"].get("name")), call["function"].get("arguments")
+        # without blanks, a namespace, or special tokens that a server left in it
+        name = str(encodable(str(call["function"].get("name") or "").partition("<|")[0].strip().removeprefix("functions.")))
+        given = call["function"].get("arguments")
         text = given if isinstance(given, str) else "" if given is None else json.dumps(given)
-        if len(text) > LONGEST_ARGUMENTS:
-            problem = f"the arguments are {len(text)} characters long, and at most {LONGEST_ARGUMENTS} are read"
-            actions.append(Action(call_id, name, {"_raw": encodable(shortened(text))}, problem))
-            continue
         try:
-            actions.append(read_action(call_id, name, read_arguments(text)))
+            actions.append(read_action(call_id, name, _arguments(text)))
         except ValueError as problem:
-            actions.append(Action(call_id, name, {"_raw": encodable(text)}, str(problem)))
+            kept = shortened(text) if len(text) > LONGEST_ARGUMENTS else text
+            actions.append(Action(call_id, name, {"_raw": encodable(kept)}, str(problem)))
     return actions
 
 
-def _tool_name(given: Any) -> str:
-    """Return a tool's name without blanks, a namespace, or special tokens that a server left in it."""
-    return str(encodable(str(given or "").partition("<|")[0].strip().removeprefix("functions.")))
+def _arguments(text: str) -> dict[str, Any]:
+    """Tool arguments as an object; raises ValueError with what is wrong with them."""
+    if len(text) > LONGEST_ARGUMENTS:
+        raise ValueError(f"the arguments are {len(text)} characters long, and at most {LONGEST_ARGUMENTS} are read")
+    try:
+        value = json.loads(text.strip() or "{}")
+        # some servers encode the object twice
+        value = json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the arguments are not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"the arguments must be a JSON object, not {type(value).__name__}")  # noqa: TRY004 - both are bad values
+    return value
 
 
 def _sent_back(call: Mapping[str, Any], action: Action) -> dict[str, Any]:
@@ -283,10 +425,10 @@ def _sent_back(call: Mapping[str, Any], action: Action) -> dict[str, Any]:
     return {**kept, "id": action.call_id, "type": "function", "function": function}
 
 
-def _usage(answer: WireAnswer, request: Mapping[str, Any], price: Price | None) -> Usage:
+def _usage(answer: WireAnswer, message: Mapping[str, Any], request: Mapping[str, Any], price: Price | None) -> Usage:
     """Return the tokens of an answer: whole numbers that fit together, counted here where the provider gives none."""
     given = answer.body.get("usage") if answer.response is None else answer.response.model_dump().get("usage")
-    reported = given if isinstance(given, Mapping) else {}
+    reported, model = given if isinstance(given, Mapping) else {}, request["model"]
     prompt, completion = _count(reported.get("prompt_tokens")), _count(reported.get("completion_tokens"))
     cached, reasoning = (
         _count(details.get(name)) or 0 if isinstance(details := reported.get(f"{of}_tokens_details"), Mapping) else 0
@@ -294,23 +436,19 @@ def _usage(answer: WireAnswer, request: Mapping[str, Any], price: Price | None) 
     )
     estimated = not prompt or completion is None
     if not prompt:
-        prompt = counted_tokens([request["messages"], request.get("tools") or []], request)
+        prompt = counted_tokens([request["messages"], request.get("tools") or []], model)
     if completion is None or (estimated and not completion):
-        message = answer.choice["message"]
-        completion = counted_tokens({name: message[name] for name in ("content", "tool_calls") if message.get(name)}, request)
+        completion = counted_tokens({name: message[name] for name in ("content", "tool_calls") if message.get(name)}, model)
     if reasoning > completion:
         # some providers count reasoning apart from the rest
         is_apart = _count(reported.get("total_tokens")) == prompt + completion + reasoning
         completion = completion + reasoning if is_apart else reasoning
-    usage = Usage(
-        calls=1, prompt_tokens=prompt, completion_tokens=completion, cached_tokens=min(cached, prompt),
-        reasoning_tokens=reasoning, estimated=estimated,
+    cached = min(cached, prompt)
+    cost = _cost(answer.response, model, prompt, completion) if price is None else price.dollars(prompt, completion, cached)
+    return Usage(
+        calls=1, prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached, reasoning_tokens=reasoning,
+        cost_usd=cost, estimated=estimated,
     )  # fmt: skip
-    if price is None:
-        usage.cost_usd = _cost(answer.response, request, usage)
-    else:
-        usage.cost_usd = price.dollars(prompt, completion, usage.cached_tokens)
-    return usage
 
 
 def _count(value: Any) -> int | None:
@@ -322,22 +460,14 @@ def _count(value: Any) -> int | None:
     return round(number) if isfinite(number) and number >= 0 else None
 
 
-def _cost(response: Any, request: Mapping[str, Any], usage: Usage) -> float | None:
+def _cost(response: Any, model: str, prompt: int, completion: int) -> float | None:
     """Return what LiteLLM's table says that a call costs, None where it has no price."""
-    litellm, tokens = library(), (usage.prompt_tokens, usage.completion_tokens)
+    litellm = library()
     try:
-        priced = litellm.ModelResponse(model=request["model"]) if response is None else response
+        priced = litellm.ModelResponse(model=model) if response is None else response
         told = priced.model_dump().get("usage") or {}
-        if (told.get("prompt_tokens"), told.get("completion_tokens")) != tokens:
-            priced.usage = litellm.Usage(prompt_tokens=tokens[0], completion_tokens=tokens[1], total_tokens=sum(tokens))
-        return float(litellm.completion_cost(completion_response=priced, model=request["model"]))
+        if (told.get("prompt_tokens"), told.get("completion_tokens")) != (prompt, completion):
+            priced.usage = litellm.Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=prompt + completion)
+        return float(litellm.completion_cost(completion_response=priced, model=model))
     except Exception:  # noqa: BLE001 - LiteLLM's ways of having no price differ by provider
         return None
-
-
-def counted_tokens(value: Any, request: Mapping[str, Any]) -> int:
-    """Return the tokens of a value, counted by LiteLLM's tokenizer for the model, or the nearest it has."""
-    text = json.dumps(value, ensure_ascii=False)
-    # a tokenizer takes minutes for what is long and has no words; a part of it stands for the whole
-    share = len(text) / len(text[:_COUNTED])
-    return round(share * int(library().token_counter(model=request["model"], text=text[:_COUNTED])))

@@ -17,12 +17,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from harness.agent import Budget, Report, Usage
-from harness.agents.llm.completion import Action, Completion, add_usage, told_tokens
+from harness.agents.llm.completion import Action, Completion, add_usage, is_written_call, told_tokens
 from harness.agents.llm.interface import ActionResult, Interface, Mistake
-from harness.agents.llm.prompting import system_prompt
-from harness.agents.llm.speech import Speech
+from harness.agents.llm.speech import Speech, system_prompt
 from harness.agents.llm.wire import keep_wire
-from harness.agents.llm.written_calls import is_written_call
 from harness.agents.trajectory import ToolCall, Trajectory
 from harness.causes import CauseName
 from harness.errors import SetupFault

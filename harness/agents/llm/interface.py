@@ -2,21 +2,40 @@
 
 1. A tool is one pydantic model: its docstring, fields and their descriptions are the schema that the model reads, and the
    check of what the model wrote. What does not pass is answered with the rule that was broken; nothing is guessed.
-2. Hands are made per episode, so that what belongs to one episode (a transport with mutations, stored handles) lives there.
+2. `shell` has one tool that runs a command in `main`, in the task's virtual time. A plain `bash -c`, not a login shell: login
+   profiles reset PATH, and with it the `sleep` that moves virtual time.
+3. `tool` has requests, waits and the submission, so that every byte passes through the model. What it writes after
+   http://api:8080 is the request target, byte for byte: no URL object touches it. What no HTTP client can send is answered with
+   the rule, alike in all runtimes, and never reaches the world. A body is text where it is valid UTF-8, else base64; both ways.
+4. With value handles there is one more tool, `store`, and `@HANDLE:name` may stand wherever the stored value belongs; the pod
+   that the agent was given resolves it (`harness.agents.path`).
 """
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from harness.pod import Pod
+from harness.agents.handles import PREFIX, NotFound
+from harness.agents.path import RoutedPod
+from harness.errors import UsageError
+from harness.pod import CommandResult, Pod
 from harness.registry import Task
+from worlds.core.errors import WireError
 from worlds.core.models import Strict
+from worlds.core.wire import API_URL, WireRequest, WireResponse, request
+
+SHOWN = 32 * 1024
+"""Bytes of a command's output, or of a response body, that the model sees: a 12 kB URL fits with room to spare."""
+
+Encoding = Literal["utf-8", "base64"]
+_ENCODING = "How `body` is written: utf-8 (as it is) or base64."
 
 
 class Tool(Strict):
@@ -48,20 +67,79 @@ class Hands(Protocol):
         ...
 
 
-class Interface(Protocol):
-    """A set of tools, with the prompt that explains them."""
+class RunCommand(Tool):
+    """Run a command with bash in the sandbox.
 
-    name: str
-    template: str
-    tools: Sequence[dict[str, Any]]
+    Each call starts a new shell; files stay, variables do not. The answer is the exit code and what the command wrote (stdout
+    and stderr together). Of a longer output than 32768 bytes, a quarter of that from its start and the rest from its end are
+    shown, with the number of bytes left out.
+    """
 
-    def needs_main(self, runtime: str) -> bool:
-        """Whether `main` must exist; raises UsageError where the runtime has none."""
-        ...
+    command: str = Field(description="The command line, as for `bash -c`.", min_length=1)
+    timeout_s: float = Field(
+        default=60.0, gt=0, le=600.0, description="Real seconds after which the command and all it started are killed."
+    )
 
-    def hands(self, task: Task, pod: Pod) -> Hands:
-        """The hands for one episode."""
-        ...
+
+def _pairs(value: Any) -> Any:
+    """Headers as an object are as good as a list of pairs."""
+    return [list(pair) for pair in value.items()] if isinstance(value, dict) else value
+
+
+Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
+
+
+class HttpRequest(Tool):
+    """Send one HTTP request to the service; the answer is its status, all headers and its body.
+
+    URL, headers and body are sent exactly as written. A body that is not UTF-8 is shown in base64. Of a longer body than 32768
+    bytes, a quarter of that from its start and the rest from its end are shown, with the number of bytes left out.
+    """
+
+    method: str = Field(description="The HTTP method, for example GET.")
+    url: str = Field(description="A path starting with /, with its query, or a URL starting with http://api:8080.")
+    headers: Annotated[list[Pair], BeforeValidator(_pairs)] = Field(default=[], description="A list of [name, value] pairs.")
+    body: str = Field(default="", description="The request body.")
+    encoding: Encoding = Field(default="utf-8", description=_ENCODING)
+
+
+class Wait(Tool):
+    """Let virtual time pass: POST /clock/wait. It returns at once."""
+
+    seconds: float = Field(description="Virtual seconds to wait, more than 0.")
+
+
+class Submit(Tool):
+    """Hand in the result: POST /submission with exactly these bytes. This ends the episode."""
+
+    body: str = Field(description="The result.")
+    encoding: Encoding = Field(default="utf-8", description=_ENCODING)
+
+
+class Store(Tool):
+    """Keep a value under a name without repeating it; later write @HANDLE:name in a url, header value or body in its place.
+
+    Say where it is, in exactly one way: json_pointer (RFC 6901), header, link (the id of an HTML link: its href), or pattern (a
+    regular expression with one group).
+    """
+
+    name: str = Field(description="Letters, digits and underscores.")
+    source: Literal["response", "instruction"] = Field(default="response", description="The last response, or the instruction.")
+    json_pointer: str | None = Field(default=None, description="For example /links/0/url.")
+    header: str | None = Field(default=None, description="The name of a response header.")
+    link: str | None = Field(default=None, description="The id of an HTML element with an href.")
+    pattern: str | None = Field(default=None, description="For example (https?://\\S+).")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Store:
+        if len(self.ways()) != 1:
+            raise ValueError("exactly one of json_pointer, header, link, pattern must be given")
+        return self
+
+    def ways(self) -> list[tuple[str, str]]:
+        """The ways that were given, as (how, where)."""
+        given = {"pointer": self.json_pointer, "header": self.header, "link": self.link, "pattern": self.pattern}
+        return [(how, where) for how, where in given.items() if where is not None]
 
 
 def definition(name: str, tool: type[Tool]) -> dict[str, Any]:
@@ -71,7 +149,149 @@ def definition(name: str, tool: type[Tool]) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "description": cleandoc(tool.__doc__ or ""), "parameters": schema}}
 
 
-def read_tool(name: str, tool: type[ToolT], arguments: Mapping[str, Any]) -> ToolT:
+def _untitled(schema: Any) -> Any:
+    """The schema without pydantic's titles, which tell a model nothing."""
+    if isinstance(schema, dict):
+        return {k: _untitled(v) for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
+    return [_untitled(v) for v in schema] if isinstance(schema, list) else schema
+
+
+class ShellInterface:
+    """A shell in `main`."""
+
+    name = "shell"
+    template = "shell.j2"
+    tools: Sequence[dict[str, Any]] = (definition("run", RunCommand),)
+
+    def needs_main(self, runtime: str) -> bool:
+        """Always; raises UsageError in process."""
+        if runtime == "inprocess":
+            hint = "--interface tool, or harness doctor, which says what a sandbox lacks here"
+            raise UsageError("the shell interface needs a sandbox, and inprocess has none", hint=hint)
+        return True
+
+    def hands(self, task: Task, pod: Pod) -> Hands:
+        """A shell for one episode; foreign tasks keep real time."""
+        return _Shell(pod, virtual_time=task.parley is not None)
+
+
+class ToolInterface:
+    """HTTP by tool calls; needs no sandbox."""
+
+    name = "tool"
+    template = "tool.j2"
+
+    def __init__(self, *, handles: bool = False) -> None:
+        self.known: dict[str, type[Tool]] = {"http_request": HttpRequest, "wait": Wait, "submit": Submit}
+        self.known |= {"store": Store} if handles else {}
+        self.tools: Sequence[dict[str, Any]] = tuple(definition(name, tool) for name, tool in self.known.items())
+
+    def needs_main(self, runtime: str) -> bool:
+        """Never."""
+        return False
+
+    def hands(self, task: Task, pod: Pod) -> Hands:
+        """Tools for one episode, on its pod."""
+        return _HttpHands(pod, self.known)
+
+
+Interface = ShellInterface | ToolInterface
+INTERFACES = ("shell", "tool")
+
+
+def interface_named(name: str, *, handles: bool) -> Interface:
+    """The interface of that name; raises UsageError for one that there is not."""
+    if name not in INTERFACES:
+        raise UsageError(f"interface must be one of {', '.join(INTERFACES)}, not {name!r}")
+    return ShellInterface() if name == "shell" else ToolInterface(handles=handles)
+
+
+class _Shell:
+    def __init__(self, pod: Pod, *, virtual_time: bool) -> None:
+        self._pod, self._virtual_time = pod, virtual_time
+
+    def act(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> ActionResult:
+        if tool != "run":
+            raise Mistake(f"there is no tool {tool!r}; there is run")
+        asked = _read_tool(tool, RunCommand, arguments)
+        if "\0" in asked.command:
+            raise Mistake("run: command: a command line cannot hold a zero byte")
+        limit = min(asked.timeout_s, limit_s)
+        result = self._pod.run(["bash", "-c", asked.command], timeout_s=limit, virtual_time=self._virtual_time)
+        return ActionResult(shown_output(result, limit))
+
+
+class _HttpHands:
+    def __init__(self, pod: Pod, known: Mapping[str, type[Tool]]) -> None:
+        self._pod, self._known = pod, known
+
+    def act(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> ActionResult:
+        if tool not in self._known:
+            raise Mistake(f"there is no tool {tool!r}; there are {', '.join(self._known)}")
+        asked = _read_tool(tool, self._known[tool], arguments)
+        if isinstance(asked, Store):
+            return ActionResult(self._stored(asked))
+        try:
+            made = _request(asked)
+            answer = self._pod.call(made)
+        except WireError as error:
+            raise Mistake(f"not sent: {error}") from None
+        # A submission is the last act however it was made, and whatever the world thought of it.
+        return ActionResult(shown_answer(answer), done=(made.method, made.path) == ("POST", b"/submission"))
+
+    def _stored(self, asked: Store) -> str:
+        """Keep what the model pointed at, and say so; raises Mistake where it is not."""
+        store = self._pod.handles if isinstance(self._pod, RoutedPod) else None
+        if store is None:
+            raise Mistake("store: this episode has no value handles")
+        ((how, where),) = asked.ways()
+        try:
+            value = store.take(how, where, instruction=asked.source == "instruction")
+            return f"{store.store(asked.name, value)} stands for {len(value)} bytes"
+        except NotFound as error:
+            raise Mistake(f"store: {error}") from None
+
+
+def target_of(url: str) -> str:
+    """The raw request target of what the model wrote; raises Mistake for an address outside the world."""
+    if url.startswith(PREFIX):
+        return "/" + url
+    if url.startswith("/"):
+        return url
+    if not url.startswith(API_URL):
+        raise Mistake(f"url must start with / or with {API_URL}, and only that service can be reached")
+    # The one thing every client adds: the target of an empty path is / (RFC 9112 section 3.2.1).
+    return url.removeprefix(API_URL) or "/"
+
+
+def shown_output(result: CommandResult, limit_s: float) -> str:
+    """What the model is told of a command: how it ended, head and tail of what it wrote, the exact count left out."""
+    ended = f"killed at its limit of {limit_s:g} s" if result.code is None else f"exit code {result.code}"
+    head, omitted, tail = _head_and_tail(result.output, SHOWN, result.omitted)
+    text = head.decode(errors="replace")
+    if omitted:
+        text += f"\n[{omitted} bytes left out]\n{tail.decode(errors='replace')}"
+    return f"[{ended}]\n{text}" if text else f"[{ended}, no output]"
+
+
+def shown_answer(answer: WireResponse) -> str:
+    """What the model is told of an answer: status, every header, then the body with its length and encoding."""
+    head = "\n".join([f"status {answer.status}", *(f"{name}: {value}" for name, value in answer.headers)])
+    if not answer.body:
+        return f"{head}\n\n[no body]"
+    try:
+        answer.body.decode()
+        encoding, (first, omitted, last) = "utf-8", _head_and_tail(answer.body, SHOWN)
+        text, rest = first.decode(errors="replace"), last.decode(errors="replace")
+    except UnicodeDecodeError:
+        # no more is shown than of text; each part can be decoded by itself
+        encoding, (first, omitted, last) = "base64", _head_and_tail(answer.body, SHOWN * 3 // 4)
+        text, rest = base64.b64encode(first).decode(), base64.b64encode(last).decode()
+    shown = f"{text}\n[{omitted} bytes left out]\n{rest}" if omitted else text
+    return f"{head}\n\n[body of {len(answer.body)} bytes, {encoding}]\n{shown}"
+
+
+def _read_tool(name: str, tool: type[ToolT], arguments: Mapping[str, Any]) -> ToolT:
     """What the model wrote, checked; raises Mistake naming the argument and the rule."""
     try:
         return tool.model_validate(dict(arguments))
@@ -82,7 +302,27 @@ def read_tool(name: str, tool: type[ToolT], arguments: Mapping[str, Any]) -> Too
         raise Mistake(f"{name}: {where}: {what}") from None
 
 
-def head_and_tail(data: bytes, cap: int, omitted: int = 0) -> tuple[bytes, int, bytes]:
+def _request(asked: Tool) -> WireRequest:
+    """The request that a tool call means; raises Mistake or WireError for one that cannot be sent."""
+    if isinstance(asked, HttpRequest):
+        pairs = [(name, value) for name, value in asked.headers]
+        return request(asked.method, target_of(asked.url), headers=pairs, body=_bytes(asked))
+    if isinstance(asked, Submit):
+        return request("POST", "/submission", body=_bytes(asked))
+    assert isinstance(asked, Wait)
+    body = json.dumps({"seconds": asked.seconds})
+    return request("POST", "/clock/wait", headers=[("content-type", "application/json")], body=body)
+
+
+def _bytes(asked: HttpRequest | Submit) -> bytes:
+    try:
+        return base64.b64decode(asked.body, validate=True) if asked.encoding == "base64" else asked.body.encode()
+    except ValueError as error:
+        # binascii.Error is one, and so is what says that the text is not even ASCII
+        raise Mistake(f"body: not base64: {error}") from None
+
+
+def _head_and_tail(data: bytes, cap: int, omitted: int = 0) -> tuple[bytes, int, bytes]:
     """A quarter of `cap` from the front, the rest from the back, and how many bytes are left out between them.
 
     `omitted` bytes are already missing from `data`, at the end of its first quarter.
@@ -92,10 +332,3 @@ def head_and_tail(data: bytes, cap: int, omitted: int = 0) -> tuple[bytes, int, 
     head = min(cap, len(data)) // 4
     tail = min(cap, len(data)) - head
     return data[:head], omitted + len(data) - head - tail, data[len(data) - tail :]
-
-
-def _untitled(schema: Any) -> Any:
-    """The schema without pydantic's titles, which tell a model nothing."""
-    if isinstance(schema, dict):
-        return {k: _untitled(v) for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
-    return [_untitled(v) for v in schema] if isinstance(schema, list) else schema

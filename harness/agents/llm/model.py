@@ -4,13 +4,15 @@
 2. What the model refuses (`gpt-5` takes no temperature) is left out and reported once (see `quirks`); `requested`
    and `effective` are both recorded. LiteLLM is asked first, then the provider is believed.
 3. A failed call is retried until `patience_s` is used up, except where no server was ever reached. That time is the provider's:
-   `Completion.waited_s` keeps it off an agent's wall budget.
+   `Completion.waited_s` keeps it off an agent's wall budget. Waiting for others at the provider's gate uses up no patience,
+   since there the provider answers somebody; where it answers nobody, all questions share one patience.
 4. `probe` makes one or two small calls before a run: what would fail every episode is reported within seconds.
 5. An unexpected exception on the way to an answer is a bug of ours (ClientFailure). One client serves a run, from many threads.
 """
 
 from __future__ import annotations
 
+import random
 import sys
 import threading
 import time
@@ -19,32 +21,26 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from tenacity import RetryCallState
-
 from harness.agent import PATIENCE_S, TIMEOUT_S
-from harness.agents.llm.answer import WireAnswer
-from harness.agents.llm.completion import Completion, read_completion, refuse_unusable
-from harness.agents.llm.context_budget import ContextBudget
+from harness.agents.llm.classification import refuses_tools
+from harness.agents.llm.completion import Completion, read_completion, without_reasoning
 from harness.agents.llm.failures import (
     CallFailure,
     Crowded,
     ParameterRefused,
     Refused,
+    Telling,
     Transient,
     Unconnected,
     Withheld,
-    refuses_tools,
-)  # fmt: skip
+)
 from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.local import LOCAL, addressed, check_installed
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price, no_key, require_key
-from harness.agents.llm.patience import Patience
 from harness.agents.llm.probing import probe_model
 from harness.agents.llm.provider import ask, library, own_bugs, public_address, secrets_of, unknown_provider
-from harness.agents.llm.quirks import Quirks
-from harness.agents.llm.reasoning import ReasoningSent
-from harness.agents.llm.telling import Telling
+from harness.agents.llm.quirks import ContextBudget, Quirks, refuses_reasoning
 from harness.errors import Cancelled, UsageError
 from harness.prices import Price
 
@@ -52,6 +48,9 @@ PLACEHOLDER_KEY = "parley-placeholder"
 """What a server behind --api-base is shown where the environment has no key."""
 
 _WORTH_SAYING_S = 5.0
+_LONGEST_PAUSE_S = 60.0
+
+Messages = Sequence[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -89,15 +88,15 @@ class ModelSettings:
     meter: Meter | None = field(default=None, repr=False)
     """Counts the calls of a whole run, and may forbid one; None: nobody counts."""
 
-    def parameters(self) -> dict[str, Any]:
-        """The sampling parameters asked for."""
-        asked = {"temperature": self.temperature, "max_tokens": self.max_tokens}
-        return {name: value for name, value in asked.items() if value is not None}
-
 
 def to_stderr(line: str) -> None:
     """Where a client talks to people, unless told otherwise."""
     print(line, file=sys.stderr, flush=True)
+
+
+def pause_s(attempt: int, first_s: float) -> float:
+    """A random pause after a failed attempt, counted from 1; its limit doubles each time."""
+    return random.uniform(0, min(_LONGEST_PAUSE_S, first_s * 2 ** min(attempt - 1, 30)))  # noqa: S311 - no secret
 
 
 class ModelClient:
@@ -105,22 +104,22 @@ class ModelClient:
 
     def __init__(self, settings: ModelSettings, *, say: Callable[[str], None] = to_stderr) -> None:
         self.settings, self.say = settings, say
-        self.requested = settings.parameters()
+        asked = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
+        self.requested = {name: value for name, value in asked.items() if value is not None}
         self.halt = threading.Event()
         """Set it, from any thread, to end every pause with Cancelled."""
 
-        self._said: set[str] = set()
         self.quirks = Quirks(settings.name, self.requested, self.say_once)
+        self._base = settings.api_base and public_address(settings.api_base)
+        self._telling = Telling(settings.name, self._base, self._keys)
         self._context = ContextBudget(settings.context, settings.max_tokens, settings.name)
-        self._reasoning = ReasoningSent(settings.name, self.say_once)
-        self._settled = False
-        self._settling = threading.Lock()
-        self._lock = threading.Lock()
-        self._answers = 0
-        # Whether somebody has ever spoken at the other end, if only to refuse.
-        self._met = False
-        self._probing, self._is_probed = threading.Lock(), {False: False, True: False}
-        self.telling = Telling(settings.name, settings.api_base, lambda: self._missing_keys() or self._known_keys())
+        self._secrets = tuple(filter(None, [settings.api_key, *secrets_of(settings.api_base or "")]))
+        self._said: set[str] = set()
+        self._settled, self._is_met, self._answers = False, False, 0
+        """Met: whether somebody has ever spoken at the other end, if only to refuse."""
+
+        self._lock, self._settling, self._probing = threading.Lock(), threading.Lock(), threading.Lock()
+        self._is_probed = {False: False, True: False}
 
     @cached_property
     def _gate(self) -> ProviderGate:
@@ -142,35 +141,37 @@ class ModelClient:
         """The parameters that are really sent, as far as is known now."""
         return self.quirks.effective
 
+    @property
+    def price(self) -> Price | None:
+        """What its tokens cost, as it was typed or as LiteLLM's table has it; None where nobody knows."""
+        return self.settings.price or listed_price(self.settings.name)
+
     def identity(self) -> dict[str, Any]:
         """What belongs in a frozen plan."""
-        base, asked = self.settings.api_base, {"requested": dict(self.requested), **self._context.identity}
-        return {"model": self.settings.name, "api_base": base and public_address(base), **asked}
+        context = {} if self.settings.context is None else {"context": self.settings.context}
+        return {"model": self.settings.name, "api_base": self._base, "requested": dict(self.requested), **context}
 
     def check(self) -> None:
         """Raise UsageError for an unknown provider or a missing key; settle which parameters the model takes."""
-        if self.settings.name == LOCAL:
+        settings, base = self.settings, self._base
+        if settings.name == LOCAL:
             check_installed()
             return
-        settings = self.settings
-        if settings.api_base is not None and not settings.api_base.startswith(("http://", "https://")):
-            base = public_address(settings.api_base)
+        if base is not None and not base.startswith(("http://", "https://")):
             raise UsageError(f"--api-base must begin with http:// or https://, not {base!r}", hint=f"--api-base http://{base}")
-        needs_key = settings.api_base is None and settings.api_key is None
+        needs_key = base is None and settings.api_key is None
         if needs_key:
             require_key(settings.name)
         litellm = library()
         try:
             litellm.get_llm_provider(settings.name, api_base=settings.api_base)
         except Exception:  # noqa: BLE001 - whatever it raises, it does not know the provider
-            raise unknown_provider(settings.name, has_base=settings.api_base is not None) from None
+            raise unknown_provider(settings.name, has_base=base is not None) from None
         if needs_key and (missing := self._missing_keys()):
             raise no_key(settings.name, missing)
-        self._settle_parameters()
+        self._settle()
 
-    def complete(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]] = (), *, chances: bool = False
-    ) -> Completion:
+    def complete(self, messages: Messages, tools: Messages = (), *, chances: bool = False) -> Completion:
         """One answer, with the chances of its tokens where these are asked for and the provider names them.
 
         Raises ProviderFailure when patience is used up or the provider refuses, ProviderLost, ContextFull, UnreadableCall,
@@ -178,7 +179,10 @@ class ModelClient:
         """
         with self._gate.visited(), own_bugs():
             self._context.check(messages, tools)
-            completion = self._answered(messages, tools, chances=chances)
+            try:
+                completion = self._patiently(messages, tools, chances=chances)
+            except Refused as refusal:
+                raise self._telling.refused(refusal) from None
             self._context.note(messages, tools, completion.usage)
         if self.settings.meter is not None:
             self.settings.meter.add(completion.usage)
@@ -192,24 +196,17 @@ class ModelClient:
         """
         with self._probing, self._gate.visited(), own_bugs():
             if not self._is_probed[tools]:
-                self.say_once(probe_model(self.once, self.telling, self.halt, self.settings.timeout_s, tools=tools))
+                self.say_once(probe_model(self.once, self._telling, self.halt, self.settings.timeout_s, tools=tools))
             self._is_probed |= {False: True, tools: True}
 
-    def once(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]] = (), *, limit: int, timeout_s: float
-    ) -> Completion:
+    def once(self, messages: Messages, tools: Messages = (), *, limit: int, timeout_s: float) -> Completion:
         """Return the answer to one call that is not retried, of at most `limit` tokens; raises CallFailure and SetupFault."""
-        self._settle_parameters()
+        self._settle()
         return self._asked(messages, tools, limit=limit, timeout_s=timeout_s)
 
     def learn(self, effective: Mapping[str, Any]) -> None:
         """Leave out what an earlier call, whose answer is known, was found to be refused."""
         self.quirks.learn(effective)
-
-    @property
-    def price(self) -> Price | None:
-        """What its tokens cost, as it was typed or as LiteLLM's table has it; None where nobody knows."""
-        return self.settings.price or listed_price(self.settings.name)
 
     def say_once(self, line: str) -> None:
         """Tell people something once in the life of this client."""
@@ -219,51 +216,41 @@ class ModelClient:
         if new:
             self.say(line)
 
-    def _answered(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool) -> Completion:
-        """Return the answer, with the seconds for which the provider kept us waiting before it."""
-        call = Patience(self._gate, self.settings.patience_s, self.settings.first_pause_s)
-        try:
-            self._settle_parameters()
-            for attempt in call.attempts(self._may_pass, self._announce, self.halt):
-                with attempt:
-                    return replace(self._attempt(messages, tools, call, chances=chances), waited_s=call.waited_s)
-        except Transient as last:
-            if isinstance(last, Unconnected) and not self._met:
-                raise self.telling.never_there(last) from None
-            raise self.telling.gave_up(last, call.seconds) from None
-        except Refused as refusal:
-            raise self.telling.refused(refusal) from None
-        except CallFailure as failure:
-            failure.waited_s = call.waited_s
-            raise
-        raise AssertionError("tenacity returns or raises")
-
-    def _attempt(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], call: Patience, *, chances: bool
-    ) -> Completion:
-        with self._gate.passed(self.halt) as queued_s:
-            call.begins(queued_s)
-            if self.halt.is_set():
-                raise Cancelled("interrupted while asking the model")
-            if self.settings.meter is not None:
-                self.settings.meter.admit()
-            return self._asked(messages, tools, chances=chances)
-
-    def _read(
-        self, answer: WireAnswer, request: Mapping[str, Any], messages: Sequence[dict[str, Any]], *, is_counted: bool
-    ) -> Completion:
-        """Return what an answer says; raises Withheld and Transient where that is nothing, by the provider's doing."""
-        with self._lock:
-            self._answers += is_counted
-            number = self._answers
-        said = read_completion(answer, request, number, self.settings.price)
-        refuse_unusable(said)
-        return replace(said, lost_reasoning=self._reasoning.is_lost(messages, request["messages"], answer.sent))
+    def _patiently(self, messages: Messages, tools: Messages, *, chances: bool) -> Completion:
+        """Ask until there is an answer, with the seconds for which the provider kept us waiting before it."""
+        self._settle()
+        began, queued_s, waited_s, attempt = time.monotonic(), 0.0, 0.0, 0
+        while True:
+            try:
+                with self._gate.passed(self.halt) as in_queue_s:
+                    attempt, queued_s = attempt + 1, queued_s + in_queue_s
+                    waited_s = time.monotonic() - began if attempt > 1 else in_queue_s
+                    if self.halt.is_set():
+                        raise Cancelled("interrupted while asking the model")
+                    if self.settings.meter is not None:
+                        self.settings.meter.admit()
+                    return replace(self._asked(messages, tools, chances=chances), waited_s=waited_s)
+            except Transient as failure:
+                if isinstance(failure, Unconnected) and not self._is_met:
+                    raise self._telling.never_there(failure) from None
+                is_told, spent_s = failure.retry_after is not None, time.monotonic() - began
+                pause = (
+                    failure.retry_after if failure.retry_after is not None else pause_s(attempt, self.settings.first_pause_s)
+                )
+                if max(spent_s - queued_s, self._gate.unanswered_s) + pause >= self.settings.patience_s:
+                    raise self._telling.gave_up(failure, spent_s) from None
+                # what closed the way to all was said for all
+                if pause >= _WORTH_SAYING_S and not is_told:
+                    self.say(f"{self.settings.name}: {failure}; asking again in {pause:.0f} s")
+                self.halt.wait(pause)
+            except CallFailure as failure:
+                failure.waited_s = waited_s
+                raise
 
     def _asked(
         self,
-        messages: Sequence[dict[str, Any]],
-        tools: Sequence[dict[str, Any]],
+        messages: Messages,
+        tools: Messages,
         *,
         chances: bool = False,
         limit: int | None = None,
@@ -274,51 +261,55 @@ class ModelClient:
         while True:
             request = self.quirks.adapted(self._request(sent, tools, timeout_s), chances=chances, limit=limit)
             try:
-                return self._read(self._ask(request), request, messages, is_counted=limit is None)
+                return self._attempt(request, messages, is_counted=limit is None)
             except CallFailure as failure:
                 if tools and refuses_tools(failure):
-                    raise self.telling.no_tools(failure) from None
+                    raise self._telling.no_tools(failure) from None
                 if not isinstance(failure, Refused) or isinstance(failure, Withheld):
                     raise
                 if not self.quirks.work_around(failure, request):
-                    if not self._reasoning.leave_out(failure, request):
+                    if not refuses_reasoning(failure, request["messages"]):
                         raise
-                    sent = request["messages"]
+                    sent = without_reasoning(sent)
 
-    def _ask(self, request: dict[str, Any]) -> WireAnswer:
-        asked_at = time.monotonic()
+    def _attempt(self, request: dict[str, Any], messages: Messages, *, is_counted: bool) -> Completion:
+        """Make one call and return what the answer says, or let all clients of this provider know what this one was told."""
+        asked_at, limit_s = time.monotonic(), request["timeout"]
+        silent_for = f"the {limit_s:g} s that --timeout allows" if limit_s == self.settings.timeout_s else f"{limit_s:g} s"
         try:
-            answer = ask(request, self._secrets())
+            answer = ask(request, self._secrets, silent_for)
+            with self._lock:
+                self._answers += is_counted
+                number = self._answers
+            said = read_completion(answer, request, number, self.settings.price)
         except CallFailure as failure:
             # LiteLLM refuses a parameter by itself, without asking anybody.
-            self._met |= not isinstance(failure, Unconnected | ParameterRefused)
+            self._is_met |= not isinstance(failure, Unconnected | ParameterRefused)
             if isinstance(failure, Transient):
                 self._held_back(failure, asked_at)
             elif not isinstance(failure, ParameterRefused):
                 self._gate.answered()
             raise
-        self._met = True
+        self._is_met = True
         self._gate.answered()
-        return answer
+        return replace(said, lost_reasoning=self.quirks.lost_reasoning(messages, request["messages"], answer.sent))
 
     def _held_back(self, failure: Transient, asked_at: float) -> None:
         """Let all clients of this provider know what this one was told."""
         self._gate.failed()
-        told, pause_s = [], failure.retry_after or 0.0
+        told, pause = [], failure.retry_after or 0.0
         if isinstance(failure, Crowded) and (most := self._gate.crowded(asked_at)) is not None:
             told.append(f"from now on {most} {'call' if most == 1 else 'calls'} at a time")
         # who is asked to wait for longer than he has patience gives up, and closes the way to nobody
-        closed = 0 < pause_s < self.settings.patience_s and self._gate.close(pause_s)
-        if closed and pause_s >= _WORTH_SAYING_S:
-            told.append(f"the next in {pause_s:.0f} s")
+        closed = 0 < pause < self.settings.patience_s and self._gate.close(pause)
+        if closed and pause >= _WORTH_SAYING_S:
+            told.append(f"the next in {pause:.0f} s")
         if told:
             self.say(f"{self.settings.name}: {failure}; {', '.join(told)}")
 
-    def _request(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], timeout_s: float | None = None
-    ) -> dict[str, Any]:
-        settings, timeout_s = self.settings, timeout_s or self.settings.timeout_s
-        request: dict[str, Any] = {"model": settings.name, "messages": self._reasoning.sent(messages), "timeout": timeout_s}
+    def _request(self, messages: Messages, tools: Messages, timeout_s: float | None) -> dict[str, Any]:
+        settings = self.settings
+        request: dict[str, Any] = {"model": settings.name, "messages": messages, "timeout": timeout_s or settings.timeout_s}
         if tools:
             request["tools"] = list(tools)
         if settings.name == LOCAL:
@@ -329,43 +320,27 @@ class ModelClient:
             request["api_key"] = settings.api_key or PLACEHOLDER_KEY
         return request
 
-    def _settle_parameters(self) -> None:
-        """Ask LiteLLM, once, for each parameter whether the model takes it."""
-        # Nobody asks the model before the first thread has found out what it takes.
-        with self._settling:
-            if not self._settled:
-                self._settle()
-                self._settled = True
-
     def _settle(self) -> None:
-        litellm = library()
-        try:
-            model, provider, _, _ = litellm.get_llm_provider(self.settings.name, api_base=self.settings.api_base)
-        except Exception:  # noqa: BLE001 - the call itself will say it better
-            return
-        for name, value in self.requested.items():
+        """Ask LiteLLM, once, for each parameter whether the model takes it; nobody asks the model before that."""
+        with self._settling:
+            if self._settled:
+                return
+            litellm = library()
             try:
-                litellm.get_optional_params(model=model, custom_llm_provider=provider, **{name: value})
-            except litellm.UnsupportedParamsError:
-                self.quirks.drop(name)
-
-    def _may_pass(self, failure: BaseException) -> bool:
-        return isinstance(failure, Transient) and (self._met or not isinstance(failure, Unconnected))
-
-    def _announce(self, state: RetryCallState) -> None:
-        pause, failure = state.upcoming_sleep, state.outcome.exception() if state.outcome else None
-        # what closed the way to all was said for all
-        if pause >= _WORTH_SAYING_S and isinstance(failure, Transient) and failure.retry_after is None:
-            self.say(f"{self.settings.name}: {failure}; asking again in {pause:.0f} s")
+                model, provider, _, _ = litellm.get_llm_provider(self.settings.name, api_base=self.settings.api_base)
+            except Exception:  # noqa: BLE001 - the call itself will say it better
+                provider = None
+            for name, value in self.requested.items() if provider else ():
+                try:
+                    litellm.get_optional_params(model=model, custom_llm_provider=provider, **{name: value})
+                except litellm.UnsupportedParamsError:
+                    self.quirks.drop(name)
+            self._settled = True
 
     def _missing_keys(self) -> list[str]:
         environment = library().validate_environment(model=self.settings.name)
         return [str(name) for name in environment["missing_keys"]]
 
-    def _known_keys(self) -> list[str]:
-        provider = library().get_llm_provider(self.settings.name)[1]
-        return [f"{provider.upper()}_API_KEY"]
-
-    def _secrets(self) -> tuple[str, ...]:
-        settings = self.settings
-        return (*filter(None, [settings.api_key]), *(secrets_of(settings.api_base) if settings.api_base else ()))
+    def _keys(self) -> list[str]:
+        """The variables that hold its key."""
+        return self._missing_keys() or [f"{library().get_llm_provider(self.settings.name)[1].upper()}_API_KEY"]

@@ -11,12 +11,10 @@ import json
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from harness.agents.llm.completion import Completion
-from harness.agents.llm.failures import CallFailure, Crowded, Denied, NoApi, Transient, Unconnected
-from harness.agents.llm.telling import Telling
-from harness.agents.llm.written_calls import is_written_call
+from harness.agents.llm.completion import Completion, is_written_call
+from harness.agents.llm.failures import CallFailure, Crowded, Denied, NoApi, Telling, Transient, Unconnected
 from harness.errors import SetupFault
 
 PROBE = ({"role": "user", "content": "Answer with one word: ready"},)
@@ -34,39 +32,29 @@ READY: dict[str, Any] = {
 }  # fmt: skip
 """The tool that is offered to it."""
 
+TEXT_HINT = "harness run ... --protocol text"
 _TOKENS, _CALL_TOKENS = 16, 64
 _LONGEST_S = 30.0
 _PAUSES_S = (0.5, 1.0, 2.0)
 _MOST_CHARACTERS_A_TOKEN = 8
-"""Of a prompt; a server that counts fewer tokens reports a made-up number."""
 
 
-class Once(Protocol):
-    """One call that is not retried."""
-
-    def __call__(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]] = (), *, limit: int, timeout_s: float
-    ) -> Completion:
-        """Return the answer, of at most `limit` tokens; raises CallFailure."""
-        ...
-
-
-def probe_model(once: Once, telling: Telling, halt: threading.Event, timeout_s: float, *, tools: bool) -> str:
+def probe_model(
+    once: Callable[..., Completion], telling: Telling, halt: threading.Event, timeout_s: float, *, tools: bool
+) -> str:
     """Make the small calls and return what is to be said of them; raises ProviderLost, and SetupFault for tools not seen."""
     began, pauses = time.monotonic(), iter(_PAUSES_S)
     timeout_s = min(timeout_s, _LONGEST_S)
-
-    def ask(offered: Sequence[dict[str, Any]]) -> Completion:
-        messages = TOOL_PROBE if tools else PROBE
-        return once(messages, offered, limit=_CALL_TOKENS if offered else _TOKENS, timeout_s=timeout_s)
-
     while True:
         try:
-            said = ask((READY,) if tools else ())
-            told = f"{telling.name} answered a first small call in {time.monotonic() - began:.1f} s"
-            if tools and (fault := tools_fault(said, lambda: ask(()), telling.name)):
-                raise fault
-            return told
+            if not tools:
+                once(PROBE, limit=_TOKENS, timeout_s=timeout_s)
+            else:
+                said = once(TOOL_PROBE, (READY,), limit=_CALL_TOKENS, timeout_s=timeout_s)
+                bare = lambda: once(TOOL_PROBE, limit=_TOKENS, timeout_s=timeout_s)  # noqa: E731
+                if fault := tools_fault(said, bare, telling.name):
+                    raise fault
+            return f"{telling.name} answered a first small call in {time.monotonic() - began:.1f} s"
         except Unconnected as failure:
             raise telling.never_there(failure) from None
         except Crowded as busy:
@@ -90,12 +78,18 @@ def tools_fault(said: Completion, without: Callable[[], Completion], name: str) 
     if said.actions:
         return None
     if is_written_call(said.text, (READY,)):
-        return SetupFault(f"{name} returned a tool call as text", "tools_not_parsed", hint="harness run ... --protocol text")
-    if said.usage.estimated:
-        return None
-    bare = without()
-    is_plausible = bare.usage.prompt_tokens >= len(json.dumps(TOOL_PROBE)) / _MOST_CHARACTERS_A_TOKEN
-    if bare.usage.estimated or not is_plausible or said.usage.prompt_tokens > bare.usage.prompt_tokens:
+        return SetupFault(f"{name} returned a tool call as text", "tools_not_parsed", hint=TEXT_HINT)
+    if said.usage.estimated or not hides_tools(said, without(), TOOL_PROBE):
         return None
     told = f"{name} does not show tools to the model: its prompt has {said.usage.prompt_tokens} tokens with a tool and without"
-    return SetupFault(told, "tools_not_seen", hint="harness run ... --protocol text")
+    return SetupFault(told, "tools_not_seen", hint=TEXT_HINT)
+
+
+def hides_tools(said: Completion, bare: Completion, messages: Sequence[dict[str, Any]]) -> bool:
+    """True where a server counts as many tokens for a prompt without tools (`bare`) as for the same with them.
+
+    A server that counts fewer tokens than any prompt of this length has reports a made-up number, which says nothing.
+    """
+    is_counted = not (said.usage.estimated or bare.usage.estimated)
+    is_plausible = bare.usage.prompt_tokens >= len(json.dumps(messages)) / _MOST_CHARACTERS_A_TOKEN
+    return is_counted and is_plausible and bare.usage.prompt_tokens >= said.usage.prompt_tokens

@@ -1,9 +1,9 @@
 """The one way to LiteLLM: a configured import, one call, and its failures without secrets.
 
 1. LiteLLM takes seconds to import and fetches prices, tokenizers and headers; here it is imported late and offline.
-2. Failures are classified in `harness.agents.llm.failures`. The server's own answer is kept beside LiteLLM's, so that no word
-   of it is lost where LiteLLM cannot read it.
+2. The server's own answer is kept beside LiteLLM's, so that no word of it is lost where LiteLLM cannot read it.
 3. Messages hold no secret: values of variables whose name says key, token, secret or password are replaced.
+4. A proxy or certificate in the environment with which no HTTP client can be made is named before anything is asked.
 """
 
 from __future__ import annotations
@@ -23,27 +23,14 @@ from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from harness.agents.llm.answer import Wire, WireAnswer, raise_failure
-from harness.agents.llm.failures import (
-    CallFailure,
-    ParameterRefused,
-    Refused,
-    Silent,
-    Transient,
-    Unconnected,
-    answer_failure,
-    body_failure,
-    body_text,
-    sorted_failure,
-    spoken_to,
-)
-from harness.agents.llm.hidden_errors import hidden_error, not_a_completion
-from harness.agents.llm.network_environment import certificates_told, check_client_certificate, network_fault, proxy_of
+from harness.agents.llm.classification import failure_of, json_of
+from harness.agents.llm.failures import Refused, Unconnected
 from harness.agents.llm.wire import install, listening
 from harness.errors import ClientFailure, UsageError
 from worlds.core.errors import ParleyError
@@ -53,9 +40,37 @@ _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTI
 _SECRET_LENGTH = 8
 """Shorter values are too common as words to be blanked."""
 
+_PROXY = "{name}=http://HOST:PORT, or unset it"
+_NETWORK = {
+    "http_proxy": _PROXY,
+    "https_proxy": _PROXY,
+    "all_proxy": _PROXY,
+    "no_proxy": "{name}={bare}: names of hosts or addresses, without brackets or ports",
+    "ssl_cert_file": "{name}=FILE with certificates in PEM, or unset it",
+    "ssl_cert_dir": "unset {name}",
+    "sslkeylogfile": "unset {name}",
+    "ssl_verify": "unset {name}",
+    "ssl_security_level": "unset {name}",
+}
+"""Variables that HTTP clients read, in either case, and what to do where one is wrong."""
+
+_UNMADE = (ImportError, OSError, ValueError, httpx.InvalidURL)
+"""What making an HTTP client raises."""
+
 _configuring = threading.Lock()
-_last = threading.local()
-"""`answer`: the last response that a server sent to this thread."""
+
+
+class WireAnswer(NamedTuple):
+    """The answer to one call."""
+
+    response: Any
+    """As LiteLLM translated it; None where it could not."""
+
+    body: Mapping[str, Any]
+    """A chat completion in OpenAI's shape: the server's own, since LiteLLM renames fields and drops some."""
+
+    sent: bytes
+    """The body of the request, empty where it is not known."""
 
 
 def library() -> ModuleType:
@@ -64,110 +79,68 @@ def library() -> ModuleType:
         os.environ.setdefault(name, "True")
     # one thread imports and configures it while the others wait
     with _configuring:
-        check_client_certificate()
+        for name, file in _given("ssl_certificate"):
+            # LiteLLM reads it late
+            if not Path(file).is_file():
+                hint = f"{name}=FILE with a client's certificate, or unset it"
+                raise UsageError(f"{name}={file} cannot be used: no such file", hint=hint)
         try:
             import litellm  # noqa: PLC0415 - 2 s, paid only by commands that call a model
-        except ImportError as error:
-            raise Refused(f"LiteLLM cannot be imported: {error}") from None
-        except (OSError, ValueError, httpx.InvalidURL) as error:
-            raise network_fault(error) from None
 
-        litellm.suppress_debug_info = True
-        # of replies whose fields have other types than OpenAI's, which are read here all the same
-        warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
-        litellm.disable_hf_tokenizer_download = True
-        for quiet in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
-            logging.getLogger(quiet).setLevel(logging.CRITICAL)
-        # A key that is set to nothing is not set; LiteLLM looks for the name alone, and would send it.
-        for name in [name for name in list(os.environ) if name.endswith("_API_KEY") and not os.environ.get(name, name).strip()]:
-            os.environ.pop(name, None)
-        if litellm.client_session is None:
-            # Its types are finished when they are first used, with warnings that only its own filters of this moment hold back.
-            litellm.ModelResponse()
-            # One pool for all threads: left alone, LiteLLM builds one per thread and forgets to close it.
-            install()
-            try:
-                litellm.client_session = httpx.Client(
-                    follow_redirects=True,
-                    limits=httpx.Limits(max_connections=None),
-                    event_hooks={"response": [_remember]},
-                )
-            except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
-                raise network_fault(error) from None
-            atexit.register(litellm.client_session.close)
+            litellm.suppress_debug_info = True
+            # of replies whose fields have other types than OpenAI's, which are read here all the same
+            warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
+            litellm.disable_hf_tokenizer_download = True
+            for quiet in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
+                logging.getLogger(quiet).setLevel(logging.CRITICAL)
+            # A key that is set to nothing is not set; LiteLLM looks for the name alone, and would send it.
+            for name in [name for name, key in os.environ.items() if name.endswith("_API_KEY") and not key.strip()]:
+                os.environ.pop(name, None)
+            if litellm.client_session is None:
+                # Its types are finished when they are first used, with warnings that only its filters of this moment hold back.
+                litellm.ModelResponse()
+                install()
+                # One pool for all threads: left alone, LiteLLM builds one per thread and forgets to close it.
+                litellm.client_session = httpx.Client(follow_redirects=True, limits=httpx.Limits(max_connections=None))
+                atexit.register(litellm.client_session.close)
+        except ImportError as error:
+            if "socks" not in str(error):
+                raise Refused(f"LiteLLM cannot be imported: {error}") from None
+            raise _network_fault(error) from None
+        except _UNMADE as error:
+            raise _network_fault(error) from None
     return litellm
 
 
-def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> WireAnswer:
-    """Make one call, without LiteLLM's own retries; raises a CallFailure with the server's words."""
-    litellm, wire, response = library(), Wire(), None
-    _last.answer = None
-    try:
-        with listening(lambda: scrubber(secrets)):
+def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = (), silent_for: str = "a call may be silent") -> WireAnswer:
+    """Make one call, without LiteLLM's own retries; raises a CallFailure with the server's words.
+
+    `silent_for`: the seconds that the request allows, as a message has them.
+    """
+    litellm, clean, response, error = library(), scrubber(secrets), None, None
+    with listening(clean) as calls:
+        try:
             # Without this switch litellm 1.106 imports the package `mcp`, which it does not require, for any call with tools.
-            response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True, logger_fn=wire)
-    except Exception as error:  # noqa: BLE001 - LiteLLM lets its providers' own exceptions through
-        if not wire.is_readable:
-            # `from None`: the original may show the key, and so would a traceback of ours.
-            raise _classified(litellm, error, secrets) from None
-    answered: httpx.Response | None = _last.answer
-    if failure := _failure_inside(answered, wire.body, secrets):
-        raise failure
-    if wire.body is not None and wire.body.get("choices") is None:
-        value = _json_of(answered)
-        if isinstance(value, dict) and "choices" not in value:
-            raise Refused(not_a_completion(value, lambda text: scrub(text, secrets)))
-    if response is None and wire.body is None:
-        raise Transient("it answered without a choice")
-    answer = wire.answer(response)
-    raise_failure(answer.body, lambda text: scrub(text, secrets))
-    return answer
-
-
-def _remember(answer: httpx.Response) -> None:
-    """Keep a server's answer for the thread that asked."""
-    _last.answer = answer
-
-
-def _classified(litellm: ModuleType, error: Exception, secrets: tuple[str, ...]) -> CallFailure:
-    """The failure of a call for which LiteLLM raised."""
-    answer: httpx.Response | None = _last.answer
-    value = _json_of(answer)
-    failure = _failure_inside(None, value, secrets)
+            response = litellm.completion(**request, max_retries=0, num_retries=0, _skip_mcp_handler=True)
+        except Exception as raised:  # noqa: BLE001 - LiteLLM lets its providers' own exceptions through
+            error = raised
+        call = calls[-1] if calls else None
+        failure, body = failure_of(litellm, error, call, clean, silent_for), json_of(call) if call else None
     if failure is None:
-        failure = sorted_failure(litellm, error, answer, lambda text: scrub(text, secrets))
-        if (
-            value is not None
-            and isinstance(failure, Transient | Refused)
-            and not isinstance(failure, ParameterRefused | Silent)
+        if not isinstance(body, dict) or not any(
+            isinstance(one, dict) and "message" in one for one in body.get("choices") or ()
         ):
-            failure = Refused(not_a_completion(value, lambda text: scrub(text, secrets)))
-    failure.where = spoken_to(error)
-    if isinstance(failure, Unconnected) and failure.where is not None:
-        failure.proxy = proxy_of(httpx.URL(failure.where))
-        if "CERTIFICATE_VERIFY_FAILED" in str(failure) and (told := certificates_told()):
-            failure.args = (f"{failure} ({told})",)
-    return failure
-
-
-def _json_of(answer: httpx.Response | None) -> Any:
-    """The JSON of an answer with HTTP 200, None where there is none."""
-    try:
-        return json.loads(body_text(answer)) if answer is not None and answer.is_success else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def _failure_inside(answer: httpx.Response | None, value: Any, secrets: tuple[str, ...]) -> CallFailure | None:
-    """The failure that LiteLLM passed over: an answer with an error status, or an error in the JSON of one with HTTP 200."""
-
-    def clean(text: str) -> str:
-        return scrub(text, secrets)
-
-    if answer is not None and answer.is_error:
-        return answer_failure(answer, clean)
-    hidden = hidden_error(value)
-    return body_failure(hidden.status, hidden.body, clean, shown="inside HTTP 200") if hidden else None
+            body = body if response is None else response.model_dump(exclude_none=True)
+        return WireAnswer(response, body or {}, call.request.content if call else b"")
+    if call is not None:
+        url = call.request.url
+        failure.where = f"{url.scheme}://{url.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
+        if isinstance(failure, Unconnected):
+            failure.proxy = proxy_of(url)
+            told = ", ".join(f"{name}={value}" for name, value in _given("ssl_cert_file", "ssl_cert_dir"))
+            if told and "CERTIFICATE_VERIFY_FAILED" in str(failure):
+                failure.args = (f"{failure} ({told})",)
+    raise failure
 
 
 @contextmanager
@@ -201,16 +174,10 @@ def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
 
 def scrubber(secrets: tuple[str, ...] = ()) -> Callable[[str], str]:
     """Return `scrub` for many texts: the environment is read once."""
-    known = {os.environ.get(name, "") for name in list(os.environ) if _SECRET_NAME.search(name)} | set(secrets)
+    known = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)} | set(secrets)
     told = {form for one in known if len(one) >= _SECRET_LENGTH for form in _forms(one)}
     ordered = sorted(told, key=len, reverse=True)
     return lambda text: reduce(lambda rest, secret: rest.replace(secret, "[secret]"), ordered, text)
-
-
-def _forms(secret: str) -> tuple[str, ...]:
-    """A secret as it is, and as an address, a header of basic authorisation and a document of JSON carry it."""
-    encoded = base64.b64encode(secret.encode(errors="surrogateescape")).decode()
-    return secret, quote(secret, safe="", errors="surrogateescape"), encoded, json.dumps(secret)[1:-1]
 
 
 def secrets_of(api_base: str) -> tuple[str, ...]:
@@ -231,3 +198,56 @@ def public_address(api_base: str) -> str:
     """An API base without user, password and query, fit for a record."""
     parts = urlsplit(api_base)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
+def public_proxy(value: str) -> str:
+    """Return the address of a proxy without user and password."""
+    try:
+        return public_address(value if "://" in value else f"http://{value}")
+    except ValueError:
+        return value.rpartition("@")[2]
+
+
+def proxy_of(url: httpx.URL) -> str | None:
+    """Return the variable and the address of the proxy through which a URL is asked, None where there is none."""
+    proxies = getproxies()
+    scheme = next((one for one in (url.scheme, "all") if proxies.get(one)), None)
+    if scheme is None or proxy_bypass(url.host):
+        return None
+    name = next((name for name, _ in _given(f"{scheme}_proxy")), f"{scheme}_proxy")
+    return f"{name}={public_proxy(proxies[scheme])}"
+
+
+def _forms(secret: str) -> tuple[str, ...]:
+    """A secret as it is, and as an address, a header of basic authorisation and a document of JSON carry it."""
+    encoded = base64.b64encode(secret.encode(errors="surrogateescape")).decode()
+    return secret, quote(secret, safe="", errors="surrogateescape"), encoded, json.dumps(secret)[1:-1]
+
+
+def _given(*lower: str) -> list[tuple[str, str]]:
+    """The variables of these names that are set, in whichever case they are written."""
+    return [(name, value) for name, value in sorted(os.environ.items()) if name.lower() in lower and value]
+
+
+def _network_fault(error: Exception) -> UsageError:
+    """Name the variable with which no HTTP client can be made, by making one with each of them alone."""
+    given = _given(*_NETWORK)
+    try:
+        for name, value in given:
+            for part in map(str.strip, value.split(",") if name.lower() == "no_proxy" else [value]):
+                for other, _ in given:
+                    os.environ.pop(other, None)
+                os.environ[name] = part
+                try:
+                    httpx.Client().close()
+                except _UNMADE as problem:
+                    hint = _NETWORK[name.lower()].format(name=name, bare=part.strip("[]"))
+                    if isinstance(problem, ImportError):
+                        hint = f"pip install 'httpx[socks]', or unset {name}"
+                    shown = public_proxy(part) if name.lower() in {"http_proxy", "https_proxy", "all_proxy"} else part
+                    why = (str(problem).splitlines() or [type(problem).__name__])[0]
+                    return UsageError(f"{name}={shown} cannot be used: {why}", hint=hint)
+    finally:
+        os.environ.update(given)
+    names = ", ".join(f"{name}={value}" for name, value in given if name.lower().startswith("ssl"))
+    return UsageError(f"no HTTP client can be made: {error}", hint=f"check {names}" if names else "")

@@ -1,31 +1,59 @@
-"""What models said in episodes, kept in a folder: a plan that is played again asks for nothing that it was told before.
+"""What models said, kept in a folder by what was asked: the same question is paid for once, today or in another run.
 
-1. A reply is kept by the question and its place: the model, the parameters that were asked for, messages, tools, whether
-   chances were wanted, then task, seed, attempt and seat, and how often this conversation had asked just that before. So two
-   attempts or seeds that begin alike stay two samples, and seats asked at the same time cannot take each other's reply.
-2. Neither a key nor an address is part of it. What was really sent, where a model refuses a parameter, stands in the file.
-3. That a conversation is too long, or a reply cannot be read, is kept as well; failures of a provider are not.
-4. A kept reply has the tokens that it had, and costs nothing now: budgets count what it cost then, so an episode ends where it
+1. A file's name is the SHA-256 of the question, and in it are the answer and what it cost. It is written whole or not at all, so
+   any number of processes may share a folder. What cannot be read is asked again. Neither a key nor an address is part of it.
+2. A judge's question is its model, the parameters that it takes, and the messages (`CachedModel`).
+3. A reply in an episode is kept by the question and its place (`Replies`): the model, the parameters that were asked for,
+   messages, tools, whether chances were wanted, then task, seed, attempt and seat, and how often this conversation had asked
+   just that before. So two attempts or seeds that begin alike stay two samples, and seats asked at the same time cannot take
+   each other's reply. What was really sent, where a model refuses a parameter, stands in the file.
+4. That a conversation is too long, or a reply cannot be read, is kept as well; failures of a provider are not.
+5. A kept reply has the tokens that it had, and costs nothing now: budgets count what it cost then, so an episode ends where it
    ended. The first question that is not kept is preceded by the probe that a run without kept replies begins with.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from harness.agents.llm.cache import KeptFiles
+from pydantic import ValidationError
+
 from harness.agents.llm.completion import Completion
 from harness.agents.llm.failures import ContextFull, UnreadableCall
-from harness.agents.llm.model import ModelClient
+from harness.agents.llm.model import Messages, ModelClient
+from harness.writing import make_folder, writing
 from worlds.core.models import Strict
 
 _FORM = 2
 """Of a question; raise it where kept replies would no longer be what a model was asked for."""
+
+
+class KeptAnswer(Strict):
+    """What a judge said."""
+
+    model: str
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+
+
+class KeptReply(Strict):
+    """What a model said in an episode, or why it said nothing that can be used."""
+
+    completion: Completion | None = None
+    failure: Literal["too long", "unreadable"] | None = None
+    why: str = ""
+    effective: dict[str, Any] = {}
+    """The parameters that were really sent."""
 
 
 class ConversationPlace(NamedTuple):
@@ -37,24 +65,70 @@ class ConversationPlace(NamedTuple):
     seat: int | None = None
 
 
-class KeptReply(Strict):
-    """One file: what a model said, or why it said nothing that can be used."""
-
-    completion: Completion | None = None
-    failure: Literal["too long", "unreadable"] | None = None
-    why: str = ""
-    effective: dict[str, Any] = {}
-    """The parameters that were really sent."""
+KeptT = TypeVar("KeptT", bound=Strict)
 
 
-class Interlocutor(Protocol):
-    """Whoever can be asked to go on with a conversation."""
+class KeptFiles(Generic[KeptT]):
+    """A folder of answers by what was asked, safe for any number of threads and processes."""
 
-    def complete(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]] = (), *, chances: bool = False
-    ) -> Completion:
-        """One answer, as `ModelClient.complete` gives it."""
-        ...
+    def __init__(self, folder: Path, kind: type[KeptT]) -> None:
+        self._folder, self._kind = folder, kind
+
+    @staticmethod
+    def digest(question: Mapping[str, Any]) -> str:
+        """The SHA-256 of a question, whatever the order of its fields."""
+        return hashlib.sha256(json.dumps(question, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+    def read(self, question: Mapping[str, Any]) -> KeptT | None:
+        """What is kept; None where nothing is, or nothing that can be read."""
+        try:
+            return self._kind.model_validate_json(self._path(question).read_bytes())
+        except (OSError, ValidationError):
+            return None
+
+    def write(self, question: Mapping[str, Any], answer: KeptT) -> None:
+        """Keep an answer, whole or not at all; raises UsageError for a folder that cannot be."""
+        path = self._path(question)
+        with writing(path):
+            make_folder(path.parent)
+            whole = path.with_suffix(f".{os.getpid()}-{id(answer)}")
+            whole.write_text(answer.model_dump_json(), encoding="utf-8")
+            whole.replace(path)
+
+    def _path(self, question: Mapping[str, Any]) -> Path:
+        digest = self.digest(question)
+        return self._folder / digest[:2] / f"{digest}.json"
+
+
+class CachedModel:
+    """A model whose answers are kept in a folder, one for each question; for questions that are asked at temperature 0."""
+
+    def __init__(self, client: ModelClient, folder: Path) -> None:
+        self._client, self._files = client, KeptFiles(folder, KeptAnswer)
+        self.asked = 0
+        """How many questions went to the provider."""
+
+    def is_kept(self, messages: Messages) -> bool:
+        """Whether the answer is there."""
+        return self._files.read(self._question(messages)) is not None
+
+    def answer(self, messages: Messages) -> KeptAnswer:
+        """The answer, kept or from the provider; raises ProviderFailure, and UsageError for a folder that cannot be."""
+        question = self._question(messages)
+        if (kept := self._files.read(question)) is not None:
+            return kept
+        said = self._client.complete(messages)
+        self.asked += 1
+        usage = said.usage
+        made = KeptAnswer(
+            model=self._client.name, text=said.text, prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens, cost_usd=usage.cost_usd,
+        )  # fmt: skip
+        self._files.write(question, made)
+        return made
+
+    def _question(self, messages: Messages) -> dict[str, Any]:
+        return {"model": self._client.name, "parameters": self._client.effective, "messages": list(messages)}
 
 
 class Replies:
@@ -66,26 +140,22 @@ class Replies:
         self.kept = self.made = 0
         """Questions that were answered from here, and by models."""
 
-        self._files, self._lock = KeptFiles(folder, KeptReply), threading.Lock()
+        self.files, self._lock = KeptFiles(folder, KeptReply), threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Replies, (self.folder,)
 
     def conversation(self, client: ModelClient, place: ConversationPlace) -> Interlocutor:
         """A model's conversation at a place, out of what is kept as far as that goes."""
-        return _Remembered(client, place, self)
+        return KeptConversation(client, place, self)
 
     def read(self, question: Mapping[str, Any]) -> KeptReply | None:
         """What is kept, counted."""
-        kept = self._files.read(question)
+        kept = self.files.read(question)
         with self._lock:
             self.kept += kept is not None
             self.made += kept is None
         return kept
-
-    def write(self, question: Mapping[str, Any], reply: KeptReply) -> None:
-        """Keep a reply; raises UsageError for a folder that cannot be."""
-        self._files.write(question, reply)
 
     def told(self) -> str:
         """How much was kept, in one line."""
@@ -94,22 +164,21 @@ class Replies:
         return f"cache: {self.kept} of {calls} model calls{share} answered from {self.folder}, {self.made} made"
 
 
-class _Remembered:
+class KeptConversation:
     """One conversation: it knows what it has asked already, since only the second of two equal questions is the second."""
 
     def __init__(self, client: ModelClient, place: ConversationPlace, replies: Replies) -> None:
         self._client, self._place, self._replies = client, place, replies
         self._asked: Counter[str] = Counter()
 
-    def complete(
-        self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]] = (), *, chances: bool = False
-    ) -> Completion:
+    def complete(self, messages: Messages, tools: Messages = (), *, chances: bool = False) -> Completion:
+        """One answer, as `ModelClient.complete` gives it."""
+        settings = self._client.settings
         question = {
-            "form": _FORM, "model": self._client.settings.name, "parameters": self._client.requested,
-            "messages": list(messages), "tools": list(tools), "chances": chances, **self._place._asdict(),
+            "form": _FORM, "model": settings.name, "parameters": self._client.requested, "messages": list(messages),
+            "tools": list(tools), "chances": chances, **self._place._asdict(),
+            **({} if settings.context is None else {"context": settings.context}),
         }  # fmt: skip
-        if self._client.settings.context is not None:
-            question["context"] = self._client.settings.context
         digest = KeptFiles.digest(question)
         question["before"] = self._asked[digest]
         self._asked[digest] += 1
@@ -119,25 +188,26 @@ class _Remembered:
         self._client.learn(reply.effective)
         if reply.completion is None:
             raise UnreadableCall(reply.why) if reply.failure == "unreadable" else ContextFull(reply.why)
-        return _as_kept(reply.completion)
+        # it took these tokens once, and costs nothing now
+        usage, cost_usd = reply.completion.usage, reply.completion.usage.cost_usd
+        again = replace(usage, kept_calls=1, kept_usd=cost_usd or 0.0, cost_usd=None if cost_usd is None else 0.0)
+        return replace(reply.completion, usage=again)
 
-    def _made(
-        self, question: dict[str, Any], messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, chances: bool
-    ) -> Completion:
+    def _made(self, question: dict[str, Any], messages: Messages, tools: Messages, *, chances: bool) -> Completion:
         if self._replies.probes:
             self._client.probe(tools=bool(tools))
         try:
             said = self._client.complete(messages, tools, chances=chances)
         except (ContextFull, UnreadableCall) as failure:
-            kind: Literal["too long", "unreadable"] = "unreadable" if isinstance(failure, UnreadableCall) else "too long"
-            self._replies.write(question, KeptReply(failure=kind, why=str(failure), effective=self._client.effective))
+            why = "unreadable" if isinstance(failure, UnreadableCall) else "too long"
+            self._keep(question, failure=why, why=str(failure))
             raise
-        self._replies.write(question, KeptReply(completion=replace(said, waited_s=0.0), effective=self._client.effective))
+        self._keep(question, completion=replace(said, waited_s=0.0))
         return said
 
+    def _keep(self, question: Mapping[str, Any], **fields: Any) -> None:
+        self._replies.files.write(question, KeptReply(**fields, effective=self._client.effective))
 
-def _as_kept(said: Completion) -> Completion:
-    """A reply as it is told again: it took these tokens once, and costs nothing now."""
-    usage, cost_usd = said.usage, said.usage.cost_usd
-    again = replace(usage, kept_calls=1, kept_usd=cost_usd or 0.0, cost_usd=None if cost_usd is None else 0.0)
-    return replace(said, usage=again)
+
+Interlocutor = ModelClient | KeptConversation
+"""Whoever can be asked to go on with a conversation."""

@@ -1,42 +1,33 @@
 """How a model speaks its actions: as tool calls, or, where it knows none, as one fenced block of JSON in plain text.
 
-`ToolSpeech` passes the provider's own tool calls on. `TextSpeech` shows the tools in the system prompt and reads
-{"tool": ..., "arguments": {...}} by the rule of `worlds.core.replies`, without repair. Two different calls in one reply, or one
-that is not JSON, are told back to the model, and nothing is run.
+1. `ToolSpeech` passes the provider's own tool calls on. `TextSpeech` shows the tools in the system prompt and reads
+   {"tool": ..., "arguments": {...}} by the rule of `worlds.core.replies`, without repair. Two different calls in one reply, or
+   one that is not JSON, are told back to the model, and nothing is run.
+2. The system prompt is a versioned template, rendered with tools and budgets. The digest in a record is that of everything a
+   model reads apart from the task, so that two runs can be compared by it: the templates' sources and the tools.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from harness.agent import Budget
 from harness.agents.llm.completion import Action, Completion, as_text, read_action
+from harness.agents.llm.interface import Interface
 from harness.printable import encodable
+from harness.registry import Task
 from worlds.core.replies import AnswerShape, parsed_string, read_answer
 
+_FOLDER = Path(__file__).parent / "prompts"
 
-class Speech(Protocol):
-    """One way of asking for actions and reading them."""
-
-    name: str
-    has_called: bool
-    """False until a tool call has arrived in the form that is expected."""
-
-    def offered(self, tools: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        """The tools that go into the request itself."""
-        ...
-
-    def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
-        """What the model wants done; none is a plain answer."""
-        ...
-
-    def heard(self, said: Completion) -> Completion:
-        """Return a reply as it goes into the conversation."""
-        ...
-
-    def told(self, action: Action, text: str) -> dict[str, Any]:
-        """The message that tells the model what an action brought."""
-        ...
+Tools = Sequence[dict[str, Any]]
 
 
 class ToolSpeech:
@@ -46,22 +37,23 @@ class ToolSpeech:
 
     def __init__(self) -> None:
         self.has_called = False
+        """False until a tool call has arrived in the form that is expected."""
 
-    def offered(self, tools: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        """All of them."""
+    def offered(self, tools: Tools) -> Tools:
+        """The tools that go into the request itself: all of them."""
         return tools
 
     def heard(self, said: Completion) -> Completion:
-        """Return the reply as it is."""
+        """Return a reply as it goes into the conversation."""
         return said
 
     def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
-        """As the provider gave them."""
+        """What the model wants done; none is a plain answer."""
         self.has_called = self.has_called or bool(said.actions)
         return said.actions
 
     def told(self, action: Action, text: str) -> dict[str, Any]:
-        """A tool message for the call."""
+        """The message that tells the model what an action brought."""
         return {"role": "tool", "tool_call_id": action.call_id, "content": text}
 
 
@@ -73,7 +65,7 @@ class TextSpeech:
     def __init__(self) -> None:
         self.has_called = True
 
-    def offered(self, tools: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    def offered(self, tools: Tools) -> Tools:
         """None: the system prompt shows them."""
         return ()
 
@@ -83,30 +75,51 @@ class TextSpeech:
 
     def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
         """The one block's action, or one with the problem that the model is told."""
-        return tuple(_numbered(action, turn) for action in _spoken(said.text))
+        action = _spoken(said.text)
+        return (replace(action, call_id=f"text_{turn}"),) if action else ()
 
     def told(self, action: Action, text: str) -> dict[str, Any]:
         """A user message; the model sees no other kind."""
         return {"role": "user", "content": f"Answer of {action.tool}:\n{text}" if action.tool else text}
 
 
-SPEECHES: dict[str, type[ToolSpeech | TextSpeech]] = {"tools": ToolSpeech, "text": TextSpeech}
+Speech = ToolSpeech | TextSpeech
+SPEECHES: dict[str, type[Speech]] = {"tools": ToolSpeech, "text": TextSpeech}
 
 
-def _numbered(action: Action, turn: int) -> Action:
-    return Action(f"text_{turn}", action.tool, action.arguments, action.problem)
+def system_prompt(interface: Interface, speech: Speech, task: Task, budget: Budget) -> str:
+    """What the model is told before the task; a foreign task has no budgets of ours."""
+    # Prompts are plain text: escaping would change the schemas they show.
+    environment = Environment(loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    environment.filters["json"] = json.dumps
+    # The tools are shown where they do not travel in the request itself.
+    shown = () if speech.offered(interface.tools) else interface.tools
+    budgets = task.parley.budgets if task.parley else None
+    template = environment.get_template(interface.template)
+    return template.render(
+        budgets=budgets, turns=budget.turns, shown_tools=shown, tools=[tool["function"]["name"] for tool in interface.tools]
+    ).strip()
 
 
-def _spoken(text: str) -> list[Action]:
+def prompt_digest(interface: Interface, speech: Speech) -> str:
+    """SHA-256 over the templates and the tools."""
+    total = hashlib.sha256(speech.name.encode())
+    for name in (interface.template, "speech.j2"):
+        total.update((_FOLDER / name).read_bytes())
+    total.update(json.dumps(list(interface.tools), sort_keys=True).encode())
+    return total.hexdigest()
+
+
+def _spoken(text: str) -> Action | None:
     reading = read_answer(text, _CALL)
     if reading.value is not None:
         tool, arguments = reading.value
         if isinstance(tool, str) and isinstance(arguments, dict):
-            return [read_action("", tool, arguments)]
-        return [Action("", encodable(str(tool)), {"_raw": text}, "tool must be a name and arguments an object")]
+            return read_action("", tool, arguments)
+        return Action("", encodable(str(tool)), {"_raw": text}, "tool must be a name and arguments an object")
     if reading.is_refused or reading.is_broken:
-        return [Action("", "", {"_raw": text}, f"this reply is not one action in JSON: {reading.problem}")]
-    return []
+        return Action("", "", {"_raw": text}, f"this reply is not one action in JSON: {reading.problem}")
+    return None
 
 
 def _call(value: Any) -> Sequence[tuple[Any, Any]]:

@@ -1,6 +1,6 @@
-"""The wire of an episode's model calls, recorded for bug reports: what was sent and received, without secrets.
+"""The wire of model calls, recorded for bug reports without secrets, as a file that can be played again (docs/cassettes.md).
 
-`WireLog` holds the last calls of one episode, or all of them with `--record-wire`, and writes them as a cassette. Calls made in
+`WireLog` holds the last calls of one episode, or all of them with `--record-wire`, and writes them as a `Cassette`. Calls made in
 `listening` are added to the log of the episode in whose context they are made, so episodes on many threads do not mix.
 """
 
@@ -13,10 +13,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
 
 import httpx
+from pydantic import ValidationError
 
-from harness.agents.llm.cassette import Cassette, RecordedRequest, RecordedResponse, WireCall
+from worlds.core.errors import ManifestError
+from worlds.core.models import Strict
 
 LAST_CALLS = 8
 """Calls that are kept from before a failure."""
@@ -32,39 +36,103 @@ _SECRET_HEADER = re.compile(r"auth|cookie|key|secret|passw|credential|signature|
 _SECRET_QUERY = re.compile(r"([?&][^=&]*(?:key|token|secret|passw|sig)[^=&]*=)[^&]*", re.IGNORECASE)
 _SECRET_FIELD = re.compile(r'("(?:x-)?(?:api[-_]?key|authorization)"\s*:\s*")[^"]*', re.IGNORECASE)
 
+Clean = Callable[[str], str]
+"""Blanks the secrets in a text."""
+
+
+class RecordedRequest(Strict):
+    """A request as it was sent; a replay uses the end of its path alone."""
+
+    method: str = "POST"
+    path: str = "/v1/chat/completions"
+    headers: dict[str, str] = {}
+    body: str = ""
+
+
+class RecordedResponse(Strict):
+    """A response as it came; `encoding` is Latin-1 where the bytes of the body are not UTF-8."""
+
+    status: int = 200
+    headers: dict[str, str] = {}
+    body: str | dict[str, Any] | list[Any] = ""
+    encoding: Literal["utf-8", "latin-1"] = "utf-8"
+
+
+class WireCall(Strict):
+    """One request and its response, None where the connection broke; `times` and `delay_s` are for replays."""
+
+    request: RecordedRequest = RecordedRequest()
+    response: RecordedResponse | None = None
+    error: str = ""
+    at_s: float = 0.0
+    seconds: float = 0.0
+    times: int = 1
+    delay_s: float = 0.0
+
+
+class WireRule(Strict):
+    """Requests that a server refuses, once it has answered `after`: those that have, or lack, a pattern in their JSON."""
+
+    has: str = ""
+    lacks: str | None = None
+    after: int = 0
+    response: RecordedResponse
+
+
+class Cassette(Strict):
+    """What a server did, in order, and what it refuses; `about` says what is odd about it, `source` where it was reported."""
+
+    about: str = ""
+    source: str = ""
+    calls: tuple[WireCall, ...] = ()
+    rules: tuple[WireRule, ...] = ()
+
+
+def read_cassette(path: Path) -> Cassette:
+    """The cassette in a file; raises ManifestError naming the file and the field."""
+    try:
+        return Cassette.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ManifestError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
 
 @dataclass(eq=False)
-class _Exchange:
-    """One call while it happens."""
+class Exchange:
+    """One call while it happens, and afterwards."""
 
     request: httpx.Request
-    sent: bytes
     began: float
-    response: httpx.Response | None = None
+    status: int = 0
+    headers: httpx.Headers = field(default_factory=httpx.Headers)
     received: bytes = b""
-    error: str = ""
+    broken: Exception | None = None
+    """How the connection failed, also in the middle of an answer."""
+
     seconds: float = 0.0
 
     @property
+    def text(self) -> str:
+        """The body of the answer, "" where there is no whole one."""
+        return "" if self.broken else self.received.decode(errors="replace")
+
+    @property
     def size(self) -> int:
-        return len(self.sent) + len(self.received)
+        """Bytes of both bodies that are kept."""
+        return sum(min(len(body), BODY_BYTES) for body in (self.request.content, self.received))
 
-    def failed(self, error: Exception) -> None:
-        self.error, self.seconds = f"{type(error).__name__}: {error}", time.monotonic() - self.began
-
-    def call(self, first: float, clean: Callable[[str], str]) -> WireCall:
-        path = _SECRET_QUERY.sub(rf"\1{_HIDDEN}", self.request.url.raw_path.decode("ascii", "replace"))
-        headers, (body, _) = _headers(self.request.headers, clean), _text(self.sent, clean)
-        request = RecordedRequest(method=self.request.method, path=clean(path), headers=headers, body=body)
-        response = None
-        if self.response is not None:
-            body, encoding = _text(self.received, clean)
-            headers = _headers(self.response.headers, clean)
-            response = RecordedResponse.model_validate(
-                {"status": self.response.status_code, "headers": headers, "body": body, "encoding": encoding}
-            )
-        times = {"at_s": round(self.began - first, 4), "seconds": round(self.seconds, 4)}
-        return WireCall.model_validate({"request": request, "response": response, "error": clean(self.error), **times})
+    def recorded(self, first: float, clean: Clean) -> WireCall:
+        """The call without secrets, its times in seconds after `first`."""
+        path = clean(_SECRET_QUERY.sub(rf"\1{_HIDDEN}", self.request.url.raw_path.decode("ascii", "replace")))
+        headers, body = _headers(self.request.headers, clean), _text(_shortened(self.request.content), clean)["body"]
+        told = {"status": self.status, "headers": _headers(self.headers, clean), **_text(self.received, clean)}
+        return WireCall(
+            request=RecordedRequest(method=self.request.method, path=path, headers=headers, body=body),
+            response=RecordedResponse.model_validate(told) if self.status else None,
+            error=clean(f"{type(self.broken).__name__}: {self.broken}") if self.broken else "",
+            at_s=round(self.began - first, 4),
+            seconds=round(self.seconds, 4),
+        )
 
 
 @dataclass
@@ -72,11 +140,9 @@ class WireLog:
     """The calls of one episode."""
 
     keeps_all: bool = False
-    scrubber: Callable[[], Callable[[str], str]] = lambda: str
-    """Makes the function that blanks secrets in a text."""
-
-    _last: list[_Exchange] = field(default_factory=list)
-    _kept: list[_Exchange] = field(default_factory=list)
+    clean: Clean = str
+    last: list[Exchange] = field(default_factory=list)
+    _kept: list[Exchange] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
@@ -88,34 +154,33 @@ class WireLog:
         finally:
             _episode.reset(token)
 
-    def add(self, call: _Exchange) -> None:
+    def add(self, call: Exchange) -> None:
         """Add a call that begins, in the place of the oldest ones where there is no more room."""
         most, count = (MOST_BYTES_OF_ALL, None) if self.keeps_all else (MOST_BYTES, LAST_CALLS)
         with self._lock:
-            self._last.append(call)
-            size = sum(one.size for one in self._last)
-            while len(self._last) > 1 and (size > most or (count and len(self._last) > count)):
-                size -= self._last.pop(0).size
+            self.last.append(call)
+            size = sum(one.size for one in self.last)
+            while len(self.last) > 1 and (size > most or (count and len(self.last) > count)):
+                size -= self.last.pop(0).size
 
     def keep(self) -> None:
         """Keep the last calls whatever comes later, because the reply to one of them could not be used."""
         with self._lock:
             if not self.keeps_all and sum(one.size for one in self._kept) < MOST_BYTES:
-                self._kept, self._last = self._kept + self._last, []
+                self._kept, self.last = self._kept + self.last, []
 
     def dump(self, *, failed: bool) -> bytes:
         """The cassette as JSON; empty where no call failed, unless all calls are kept."""
         with self._lock:
-            calls = sorted(self._kept + (self._last if failed or self.keeps_all else []), key=lambda call: call.began)
+            calls = sorted(self._kept + (self.last if failed or self.keeps_all else []), key=lambda call: call.began)
         if not calls:
             return b""
-        clean = self.scrubber()
-        cassette = Cassette(calls=tuple(call.call(calls[0].began, clean) for call in calls))
+        cassette = Cassette(calls=tuple(call.recorded(calls[0].began, self.clean) for call in calls))
         return cassette.model_dump_json(indent=1, exclude_defaults=True).encode() + b"\n"
 
 
 _episode: ContextVar[WireLog | None] = ContextVar("episode", default=None)
-_listening: ContextVar[WireLog | None] = ContextVar("listening", default=None)
+_listening: ContextVar[list[Exchange] | None] = ContextVar("listening", default=None)
 
 
 def keep_wire() -> None:
@@ -125,16 +190,18 @@ def keep_wire() -> None:
 
 
 @contextmanager
-def listening(scrubber: Callable[[], Callable[[str], str]]) -> Iterator[None]:
-    """Record what is sent in this context as model calls of the current episode, if there is one."""
-    log = _episode.get()
-    if log is not None:
-        log.scrubber = scrubber
-    token = _listening.set(log)
+def listening(clean: Clean) -> Iterator[list[Exchange]]:
+    """Collect what is sent in this context; as model calls it belongs to the current episode, if there is one."""
+    if (log := _episode.get()) is not None:
+        log.clean = clean
+    calls: list[Exchange] = []
+    token = _listening.set(calls)
     try:
-        yield
+        yield calls
     finally:
         _listening.reset(token)
+        for call in calls:
+            call.received = _shortened(call.received)
 
 
 _plain = httpx.HTTPTransport.handle_request
@@ -149,48 +216,32 @@ def install() -> None:
 
 
 def _handle_request(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
-    log = _listening.get()
-    return _plain(transport, request) if log is None else _recorded(log, request, lambda: _plain(transport, request))
-
-
-def _recorded(log: WireLog, request: httpx.Request, send: Callable[[], httpx.Response]) -> httpx.Response:
-    call = _Exchange(request, _shortened(request.read()), time.monotonic())
-    log.add(call)
+    calls, log = _listening.get(), _episode.get()
+    if calls is None:
+        return _plain(transport, request)
+    request.read()
+    call, parts = Exchange(request, time.monotonic()), list[bytes]()
+    calls.append(call)
+    if log is not None:
+        log.add(call)
     try:
-        response = send()
+        response = _plain(transport, request)
+        call.status, call.headers = response.status_code, response.headers
+        assert isinstance(response.stream, httpx.SyncByteStream)
+        parts.extend(response.stream)
+        response.close()
     except Exception as error:
-        call.failed(error)
+        call.broken = error
         raise
-    call.response = httpx.Response(response.status_code, headers=response.headers)
-    assert isinstance(response.stream, httpx.SyncByteStream)
-    response.stream = _Tee(response.stream, call)
-    return response
+    finally:
+        call.seconds, call.received = time.monotonic() - call.began, _decoded(call.headers, b"".join(parts))
+    stream = httpx.ByteStream(b"".join(parts))
+    return httpx.Response(response.status_code, headers=response.headers, stream=stream, extensions=response.extensions)
 
 
-class _Tee(httpx.SyncByteStream):
-    """The bytes of a response, recorded as they are read."""
-
-    def __init__(self, stream: httpx.SyncByteStream, call: _Exchange) -> None:
-        self._stream, self._call, self._parts = stream, call, list[bytes]()
-
-    def __iter__(self) -> Iterator[bytes]:
-        try:
-            for part in self._stream:
-                self._parts.append(part)
-                yield part
-        except Exception as error:
-            self._call.failed(error)
-            raise
-
-    def close(self) -> None:
-        call, raw = self._call, b"".join(self._parts)
-        call.seconds, call.received = time.monotonic() - call.began, _shortened(_decoded(call.response, raw))
-        self._stream.close()
-
-
-def _decoded(response: httpx.Response | None, raw: bytes) -> bytes:
+def _decoded(headers: httpx.Headers, raw: bytes) -> bytes:
     """A body without its compression; as it came where it cannot be decompressed."""
-    coding = response.headers.get("content-encoding") if response is not None else None
+    coding = headers.get("content-encoding")
     try:
         return httpx.Response(200, headers={"content-encoding": coding}, content=raw).content if coding else raw
     except httpx.DecodingError:
@@ -204,14 +255,14 @@ def _shortened(body: bytes) -> bytes:
     return b"%b\n[%d bytes left out]\n%b" % (body[:head], left_out, body[head + left_out :])
 
 
-def _headers(headers: httpx.Headers, clean: Callable[[str], str]) -> dict[str, str]:
+def _headers(headers: httpx.Headers, clean: Clean) -> dict[str, str]:
     return {name: _HIDDEN if _SECRET_HEADER.search(name) else clean(value) for name, value in headers.items()}
 
 
-def _text(body: bytes, clean: Callable[[str], str]) -> tuple[str, str]:
+def _text(body: bytes, clean: Clean) -> dict[str, str]:
     """A body as text without secrets, and its encoding: in Latin-1 every byte is a character."""
     try:
         text, encoding = body.decode(), "utf-8"
     except UnicodeDecodeError:
         text, encoding = body.decode("latin-1"), "latin-1"
-    return _SECRET_FIELD.sub(rf"\1{_HIDDEN}", clean(text)), encoding
+    return {"body": _SECRET_FIELD.sub(rf"\1{_HIDDEN}", clean(text)), "encoding": encoding}

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.agent import AgentIdentity, Budget, Report
-from harness.agents.llm.interface import ActionResult, Hands, Mistake
-from harness.agents.llm.tool import ToolInterface
+from harness.agents.llm.interface import ActionResult, Hands, Mistake, ToolInterface
 from harness.agents.people.commands import HELP, read_command
 from harness.agents.people.terminal import Left, Terminal
 from harness.agents.trajectory import ToolCall, Trajectory

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.agent import AgentIdentity, Budget, Report
-from harness.agents.llm.agent import interface_named
-from harness.agents.llm.interface import Mistake
+from harness.agents.llm.interface import Mistake, interface_named
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.replay import ReplaySeat, check_recording, read_recording
 from harness.agents.trajectory import scripted_trajectory

@@ -15,8 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from harness.agents.llm.chances import TokenChances
-from harness.agents.llm.completion import Completion
+from harness.agents.llm.completion import Completion, TokenChances
 from harness.agents.seating.model import Weigher
 from worlds.calendar.rules.replies import scores_shape
 from worlds.core.mending import read_reply

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from harness.agents.llm.cache import CachedModel
 from harness.agents.llm.parallel import side_by_side
+from harness.agents.llm.replies import CachedModel
 from harness.families.calendar.audits.games import AuditedGame
 from harness.families.calendar.privacy.cases import JudgeCase, different
 from harness.families.calendar.privacy.measured import MeasuredGame, Place
