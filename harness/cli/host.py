@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from harness.agents.doctor.checks import examine
+from harness.agents.llm.doctor import examine
 from harness.agents.llm.model import ModelSettings
 from harness.cli.config import settings_text
 from harness.cli.tasks import Json, Names, selected

@@ -11,8 +11,8 @@ from typing import Protocol
 from harness.agent import Budget, Report, Usage
 from harness.agents.llm.completion import Completion
 from harness.agents.llm.conversation import ToolConversation
-from harness.agents.llm.interface import ToolInterface
-from harness.agents.llm.speech import SPEECHES, prompt_digest
+from harness.agents.llm.interface import Interface
+from harness.agents.llm.speech import Speech, prompt_digest
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.holders import Forfeit, SeatReply
 from harness.agents.seating.policy import PolicySeat, check_playable, seat_players
@@ -61,7 +61,7 @@ class DrivenConversation:
     def __init__(
         self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, *, protocol: str, handles: bool
     ) -> None:
-        interface, speech = ToolInterface(handles=handles), SPEECHES[protocol]()
+        interface, speech = Interface("tool", handles=handles), Speech(protocol)
         # tool calls are handed in, so no server can fail to parse them
         speech.has_called = True
         name = f"{task.task_id}-s{seed}"

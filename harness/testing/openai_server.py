@@ -90,11 +90,11 @@ class OpenAIServer:
     def __init__(
         self, *scripts: Script, port: int = 0, weather: Weather | None = None, cassette: Cassette | None = None
     ) -> None:
-        self.scripts, self.weather = scripts, weather
-        self._replay = _Player(cassette or Cassette())
+        self.scripts, self.weather, self.cassette = scripts, weather, cassette or Cassette()
         self.requests: list[Received] = []
         self.probes: list[Received] = []
         self._attempts: Counter[str] = Counter()
+        self._left, self._replayed = [(one, one.times) for one in self.cassette.calls], 0
         self._number, self._first_at = 0, 0.0
         # The protocol is named because asyncio switches Nagle's algorithm off (40 ms a request) only where it is.
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -135,20 +135,15 @@ class OpenAIServer:
         app.add_api_route("/{path:path}", self._elsewhere, methods=["POST"], response_class=Response)
         return app
 
-    async def _elsewhere(self, request: Request) -> Response:
-        """What the APIs of other providers are asked: it is kept, and only the cassette and the weather have an answer."""
-        received = Received(dict(request.headers), await request.json(), time.monotonic())
-        self.requests.append(received)
-        if played := self._replay.answer(request.url.path, received.body):
-            return await self._replayed(played, request)
-        fault = self._struck(received)
-        return await self._broken(fault, {}, request) if fault else _refused(404, "no such address")
-
     async def _models(self) -> Response:
         return _json(200, {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "parley"}]})
 
+    async def _elsewhere(self, request: Request) -> Response:
+        """What the APIs of other providers are asked: only the cassette and the weather have an answer."""
+        return await self._unscripted(request, await request.json(), {}) or _refused(404, "no such address")
+
     async def _complete(self, request: Request) -> Response:
-        arrived, raw = time.monotonic(), await request.body()
+        raw = await request.body()
         try:
             body = json.loads(raw)
             messages: list[dict[str, Any]] = body["messages"]
@@ -156,21 +151,17 @@ class OpenAIServer:
             return _refused(400, "the body must be JSON with messages")
         if body.get("stream"):
             return _refused(400, "this server does not stream")
-        received, said = Received(dict(request.headers), body, arrived), json.dumps(messages)
-        is_probe = messages in (list(PROBE), list(TOOL_PROBE))
-        (self.probes if is_probe else self.requests).append(received)
-        if not is_probe and (played := self._replay.answer(request.url.path, body)):
-            return await self._replayed(played, request)
-        if fault := self._struck(received):
-            return await self._broken(fault, _completion(ScriptedReply(text="ok"), "", messages, 0), request)
+        said, is_probe = json.dumps(messages), messages in (list(PROBE), list(TOOL_PROBE))
+        whole = _completion(ScriptedReply(text="ok"), "", messages, 0)
+        if answer := await self._unscripted(request, body, whole, is_probe=is_probe):
+            return answer
         asked_for = [s for s in self.scripts if not is_probe or (s.match and s.match in said)] or ([_READY] if is_probe else [])
         script = next((s for s in asked_for if s.fits(messages, str(body.get("model")))), None)
         if script is None:
             return _refused(400, "no script fits this conversation")
         if refused := next((name for name in script.refuses if name in body), None):
             return _refused(400, f"Unsupported parameter: '{refused}'.")
-        reply = script.reply(messages)
-        key = json.dumps(messages, sort_keys=True)
+        reply, key = script.reply(messages), json.dumps(messages, sort_keys=True)
         fault = reply.fault(self._attempts[key])
         self._attempts[key] += 1
         read = [*messages, *(body.get("tools") or ())]
@@ -179,66 +170,68 @@ class OpenAIServer:
             whole["choices"][0]["logprobs"] = {"content": [_token(text, chances) for text, chances in reply.tokens]}
         return await self._broken(fault, whole, request) if fault else _json(200, whole)
 
+    async def _unscripted(
+        self, request: Request, body: dict[str, Any], whole: dict[str, Any], *, is_probe: bool = False
+    ) -> Response | None:
+        """Keep a request; the answer of the cassette, or a fault of the weather in the place of a `whole` answer."""
+        received = Received(dict(request.headers), body, time.monotonic())
+        (self.probes if is_probe else self.requests).append(received)
+        if not is_probe and (played := self._played(request.url.path, body)):
+            await asyncio.sleep(played.delay_s)
+            if (told := played.response) is None:
+                return self._reset(request)
+            text = told.body if isinstance(told.body, str) else json.dumps(told.body, ensure_ascii=False)
+            kept = {name.lower(): value for name, value in told.headers.items() if name.lower() not in _OF_CONNECTION}
+            kind, headers = _Truncated if played.error else Response, {"content-type": "application/json", **kept}
+            return kind(text.encode(told.encoding), told.status, headers=headers)
+        if self.weather is None:
+            return None
+        self._first_at = self._first_at or received.at
+        number, self._number = self._number, self._number + 1
+        fault = self.weather(number, received.at - self._first_at)
+        return await self._broken(fault, whole, request) if fault else None
+
+    def _played(self, path: str, body: Any) -> WireCall | None:
+        """The call of the cassette that answers a request to `path`, None where it has none (left)."""
+        said = json.dumps(body, ensure_ascii=False)
+        for rule in self.cassette.rules:
+            lacks = rule.lacks is None or not re.search(rule.lacks, said)
+            if self._replayed >= rule.after and re.search(rule.has, said) and lacks:
+                return WireCall(response=rule.response)
+        self._replayed += 1
+        for index, (recorded, times) in enumerate(self._left):
+            if _ending(recorded.request.path) == _ending(path):
+                self._left[index : index + 1] = [] if times == 1 else [(recorded, times - 1)]
+                return recorded
+        return None
+
     async def _broken(self, fault: Fault, whole: dict[str, Any], request: Request) -> Response:
         """The fault, where an answer could have been."""
         if fault.kind == "reset":
-            self._reset(request)
-        return await _broken(fault, whole)
+            return self._reset(request)
+        if fault.kind == "stall":
+            await asyncio.sleep(fault.stall_s)
+            return _json(200, whole)
+        if fault.kind == "garbage":
+            return Response(b'{"id": "chatcmpl-1", "choices": [{"mess', 200, media_type="application/json")
+        if fault.kind == "truncated":
+            return _Truncated(json.dumps(whole).encode())
+        refused = _refused(fault.status, fault.message)
+        if fault.body is not None:
+            refused = Response(fault.body.encode(), fault.status, media_type=fault.media_type)
+        if fault.retry_after is not None:
+            refused.headers["Retry-After"] = fault.retry_after
+        return refused
 
-    def _reset(self, request: Request) -> None:
-        """Break the connection of a request."""
+    def _reset(self, request: Request) -> Response:
+        """Break the connection of a request; what is returned is never sent."""
         for connection in list(self._server.server_state.connections):
             if request.client is not None and getattr(connection, "client", None) == tuple(request.client):
                 # a socket that may not linger is reset, not closed
                 transport = connection.transport
                 transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 transport.abort()
-
-    async def _replayed(self, played: WireCall, request: Request) -> Response:
-        """The response of a cassette; where it has none, the connection is broken."""
-        await asyncio.sleep(played.delay_s)
-        if played.response is None:
-            self._reset(request)
-            return Response()
-        told, kind = played.response, _Truncated if played.error else Response
-        text = told.body if isinstance(told.body, str) else json.dumps(told.body, ensure_ascii=False)
-        headers = {name.lower(): value for name, value in told.headers.items() if name.lower() not in _OF_CONNECTION}
-        return kind(text.encode(told.encoding), told.status, headers={"content-type": "application/json", **headers})
-
-    def _struck(self, received: Received) -> Fault | None:
-        """What the weather does to a request."""
-        if self.weather is None:
-            return None
-        self._first_at = self._first_at or received.at
-        number, self._number = self._number, self._number + 1
-        return self.weather(number, received.at - self._first_at)
-
-
-class _Player:
-    """A cassette that is played: each call answers as many requests as it says, in order."""
-
-    def __init__(self, cassette: Cassette) -> None:
-        self._rules, self._answered = cassette.rules, 0
-        self._left = [(call, call.times) for call in cassette.calls]
-
-    def answer(self, path: str, body: Any) -> WireCall | None:
-        """The call that answers a request to `path`, None where the cassette has none (left)."""
-        said = json.dumps(body, ensure_ascii=False)
-        for rule in self._rules:
-            lacks = rule.lacks is None or not re.search(rule.lacks, said)
-            if self._answered >= rule.after and re.search(rule.has, said) and lacks:
-                return WireCall(response=rule.response)
-        self._answered += 1
-        for index, (call, times) in enumerate(self._left):
-            if _ending(call.request.path) == _ending(path):
-                self._left[index : index + 1] = [] if times == 1 else [(call, times - 1)]
-                return call
-        return None
-
-
-def _ending(path: str) -> str:
-    """The end of a path without its query: `completions`, `messages`, `generateContent`."""
-    return re.split(r"[/:]", path.partition("?")[0])[-1]
+        return Response()
 
 
 class _Truncated(Response):
@@ -249,19 +242,9 @@ class _Truncated(Response):
         self.body = content[: len(content) // 2]
 
 
-async def _broken(fault: Fault, whole: dict[str, Any]) -> Response:
-    if fault.kind == "stall":
-        await asyncio.sleep(fault.stall_s)
-        return _json(200, whole)
-    if fault.kind == "garbage":
-        return Response(b'{"id": "chatcmpl-1", "choices": [{"mess', 200, media_type="application/json")
-    if fault.kind == "truncated":
-        return _Truncated(json.dumps(whole).encode())
-    told = _refused(fault.status, fault.message)
-    refused = told if fault.body is None else Response(fault.body.encode(), fault.status, media_type=fault.media_type)
-    if fault.retry_after is not None:
-        refused.headers["Retry-After"] = fault.retry_after
-    return refused
+def _ending(path: str) -> str:
+    """The end of a path without its query: `completions`, `messages`, `generateContent`."""
+    return re.split(r"[/:]", path.partition("?")[0])[-1]
 
 
 def _completion(reply: ScriptedReply, model: str, messages: Messages, number: int) -> dict[str, Any]:
@@ -279,7 +262,16 @@ def _completion(reply: ScriptedReply, model: str, messages: Messages, number: in
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
     }
     if reply.usage != "none":
-        whole["usage"] = _usage(_counted(message, messages) if reply.usage == "counted" else reply.usage)
+        # about four characters a token; only that it is there and grows matters
+        rough = ScriptedUsage(prompt=len(json.dumps(list(messages))) // 4 + 1, completion=len(json.dumps(message)) // 4 + 1)
+        tokens = rough if reply.usage == "counted" else reply.usage
+        whole["usage"] = {
+            "prompt_tokens": tokens.prompt,
+            "completion_tokens": tokens.completion,
+            "total_tokens": tokens.prompt + tokens.completion,
+            "prompt_tokens_details": {"cached_tokens": tokens.cached},
+            "completion_tokens_details": {"reasoning_tokens": tokens.reasoning},
+        }
     return whole
 
 
@@ -291,21 +283,6 @@ def _token(text: str, chances: dict[str, float]) -> dict[str, Any]:
 def _tool_call(made: ScriptedCall, call_id: str) -> dict[str, Any]:
     text = made.arguments if isinstance(made.arguments, str) else json.dumps(made.arguments, ensure_ascii=False)
     return {"id": made.id or call_id, "type": "function", "function": {"name": made.name, "arguments": text}}
-
-
-def _counted(message: dict[str, Any], messages: Messages) -> ScriptedUsage:
-    """About four characters a token; only its being there and growing matters."""
-    return ScriptedUsage(prompt=len(json.dumps(list(messages))) // 4 + 1, completion=len(json.dumps(message)) // 4 + 1)
-
-
-def _usage(tokens: ScriptedUsage) -> dict[str, Any]:
-    return {
-        "prompt_tokens": tokens.prompt,
-        "completion_tokens": tokens.completion,
-        "total_tokens": tokens.prompt + tokens.completion,
-        "prompt_tokens_details": {"cached_tokens": tokens.cached},
-        "completion_tokens_details": {"reasoning_tokens": tokens.reasoning},
-    }
 
 
 def _json(status: int, body: dict[str, Any]) -> Response:

@@ -10,8 +10,16 @@ from typing import Any
 import pytest
 import tomli
 
-from harness.agents.llm.classification import CODES, PHRASES, answer_failure, body_failure, hidden_error, read_error_body
-from harness.agents.llm.failures import CallFailure, ContextFull
+from harness.agents.llm.failures import (
+    CODES,
+    PHRASES,
+    CallFailure,
+    ContextFull,
+    answer_failure,
+    body_failure,
+    hidden_error,
+    read_error_body,
+)
 
 HERE = Path(__file__).parent
 FULL: list[dict[str, Any]] = tomli.loads((HERE / "context_bodies.toml").read_text("utf-8"))["body"]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from harness.agents.doctor import checks
+from harness.agents.llm import doctor as checks
 from harness.cli import app, report_error
 from tests.agents.faulty_servers import FAULTS, TASK, FaultyServer
 from worlds.core.errors import ParleyError

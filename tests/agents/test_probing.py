@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from harness.agent import AgentSpec
-from harness.agents.llm.classification import refuses_tools
-from harness.agents.llm.failures import Refused
+from harness.agents.llm.failures import Refused, refuses_tools
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.agents.llm.probing import READY
 from harness.agents.llm.quirks import Quirks, without_system

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.agents.llm.classification import asked_pause
+from harness.agents.llm.failures import asked_pause
 
 CASES = [
     ({"retry-after": "7"}, "", 7.0),

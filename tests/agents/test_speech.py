@@ -4,14 +4,14 @@ import pytest
 
 from harness.agent import Usage
 from harness.agents.llm.completion import Completion
-from harness.agents.llm.speech import TextSpeech
+from harness.agents.llm.speech import Speech
 
 LS = '{"tool": "run", "arguments": {"command": "ls"}}'
 
 
 def actions(text):
     """What the model is understood to want."""
-    return TextSpeech().actions(Completion(text, {}, Usage()), 3)
+    return Speech("text").actions(Completion(text, {}, Usage()), 3)
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,14 @@ from harness.agent import AgentIdentity, AgentSpec, Budget, Report
 from harness.agents.llm.completion import Completion, add_usage
 from harness.agents.llm.conversation import ToolConversation
 from harness.agents.llm.failures import CallFailure, ContextFull, UnreadableCall
-from harness.agents.llm.interface import INTERFACES, interface_named
+from harness.agents.llm.interface import INTERFACES, Interface
 from harness.agents.llm.local import FREE, LOCAL
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
 from harness.agents.llm.probing import hides_tools
 from harness.agents.llm.provider import public_address
 from harness.agents.llm.replies import ConversationPlace, Interlocutor, Replies
-from harness.agents.llm.speech import SPEECHES, prompt_digest
+from harness.agents.llm.speech import Speech, prompt_digest
 from harness.agents.trajectory import Trajectory
 from harness.errors import BoundaryError, HarnessError, SetupFault, UsageError
 from harness.pod import Pod
@@ -67,12 +67,10 @@ class LlmAgent:
 
     def __init__(self, config: LlmConfig, *, say: Callable[[str], None] = to_stderr, replies: Replies | None = None) -> None:
         """`replies`: what models said before, which is not asked again."""
-        if config.protocol not in SPEECHES:
-            raise UsageError(f"protocol must be one of {', '.join(SPEECHES)}, not {config.protocol!r}")
         self.config = config
         self.client, self.replies = ModelClient(config.settings(), say=say), replies
-        self.interface = interface_named(config.interface, handles=config.handles)
-        self.speech = SPEECHES[config.protocol]()
+        self.interface = Interface(config.interface, handles=config.handles)
+        self.speech = Speech(config.protocol)
         self._sees_tools: bool | None = None
         """Whether the prompt that the model reads holds the tools, once that was looked at."""
 

@@ -17,14 +17,11 @@ from dataclasses import dataclass, field, replace
 from math import exp, isfinite
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
 from harness.agent import Usage
 from harness.agents.llm.failures import Transient, Withheld
 from harness.agents.llm.provider import WireAnswer, library
 from harness.prices import Price
 from harness.printable import encodable
-from worlds.core.models import Lenient
 
 NO_TEXT = "(no text)"
 """Content of a message that has neither text nor tool calls: some servers refuse an empty one."""
@@ -122,19 +119,6 @@ class Completion:
     def is_empty(self) -> bool:
         """True for a reply with neither text nor tool calls."""
         return not self.actions and not self.text.strip()
-
-
-class _Alternative(Lenient):
-    token: str
-    logprob: float
-
-
-class _Token(_Alternative):
-    top_logprobs: tuple[_Alternative, ...] | None = None
-
-
-class _Logprobs(Lenient):
-    content: tuple[_Token, ...] | None = None
 
 
 def read_completion(answer: WireAnswer, request: Mapping[str, Any], number: int, price: Price | None = None) -> Completion:
@@ -302,13 +286,15 @@ def _choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
 def _chances(given: Any) -> tuple[TokenChances, ...]:
     """Return the chances of the tokens in order; none where the provider said nothing that can be read."""
     try:
-        content = _Logprobs.model_validate(given or {}).content or ()
-    except ValidationError:
+        return tuple(
+            TokenChances(
+                str(one["token"]),
+                {str(alike["token"]): exp(min(alike["logprob"], 0.0)) for alike in (*(one.get("top_logprobs") or ()), one)},
+            )
+            for one in (given or {}).get("content") or ()
+        )
+    except (AttributeError, KeyError, TypeError):
         return ()
-    return tuple(
-        TokenChances(one.token, {alike.token: exp(min(alike.logprob, 0.0)) for alike in (*(one.top_logprobs or ()), one)})
-        for one in content
-    )
 
 
 def _text_of(content: Any) -> str:

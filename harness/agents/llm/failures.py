@@ -1,15 +1,29 @@
-"""Classes of failed model calls, and what people are told of them: which model, at which address, the server's words, what to do.
+"""Failed model calls: their classes, how they are told apart, and what people are told of them (docs/providers.md).
 
-`Transient` failures are retried, `Refused` ones are not, and `Denied` is a refusal that every other call would meet too.
-`ContextFull` and `UnreadableCall` are about what was said. How failures are told apart is in `classification`.
+1. `Transient` failures are retried, `Refused` ones are not, and `Denied` is a refusal that every other call would meet too.
+   `ContextFull` and `UnreadableCall` are about what was said.
+2. The server's own words count: a code more than a phrase, and both more than the HTTP status and LiteLLM's exception classes,
+   which name a status also where no server answered. Errors inside an answer with HTTP 200 are errors. Only fields that hold a
+   server's words are read, since many servers echo the request, and a conversation may contain any sentence at all.
+3. Messages name the model, its address, the server's words in one line, and what to do next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from email.utils import parsedate_to_datetime
+from time import time
+from traceback import walk_tb
+from types import ModuleType
+from typing import Any, Literal, NamedTuple
 
+import httpx
+
+from harness.agents.llm.wire import Clean, Exchange
 from harness.errors import OutOfPatience, ProviderFailure, ProviderLost, SetupFault, Unreachable
+from harness.printable import encodable
 from worlds.core.errors import ParleyError
 
 Why = Literal["key", "quota", "access", "model", "stream"]
@@ -22,6 +36,103 @@ _DENIALS: dict[Why, str] = {
     "stream": "answers in streams alone, which a run does not request",
 }
 _ANOTHER_SERVER = "--api-base URL of a server, or of a proxy before it, that answers without streaming"
+
+CODES = {
+    "context_length_exceeded": "OpenAI, Azure, Groq",
+    "exceed_context_size_error": "llama.cpp",
+    "request_too_large": "Anthropic",
+    "model_context_window_exceeded": "Z.ai",
+}
+"""How servers say by a code that a prompt is longer than the model's context. Recorded bodies: tests/agents/context_bodies.toml."""
+
+PHRASES = {
+    r"maximum context length(?: (?:is|of) (?:only )?\d|\W*$)": "OpenAI, Azure, DeepSeek, OpenRouter, vLLM, mlx",
+    r"exceeds? the context window": "OpenAI (responses)",
+    r"invalid 'messages\[\d+\]\.content[^']*': string too long": "OpenAI (one message)",
+    r"input tokens exceed the configured limit of \d": "Azure",
+    r"reduce the length of the messages": "OpenAI, Groq, Cerebras",
+    r"\bprompt is too long\b": "Anthropic, Fireworks, Vertex",
+    r"input length and `?max_tokens`? exceed context limit": "Anthropic",
+    r"request exceeds the maximum size": "Anthropic",
+    r"input is too long for requested model": "Bedrock",
+    r"too many input tokens\. max input tokens|number of input tokens exceeds maximum length": "Bedrock",
+    r"input token count(?: \(\d+\))? exceeds the maximum number of tokens allowed": "Gemini, Vertex",
+    r"prompt contains \d+ tokens.*too large for model": "Mistral",
+    r"too many tokens: .*(?:cannot exceed|limit exceeded|maximum)": "Cohere",
+    r"is longer than the maximum model length of \d": "vLLM",
+    r"max_(?:completion_)?tokens must be at least 1, got -\d": "vLLM",
+    r"requested token count exceeds the model's maximum context length": "SGLang",
+    r"is longer than the model's context length": "SGLang",
+    r"input length \(\d+ tokens\) exceeds the maximum allowed length": "SGLang",
+    r"`inputs` (?:tokens \+ `max_new_tokens` must be <=|must have less than) \d": "TGI, Together",
+    r"sum of prompt length \([\d.]+\)|prompt length \(\d+\) exceeds maximum \w+ length": "TensorRT-LLM",
+    r"exceeds the available context size|context size has been exceeded": "llama.cpp",
+    r"requested tokens(?: \(\d+\))? exceed context window of \d": "llama-cpp-python",
+    r"input length exceeds the (?:maximum )?context length|prompt too long; exceeded (?:max )?context length": "Ollama",
+    r"trying to keep the first \d+ tokens when context|to keep from the initial prompt is greater than": "LM Studio",
+    r"input length \d+ exceeds context length \d": "LM Studio",
+    r"maximum prompt length is \d": "xAI",
+    r"exceeded model token limit": "Moonshot",
+    r"context window exceeds limit": "MiniMax",
+    r"prompt exceeds max length": "Z.ai",
+    r"prompt token count of \d+ exceeds the limit": "GitHub Copilot",
+    r"range of input length should be": "DashScope",
+    r"current length is \d+ while limit is \d": "Cerebras",
+    r"context window exceeded for given call": "LiteLLM proxy",
+}
+"""How they say it in a sentence: a regular expression in lower case, and the servers."""
+
+_ANY_CODE = re.compile(rf"\b(?:{'|'.join(CODES)})\b")
+_ANY_PHRASE = re.compile("|".join(f"(?:{phrase})" for phrase in PHRASES), re.MULTILINE)
+_TOKEN_RATE = re.compile(r"tokens per (?:min|minute|hour|day)\b|\bTP[MD]\b|too many tokens, please wait", re.IGNORECASE)
+_LIMIT_AND_REQUESTED = re.compile(r"limit:? (\d+),? .*?requested:? (\d+)", re.IGNORECASE)
+_TOO_LARGE_OTHER = re.compile(r"image|audio|video|file|attachment|document", re.IGNORECASE)
+
+_CODE_KEYS = frozenset({"code", "type", "__type", "status", "reason", "error_code", "error_type", "errorType", "name"})
+_SENTENCE_KEYS = frozenset({
+    "message", "msg", "error", "detail", "details", "errorMessage", "error_message", "error_description", "description", "raw",
+})  # fmt: skip
+_CONTAINER_KEYS = _SENTENCE_KEYS | {"errors", "metadata", "innererror", "inner_error", "body", "response"}
+_DEEPEST, _LONGEST, _SHOWN = 8, 100_000, 300
+_PAGE = re.compile(r"<!doctype html|<html[\s>]", re.IGNORECASE)
+_EVENTS = re.compile(r"^data: ?(?:\{|\[DONE\])", re.MULTILINE)
+_CAUSE_LINE = re.compile(r"^[\w.]*(?:Error|Exception)\b.*:")
+"""A line that names an exception, as the last line of a traceback does."""
+
+_STATUS_OF = {
+    "authentication": 401, "api_key": 401, "permission": 403, "not_found": 404, "rate_limit": 429, "overloaded": 529,
+    "exceed_context_size": 400, "invalid": 400, "validation": 400, "badrequest": 400,
+}  # fmt: skip
+"""Part of a code inside an answer with HTTP 200 -> the status that should have been sent."""
+
+_RETRIED, _CROWDED = frozenset({408, 409, 425, 429}), frozenset({429, 529})
+_DENIED: dict[int, Why] = {401: "key", 402: "quota", 403: "access", 404: "model"}
+_SPENT = re.compile(r"insufficient_quota|billing_(?:hard_limit_reached|not_active|error)|credit balance is too low")
+_ONE_PROMPT = re.compile(r"moderation|flagged|content[ _](?:policy|filter)", re.IGNORECASE)
+"""Words of a refusal that is about one conversation, not about the account."""
+
+_STREAMS_ALONE = re.compile(
+    r"only supports? (?:the )?stream|stream(?:ing)?\W+(?:is required|must be (?:set to )?true)(?! for)|for non-streaming calls",
+    re.IGNORECASE,
+)
+_NOT_CURED = re.compile(
+    r"jinja|raise_exception|roles must alternate|roles should be alternating|chat.?template|TemplateError|not implemented",
+    re.IGNORECASE,
+)
+"""Words of errors that servers send with status 500 and that no retry cures: the chat template refuses the conversation."""
+
+_FILTERED = frozenset({"content_filter", "ResponsibleAIPolicyViolation", "content_policy_violation", "data_inspection_failed"})
+_TOOLS = re.compile(
+    r"(?:not|n't) support\W+(?:\w+\W+){0,2}(?:tools?|functions?)\b|"
+    r"\b(?:tools?|functions?)\b[\w ]{0,20} (?:is|are) not (?:supported|enabled)|"
+    r"support tool use|--enable-auto-tool-choice|--tool-call-parser|--jinja",
+    re.IGNORECASE,
+)
+_WRAPPING = re.compile(r"^(?:litellm\.)?(?:\w+(?:Error|Exception|Timeout): |\w+(?:Exception|Error) - )+")
+_PAUSE = re.compile(
+    r'(?:(?:try again|retry) (?:in|after) |"retryDelay": *")((?:[\d.]+(?:ms|h|m|s))+|[\d.]+(?= ?sec))', re.IGNORECASE
+)
+_UNIT_S = {"h": 3600, "m": 60, "s": 1, "ms": 0.001, "": 1}
 
 
 class CallFailure(ParleyError):
@@ -169,3 +280,262 @@ class Telling:
             of = f"; {self._base.rstrip('/')}/models lists what is served" if self._base else ""
             return f"check --model {self._name}{of}"
         return _ANOTHER_SERVER if why == "stream" else "see to that account, or use another one's key"
+
+
+class ErrorBody(NamedTuple):
+    """What a body says about an error."""
+
+    codes: frozenset[str] = frozenset()
+    sentences: tuple[str, ...] = ()
+    """The server's messages, outermost first."""
+
+    is_page: bool = False
+
+    @property
+    def text(self) -> str:
+        """All messages and codes in one string, to search in."""
+        return "\n".join((*self.sentences, *self.codes))
+
+    @property
+    def line(self) -> str:
+        """The informative line of each message, in one line; "" where the body says nothing."""
+        lines = dict.fromkeys(filter(None, map(_informative_line, self.sentences)))
+        return ": ".join(line for line in lines if not any(line != other and line in other for other in lines))
+
+
+def refuses_tools(failure: CallFailure) -> bool:
+    """True where a server says that it, or its model, takes no tools."""
+    return _TOOLS.search(str(failure)) is not None
+
+
+def failure_of(
+    litellm: ModuleType, error: Exception | None, call: Exchange | None, clean: Clean, silent_for: str
+) -> CallFailure | None:
+    """Return why a call brought no completion, None where it did.
+
+    `error` is what LiteLLM raised, `call` what went over the wire last, and `silent_for` the time that it was given, in words.
+    """
+    if isinstance(error, litellm.UnsupportedParamsError) or (error is not None and call is None):
+        return _unsent(litellm, error, clean)
+    if call is None:
+        return None
+    if call.broken is not None:
+        return _unanswered(call.broken, clean, silent_for)
+    if not 200 <= call.status < 300:
+        return answer_failure(call.status, call.headers, call.text, clean)
+    value = parsed(call.text)
+    if (hidden := hidden_error(value)) is not None:
+        return body_failure(*hidden, clean, shown="inside HTTP 200")
+    is_read = error is None and not _is_openais(call)
+    return None if is_read or (isinstance(value, dict) and "choices" in value) else _no_completion(error, call, value, clean)
+
+
+def answer_failure(status: int, headers: Mapping[str, str], text: str, clean: Clean) -> CallFailure:
+    """Classify a server's answer with an error status."""
+    return body_failure(status, read_error_body(text), clean, asked_pause(headers, text))
+
+
+def body_failure(status: int, body: ErrorBody, clean: Clean, retry_after: float | None = None, shown: str = "") -> CallFailure:
+    """Classify an error by its status and what its body says; `shown` stands for the status in messages."""
+    said = "a web page" if body.is_page else _shown(body.line, clean) or "an error without a message"
+    told = f"{said} ({shown or status})"
+    if is_context_full(status, body):
+        return ContextFull(told)
+    if "tool_use_failed" in body.codes:
+        return UnreadableCall(told)
+    if status < 500 and body.codes & _FILTERED:
+        return Withheld(told, status)
+    if is_rate := _is_token_rate(body):
+        numbers = _LIMIT_AND_REQUESTED.search(body.text)
+        if numbers and int(numbers[2]) > int(numbers[1]):
+            return Refused(f"{told}; the request alone is larger than the account's limit of tokens per minute", status)
+    if why := _denied(status, body.text):
+        return Denied(told, status, why)
+    if status in _CROWDED or is_rate:
+        return Crowded(told, retry_after)
+    if status in _RETRIED or (status >= 500 and status != 501 and not _NOT_CURED.search(body.text)):
+        return Transient(told, retry_after)
+    return Refused(told, status)
+
+
+def is_context_full(status: int | None, body: ErrorBody) -> bool:
+    """Return True where a body says that the prompt does not fit into the model's context.
+
+    A 413 without a message of its own counts too: the request is larger than what a proxy before the model takes.
+    """
+    text = body.text.lower()
+    if _ANY_CODE.search(text):
+        return True
+    if _is_token_rate(body) or status in {401, 402, 403, 404, 429, 529}:
+        return False
+    return bool(_ANY_PHRASE.search(text)) or (status == 413 and not _TOO_LARGE_OTHER.search(text))
+
+
+def hidden_error(value: Any) -> tuple[int, ErrorBody] | None:
+    """Return the error in the JSON of an answer with HTTP 200, and the status that its body has or its words mean."""
+    if not isinstance(value, Mapping):
+        return None
+    listed = value.get("choices")
+    choices = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    error = value.get("error") or next(filter(None, (one.get("error") for one in choices)), None)
+    if not error:
+        return None
+    body = _read({"error": error})
+    # some servers put the type beside the sentence, not below it
+    body = body._replace(codes=body.codes | {str(value[key]) for key in ("type", "error_type", "code") if value.get(key)})
+    codes = [str(error.get(key)) for key in ("code", "status", "status_code")] if isinstance(error, Mapping) else []
+    numbers = [int(code) for code in codes if code.isdigit() and 400 <= int(code) <= 599]
+    words = " ".join(body.codes).lower()
+    return next(iter(numbers), next((status for part, status in _STATUS_OF.items() if part in words), 502)), body
+
+
+def read_error_body(text: str) -> ErrorBody:
+    """Read a body of JSON, plain text or HTML."""
+    text = text[:_LONGEST].strip()
+    if _PAGE.search(text):
+        return ErrorBody(is_page=True)
+    value = parsed(text)
+    return _read(value) if value is not None else ErrorBody(sentences=(text,) if text else ())
+
+
+def asked_pause(headers: Mapping[str, str], body: str) -> float | None:
+    """Seconds to wait that a server asks for, None where it names none.
+
+    `Retry-After` counts first, then phrases such as "try again in 7.66s", then the reset of a limit of which nothing remains.
+    """
+    if (milliseconds := _seconds(headers.get("retry-after-ms", ""))) is not None:
+        return milliseconds / 1000
+    if (asked := headers.get("retry-after")) is not None:
+        try:
+            return max(0.0, parsedate_to_datetime(asked).timestamp() - time())
+        except ValueError:
+            return _seconds(asked)
+    if words := _PAUSE.search(body):
+        return _seconds(words[1])
+    resets = [headers.get(f"x-ratelimit-reset-{of}", "") for of in ("requests", "tokens")
+              if headers.get(f"x-ratelimit-remaining-{of}") == "0"]  # fmt: skip
+    return max(filter(None, map(_seconds, resets)), default=None)
+
+
+def _is_openais(call: Exchange) -> bool:
+    return call.request.url.path.endswith("/chat/completions")
+
+
+def parsed(text: str) -> Any:
+    """The JSON of a text, None where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _seconds(text: str) -> float | None:
+    """The seconds of "1m26.4s", "120ms" or "7.66"; None where the text is no duration."""
+    parts = re.findall(r"([\d.]+)(ms|h|m|s|$)", text)
+    try:
+        is_whole = parts and "".join(map("".join, parts)) == text
+        return sum(float(number) * _UNIT_S[unit] for number, unit in parts) if is_whole else None
+    except ValueError:
+        return None
+
+
+def _informative_line(text: str) -> str:
+    """Return the line of a message that tells the cause: the last one that names an exception, else the first with words."""
+    lines = [line.strip() for line in text.splitlines()]
+    named = [line for line in lines if _CAUSE_LINE.match(line)]
+    return named[-1] if named else next((line for line in lines if re.search(r"\w", line)), "")
+
+
+def _read(value: Any) -> ErrorBody:
+    fields = list(_fields(value))
+    codes = frozenset(one for is_code, one in fields if is_code)
+    return ErrorBody(codes, tuple(dict.fromkeys(one for is_code, one in fields if not is_code)))
+
+
+def _fields(value: Any, depth: int = 0) -> Iterator[tuple[bool, str]]:
+    """Codes (True) and sentences (False) of a value; a proxy often puts the whole body of another server into its message."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, list):
+        for one in value:
+            yield from _fields(one, depth + 1)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            if isinstance(one, str):
+                inner = parsed(one) if key in _SENTENCE_KEYS and one.lstrip()[:1] in {"{", "["} else None
+                said = [(key in _CODE_KEYS, one)] if key in _CODE_KEYS | _SENTENCE_KEYS and one.strip() else []
+                yield from list(_fields(inner, depth + 1)) or said
+            elif key in _CONTAINER_KEYS:
+                yield from _fields(one, depth + 1)
+
+
+def _is_token_rate(body: ErrorBody) -> bool:
+    """True where a body speaks of a rate limit that counts tokens, whatever its status."""
+    return "rate_limit_exceeded" in body.codes or bool(_TOKEN_RATE.search(body.text))
+
+
+def _shown(text: str, clean: Clean) -> str:
+    """One line without secrets that can be written down."""
+    # secrets are removed before the text is cut: half a secret would not be recognised
+    return str(encodable(clean(text.strip())[:_SHOWN]))
+
+
+def _denied(status: int, text: str) -> Why | None:
+    """Why nothing of ours would be answered; None where that is not so."""
+    if status < 500 and _SPENT.search(text):
+        return "quota"
+    if status == 403 and _ONE_PROMPT.search(text):
+        return None
+    return _DENIED.get(status) or ("stream" if _STREAMS_ALONE.search(text) else None)
+
+
+def _unanswered(broken: Exception, clean: Clean, silent_for: str) -> Silent:
+    """The failure of a connection that was not made, broke or stayed silent; no server said anything then."""
+    said = _shown(str(broken), clean)
+    if isinstance(broken, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
+        return Unconnected(said or "no connection in time")
+    if isinstance(broken, httpx.TimeoutException):
+        return Silent(f"one call was silent for longer than {silent_for}")
+    return Silent(f"the connection broke: {said or type(broken).__name__}")
+
+
+def _no_completion(error: Exception | None, call: Exchange, value: Any, clean: Clean) -> CallFailure:
+    """Classify an answer with HTTP 200 that is no completion."""
+    if error is not None and _stumbled(error):
+        return UnreadableCall("the reply held a tool call that cannot be read")
+    if _PAGE.search(call.text):
+        return NoApi("a web page, where a model's answer should be")
+    if value is None:
+        if _EVENTS.search(call.text):
+            return Streamed("a stream of events, which was not requested, where one JSON document should be")
+        return Transient("what is no JSON, where a model's answer should be")
+    body = _read({"error": value})
+    # at other addresses the last answer may have been a token of a provider's own
+    whole = json.dumps(value) if _is_openais(call) else str(error)
+    told = f"it answered with JSON that is no completion: {_shown(body.line or whole, clean)}"
+    return ContextFull(told) if is_context_full(None, body) else Refused(told)
+
+
+def _unsent(litellm: ModuleType, error: Exception, clean: Clean) -> CallFailure:
+    """Classify what LiteLLM raised without a call that we have seen."""
+    line = _WRAPPING.sub("", f"{_informative_line(str(error))} ")
+    said, status = _shown(line, clean) or type(error).__name__, getattr(error, "status_code", None)
+    if isinstance(error, litellm.UnsupportedParamsError):
+        return ParameterRefused(said)
+    if is_context_full(status, read_error_body(str(error))):
+        return ContextFull(said)
+    if isinstance(status, int) and (status in _RETRIED or status >= 500):
+        return Transient(said)
+    return Refused(said if isinstance(status, int) else f"{type(error).__name__}: {said}", status)
+
+
+def _stumbled(error: BaseException | None) -> bool:
+    """Whether LiteLLM failed at the arguments of a tool call, which the model wrote, and calls that a server error.
+
+    LiteLLM 1.106 parses them all, for the sake of one broken name, and expects no other exception than a JSONDecodeError.
+    """
+    while error is not None:
+        if any("parallel_tool_calls" in frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -18,7 +18,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
-from typing import Annotated, Any, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -34,6 +34,8 @@ from worlds.core.wire import API_URL, WireRequest, WireResponse, request
 SHOWN = 32 * 1024
 """Bytes of a command's output, or of a response body, that the model sees: a 12 kB URL fits with room to spare."""
 
+INTERFACES = ("shell", "tool")
+
 Encoding = Literal["utf-8", "base64"]
 _ENCODING = "How `body` is written: utf-8 (as it is) or base64."
 
@@ -42,9 +44,6 @@ class Tool(Strict):
     """The arguments of one tool; subclasses are read by models, so their docstrings speak to them."""
 
     model_config = ConfigDict(allow_inf_nan=False)
-
-
-ToolT = TypeVar("ToolT", bound=Tool)
 
 
 class Mistake(Exception):
@@ -57,14 +56,6 @@ class ActionResult:
 
     text: str
     done: bool = False
-
-
-class Hands(Protocol):
-    """Carries out actions in one episode."""
-
-    def act(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> ActionResult:
-        """Carry out one action within `limit_s` real seconds; raises Mistake for one that cannot be carried out."""
-        ...
 
 
 class RunCommand(Tool):
@@ -143,92 +134,60 @@ class Store(Tool):
 
 
 def definition(name: str, tool: type[Tool]) -> dict[str, Any]:
-    """A tool in OpenAI's function schema."""
+    """A tool in OpenAI's function schema, without pydantic's titles, which tell a model nothing."""
     schema = _untitled(tool.model_json_schema())
     schema.pop("description", None)
     return {"type": "function", "function": {"name": name, "description": cleandoc(tool.__doc__ or ""), "parameters": schema}}
 
 
 def _untitled(schema: Any) -> Any:
-    """The schema without pydantic's titles, which tell a model nothing."""
     if isinstance(schema, dict):
         return {k: _untitled(v) for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
     return [_untitled(v) for v in schema] if isinstance(schema, list) else schema
 
 
-class ShellInterface:
-    """A shell in `main`."""
+class Interface:
+    """A set of tools, with the prompt that explains them."""
 
-    name = "shell"
-    template = "shell.j2"
-    tools: Sequence[dict[str, Any]] = (definition("run", RunCommand),)
-
-    def needs_main(self, runtime: str) -> bool:
-        """Always; raises UsageError in process."""
-        if runtime == "inprocess":
-            hint = "--interface tool, or harness doctor, which says what a sandbox lacks here"
-            raise UsageError("the shell interface needs a sandbox, and inprocess has none", hint=hint)
-        return True
-
-    def hands(self, task: Task, pod: Pod) -> Hands:
-        """A shell for one episode; foreign tasks keep real time."""
-        return _Shell(pod, virtual_time=task.parley is not None)
-
-
-class ToolInterface:
-    """HTTP by tool calls; needs no sandbox."""
-
-    name = "tool"
-    template = "tool.j2"
-
-    def __init__(self, *, handles: bool = False) -> None:
-        self.known: dict[str, type[Tool]] = {"http_request": HttpRequest, "wait": Wait, "submit": Submit}
-        self.known |= {"store": Store} if handles else {}
+    def __init__(self, name: str, *, handles: bool = False) -> None:
+        """`handles`: whether the interface `tool` has `store`; raises UsageError for an interface that there is not."""
+        if name not in INTERFACES:
+            raise UsageError(f"interface must be one of {', '.join(INTERFACES)}, not {name!r}")
+        self.name, self.template = name, f"{name}.j2"
+        self.known: dict[str, type[Tool]] = {"run": RunCommand}
+        if name == "tool":
+            self.known = {"http_request": HttpRequest, "wait": Wait, "submit": Submit, **({"store": Store} if handles else {})}
         self.tools: Sequence[dict[str, Any]] = tuple(definition(name, tool) for name, tool in self.known.items())
 
     def needs_main(self, runtime: str) -> bool:
-        """Never."""
-        return False
+        """Whether `main` must exist; raises UsageError where the runtime has none."""
+        if self.name == "shell" and runtime == "inprocess":
+            hint = "--interface tool, or harness doctor, which says what a sandbox lacks here"
+            raise UsageError("the shell interface needs a sandbox, and inprocess has none", hint=hint)
+        return self.name == "shell"
 
     def hands(self, task: Task, pod: Pod) -> Hands:
-        """Tools for one episode, on its pod."""
-        return _HttpHands(pod, self.known)
+        """The hands for one episode; foreign tasks keep real time."""
+        return Hands(pod, self.known, virtual_time=task.parley is not None)
 
 
-Interface = ShellInterface | ToolInterface
-INTERFACES = ("shell", "tool")
+class Hands:
+    """Carries out actions in one episode."""
 
-
-def interface_named(name: str, *, handles: bool) -> Interface:
-    """The interface of that name; raises UsageError for one that there is not."""
-    if name not in INTERFACES:
-        raise UsageError(f"interface must be one of {', '.join(INTERFACES)}, not {name!r}")
-    return ShellInterface() if name == "shell" else ToolInterface(handles=handles)
-
-
-class _Shell:
-    def __init__(self, pod: Pod, *, virtual_time: bool) -> None:
-        self._pod, self._virtual_time = pod, virtual_time
+    def __init__(self, pod: Pod, known: Mapping[str, type[Tool]], *, virtual_time: bool) -> None:
+        self._pod, self._known, self._virtual_time = pod, known, virtual_time
 
     def act(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> ActionResult:
-        if tool != "run":
-            raise Mistake(f"there is no tool {tool!r}; there is run")
-        asked = _read_tool(tool, RunCommand, arguments)
-        if "\0" in asked.command:
-            raise Mistake("run: command: a command line cannot hold a zero byte")
-        limit = min(asked.timeout_s, limit_s)
-        result = self._pod.run(["bash", "-c", asked.command], timeout_s=limit, virtual_time=self._virtual_time)
-        return ActionResult(shown_output(result, limit))
-
-
-class _HttpHands:
-    def __init__(self, pod: Pod, known: Mapping[str, type[Tool]]) -> None:
-        self._pod, self._known = pod, known
-
-    def act(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> ActionResult:
+        """Carry out one action within `limit_s` real seconds; raises Mistake for one that cannot be carried out."""
         if tool not in self._known:
-            raise Mistake(f"there is no tool {tool!r}; there are {', '.join(self._known)}")
+            raise Mistake(
+                f"there is no tool {tool!r}; there {'are' if len(self._known) > 1 else 'is'} {', '.join(self._known)}"
+            )
         asked = _read_tool(tool, self._known[tool], arguments)
+        if isinstance(asked, RunCommand):
+            limit = min(asked.timeout_s, limit_s)
+            result = self._pod.run(["bash", "-c", asked.command], timeout_s=limit, virtual_time=self._virtual_time)
+            return ActionResult(shown_output(result, limit))
         if isinstance(asked, Store):
             return ActionResult(self._stored(asked))
         try:
@@ -291,15 +250,18 @@ def shown_answer(answer: WireResponse) -> str:
     return f"{head}\n\n[body of {len(answer.body)} bytes, {encoding}]\n{shown}"
 
 
-def _read_tool(name: str, tool: type[ToolT], arguments: Mapping[str, Any]) -> ToolT:
+def _read_tool(name: str, tool: type[Tool], arguments: Mapping[str, Any]) -> Tool:
     """What the model wrote, checked; raises Mistake naming the argument and the rule."""
     try:
-        return tool.model_validate(dict(arguments))
+        asked = tool.model_validate(dict(arguments))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         what = "there is no such argument" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
         raise Mistake(f"{name}: {where}: {what}") from None
+    if isinstance(asked, RunCommand) and "\0" in asked.command:
+        raise Mistake("run: command: a command line cannot hold a zero byte")
+    return asked
 
 
 def _request(asked: Tool) -> WireRequest:

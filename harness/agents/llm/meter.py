@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass
 from typing import Annotated
 
 from pydantic import Field
@@ -51,11 +51,7 @@ class Spent:
 
     def __add__(self, other: Spent) -> Spent:
         """Both together."""
-        return Spent(
-            self.calls + other.calls, self.prompt + other.prompt, self.completion + other.completion,
-            self.cost_usd + other.cost_usd, self.unpriced + other.unpriced,
-            self.kept + other.kept, self.kept_usd + other.kept_usd,
-        )  # fmt: skip
+        return Spent(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 class Meter:
@@ -74,8 +70,7 @@ class Meter:
     @property
     def spent(self) -> Spent:
         """All of it so far."""
-        with self._lock:
-            return replace(self._spent)
+        return self._spent
 
     @property
     def reached(self) -> str | None:
@@ -94,10 +89,8 @@ class Meter:
 
     def add(self, usage: Usage) -> None:
         """Count one call."""
-        one = Spent(
-            usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cost_usd or 0.0,
-            usage.calls if usage.cost_usd is None else 0,
-        )  # fmt: skip
+        unpriced = usage.calls if usage.cost_usd is None else 0
+        one = Spent(usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cost_usd or 0.0, unpriced)
         with self._lock:
             self._spent += one
         self._note(one)

@@ -22,7 +22,6 @@ from functools import cached_property
 from typing import Any
 
 from harness.agent import PATIENCE_S, TIMEOUT_S
-from harness.agents.llm.classification import refuses_tools
 from harness.agents.llm.completion import Completion, read_completion, without_reasoning
 from harness.agents.llm.failures import (
     CallFailure,
@@ -33,6 +32,7 @@ from harness.agents.llm.failures import (
     Transient,
     Unconnected,
     Withheld,
+    refuses_tools,
 )
 from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.local import LOCAL, addressed, check_installed

@@ -29,8 +29,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from harness.agents.llm.classification import failure_of, json_of
-from harness.agents.llm.failures import Refused, Unconnected
+from harness.agents.llm.failures import Refused, Unconnected, failure_of, parsed
 from harness.agents.llm.wire import install, listening
 from harness.errors import ClientFailure, UsageError
 from worlds.core.errors import ParleyError
@@ -125,7 +124,7 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = (), silent_for: s
         except Exception as raised:  # noqa: BLE001 - LiteLLM lets its providers' own exceptions through
             error = raised
         call = calls[-1] if calls else None
-        failure, body = failure_of(litellm, error, call, clean, silent_for), json_of(call) if call else None
+        failure, body = failure_of(litellm, error, call, clean, silent_for), parsed(call.text) if call else None
     if failure is None:
         if not isinstance(body, dict) or not any(
             isinstance(one, dict) and "message" in one for one in body.get("choices") or ()

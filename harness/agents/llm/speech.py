@@ -1,8 +1,8 @@
 """How a model speaks its actions: as tool calls, or, where it knows none, as one fenced block of JSON in plain text.
 
-1. `ToolSpeech` passes the provider's own tool calls on. `TextSpeech` shows the tools in the system prompt and reads
-   {"tool": ..., "arguments": {...}} by the rule of `worlds.core.replies`, without repair. Two different calls in one reply, or
-   one that is not JSON, are told back to the model, and nothing is run.
+1. In plain text the system prompt shows the tools, and {"tool": ..., "arguments": {...}} is read by the rule of
+   `worlds.core.replies`, without repair. Two different calls in one reply, or one that is not JSON, are told back to the
+   model, and nothing is run.
 2. The system prompt is a versioned template, rendered with tools and budgets. The digest in a record is that of everything a
    model reads apart from the task, so that two runs can be compared by it: the templates' sources and the tools.
 """
@@ -21,6 +21,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from harness.agent import Budget
 from harness.agents.llm.completion import Action, Completion, as_text, read_action
 from harness.agents.llm.interface import Interface
+from harness.errors import UsageError
 from harness.printable import encodable
 from harness.registry import Task
 from worlds.core.replies import AnswerShape, parsed_string, read_answer
@@ -30,61 +31,41 @@ _FOLDER = Path(__file__).parent / "prompts"
 Tools = Sequence[dict[str, Any]]
 
 
-class ToolSpeech:
-    """The provider's tool calls; one object serves all episodes of a client."""
+PROTOCOLS = ("tools", "text")
 
-    name = "tools"
 
-    def __init__(self) -> None:
-        self.has_called = False
+class Speech:
+    """One way of asking for actions and reading them; one object serves all episodes of a client."""
+
+    def __init__(self, name: str) -> None:
+        """Raise UsageError for a protocol that there is not."""
+        if name not in PROTOCOLS:
+            raise UsageError(f"protocol must be one of {', '.join(PROTOCOLS)}, not {name!r}")
+        self.name, self._is_text = name, name == "text"
+        self.has_called = self._is_text
         """False until a tool call has arrived in the form that is expected."""
 
     def offered(self, tools: Tools) -> Tools:
-        """The tools that go into the request itself: all of them."""
-        return tools
+        """The tools that go into the request itself; for plain text, the system prompt shows them."""
+        return () if self._is_text else tools
 
     def heard(self, said: Completion) -> Completion:
-        """Return a reply as it goes into the conversation."""
-        return said
+        """Return a reply as it goes into the conversation: in plain text, a call that a server read out of it is text again."""
+        return as_text(said, named=True) if self._is_text else said
 
     def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
-        """What the model wants done; none is a plain answer."""
+        """What the model wants done, or one action with the problem that the model is told; none is a plain answer."""
+        if self._is_text:
+            action = _spoken(said.text)
+            return (replace(action, call_id=f"text_{turn}"),) if action else ()
         self.has_called = self.has_called or bool(said.actions)
         return said.actions
 
     def told(self, action: Action, text: str) -> dict[str, Any]:
         """The message that tells the model what an action brought."""
+        if self._is_text:
+            return {"role": "user", "content": f"Answer of {action.tool}:\n{text}" if action.tool else text}
         return {"role": "tool", "tool_call_id": action.call_id, "content": text}
-
-
-class TextSpeech:
-    """Fenced JSON in plain text."""
-
-    name = "text"
-
-    def __init__(self) -> None:
-        self.has_called = True
-
-    def offered(self, tools: Tools) -> Tools:
-        """None: the system prompt shows them."""
-        return ()
-
-    def heard(self, said: Completion) -> Completion:
-        """Return the reply as text: a tool call that a server read out of it becomes text again."""
-        return as_text(said, named=True)
-
-    def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
-        """The one block's action, or one with the problem that the model is told."""
-        action = _spoken(said.text)
-        return (replace(action, call_id=f"text_{turn}"),) if action else ()
-
-    def told(self, action: Action, text: str) -> dict[str, Any]:
-        """A user message; the model sees no other kind."""
-        return {"role": "user", "content": f"Answer of {action.tool}:\n{text}" if action.tool else text}
-
-
-Speech = ToolSpeech | TextSpeech
-SPEECHES: dict[str, type[Speech]] = {"tools": ToolSpeech, "text": TextSpeech}
 
 
 def system_prompt(interface: Interface, speech: Speech, task: Task, budget: Budget) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.agent import AgentIdentity, Budget, Report
-from harness.agents.llm.interface import ActionResult, Hands, Mistake, ToolInterface
+from harness.agents.llm.interface import ActionResult, Hands, Interface, Mistake
 from harness.agents.people.commands import HELP, read_command
 from harness.agents.people.terminal import Left, Terminal
 from harness.agents.trajectory import ToolCall, Trajectory
@@ -28,7 +28,7 @@ class HumanAgent:
     only_computes = False
 
     def __init__(self, terminal: Terminal) -> None:
-        self._terminal, self._interface = terminal, ToolInterface()
+        self._terminal, self._interface = terminal, Interface("tool")
 
     def needs_main(self, task: Task, runtime: str) -> bool:
         """Never; raises UsageError for a task that has no tool interface."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.agent import AgentIdentity, Budget, Report
-from harness.agents.llm.interface import Mistake, interface_named
+from harness.agents.llm.interface import Interface, Mistake
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.replay import ReplaySeat, check_recording, read_recording
 from harness.agents.trajectory import scripted_trajectory
@@ -50,7 +50,7 @@ class ReplayAgent:
             check_recording(str(recorded[0]), task.task_id)
             return False
         first = self._result(recorded[0])
-        return interface_named(_interface(first, path), handles=self._handles).needs_main(runtime)
+        return Interface(_interface(first, path), handles=self._handles).needs_main(runtime)
 
     def identity(self) -> AgentIdentity:
         """Its name, and which run it is."""
@@ -86,7 +86,7 @@ class ReplayAgent:
 
     def _called(self, folder: Path, result: Result, task: Task, pod: Pod, budget: Budget, report: Report) -> None:
         """Every tool call is made again."""
-        hands = interface_named(_interface(result, folder), handles=self._handles).hands(task, pod)
+        hands = Interface(_interface(result, folder), handles=self._handles).hands(task, pod)
         ends = time.monotonic() + budget.seconds(game=False)
         for tool, arguments in _calls(folder):
             report.tool_calls += 1

@@ -1,0 +1,409 @@
+"""`harness doctor --model`: a model at a server, examined by real calls through the client that plays, within a minute.
+
+What a server refuses leads to a flag of `harness run`; what the client works around is a note; a fault that no flag helps
+against rules the server out. A call that fails for another reason leaves its row "not tried".
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import re
+import shlex
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+import httpx
+
+from harness.agent import TIMEOUT_S, WALL_S
+from harness.agents.llm.completion import Completion
+from harness.agents.llm.failures import CallFailure, ContextFull, Crowded, NoApi, Refused, Transient, Unconnected, parsed
+from harness.agents.llm.model import Messages, ModelClient, ModelSettings
+from harness.agents.llm.parallel import side_by_side
+from harness.agents.llm.probing import PROBE, READY, TOOL_PROBE, tools_fault
+from harness.agents.llm.provider import library, public_address
+from harness.agents.llm.wire import WireLog
+from harness.errors import BoundaryError, HarnessError, SetupFault, Unreachable, UsageError
+
+_MINUTE_S, _CALL_S, _FETCH_S = 60.0, 15.0, 5.0
+_TOKENS, _CALL_TOKENS, _COUNT_TOKENS = 32, 400, 128
+"""Output tokens: where the answer does not matter, in which a model may think and call a tool, and of a longer answer."""
+
+_COUNT = ({"role": "user", "content": "Count from 1 to 60 in digits, separated by blanks. Write nothing else."},)
+_AT_ONCE = 2
+"""Calls at the same time: as many as `harness run` makes unless told otherwise."""
+
+_LONG_REPLY, _LONG_EPISODE = 4096, 8192
+"""Output tokens of a long reply, and of a long episode of a contract task."""
+
+_LEAST, _ROOMY, _CHEAP, _UNKNOWN = 4096, 16_384, 32_768, 8192
+"""Tokens of context: that a contract task needs; that most need; that are overfilled unasked; sent where nothing is known."""
+
+_CHAT = "/chat/completions"
+_SIZES = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length", "n_ctx")
+"""How servers call the size of a context in their list of models."""
+
+_SIZE = re.compile(r"(?:context|maximum|limit|n_ctx)\D{0,60}?(\d[\d,]{2,})", re.IGNORECASE)
+
+Verdict = Literal["yes", "no", "note", "not tried"]
+"""`note`: it works in an unusual way, which a run allows for, or it does not matter to a run."""
+
+
+class CheckRow(NamedTuple):
+    """One check; `advice` is empty where there is nothing to do."""
+
+    check: str
+    verdict: Verdict
+    seen: str
+    advice: str = ""
+
+
+@dataclass
+class Examination:
+    """One model at one server while it is examined: the rows of the report, and the flags that follow from them."""
+
+    client: ModelClient
+    deadline: float
+    overfills: bool
+    """Whether too long a prompt is sent also where the context is large."""
+
+    log: WireLog = field(default_factory=lambda: WireLog(keeps_all=True))
+    rows: list[CheckRow] = field(default_factory=list)
+    flags: dict[str, Any] = field(default_factory=dict)
+    """Flags of `harness run`, without dashes in front, beside the model and its address."""
+
+    unusable: str = ""
+    """Why no run can work; empty where one can."""
+
+    called: Completion | None = None
+    """The answer to the offer of a tool; None where the server drops or refuses tools."""
+
+    quickest_s: float = math.inf
+
+    def add(self, check: str, verdict: Verdict, seen: str, advice: str = "", **flags: Any) -> None:
+        """Add a row, and the flags that it asks for."""
+        self.flags |= flags
+        self.rows.append(CheckRow(check, verdict, seen, advice or " ".join(_typed(flags))))
+
+    def note(self, check: str, is_usual: object, usual: str, unusual: str, advice: str = "") -> None:
+        """Add a row about something that a run allows for."""
+        self.add(check, "yes" if is_usual else "note", usual if is_usual else unusual, "" if is_usual else advice)
+
+    def rule_out(self, check: str, seen: str, advice: str) -> None:
+        """Add the row of a fault that no flag helps against."""
+        self.unusable = self.unusable or seen
+        self.add(check, "no", seen, advice)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The model, its address and the flags, as a file of settings has them."""
+        base = self.client.settings.api_base
+        return {"model": self.client.name, **({"api-base": public_address(base)} if base else {}), **self.flags}
+
+    @property
+    def command(self) -> str:
+        """A run of one small task with all flags."""
+        return shlex.join(["harness", "run", "presigned-url-download", "--interface", "tool", *_typed(self.settings)])
+
+    def once(self, messages: Messages, tools: Messages = (), limit: int = _TOKENS) -> Completion:
+        """Make one call; raises CallFailure and SetupFault."""
+        return self.client.once(messages, tools, limit=limit, timeout_s=_CALL_S)
+
+    def call(self, messages: Messages, tools: Messages = (), limit: int = _TOKENS) -> Completion:
+        """Make one call, and twice again where it fails in a way that may pass; raises CallFailure and SetupFault."""
+        for left in (2, 1, 0):
+            began = time.monotonic()
+            try:
+                said = self.once(messages, tools, limit)
+                self.quickest_s = min(self.quickest_s, time.monotonic() - began)
+                return said
+            except Transient as failure:
+                pause = 1.0 if failure.retry_after is None else failure.retry_after
+                if not left or isinstance(failure, Unconnected | NoApi) or time.monotonic() + pause > self.deadline:
+                    raise
+                time.sleep(pause)
+        raise AssertionError("returned or raised")
+
+    @property
+    def chat(self) -> httpx.Request | None:
+        """The last request for a chat completion in OpenAI's format."""
+        return next((one.request for one in reversed(self.log.last) if one.request.url.path.endswith(_CHAT)), None)
+
+    @property
+    def sent(self) -> Mapping[str, Any]:
+        """The body of that request."""
+        return {} if self.chat is None else json.loads(self.chat.content)
+
+    def fetch(self, path: str, body: Mapping[str, Any] | None = None) -> str:
+        """The text at an address beside the chat's, asked for with the same key; "" where there is none."""
+        if (chat := self.chat) is None:
+            return ""
+        headers = {name: value for name, value in chat.headers.items() if name == "authorization"}
+        address = httpx.URL(f"{str(chat.url).partition('?')[0].removesuffix(_CHAT)}/").join(path)
+        try:
+            session, method = library().client_session, "GET" if body is None else "POST"
+            answer = session.request(method, address, json=body, headers=headers, timeout=_FETCH_S)
+        except httpx.HTTPError:
+            return ""
+        return str(answer.text) if answer.status_code == httpx.codes.OK else ""
+
+    def listed(self, path: str = "models") -> dict[str, Mapping[str, Any]]:
+        """The server's list of models by name; empty where it has none."""
+        rows = _object(self.fetch(path)).get("data")
+        return {str(row["id"]): row for row in rows if isinstance(row, dict) and "id" in row} if isinstance(rows, list) else {}
+
+
+def examine(settings: ModelSettings, say: Callable[[str], None], *, overfill: bool = False) -> Examination:
+    """Try a model at a server; `overfill`: send too long a prompt also where the context is large, which costs its tokens."""
+    client = ModelClient(replace(settings, max_tokens=_TOKENS, timeout_s=_CALL_S), say=say)
+    tried = Examination(client, time.monotonic() + _MINUTE_S - _CALL_S, overfill)
+    try:
+        client.check()
+    except UsageError as wrong:
+        tried.rule_out("key and model", str(wrong), wrong.hint)
+        return tried
+    with tried.log.recording():
+        for name, check in CHECKS.items() if _connected(tried) else ():
+            if time.monotonic() > tried.deadline:
+                tried.add(name, "not tried", "the minute is over")
+                continue
+            try:
+                check(tried)
+            except (CallFailure, BoundaryError) as failure:
+                tried.add(name, "not tried", f"the call failed: {failure}")
+    return tried
+
+
+def _connected(tried: Examination) -> bool:
+    """Make a run's first calls, at another address or with another model where that helps; False where none is answered."""
+    try:
+        tried.client.probe()
+        tried.call(PROBE)
+    except (CallFailure, BoundaryError) as failure:
+        if _corrected(tried):
+            return _connected(tried)
+        hint = failure.hint if isinstance(failure, HarnessError) else "see the log of the server"
+        tried.rule_out("reachable" if isinstance(failure, Unreachable) else "key and model", str(failure), hint)
+        return False
+    tried.add("reachable", "yes", "a first small call was answered")
+    tried.add("key and model", "yes", "accepted")
+    return True
+
+
+def _corrected(tried: Examination) -> bool:
+    """Take the model that the server has instead, or append /v1 to its address; False where neither is possible."""
+    settings, wanted = tried.client.settings, str(tried.sent.get("model", ""))
+    names = list(tried.listed())
+    if near := names if len(names) == 1 else difflib.get_close_matches(wanted, names, n=1):
+        settings = replace(settings, name=settings.name.removesuffix(wanted) + near[0])
+        told = ("model", f"the server has no {wanted!r}, but {near[0]!r}", f"--model {settings.name}")
+    elif settings.api_base is not None and tried.listed("v1/models"):
+        settings = replace(settings, api_base=f"{settings.api_base.rstrip('/')}/v1")
+        told = ("address", "the API lies below /v1", f"--api-base {public_address(settings.api_base or '')}")
+    if settings == tried.client.settings:
+        return False
+    tried.add(told[0], "no", *told[1:])
+    tried.client = ModelClient(settings, say=tried.client.say)
+    return True
+
+
+def _tools(tried: Examination) -> None:
+    """Offer a tool, which is called, seen and ignored, dropped by the server, or called in words."""
+    try:
+        said = tried.call(TOOL_PROBE, (READY,), _CALL_TOKENS)
+        fault = tools_fault(said, lambda: tried.call(TOOL_PROBE), tried.client.name)
+    except SetupFault as refused:
+        fault = refused
+    except Refused as refusal:
+        fault = SetupFault(f"a request with a tool is refused: {refusal}", "tools_not_seen")
+    if fault is not None:
+        tried.add("tools seen", "no", str(fault), protocol="text")
+        return
+    tried.called = said
+    unsure, advice = "the model sees the tool and did not call it", ""
+    if said.usage.estimated:
+        unsure = "no call, and no token counts to show whether the model sees tools"
+        advice = "--protocol text, if episodes have no tool calls"
+    tried.note("tools seen", said.actions, "the model called the offered tool", unsure, advice)
+
+
+def _results(tried: Examination) -> None:
+    """Send turns as they occur in an episode: a call and its result, a call without text, two calls at a time."""
+    turns: dict[str, tuple[str, dict[str, Any]]] = {
+        "tool results": ("the result of a tool call", {}),
+        "empty content": ("a tool call without text", {"content": None}),
+        "parallel calls": ("a turn with two tool calls", {"calls": 2}),
+    }
+    for check, (what, how) in turns.items():
+        if (said := tried.called) is None or "protocol" in tried.flags:
+            tried.add(check, "not tried", "--protocol text sends no tool calls")
+            continue
+        try:
+            tried.call(_turn(said, **how), (READY,))
+            tried.add(check, "yes", f"{what} is accepted")
+        except (Refused, SetupFault) as refusal:
+            tried.add(check, "no", f"{what} is refused: {refusal}", protocol="text")
+
+
+def _reasoning(tried: Examination) -> None:
+    """Look whether reasoning goes back over the wire, as a run sends it, and whether the server insists on it."""
+    if tried.called is not None and "protocol" not in tried.flags:
+        said, offered = tried.called, [READY]
+        turn, bare = _turn(said), _turn(said, bare=True)
+    else:
+        said, offered = tried.call(PROBE, limit=_CALL_TOKENS), []
+        plain = {"role": "assistant", "content": said.message["content"]}
+        turn, bare = [*PROBE, said.message, *PROBE], [*PROBE, plain, *PROBE]
+    if not said.reasoning:
+        tried.add("reasoning", "note", "none is returned")
+    elif tried.call(turn, offered).lost_reasoning:
+        tried.add("reasoning", "note", "refused, or not sent back: the model plays without its earlier reasoning")
+    else:
+        try:
+            tried.call(bare, offered)
+            insists = ""
+        except Refused:
+            insists = "; the server insists on it"
+        tried.add("reasoning", "yes", f"sent back in the next turn and accepted{insists}")
+
+
+def _turn(said: Completion, content: str | None = "I call it.", *, calls: int = 1, bare: bool = False) -> list[dict[str, Any]]:
+    """A conversation in which the tool was called and has answered; `bare`: without what else the server returned."""
+    made = list(said.message.get("tool_calls") or [])[:1]
+    for number in range(len(made), calls):
+        made.append({"id": f"ready{number}xyz", "type": "function", "function": {"name": "ready", "arguments": "{}"}})
+    told = [{"role": "tool", "tool_call_id": call["id"], "content": "The tool is ready."} for call in made]
+    message = {**({} if bare else said.message), "role": "assistant", "content": content, "tool_calls": made}
+    return [*TOOL_PROBE, message, *told]
+
+
+def _requests(tried: Examination) -> None:
+    """Send a system message, and report what the client works around and knows of tokens and prices."""
+    client = tried.client
+    try:
+        said = tried.call([{"role": "system", "content": "You are brief."}, *PROBE])
+    except Refused as refusal:
+        tried.rule_out("system role", f"a system message is refused: {refusal}", "serve the model with another chat template")
+        return
+    effective, price = client.effective, client.price
+    folded = "refused; a run puts the text in front of the first user message"
+    tried.note("system role", not client.quirks.refuses_system, "accepted", folded)
+    if "temperature" in client.requested and "temperature" not in effective:
+        tried.add("temperature", "no", "refused; a run leaves it out", temperature="default")
+    else:
+        tried.add("temperature", "yes", "accepted")
+    sent = "a run sends max_completion_tokens" if "max_completion_tokens" in effective else "--reply-tokens has no effect"
+    tried.note("output limit", "max_tokens" in effective, "max_tokens is accepted", f"max_tokens is refused; {sent}")
+    uncounted = "no token counts; a run estimates them and marks them as estimated"
+    tried.note("usage", not said.usage.estimated, "token counts are reported", uncounted)
+    told = f"${price.input:g} in, ${price.output:g} out per million tokens" if price else ""
+    tried.note("price", price, told, "unknown", "--prices FILE, where --cost or --max-cost is wanted")
+
+
+def _concurrency(tried: Examination) -> None:
+    """Make calls at the same time, and report the headers on limits; request a streamed answer, which a run never does."""
+
+    def is_crowded(_: int) -> bool:
+        try:
+            tried.once(PROBE)
+        except Crowded:
+            return True
+        return False
+
+    crowded = any(list(side_by_side(is_crowded, range(_AT_ONCE))))
+    headers = {name: value for one in tried.log.last for name, value in one.headers.items()
+               if "ratelimit" in name or name == "retry-after"}  # fmt: skip
+    limits = ", ".join(f"{name}: {value}" for name, value in sorted(headers.items())[:4])
+    if crowded:
+        seen = f"a second call at the same time gets 429 ({limits or 'it does not say for how long'})"
+        tried.add("concurrency", "no", seen, workers=1)
+    else:
+        tried.add("concurrency", "yes", f"{_AT_ONCE} calls at the same time; headers on limits: {limits or 'none'}")
+    streams = tried.fetch(_CHAT[1:], {**tried.sent, "stream": True}).startswith("data:")
+    tried.add("streaming", "note", f"{'accepted' if streams else 'not accepted'}; a run does not use it")
+
+
+def _speed(tried: Examination) -> None:
+    """Measure tokens per second in one longer answer."""
+    began, about = time.monotonic(), "about"
+    try:
+        tokens = tried.once(_COUNT, limit=_COUNT_TOKENS).usage.completion_tokens
+    except Transient:
+        if time.monotonic() - began < _CALL_S / 2:
+            raise
+        tokens, about = _COUNT_TOKENS, "fewer than"
+    rate = max(tokens, 1) / max(time.monotonic() - began, 0.001)
+    needed = {"timeout": (_LONG_REPLY / rate, TIMEOUT_S), "wall": (_LONG_EPISODE / rate, WALL_S)}
+    flags = {name: 120 * math.ceil(seconds / 60) for name, (seconds, default) in needed.items() if seconds > default}
+    seen = f"{about} {rate:.0f} tokens per second; a small call takes {tried.quickest_s:.1f} s"
+    tried.add("speed", "note" if flags else "yes", seen, "", **flags)
+
+
+def _context(tried: Examination) -> None:
+    """Report the size, as the server, LiteLLM's table or an error gives it, after overfilling it where that is cheap."""
+    size = _told_size(tried)
+    if tried.overfills or (size <= _CHEAP if size else tried.client.price is None):
+        size = _overfilled(tried, size)
+    else:
+        tried.add("overflow", "not tried", "a prompt that is too long would cost its tokens", "--overfill tries it")
+    if 0 < size < _LEAST:
+        seen = f"the context of {size} tokens is too small: a contract task needs at least {_LEAST}"
+        tried.rule_out("context size", seen, "serve the model with a larger context")
+    elif size:
+        tried.note("context size", size >= _ROOMY, f"{size} tokens", f"{size} tokens, which will stop long episodes")
+    else:
+        tried.add("context size", "note", "not known", "--context N, if you know it")
+
+
+def _told_size(tried: Examination) -> int:
+    """Tokens of the context as /models, /props or LiteLLM's table say, 0 where they do not."""
+    rows, made = tried.listed(), _object(tried.fetch("../props")).get("default_generation_settings")
+    row = rows.get(str(tried.sent.get("model"))) or (next(iter(rows.values())) if len(rows) == 1 else {})
+    for size in (*map(row.get, _SIZES), made.get("n_ctx") if isinstance(made, dict) else None):
+        if isinstance(size, int) and size > 0:
+            return size
+    try:
+        return int(library().get_model_info(tried.client.name)["max_input_tokens"] or 0)
+    except Exception:  # noqa: BLE001 - it has many ways of not knowing a model
+        return 0
+
+
+def _overfilled(tried: Examination, size: int) -> int:
+    """Send a prompt that does not fit and report what comes back; the size, where it is known then."""
+    try:
+        said = tried.once([{"role": "user", "content": "word " * int(1.25 * (size or _UNKNOWN))}])
+    except (ContextFull, Refused) as failure:
+        named = _SIZE.search(str(failure))
+        size = size or (int(named[1].replace(",", "")) if named else 0)
+        if isinstance(failure, ContextFull):
+            tried.add("overflow", "yes", f"recognised: {failure}")
+        else:
+            tried.add("overflow", "no", f"not recognised: {failure}", "", **({"context": size} if size else {}))
+    except Transient as failure:
+        tried.add("overflow", "not tried", f"the call failed: {failure}")
+    else:
+        seen = f"a prompt of {said.usage.prompt_tokens} tokens is accepted"
+        if size:
+            tried.add("overflow", "no", f"{seen}, so the server cuts it", context=size)
+        else:
+            tried.add("overflow", "note", seen)
+    return size
+
+
+def _object(text: str) -> dict[str, Any]:
+    value = parsed(text)
+    return value if isinstance(value, dict) else {}
+
+
+def _typed(flags: Mapping[str, Any]) -> list[str]:
+    return [word for name, value in flags.items() for word in (f"--{name}", f"{value}")]
+
+
+CHECKS: Mapping[str, Callable[[Examination], None]] = {
+    "tools seen": _tools, "tool results": _results, "reasoning": _reasoning, "system role": _requests,
+    "concurrency": _concurrency, "speed": _speed, "context size": _context,
+}  # fmt: skip
+"""By the first row that they add."""
