@@ -10,9 +10,8 @@ from typing import Protocol
 
 from harness.agent import Budget, Report, Usage
 from harness.agents.llm.completion import Completion
-from harness.agents.llm.conversation import ToolConversation
+from harness.agents.llm.conversation import Speech, ToolConversation, prompt_digest
 from harness.agents.llm.interface import Interface
-from harness.agents.llm.speech import Speech, prompt_digest
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.holders import Forfeit, SeatReply
 from harness.agents.seating.policy import PolicySeat, check_playable, seat_players

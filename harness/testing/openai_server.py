@@ -32,7 +32,7 @@ from typing import Any, Self
 import uvicorn
 from fastapi import FastAPI, Request, Response
 
-from harness.agents.llm.probing import PROBE, TOOL_PROBE
+from harness.agents.llm.model import PROBE, TOOL_PROBE
 from harness.agents.llm.wire import Cassette, WireCall, read_cassette
 from harness.testing.scripts import (
     Fault,

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from harness.agents.llm import model as module
-from harness.agents.llm import probing
 from harness.agents.llm.completion import KEPT, LONGEST_ARGUMENTS, LONGEST_TEXT
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.errors import ClientFailure, ProviderFailure, ProviderLost, Unreachable
@@ -146,7 +145,7 @@ def test_a_pause_that_is_too_long_is_told_after_the_time() -> None:
 @pytest.mark.parametrize(("fault", "told"), UNSPOKEN, ids=lambda value: value.kind if isinstance(value, Fault) else "")
 def test_no_status_is_told_that_no_server_said(fault: Fault, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """LiteLLM makes a 500 of each; what happened is said instead, with the address, in the run and before it."""
-    monkeypatch.setattr(probing, "_PAUSES_S", (0.01,))
+    monkeypatch.setattr(module, "_PROBE_PAUSES_S", (0.01,))
     with OpenAIServer(script("hi"), weather=lambda number, seconds: fault) as server:
         made, _ = client(server, timeout_s=0.5)
         with pytest.raises(ProviderFailure) as caught:

@@ -7,8 +7,8 @@ import pytest
 
 from harness.agent import Budget
 from harness.agents.llm.agent import LlmAgent, LlmConfig
+from harness.agents.llm.conversation import system_prompt
 from harness.agents.llm.interface import SHOWN, shown_answer, shown_output, target_of
-from harness.agents.llm.speech import system_prompt
 from harness.errors import UsageError
 from harness.pod import CommandResult
 from harness.registry import Task

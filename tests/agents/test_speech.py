@@ -4,7 +4,7 @@ import pytest
 
 from harness.agent import Usage
 from harness.agents.llm.completion import Completion
-from harness.agents.llm.speech import Speech
+from harness.agents.llm.conversation import Speech
 
 LS = '{"tool": "run", "arguments": {"command": "ls"}}'
 

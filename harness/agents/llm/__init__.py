@@ -12,9 +12,7 @@ __all__ = [
     "model",
     "model_table",
     "parallel",
-    "probing",
     "provider",
     "replies",
-    "speech",
     "wire",
 ]

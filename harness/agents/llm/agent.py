@@ -14,16 +14,14 @@ from typing import Any
 
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report
 from harness.agents.llm.completion import Completion, add_usage
-from harness.agents.llm.conversation import ToolConversation
+from harness.agents.llm.conversation import Speech, ToolConversation, prompt_digest
 from harness.agents.llm.failures import CallFailure, ContextFull, UnreadableCall
 from harness.agents.llm.interface import INTERFACES, Interface
 from harness.agents.llm.local import FREE, LOCAL
 from harness.agents.llm.meter import Meter
-from harness.agents.llm.model import ModelClient, ModelSettings, to_stderr
-from harness.agents.llm.probing import hides_tools
+from harness.agents.llm.model import ModelClient, ModelSettings, hides_tools, to_stderr
 from harness.agents.llm.provider import public_address
 from harness.agents.llm.replies import ConversationPlace, Interlocutor, Replies
-from harness.agents.llm.speech import Speech, prompt_digest
 from harness.agents.trajectory import Trajectory
 from harness.errors import BoundaryError, HarnessError, SetupFault, UsageError
 from harness.pod import Pod

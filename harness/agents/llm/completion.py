@@ -89,7 +89,12 @@ class Action:
 
 @dataclass(frozen=True)
 class Completion:
-    """One answer of a model; `waited_s` are the real seconds that failed attempts took before it."""
+    """One answer of a model.
+
+    `waited_s` are the real seconds that failed attempts took before it, `left_out` the characters of a text longer than any
+    answer may be, `chances` what each token could have been, where that was asked for and the provider says it. `is_refusal`: the
+    text is what the provider calls the model's refusal. `lost_reasoning`: the model was not sent its earlier reasoning.
+    """
 
     text: str
     message: dict[str, Any]
@@ -99,16 +104,9 @@ class Completion:
     finish_reason: str = "stop"
     waited_s: float = 0.0
     left_out: int = 0
-    """Characters of the text that are not kept, because it was longer than any answer may be."""
-
     chances: tuple[TokenChances, ...] = ()
-    """What each token could have been, where that was asked for and the provider says it."""
-
     is_refusal: bool = False
-    """True where the text is what the provider calls the model's refusal."""
-
     lost_reasoning: bool = False
-    """True where the model was not sent its earlier reasoning."""
 
     @property
     def cut_off(self) -> bool:

@@ -1,45 +1,110 @@
 """A model's conversation about one task, as a state machine: what to ask is in `messages`, what it said goes to `hear`.
 
 No model is called here, so a model client and a training loop drive the same conversation.
-1. `hear` records a reply, carries out its actions, and says whether the episode is over: the model submitted, or answered in
-   plain text.
-2. The model is told of its mistakes (unknown tool, malformed arguments), and of a reply that was cut off, was empty, or wrote a
-   tool call as text. MOST_UNUSABLE such replies in a row end the episode.
+1. Actions are tool calls, or, where a model knows none, one fenced block of JSON in plain text: the system prompt shows the tools,
+   and {"tool": ..., "arguments": {...}} is read by the rule of `worlds.core.replies`, without repair.
+2. The model is told of its mistakes (unknown tool, malformed arguments, two calls in one block), and of a reply that was cut off,
+   was empty, or wrote a tool call as text. MOST_UNUSABLE such replies in a row end the episode.
 3. A fault of the set-up leaves as SetupFault: tool calls arrive as text only, or every reply is cut off.
-4. `used_up` names the budget that forbids another query; budgets are looked at before each, so a reply once paid for is
-   carried out. The seconds in which the provider failed do not count as wall time.
+4. Budgets are looked at before each query, so a reply once paid for is carried out. The seconds in which the provider failed do
+   not count as wall time.
+5. The digest of a prompt in a record is that of everything a model reads apart from the task: the templates and the tools.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
 from harness.agent import Budget, Report, Usage
-from harness.agents.llm.completion import Action, Completion, add_usage, is_written_call, told_tokens
+from harness.agents.llm.completion import Action, Completion, add_usage, as_text, is_written_call, read_action, told_tokens
 from harness.agents.llm.interface import ActionResult, Interface, Mistake
-from harness.agents.llm.speech import Speech, system_prompt
 from harness.agents.llm.wire import keep_wire
 from harness.agents.trajectory import ToolCall, Trajectory
 from harness.causes import CauseName
-from harness.errors import SetupFault
+from harness.errors import SetupFault, UsageError
 from harness.pod import Pod
+from harness.printable import encodable
 from harness.registry import Task
+from worlds.core.replies import AnswerShape, parsed_string, read_answer
 
+_FOLDER = Path(__file__).parent / "prompts"
+
+Tools = Sequence[dict[str, Any]]
+
+
+PROTOCOLS = ("tools", "text")
 UNREADABLE = "Your reply could not be read: the arguments of its tool call are no JSON that can be parsed. Nothing was run."
-
 CUT_OFF = "Your reply was cut off at its limit of tokens, before any action. Go on, more briefly."
-
 EMPTY = "Your reply was empty: it held neither text nor a tool call. Go on."
-
 NOT_CALLED = "Your reply wrote a tool call as text, so nothing was run. Call the tool with a tool call."
 
-MOST_UNUSABLE = 3
-"""Replies in a row without anything that can be carried out, after which an episode ends."""
+MOST_UNUSABLE, MOST_CUT_OFF = 3, 8
+"""Replies without anything that can be carried out: in a row, until an episode ends; cut off, until the set-up is at fault."""
 
-MOST_CUT_OFF = 8
-"""Replies from the first on that may be cut off before the set-up is at fault."""
+
+class Speech:
+    """One way of asking for actions and reading them; one object serves all episodes of a client."""
+
+    def __init__(self, name: str) -> None:
+        """Raise UsageError for a protocol that there is not."""
+        if name not in PROTOCOLS:
+            raise UsageError(f"protocol must be one of {', '.join(PROTOCOLS)}, not {name!r}")
+        self.name, self._is_text = name, name == "text"
+        self.has_called = self._is_text
+        """False until a tool call has arrived in the form that is expected."""
+
+    def offered(self, tools: Tools) -> Tools:
+        """The tools that go into the request itself; for plain text, the system prompt shows them."""
+        return () if self._is_text else tools
+
+    def heard(self, said: Completion) -> Completion:
+        """Return a reply as it goes into the conversation: in plain text, a call that a server read out of it is text again."""
+        return as_text(said, named=True) if self._is_text else said
+
+    def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
+        """What the model wants done, or one action with the problem that the model is told; none is a plain answer."""
+        if self._is_text:
+            action = _spoken(said.text)
+            return (replace(action, call_id=f"text_{turn}"),) if action else ()
+        self.has_called = self.has_called or bool(said.actions)
+        return said.actions
+
+    def told(self, action: Action, text: str) -> dict[str, Any]:
+        """The message that tells the model what an action brought."""
+        if self._is_text:
+            return {"role": "user", "content": f"Answer of {action.tool}:\n{text}" if action.tool else text}
+        return {"role": "tool", "tool_call_id": action.call_id, "content": text}
+
+
+def system_prompt(interface: Interface, speech: Speech, task: Task, budget: Budget) -> str:
+    """What the model is told before the task; a foreign task has no budgets of ours."""
+    # Prompts are plain text: escaping would change the schemas they show.
+    environment = Environment(loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    environment.filters["json"] = json.dumps
+    # The tools are shown where they do not travel in the request itself.
+    shown = () if speech.offered(interface.tools) else interface.tools
+    budgets = task.parley.budgets if task.parley else None
+    template = environment.get_template(interface.template)
+    return template.render(
+        budgets=budgets, turns=budget.turns, shown_tools=shown, tools=[tool["function"]["name"] for tool in interface.tools]
+    ).strip()
+
+
+def prompt_digest(interface: Interface, speech: Speech) -> str:
+    """SHA-256 over the templates and the tools."""
+    total = hashlib.sha256(speech.name.encode())
+    for name in (interface.template, "speech.j2"):
+        total.update((_FOLDER / name).read_bytes())
+    total.update(json.dumps(list(interface.tools), sort_keys=True).encode())
+    return total.hexdigest()
 
 
 class ToolConversation:
@@ -49,13 +114,9 @@ class ToolConversation:
         self, interface: Interface, speech: Speech, task: Task, pod: Pod, budget: Budget, report: Report, trajectory: Trajectory
     ) -> None:
         self.messages: list[dict[str, Any]] = []
-        """All that was said so far, as a provider reads it; the last of them is not the model's."""
-
         self.offered = speech.offered(interface.tools)
-        """The tools that go into a request."""
-
         self.turns, self.waited_s = 0, 0.0
-        self._unusable, self._cut_off = 0, 0
+        self._unusable = self._cut_off = 0
         self._speech, self._pod, self._budget, self._report = speech, pod, budget, report
         self._hands, self._started = interface.hands(task, pod), time.monotonic()
         self._trajectory = trajectory
@@ -179,14 +240,30 @@ class ToolConversation:
         (self._trajectory.system if message["role"] == "system" else self._trajectory.user)(message["content"])
 
     def _log(self, said: Completion, actions: Sequence[Action]) -> None:
-        usage, did = said.usage, ", ".join(a.tool or "?" for a in actions) or _without_action(said)
+        is_odd = "cut off" if said.cut_off else "empty" if said.is_empty else ""
+        nothing = f"{is_odd} (finish reason {said.finish_reason})" if is_odd else "plain answer"
+        did = ", ".join(a.tool or "?" for a in actions) or nothing
         waited = f", waited {said.waited_s:.1f} s" if said.waited_s > 1 else ""
         cut = f", {said.left_out} characters of its text are left out of the record" if said.left_out else ""
-        self._report.log.append(f"turn {self.turns}: {did}; tokens {told_tokens(usage)}{waited}{cut}")
+        self._report.log.append(f"turn {self.turns}: {did}; tokens {told_tokens(said.usage)}{waited}{cut}")
 
 
-def _without_action(said: Completion) -> str:
-    """Return what a reply without an action was, for the log."""
-    if said.cut_off or said.is_empty:
-        return f"{'cut off' if said.cut_off else 'empty'} (finish reason {said.finish_reason})"
-    return "plain answer"
+def _spoken(text: str) -> Action | None:
+    reading = read_answer(text, _CALL)
+    if reading.value is not None:
+        tool, arguments = reading.value
+        if isinstance(tool, str) and isinstance(arguments, dict):
+            return read_action("", tool, arguments)
+        return Action("", encodable(str(tool)), {"_raw": text}, "tool must be a name and arguments an object")
+    if reading.is_refused or reading.is_broken:
+        return Action("", "", {"_raw": text}, f"this reply is not one action in JSON: {reading.problem}")
+    return None
+
+
+def _call(value: Any) -> Sequence[tuple[Any, Any]]:
+    """Return the tool and arguments of a call; arguments may be JSON in a string, as some models write them."""
+    named = isinstance(value, dict) and "tool" in value
+    return [(value["tool"], parsed_string(value.get("arguments", {})))] if named else []
+
+
+_CALL = AnswerShape('one JSON object with "tool"', _call, key="tool")

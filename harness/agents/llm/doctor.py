@@ -21,9 +21,8 @@ import httpx
 from harness.agent import TIMEOUT_S, WALL_S
 from harness.agents.llm.completion import Completion
 from harness.agents.llm.failures import CallFailure, ContextFull, Crowded, NoApi, Refused, Transient, Unconnected, parsed
-from harness.agents.llm.model import Messages, ModelClient, ModelSettings
+from harness.agents.llm.model import PROBE, READY, TOOL_PROBE, Messages, ModelClient, ModelSettings, tools_fault
 from harness.agents.llm.parallel import side_by_side
-from harness.agents.llm.probing import PROBE, READY, TOOL_PROBE, tools_fault
 from harness.agents.llm.provider import library, public_address
 from harness.agents.llm.wire import WireLog
 from harness.errors import BoundaryError, HarnessError, SetupFault, Unreachable, UsageError

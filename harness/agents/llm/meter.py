@@ -29,20 +29,18 @@ class RunLimits(Strict):
 
 @dataclass(frozen=True)
 class Spent:
-    """Model calls, tokens and dollars of a run so far."""
+    """Model calls, tokens and dollars of a run so far.
+
+    `unpriced` calls have no price in `cost_usd`; `kept` ones were answered from a cache, and what they had cost is no part of it.
+    """
 
     calls: int = 0
     prompt: int = 0
     completion: int = 0
     cost_usd: float = 0.0
     unpriced: int = 0
-    """Calls without a price, which `cost_usd` does not hold."""
-
     kept: int = 0
-    """Of the calls, those answered from a cache, which took nothing now; a meter is told of none."""
-
     kept_usd: float = 0.0
-    """What those had cost; no part of `cost_usd`."""
 
     @property
     def tokens(self) -> int:

@@ -6,26 +6,31 @@
 3. A failed call is retried until `patience_s` is used up, except where no server was ever reached. That time is the provider's:
    `Completion.waited_s` keeps it off an agent's wall budget. Waiting for others at the provider's gate uses up no patience,
    since there the provider answers somebody; where it answers nobody, all questions share one patience.
-4. `probe` makes one or two small calls before a run: what would fail every episode is reported within seconds.
+4. `probe` makes one or two small calls before a run: what would fail every episode is reported within seconds. A model that calls
+   the offered tool sees it. Where no call comes and the prompt has as many tokens with the tool as without, the server drops
+   tools. A model that sees tools and ignores them is an agent like any other, and is judged by its episodes.
 5. An unexpected exception on the way to an answer is a bug of ours (ClientFailure). One client serves a run, from many threads.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from harness.agent import PATIENCE_S, TIMEOUT_S
-from harness.agents.llm.completion import Completion, read_completion, without_reasoning
+from harness.agents.llm.completion import Completion, is_written_call, read_completion, without_reasoning
 from harness.agents.llm.failures import (
     CallFailure,
     Crowded,
+    Denied,
+    NoApi,
     ParameterRefused,
     Refused,
     Telling,
@@ -38,15 +43,29 @@ from harness.agents.llm.gate import ProviderGate, gate_of
 from harness.agents.llm.local import LOCAL, addressed, check_installed
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price, no_key, require_key
-from harness.agents.llm.probing import probe_model
 from harness.agents.llm.provider import ask, library, own_bugs, public_address, secrets_of, unknown_provider
 from harness.agents.llm.quirks import ContextBudget, Quirks, refuses_reasoning
-from harness.errors import Cancelled, UsageError
+from harness.errors import Cancelled, SetupFault, UsageError
 from harness.prices import Price
+
+PROBE = ({"role": "user", "content": "Answer with one word: ready"},)
+TOOL_PROBE = ({"role": "user", "content": "Call the tool `ready` now. If there is no such tool, answer with one word: no"},)
+READY: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "ready", "description": "Say that you are ready.",
+        "parameters": {"type": "object", "properties": {}, "additionalProperties": False},
+    },
+}  # fmt: skip
+"""What a model is asked before a run that needs no tools, and before one that does, with the tool that is offered then."""
 
 PLACEHOLDER_KEY = "parley-placeholder"
 """What a server behind --api-base is shown where the environment has no key."""
 
+_TEXT_HINT = "harness run ... --protocol text"
+_PROBE_TOKENS, _PROBE_CALL_TOKENS, _LONGEST_PROBE_S = 16, 64, 30.0
+_PROBE_PAUSES_S = (0.5, 1.0, 2.0)
+_MOST_CHARACTERS_A_TOKEN = 8
 _WORTH_SAYING_S = 5.0
 _LONGEST_PAUSE_S = 60.0
 
@@ -55,38 +74,27 @@ Messages = Sequence[dict[str, Any]]
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Which model, where, and how patiently."""
+    """Which model, as LiteLLM names it, where, and how patiently.
+
+    None stands for the provider's own address, the key in the environment, no temperature, the provider's limit of output tokens,
+    a context of which the server says when it is full, LiteLLM's price, and nobody who counts the calls of a whole run.
+    """
 
     name: str
-    """As LiteLLM names it: `gpt-5`, `anthropic/claude-...`, `openai/anything` with `api_base`."""
-
     api_base: str | None = None
     api_key: str | None = field(default=None, repr=False)
-    """None: from the environment, where LiteLLM looks for it."""
-
     temperature: float | None = 0.0
-    """None: not sent."""
-
     max_tokens: int | None = None
-    """Output tokens of one answer; None: the provider's own limit."""
-
     context: int | None = None
-    """Tokens of the model's context: a prompt that does not fit is not sent. None: the server says it."""
-
     timeout_s: float = TIMEOUT_S
     """Real seconds one call may be silent."""
 
     patience_s: float = PATIENCE_S
-    """Real seconds in which a failing call is repeated."""
+    """Real seconds in which a failing call is repeated, after pauses that start at `first_pause_s` and grow exponentially."""
 
     first_pause_s: float = 1.0
-    """Where exponential pauses start."""
-
     price: Price | None = None
-    """None: as LiteLLM's table has it."""
-
     meter: Meter | None = field(default=None, repr=False)
-    """Counts the calls of a whole run, and may forbid one; None: nobody counts."""
 
 
 def to_stderr(line: str) -> None:
@@ -196,7 +204,7 @@ class ModelClient:
         """
         with self._probing, self._gate.visited(), own_bugs():
             if not self._is_probed[tools]:
-                self.say_once(probe_model(self.once, self._telling, self.halt, self.settings.timeout_s, tools=tools))
+                self.say_once(self._probe(tools=tools))
             self._is_probed |= {False: True, tools: True}
 
     def once(self, messages: Messages, tools: Messages = (), *, limit: int, timeout_s: float) -> Completion:
@@ -215,6 +223,34 @@ class ModelClient:
             self._said.add(line)
         if new:
             self.say(line)
+
+    def _probe(self, *, tools: bool) -> str:
+        """Make the small calls and return what is to be said of them; raises ProviderLost, and SetupFault for tools not seen."""
+        began, pauses, name = time.monotonic(), iter(_PROBE_PAUSES_S), self._telling.name
+        ask = partial(self.once, timeout_s=min(self.settings.timeout_s, _LONGEST_PROBE_S))
+        while True:
+            try:
+                if tools:
+                    said = ask(TOOL_PROBE, (READY,), limit=_PROBE_CALL_TOKENS)
+                    if fault := tools_fault(said, partial(ask, TOOL_PROBE, limit=_PROBE_TOKENS), name):
+                        raise fault
+                else:
+                    ask(PROBE, limit=_PROBE_TOKENS)
+                return f"{name} answered a first small call in {time.monotonic() - began:.1f} s"
+            except Unconnected as failure:
+                raise self._telling.never_there(failure) from None
+            except Crowded as busy:
+                return f"{name} is there, and busy: {busy}"
+            except Transient as failure:
+                is_over = isinstance(failure, NoApi) or time.monotonic() - began > _LONGEST_PROBE_S
+                pause = None if is_over else next(pauses, None)
+                if pause is None:
+                    raise self._telling.not_ready(failure) from None
+                self.halt.wait(pause)
+            except Denied as refusal:
+                raise self._telling.refused(refusal) from None
+            except CallFailure as failure:
+                return f"{name} is there, and refused a first small call: {failure}"
 
     def _patiently(self, messages: Messages, tools: Messages, *, chances: bool) -> Completion:
         """Ask until there is an answer, with the seconds for which the provider kept us waiting before it."""
@@ -344,3 +380,28 @@ class ModelClient:
     def _keys(self) -> list[str]:
         """The variables that hold its key."""
         return self._missing_keys() or [f"{library().get_llm_provider(self.settings.name)[1].upper()}_API_KEY"]
+
+
+def tools_fault(said: Completion, without: Callable[[], Completion], name: str) -> SetupFault | None:
+    """Return what is wrong with how tools reach the model, None where nothing is, or where nothing can be known.
+
+    `said` answers `TOOL_PROBE` with the tool; `without` asks it without, and is called only where `said` holds no call.
+    """
+    if said.actions:
+        return None
+    if is_written_call(said.text, (READY,)):
+        return SetupFault(f"{name} returned a tool call as text", "tools_not_parsed", hint=_TEXT_HINT)
+    if said.usage.estimated or not hides_tools(said, without(), TOOL_PROBE):
+        return None
+    told = f"{name} does not show tools to the model: its prompt has {said.usage.prompt_tokens} tokens with a tool and without"
+    return SetupFault(told, "tools_not_seen", hint=_TEXT_HINT)
+
+
+def hides_tools(said: Completion, bare: Completion, messages: Sequence[dict[str, Any]]) -> bool:
+    """True where a server counts as many tokens for a prompt without tools (`bare`) as for the same with them.
+
+    A server that counts fewer tokens than any prompt of this length has reports a made-up number, which says nothing.
+    """
+    is_counted = not (said.usage.estimated or bare.usage.estimated)
+    is_plausible = bare.usage.prompt_tokens >= len(json.dumps(messages)) / _MOST_CHARACTERS_A_TOKEN
+    return is_counted and is_plausible and bare.usage.prompt_tokens >= said.usage.prompt_tokens
