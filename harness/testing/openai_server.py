@@ -2,13 +2,11 @@
 
 `with OpenAIServer(scripts) as server:` serves `server.url` from a thread; `python -m harness.testing.openai_server
 --script FILE --port 0` prints its URL and serves until it is interrupted; so does `--cassette FILE`.
-1. POST /v1/chat/completions answers with the first script that fits the conversation; GET /v1/models lists one model.
-2. Faults are real: a 429 carries Retry-After, a stall keeps the socket open, a truncated body closes it half way.
-3. Every request is kept in `server.requests`, headers and all, for assertions. A run's first small call is answered by itself,
+1. Faults are real: a 429 carries Retry-After, a stall keeps the socket open, a truncated body closes it half way.
+2. Every request is kept in `server.requests`, headers and all, for assertions. A run's first small call is answered by itself,
    unless a script matches it, and kept in `server.probes`.
-4. A cassette answers before the scripts do, at any path (docs/cassettes.md).
-5. `weather` is what requests meet whatever they say: windows in which there are too many, errors now and then. At addresses of
-   other providers' APIs nothing else answers.
+3. A cassette answers before the scripts do, at any path (docs/cassettes.md), then `weather`, which is what requests meet
+   whatever they say. At addresses of other providers' APIs nothing else answers.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """A scripted model that plays a task's own clients: as careful as `solve`, as careless as one of its violations.
 
-It speaks as a model does, one tool call at a time, through whatever client library and interface is under test.
-1. It keeps nothing: for each request it plays its client again from the start, feeds it the answers that the conversation
-   already holds, and says the first request that has no answer yet.
-2. `choose(task, attempt)` names the client. The attempt is counted per task as conversations begin, and stands in the text of
-   the first reply, where later requests of the same conversation find it.
-3. Through the shell it types one command: the solution's files, then solve.sh.
+It keeps nothing: for each request it plays its client again from the start, feeds it the answers that the conversation
+already holds, and says the first request that has no answer yet. Through the shell it types one command: the solution's files,
+then solve.sh. The attempt is counted per task as conversations begin, and stands in the text of the first reply.
 """
 
 from __future__ import annotations
@@ -15,9 +12,7 @@ import io
 import itertools
 import re
 import tarfile
-import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import httpx
@@ -41,31 +36,22 @@ class SolutionModel:
     def __init__(self, tasks: Sequence[Task], choose: Choose, interface: str) -> None:
         self._tasks = {heading((task.path / "instruction.md").read_text(encoding="utf-8")): task for task in tasks}
         self._choose, self._speak = choose, {"tool": _by_tools, "shell": _by_shell}[interface]
-        self._attempts: defaultdict[str, Iterator[int]] = defaultdict(lambda: itertools.count(1))
-        self._lock = threading.Lock()
+        self._attempts = {task.task_id: itertools.count(1) for task in tasks}
 
     def __call__(self, messages: Messages) -> ScriptedReply | str:
         """What to say next."""
         instruction = next(str(m["content"]) for m in messages if m["role"] == "user")
         task = self._tasks[heading(instruction)]
-        attempt = _attempt(messages) or self._next(task)
+        attempts = (re.fullmatch(r"Attempt (\d+)\.", str(message.get("content"))) for message in messages)
+        attempt = next((int(match[1]) for match in attempts if match), None) or next(self._attempts[task.task_id])
         told = [str(message["content"]) for message in messages if message["role"] == "tool"]
         said = self._speak(task, self._choose(task, attempt), instruction, told)
         return said.model_copy(update={"text": f"Attempt {attempt}."}) if isinstance(said, ScriptedReply) and not told else said
-
-    def _next(self, task: Task) -> int:
-        with self._lock:
-            return next(self._attempts[task.task_id])
 
 
 def heading(instruction: str) -> str:
     """The first line, which no two tasks share; its numbers are the seed's."""
     return re.sub(r"\d+", "N", instruction.lstrip().partition("\n")[0])
-
-
-def _attempt(messages: Messages) -> int | None:
-    matches = (re.fullmatch(r"Attempt (\d+)\.", str(message.get("content"))) for message in messages)
-    return next((int(match[1]) for match in matches if match), None)
 
 
 class _Next(Exception):

@@ -1,10 +1,8 @@
 """What a scripted model says: completions and faults as data, or a Python function of the conversation.
 
-1. A `Script` belongs to the conversations whose messages contain its `match`; the first one that fits wins.
-2. Its replies are taken by position: the n-th answer goes to the request that holds n-1 assistant messages. The server
-   keeps no conversation, so any number of concurrent episodes play the same script without meeting.
-3. `play` instead of `replies` is a function of the messages, which can read what the tools answered.
-4. A reply's `faults` come before it, one per request, as often as `times` says.
+A `Script` belongs to the conversations whose messages contain its `match`; the first one that fits wins. Its replies are taken
+by position: the n-th answer goes to the request that holds n-1 assistant messages, so any number of concurrent episodes play
+the same script without meeting. A reply's `faults` come before it, one per request, as often as `times` says.
 """
 
 from __future__ import annotations
@@ -45,13 +43,11 @@ class ScriptedUsage(Strict):
 
 
 class Fault(Strict):
-    """Something that goes wrong instead of an answer, `times` requests long."""
+    """Something that goes wrong instead of an answer, `times` requests long; a `status` without a `body` says `message`."""
 
     kind: Literal["status", "stall", "garbage", "truncated", "reset"] = "status"
     status: int = 503
     body: str | None = None
-    """What a `status` answers with, to the letter; None: an error of our own that says `message`."""
-
     media_type: str = "application/json"
     retry_after: str | None = None
     stall_s: FiniteFloat = 0.0
@@ -60,7 +56,10 @@ class Fault(Strict):
 
 
 class ScriptedReply(Strict):
-    """One completion; `usage` is counted roughly unless given, and left out where it is "none"."""
+    """One completion; `usage` is counted roughly unless given, and left out where it is "none".
+
+    `tokens`: the text by tokens, each with probabilities of what could stand there, for who asks. `raw`: a whole body instead.
+    """
 
     text: str | None = None
     reasoning: str | None = None
@@ -68,11 +67,7 @@ class ScriptedReply(Strict):
     usage: ScriptedUsage | Literal["none", "counted"] = "counted"
     finish_reason: str | None = None
     tokens: tuple[tuple[str, dict[str, float]], ...] = ()
-    """The text by tokens, each with probabilities of what could stand there; said to who asks for logprobs."""
-
     raw: dict[str, Any] | None = None
-    """The whole body of the answer as it goes out, in the place of everything above."""
-
     faults: tuple[Fault, ...] = ()
 
     def fault(self, attempt: int) -> Fault | None:
@@ -92,16 +87,13 @@ Player = Callable[[Messages], ScriptedReply | str]
 
 
 class Script(Strict):
-    """The replies of one kind of conversation."""
+    """The replies of one kind of conversation, or of one `model`; requests with a parameter that it `refuses` are refused."""
 
     match: str = ""
     model: str = ""
-    """The model, as requests name it, whose conversations these are; "" for any."""
-
     replies: tuple[ScriptedReply, ...] = ()
     play: Player | None = None
     refuses: tuple[str, ...] = ()
-    """Parameters that the model does not take: a request that has one is refused."""
 
     def fits(self, messages: Messages, model: str = "") -> bool:
         """Whether `match` stands anywhere in the conversation, and it is this script's model that is asked."""

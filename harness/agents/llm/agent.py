@@ -1,9 +1,7 @@
 """The model as an agent: a conversation (`conversation`) with a model client, or with replies that are known already.
 
-1. The episode ends when the model is done, or when a budget is used up.
-2. Failures of the provider leave as ProviderFailure, faults of the set-up as SetupFault with the command that would help. A
-   conversation that outgrows the model is a budget used up, `context`.
-3. The trajectory is saved in `finally`, so a crashed or cancelled episode keeps all that happened before.
+A conversation that outgrows the model is a budget used up, `context`. The trajectory is saved in `finally`, so a crashed or
+cancelled episode keeps all that happened before.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from harness.registry import Task
 
 @dataclass(frozen=True)
 class LlmConfig(ModelSettings):
-    """Which model plays, and how: settings of its client, an interface (`shell` or `tool`) and a protocol (`tools` or `text`)."""
+    """Which model plays, and how: settings of its client, and of the conversation; `prices` count before LiteLLM's own."""
 
     interface: str = "shell"
     handles: bool = False
@@ -39,7 +37,6 @@ class LlmConfig(ModelSettings):
 
     protocol: str = "tools"
     prices: Mapping[str, Price] = field(default_factory=dict)
-    """Of models, where LiteLLM's own do not count."""
 
     @classmethod
     def of(cls, spec: AgentSpec, *, handles: bool = False, meter: Meter | None = None) -> LlmConfig:
@@ -100,14 +97,21 @@ class LlmAgent:
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play one episode; raises ProviderFailure, and whatever the pod raises."""
-        self._fill(report)
-        trajectory = _begin(self, task, seed)
+        report.agent, report.model, report.interface = self.name, self.config.name, self.interface.name
+        report.prompt_digest, report.requested = self.prompt_digest, dict(self.client.requested)
+        report.effective = self.client.effective
+        session, extra = f"{task.task_id}-s{seed}", self.identity().conditions()
+        trajectory = Trajectory(
+            session, f"{session}-{self.name}", self.name, self.config.name, tools=self.interface.tools, extra=extra
+        )
         conversation = ToolConversation(self.interface, self.speech, task, pod, budget, report, trajectory)
         try:
             self._converse(conversation, ConversationPlace(task.task_id, seed, attempt), report)
         except HarnessError as failure:
             if isinstance(failure, SetupFault):
-                failure.hint = f"{self._command(task)} {failure.hint}"
+                base = f" --api-base {public_address(self.config.api_base)}" if self.config.api_base else ""
+                command = f"harness run {task.task_id} --model {self.config.name}{base} --interface {self.interface.name}"
+                failure.hint = f"{command} {failure.hint}"
             conversation.note(f"ended: {failure}")
             raise
         finally:
@@ -149,19 +153,3 @@ class LlmAgent:
         if not self._sees_tools:
             what = "the model was never shown the tools: its prompt has as many tokens without them"
             raise SetupFault(f"{what}; run with --protocol text", "tools_not_seen", hint="--protocol text")
-
-    def _command(self, task: Task) -> str:
-        """Return the command that plays a task with this model, apart from what was set up wrongly."""
-        base = f" --api-base {public_address(self.config.api_base)}" if self.config.api_base else ""
-        return f"harness run {task.task_id} --model {self.config.name}{base} --interface {self.interface.name}"
-
-    def _fill(self, report: Report) -> None:
-        report.agent, report.model, report.interface = self.name, self.config.name, self.interface.name
-        report.prompt_digest = self.prompt_digest
-        report.requested, report.effective = dict(self.client.requested), self.client.effective
-
-
-def _begin(agent: LlmAgent, task: Task, seed: int) -> Trajectory:
-    session = f"{task.task_id}-s{seed}"
-    tools, extra = agent.interface.tools, agent.identity().conditions()
-    return Trajectory(session, f"{session}-{agent.name}", agent.name, agent.config.name, tools=tools, extra=extra)

@@ -1,7 +1,6 @@
 """Flags of commands that put questions to a judge model, and the question whether somebody wants to pay for the answers.
 
-`--cost` makes no call, `--yes` asks nobody, and nobody at the terminal is a refusal. Answers are kept by what was asked, so
-asking once more is free.
+`--cost` makes no call, `--yes` asks nobody, and nobody at the terminal is a refusal. Answers are kept by what was asked.
 """
 
 from __future__ import annotations

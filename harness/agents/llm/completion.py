@@ -1,11 +1,8 @@
 """What a model said: its text, tool calls and tokens, and the message that goes back into the conversation.
 
-1. An `Action` is one tool call. One that cannot be carried out (arguments that are no JSON object, half a surrogate pair, NaN,
-   1e999, nesting of thousands) has a `problem`, which the model is told.
-2. The message sent back repeats the reasoning and signatures as the server gave them, because some servers demand them.
-   Malformed arguments go back as {"_raw": text} and empty content as null or NO_TEXT, because some refuse their own.
-3. Tokens that a provider does not report, or reports as no count, are counted here and marked as estimated.
-4. Of very long texts head and tail are kept, with the number of characters left out.
+The message repeats the reasoning and signatures as the server gave them, because some servers demand them. Malformed arguments go
+back as {"_raw": text} and empty content as null or NO_TEXT, because some refuse their own. Tokens that a provider does not report
+are counted here and marked as estimated. Of very long texts head and tail are kept, with the characters left out.
 """
 
 from __future__ import annotations
@@ -92,8 +89,8 @@ class Completion:
     """One answer of a model.
 
     `waited_s` are the real seconds that failed attempts took before it, `left_out` the characters of a text longer than any
-    answer may be, `chances` what each token could have been, where that was asked for and the provider says it. `is_refusal`: the
-    text is what the provider calls the model's refusal. `lost_reasoning`: the model was not sent its earlier reasoning.
+    answer may be. `chances` is what each token could have been, where that was asked for and the provider says it.
+    `is_refusal`: the text is the model's refusal. `lost_reasoning`: the model was not sent its earlier reasoning.
     """
 
     text: str

@@ -1,14 +1,11 @@
 """A model's conversation about one task, as a state machine: what to ask is in `messages`, what it said goes to `hear`.
 
 No model is called here, so a model client and a training loop drive the same conversation.
-1. Actions are tool calls, or, where a model knows none, one fenced block of JSON in plain text: the system prompt shows the tools,
-   and {"tool": ..., "arguments": {...}} is read by the rule of `worlds.core.replies`, without repair.
-2. The model is told of its mistakes (unknown tool, malformed arguments, two calls in one block), and of a reply that was cut off,
-   was empty, or wrote a tool call as text. MOST_UNUSABLE such replies in a row end the episode.
-3. A fault of the set-up leaves as SetupFault: tool calls arrive as text only, or every reply is cut off.
-4. Budgets are looked at before each query, so a reply once paid for is carried out. The seconds in which the provider failed do
-   not count as wall time.
-5. The digest of a prompt in a record is that of everything a model reads apart from the task: the templates and the tools.
+1. Actions are tool calls, or, where a model knows none, one fenced block of JSON in plain text, with the tools in the system
+   prompt: {"tool": ..., "arguments": {...}}, read by the rule of `worlds.core.replies`, without repair.
+2. The model is told of its mistakes, and of a reply that was cut off, was empty, or wrote a tool call as text. MOST_UNUSABLE
+   such replies in a row end the episode. Where calls arrive as text only, or every reply is cut off, the set-up is at fault.
+3. Budgets are looked at before each query, so a reply once paid for is carried out.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ CODES = {
     "request_too_large": "Anthropic",
     "model_context_window_exceeded": "Z.ai",
 }
-"""How servers say by a code that a prompt is longer than the model's context. Recorded bodies: tests/agents/context_bodies.toml."""
+"""How servers say by a code that a prompt is longer than the model's context."""
 
 PHRASES = {
     r"maximum context length(?: (?:is|of) (?:only )?\d|\W*$)": "OpenAI, Azure, DeepSeek, OpenRouter, vLLM, mlx",
@@ -80,7 +80,7 @@ PHRASES = {
     r"current length is \d+ while limit is \d": "Cerebras",
     r"context window exceeded for given call": "LiteLLM proxy",
 }
-"""How they say it in a sentence: a regular expression in lower case, and the servers."""
+"""How they say it in a sentence, in lower case. Recorded bodies are in tests/agents/context_bodies.toml."""
 
 _ANY_CODE = re.compile(rf"\b(?:{'|'.join(CODES)})\b")
 _ANY_PHRASE = re.compile("|".join(f"(?:{phrase})" for phrase in PHRASES), re.MULTILINE)
@@ -136,21 +136,26 @@ _UNIT_S = {"h": 3600, "m": 60, "s": 1, "ms": 0.001, "": 1}
 
 
 class CallFailure(ParleyError):
-    """One model call failed."""
+    """One model call failed.
+
+    `where` is the server that was really asked, and `proxy` the variable and the address through which it should have been;
+    `retry_after` is the pause that it asked for, in seconds, `why` the reason of a Denied, and `waited_s` the real seconds for
+    which the provider kept us waiting before the call that failed.
+    """
 
     where: str | None = None
-    """The server that was really asked, where that is known."""
-
+    proxy: str | None = None
     waited_s: float = 0.0
-    """Real seconds for which the provider kept us waiting before the call that failed."""
+
+    def __init__(
+        self, message: str, status: int | None = None, *, retry_after: float | None = None, why: Why = "access"
+    ) -> None:
+        super().__init__(message)
+        self.status, self.retry_after, self.why = status, retry_after, why
 
 
 class Transient(CallFailure):
-    """A failure that a retry may cure; `retry_after` is the pause that the provider asked for, in seconds."""
-
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
+    """A failure that a retry may cure."""
 
 
 class Silent(Transient):
@@ -159,9 +164,6 @@ class Silent(Transient):
 
 class Unconnected(Silent):
     """No connection was made: refused, no such host, no route, no common TLS."""
-
-    proxy: str | None = None
-    """The variable and the address of the proxy that should have made it, where there is one."""
 
 
 class Crowded(Transient):
@@ -183,10 +185,6 @@ class Streamed(NoApi):
 class Refused(CallFailure):
     """The provider will not answer this request, however often it is repeated."""
 
-    def __init__(self, message: str, status: int | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-
 
 class ParameterRefused(Refused):
     """LiteLLM knows that the model does not take a parameter."""
@@ -194,10 +192,6 @@ class ParameterRefused(Refused):
 
 class Denied(Refused):
     """The provider answers no request like ours, whatever is said in it."""
-
-    def __init__(self, message: str, status: int | None, why: Why) -> None:
-        super().__init__(message, status)
-        self.why: Why = why
 
 
 class Withheld(Refused):
@@ -213,10 +207,7 @@ class UnreadableCall(CallFailure):
 
 
 class Telling:
-    """Messages about the failures of one model.
-
-    A failure that every other call would meet too is a ProviderLost and ends the run; one of a single call is a ProviderFailure.
-    """
+    """Messages about the failures of one model: a ProviderLost, which ends the run, is what every other call would meet too."""
 
     def __init__(self, name: str, base: str | None, keys: Callable[[], Sequence[str]]) -> None:
         """`base` is the address that was typed, without secrets; `keys` names the variables that hold the key."""
@@ -238,14 +229,15 @@ class Telling:
     def never_there(self, failure: Unconnected) -> Unreachable:
         """No connection was made to the server, from the first call on."""
         if failure.proxy is not None:
+            told = f"the proxy {failure.proxy} cannot be used"
             variable = failure.proxy.partition("=")[0]
             hint = f"start that proxy, unset {variable}, or name the host of {self._at(failure)} in NO_PROXY"
-            return Unreachable(f"{self._name}: the proxy {failure.proxy} cannot be used: {failure}", hint=hint)
-        if self._base is None:
+        elif self._base is None:
+            told = f"{self._at(failure)} cannot be reached"
             hint = "see that this machine has a network, or --api-base URL for a server that it reaches"
-            return Unreachable(f"{self._name}: {self._at(failure)} cannot be reached: {failure}", hint=hint)
-        hint = "start that server, or type another --api-base URL"
-        return Unreachable(f"{self._name}: nobody answers at {self._base}: {failure}", hint=hint)
+        else:
+            told, hint = f"nobody answers at {self._base}", "start that server, or type another --api-base URL"
+        return Unreachable(f"{self._name}: {told}: {failure}", hint=hint)
 
     def refused(self, refusal: Refused) -> ProviderFailure:
         """The provider does not answer this request, or no request at all."""
@@ -350,11 +342,11 @@ def body_failure(status: int, body: ErrorBody, clean: Clean, retry_after: float 
         if numbers and int(numbers[2]) > int(numbers[1]):
             return Refused(f"{told}; the request alone is larger than the account's limit of tokens per minute", status)
     if why := _denied(status, body.text):
-        return Denied(told, status, why)
+        return Denied(told, status, why=why)
     if status in _CROWDED or is_rate:
-        return Crowded(told, retry_after)
+        return Crowded(told, status, retry_after=retry_after)
     if status in _RETRIED or (status >= 500 and status != 501 and not _NOT_CURED.search(body.text)):
-        return Transient(told, retry_after)
+        return Transient(told, status, retry_after=retry_after)
     return Refused(told, status)
 
 

@@ -1,9 +1,8 @@
 """The way to one provider, which all its clients in this process share: how many calls at a time, and none before when.
 
-1. What a provider says of its limits to one call is meant for all: after a Retry-After nobody asks before that time.
-2. As long as nobody is told to slow down, everybody may ask. A call that came at a crowded time (429, 529) halves how many are
-   under way at a time, each answer after that adds a little, so the number stays near what the provider takes. Calls that
-   were under way already when it was halved tell nothing new.
+1. After a Retry-After nobody asks before that time. As long as nobody is told to slow down, everybody may ask.
+2. A call that came at a crowded time (429, 529) halves how many are under way at a time, each answer after that adds a little.
+   Calls that were under way already when it was halved tell nothing new.
 3. Who comes first is let through first. The time spent here is the provider's, not the agent's.
 4. A provider that answers nobody is known as such by all: `unanswered_s` runs from the first failure after the last answer.
 """

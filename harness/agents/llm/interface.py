@@ -1,14 +1,9 @@
 """What a model can do: an interface declares tools and makes, for one episode, the hands that carry them out.
 
-1. A tool is one pydantic model: its docstring, fields and their descriptions are the schema that the model reads, and the
-   check of what the model wrote. What does not pass is answered with the rule that was broken; nothing is guessed.
-2. `shell` has one tool that runs a command in `main`, in the task's virtual time. A plain `bash -c`, not a login shell: login
-   profiles reset PATH, and with it the `sleep` that moves virtual time.
-3. `tool` has requests, waits and the submission, so that every byte passes through the model. What it writes after
-   http://api:8080 is the request target, byte for byte: no URL object touches it. What no HTTP client can send is answered with
-   the rule, alike in all runtimes, and never reaches the world. A body is text where it is valid UTF-8, else base64; both ways.
-4. With value handles there is one more tool, `store`, and `@HANDLE:name` may stand wherever the stored value belongs; the pod
-   that the agent was given resolves it (`harness.agents.path`).
+A tool is one pydantic model: its docstring, fields and their descriptions are the schema that the model reads, and the check of
+what the model wrote. What does not pass is answered with the rule that was broken; nothing is guessed. The interface `shell` has
+one tool, which runs a command in `main`. `tool` has requests, waits and the submission, so that every byte passes through the
+model, and with value handles `store`: `@HANDLE:name` may then stand wherever the stored value belongs (`harness.agents.path`).
 """
 
 from __future__ import annotations

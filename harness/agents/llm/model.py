@@ -1,15 +1,14 @@
 """A model client: parameters that the model takes, retries by total time, and tokens and cost of every answer.
 
 1. `check` reports before anything starts what would fail anyway: an unknown provider, a missing key, an address without scheme.
-2. What the model refuses (`gpt-5` takes no temperature) is left out and reported once (see `quirks`); `requested`
-   and `effective` are both recorded. LiteLLM is asked first, then the provider is believed.
+2. What the model refuses (`gpt-5` takes no temperature) is left out and reported once (see `quirks`). LiteLLM is asked first,
+   then the provider is believed.
 3. A failed call is retried until `patience_s` is used up, except where no server was ever reached. That time is the provider's:
    `Completion.waited_s` keeps it off an agent's wall budget. Waiting for others at the provider's gate uses up no patience,
    since there the provider answers somebody; where it answers nobody, all questions share one patience.
-4. `probe` makes one or two small calls before a run: what would fail every episode is reported within seconds. A model that calls
-   the offered tool sees it. Where no call comes and the prompt has as many tokens with the tool as without, the server drops
-   tools. A model that sees tools and ignores them is an agent like any other, and is judged by its episodes.
-5. An unexpected exception on the way to an answer is a bug of ours (ClientFailure). One client serves a run, from many threads.
+4. `probe` makes one or two small calls before a run. A model that calls the offered tool sees it. Where no call comes and the
+   prompt has as many tokens with the tool as without, the server drops tools. A model that ignores tools is an agent like any.
+5. One client serves a run, from many threads.
 """
 
 from __future__ import annotations
@@ -76,8 +75,8 @@ Messages = Sequence[dict[str, Any]]
 class ModelSettings:
     """Which model, as LiteLLM names it, where, and how patiently.
 
-    None stands for the provider's own address, the key in the environment, no temperature, the provider's limit of output tokens,
-    a context of which the server says when it is full, LiteLLM's price, and nobody who counts the calls of a whole run.
+    None stands for the provider's own address, the key in the environment, no temperature, the provider's limit of output
+    tokens, a context of which the server says when it is full, LiteLLM's price, and nobody who counts the calls of a run.
     """
 
     name: str
@@ -225,7 +224,7 @@ class ModelClient:
             self.say(line)
 
     def _probe(self, *, tools: bool) -> str:
-        """Make the small calls and return what is to be said of them; raises ProviderLost, and SetupFault for tools not seen."""
+        """Make the small calls and return what is to be said of them; raises ProviderLost and SetupFault."""
         began, pauses, name = time.monotonic(), iter(_PROBE_PAUSES_S), self._telling.name
         ask = partial(self.once, timeout_s=min(self.settings.timeout_s, _LONGEST_PROBE_S))
         while True:

@@ -1,7 +1,4 @@
-"""LiteLLM's table of models and prices, read from its package without importing it, which takes seconds.
-
-What the table and the names of keys below do not say is None: the caller then asks LiteLLM itself.
-"""
+"""LiteLLM's table of models and prices, read from its package without importing it; None where it does not say a thing."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ def missing_key(model: str) -> str | None:
 
 
 def require_key(model: str) -> None:
-    """Raise UsageError where `missing_key` names one."""
+    """Raise UsageError for a model whose key is surely needed and not set."""
     if name := missing_key(model):
         raise no_key(model, [name])
 
@@ -68,19 +65,13 @@ def listed_price(model: str) -> Price | None:
     """Return the price of a model in the table; None where it has none."""
     if model == LOCAL:
         return FREE
-    row = _table().get(model)
-    if row is None:
-        prefix, _, bare = model.partition("/")
-        row = _table().get(bare)
-        row = row if row and row.get("litellm_provider") == prefix else None
-    if row is None or row.get("input_cost_per_token") is None or row.get("output_cost_per_token") is None:
-        return None
-    cached = row.get("cache_read_input_token_cost")
-    return Price(
-        input=row["input_cost_per_token"] * 1e6,
-        output=row["output_cost_per_token"] * 1e6,
-        cached=None if cached is None else cached * 1e6,
-    )
+    prefix, _, bare = model.partition("/")
+    row = _table().get(model, {})
+    if not row and (other := _table().get(bare, {})).get("litellm_provider") == prefix:
+        row = other
+    names = ("input_cost_per_token", "output_cost_per_token", "cache_read_input_token_cost")
+    given, taken, cached = (None if row.get(name) is None else row[name] * 1e6 for name in names)
+    return None if given is None or taken is None else Price(input=given, output=taken, cached=cached)
 
 
 @cache

@@ -25,7 +25,7 @@ def side_by_side(function: Callable[[In], Out], items: Iterable[In], workers: in
     calls: list[tuple[In, Future[Out]]] = [(item, Future()) for item in items]
     todo = deque(calls)
     for number in range(min(workers or len(calls), len(calls))):
-        threading.Thread(target=copy_context().run, args=(_work, function, todo), name=f"beside-{number}", daemon=True).start()
+        _start(function, todo, f"beside-{number}")
     try:
         for _, answer in calls:
             yield answer.result()
@@ -36,18 +36,18 @@ def side_by_side(function: Callable[[In], Out], items: Iterable[In], workers: in
 def begun(function: Callable[[In], Out], item: In) -> Future[Out]:
     """`function` of one item, on a thread of its own."""
     answer = Future[Out]()
-    threading.Thread(target=copy_context().run, args=(_answer, function, item, answer), name="begun", daemon=True).start()
+    _start(function, deque([(item, answer)]), "begun")
     return answer
 
 
-def _work(function: Callable[[In], Out], todo: deque[tuple[In, Future[Out]]]) -> None:
-    with suppress(IndexError):
-        while True:
-            _answer(function, *todo.popleft())
+def _start(function: Callable[[In], Out], todo: deque[tuple[In, Future[Out]]], name: str) -> None:
+    def work() -> None:
+        with suppress(IndexError):
+            while True:
+                item, answer = todo.popleft()
+                try:
+                    answer.set_result(function(item))
+                except BaseException as error:  # noqa: BLE001 - who asked decides what it means
+                    answer.set_exception(error)
 
-
-def _answer(function: Callable[[In], Out], item: In, answer: Future[Out]) -> None:
-    try:
-        answer.set_result(function(item))
-    except BaseException as error:  # noqa: BLE001 - who asked decides what it means
-        answer.set_exception(error)
+    threading.Thread(target=copy_context().run, args=(work,), name=name, daemon=True).start()

@@ -1,9 +1,8 @@
 """The one way to LiteLLM: a configured import, one call, and its failures without secrets.
 
-1. LiteLLM takes seconds to import and fetches prices, tokenizers and headers; here it is imported late and offline.
-2. The server's own answer is kept beside LiteLLM's, so that no word of it is lost where LiteLLM cannot read it.
-3. Messages hold no secret: values of variables whose name says key, token, secret or password are replaced.
-4. A proxy or certificate in the environment with which no HTTP client can be made is named before anything is asked.
+LiteLLM takes seconds to import and fetches prices, tokenizers and headers; here it is imported late and offline. In messages,
+values of variables whose name says key, token, secret or password are replaced. A proxy or certificate in the environment with
+which no HTTP client can be made is named before anything is asked.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ from worlds.core.errors import ParleyError
 
 _OFFLINE = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "LITELLM_LOCAL_BLOG_POSTS")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
-_SECRET_LENGTH = 8
-"""Shorter values are too common as words to be blanked."""
+_SECRET_LENGTH, _ODD = 8, "surrogateescape"
+"""Shorter values are too common as words to be blanked; how the environment holds bytes that are no text."""
 
 _PROXY = "{name}=http://HOST:PORT, or unset it"
 _NETWORK = {
@@ -60,16 +59,14 @@ _configuring = threading.Lock()
 
 
 class WireAnswer(NamedTuple):
-    """The answer to one call."""
+    """The answer to one call: as LiteLLM translated it, None where it could not, and as a completion in OpenAI's shape.
+
+    That `body` is the server's own where it has one, since LiteLLM renames fields and drops some. `sent` is what was asked.
+    """
 
     response: Any
-    """As LiteLLM translated it; None where it could not."""
-
     body: Mapping[str, Any]
-    """A chat completion in OpenAI's shape: the server's own, since LiteLLM renames fields and drops some."""
-
     sent: bytes
-    """The body of the request, empty where it is not known."""
 
 
 def library() -> ModuleType:
@@ -126,10 +123,9 @@ def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = (), silent_for: s
         call = calls[-1] if calls else None
         failure, body = failure_of(litellm, error, call, clean, silent_for), parsed(call.text) if call else None
     if failure is None:
-        if not isinstance(body, dict) or not any(
-            isinstance(one, dict) and "message" in one for one in body.get("choices") or ()
-        ):
-            body = body if response is None else response.model_dump(exclude_none=True)
+        choices = body.get("choices") or () if isinstance(body, dict) else ()
+        if response is not None and not any(isinstance(one, dict) and "message" in one for one in choices):
+            body = response.model_dump(exclude_none=True)
         return WireAnswer(response, body or {}, call.request.content if call else b"")
     if call is not None:
         url = call.request.url
@@ -173,9 +169,12 @@ def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
 
 def scrubber(secrets: tuple[str, ...] = ()) -> Callable[[str], str]:
     """Return `scrub` for many texts: the environment is read once."""
-    known = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)} | set(secrets)
-    told = {form for one in known if len(one) >= _SECRET_LENGTH for form in _forms(one)}
-    ordered = sorted(told, key=len, reverse=True)
+    known = {os.environ.get(name, "") for name in list(os.environ) if _SECRET_NAME.search(name)} | set(secrets)
+    told = {one for one in known if len(one) >= _SECRET_LENGTH}
+    # as it is, and as an address, a header of basic authorisation and a document of JSON carry it
+    forms = [(one, quote(one, safe="", errors=_ODD), base64.b64encode(one.encode(errors=_ODD)).decode(), json.dumps(one)[1:-1])
+             for one in told]  # fmt: skip
+    ordered = sorted({form for group in forms for form in group}, key=len, reverse=True)
     return lambda text: reduce(lambda rest, secret: rest.replace(secret, "[secret]"), ordered, text)
 
 
@@ -217,15 +216,9 @@ def proxy_of(url: httpx.URL) -> str | None:
     return f"{name}={public_proxy(proxies[scheme])}"
 
 
-def _forms(secret: str) -> tuple[str, ...]:
-    """A secret as it is, and as an address, a header of basic authorisation and a document of JSON carry it."""
-    encoded = base64.b64encode(secret.encode(errors="surrogateescape")).decode()
-    return secret, quote(secret, safe="", errors="surrogateescape"), encoded, json.dumps(secret)[1:-1]
-
-
 def _given(*lower: str) -> list[tuple[str, str]]:
     """The variables of these names that are set, in whichever case they are written."""
-    return [(name, value) for name, value in sorted(os.environ.items()) if name.lower() in lower and value]
+    return [(name, value) for name in sorted(os.environ) if name.lower() in lower and (value := os.environ.get(name))]
 
 
 def _network_fault(error: Exception) -> UsageError:

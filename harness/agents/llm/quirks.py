@@ -1,10 +1,7 @@
 """What goes into a request to one model, and what was left out of it because the server refuses it.
 
-1. A refused `temperature` is left out.
-2. A refused `max_tokens` is sent as `max_completion_tokens`; where that is refused too, no limit is sent.
-3. A refused `system` role: its text is put in front of the first user message.
-4. Refused `logprobs` are not requested again.
-5. Reasoning that a server refuses to be sent back is left out.
+A refused `temperature`, `logprobs` or earlier reasoning is left out. A refused `max_tokens` is sent as `max_completion_tokens`,
+and where that is refused too, no limit is sent. The text of a refused `system` role is put in front of the first user message.
 Each is said once, holds for the rest of the run, and stands in `effective`; lost reasoning stands in the reply that lacks it.
 """
 

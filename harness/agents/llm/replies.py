@@ -1,14 +1,12 @@
 """What models said, kept in a folder by what was asked: the same question is paid for once, today or in another run.
 
-1. A file's name is the SHA-256 of the question, and in it are the answer and what it cost. It is written whole or not at all, so
-   any number of processes may share a folder. What cannot be read is asked again. Neither a key nor an address is part of it.
+1. A file's name is the SHA-256 of the question, and in it are the answer and what it cost. What cannot be read is asked again.
+   Neither a key nor an address is part of it. Any number of processes may share a folder.
 2. A judge's question is its model, the parameters that it takes, and the messages (`CachedModel`).
-3. A reply in an episode is kept by the question and its place (`Replies`): the model, the parameters that were asked for,
-   messages, tools, whether chances were wanted, then task, seed, attempt and seat, and how often this conversation had asked
-   just that before. So two attempts or seeds that begin alike stay two samples, and seats asked at the same time cannot take
-   each other's reply. What was really sent, where a model refuses a parameter, stands in the file.
-4. That a conversation is too long, or a reply cannot be read, is kept as well; failures of a provider are not.
-5. A kept reply has the tokens that it had, and costs nothing now: budgets count what it cost then, so an episode ends where it
+3. A reply in an episode is kept by the question, as it was asked for, and its place (`Replies`), among that how often this
+   conversation had asked just that before. So attempts or seeds that begin alike stay two samples, and seats asked at the same
+   time cannot take each other's reply. That a conversation is too long, or a reply cannot be read, is kept as well.
+4. A kept reply has the tokens that it had, and costs nothing now: budgets count what it cost then, so an episode ends where it
    ended. The first question that is not kept is preceded by the probe that a run without kept replies begins with.
 """
 

@@ -1,7 +1,7 @@
-"""The wire of model calls, recorded for bug reports without secrets, as a file that can be played again (docs/cassettes.md).
+"""The wire of model calls: recorded for bug reports without secrets, as a file that can be played again (docs/cassettes.md).
 
-`WireLog` holds the last calls of one episode, or all of them with `--record-wire`, and writes them as a `Cassette`. Calls made in
-`listening` are added to the log of the episode in whose context they are made, so episodes on many threads do not mix.
+`WireLog` holds the last calls of one episode, or all of them with `--record-wire`, and writes them as a `Cassette`. Calls made
+in `listening` are added to the log of the episode in whose context they are made, so episodes on many threads do not mix.
 """
 
 from __future__ import annotations
