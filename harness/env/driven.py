@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from harness.agent import Budget, Report, Usage
+from harness.agents.llm.agent import Speech, ToolConversation, prompt_digest
 from harness.agents.llm.completion import Completion
-from harness.agents.llm.conversation import Speech, ToolConversation, prompt_digest
 from harness.agents.llm.interface import Interface
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.holders import Forfeit, SeatReply

@@ -32,25 +32,15 @@ from fastapi import FastAPI, Request, Response
 
 from harness.agents.llm.model import PROBE, TOOL_PROBE
 from harness.agents.llm.wire import Cassette, WireCall, read_cassette
-from harness.testing.scripts import (
-    Fault,
-    Messages,
-    Script,
-    ScriptedCall,
-    ScriptedReply,
-    ScriptedUsage,
-    Weather,
-    call,
-    read_scripts,
-    script,
-)
+from harness.testing.scripts import Fault, Messages, Script, ScriptedCall, ScriptedReply, ScriptedUsage, Weather, read_scripts
 from worlds.core.errors import ManifestError
 
 _START_S = 10.0
 _OF_CONNECTION = frozenset({"content-length", "content-encoding", "transfer-encoding", "connection", "date", "server"})
 """Headers about a recorded connection, which are not repeated."""
 
-_READY = Script(play=lambda messages: call("ready") if messages == list(TOOL_PROBE) else "ready")
+_CALLED = ScriptedReply(tool_calls=(ScriptedCall(name="ready"),))
+_READY = Script(play=lambda messages: _CALLED if messages == list(TOOL_PROBE) else "ready")
 
 
 @dataclass(frozen=True)
@@ -100,8 +90,12 @@ class OpenAIServer:
         self._socket.bind(("127.0.0.1", port))
         self._socket.listen(128)
         self._port = self._socket.getsockname()[1]
+        app = FastAPI(openapi_url=None)
+        app.add_api_route("/v1/chat/completions", self._complete, methods=["POST"], response_class=Response)
+        app.add_api_route("/v1/models", self._models, methods=["GET"], response_class=Response)
+        app.add_api_route("/{path:path}", self._elsewhere, methods=["POST"], response_class=Response)
         self._server = _Server(
-            uvicorn.Config(self._app(), log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off")
+            uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off")
         )
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
 
@@ -125,13 +119,6 @@ class OpenAIServer:
     def serve(self) -> None:
         """Serve in this thread until interrupted."""
         self._server.run(sockets=[self._socket])
-
-    def _app(self) -> FastAPI:
-        app = FastAPI(openapi_url=None)
-        app.add_api_route("/v1/chat/completions", self._complete, methods=["POST"], response_class=Response)
-        app.add_api_route("/v1/models", self._models, methods=["GET"], response_class=Response)
-        app.add_api_route("/{path:path}", self._elsewhere, methods=["POST"], response_class=Response)
-        return app
 
     async def _models(self) -> Response:
         return _json(200, {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "parley"}]})
@@ -302,7 +289,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("nothing to serve: give --script FILE or --cassette FILE")
     try:
         cassette = read_cassette(options.cassette) if options.cassette else None
-        scripts = [one for path in options.script for one in read_scripts(path)] or [script()]
+        scripts = [one for path in options.script for one in read_scripts(path)] or [Script()]
         server = OpenAIServer(*scripts, port=options.port, cassette=cassette)
     except (ManifestError, OSError) as error:
         parser.error(str(error))

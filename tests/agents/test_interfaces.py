@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.agent import Budget
-from harness.agents.llm.agent import LlmAgent, LlmConfig
-from harness.agents.llm.conversation import system_prompt
+from harness.agents.llm.agent import LlmAgent, LlmConfig, system_prompt
 from harness.agents.llm.interface import SHOWN, shown_answer, shown_output, target_of
 from harness.errors import UsageError
 from harness.pod import CommandResult

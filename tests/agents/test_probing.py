@@ -8,8 +8,7 @@ import pytest
 
 from harness.agent import AgentSpec
 from harness.agents.llm.failures import Refused, refuses_tools
-from harness.agents.llm.model import READY, ModelClient, ModelSettings
-from harness.agents.llm.quirks import Quirks, without_system
+from harness.agents.llm.model import READY, ModelClient, ModelSettings, Quirks, without_system
 from harness.agents.seating.agent import SeatAgent
 from harness.errors import SetupFault
 from harness.testing.openai_server import OpenAIServer

@@ -9,8 +9,7 @@ import pytest
 
 from harness.agent import Budget, Report
 from harness.agents.llm.completion import NO_TEXT, without_reasoning
-from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.agents.llm.quirks import has_arrived
+from harness.agents.llm.model import ModelClient, ModelSettings, has_arrived
 from harness.agents.llm.replies import Replies
 from harness.errors import ProviderFailure
 from harness.testing.openai_server import OpenAIServer

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness.agent import Budget, Report
+from harness.agents.llm.agent import CUT_OFF, EMPTY, MOST_CUT_OFF, MOST_UNUSABLE, NOT_CALLED
 from harness.agents.llm.completion import is_written_call
-from harness.agents.llm.conversation import CUT_OFF, EMPTY, MOST_CUT_OFF, MOST_UNUSABLE, NOT_CALLED
 from harness.agents.seating.model import MOST_CUT_OFF as MOST_CUT_OFF_OF_A_SEAT
 from harness.agents.seating.model import ModelSeat
 from harness.errors import SetupFault

@@ -3,8 +3,8 @@
 import pytest
 
 from harness.agent import Usage
+from harness.agents.llm.agent import Speech
 from harness.agents.llm.completion import Completion
-from harness.agents.llm.conversation import Speech
 
 LS = '{"tool": "run", "arguments": {"command": "ls"}}'
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.agents.llm import model as model_client
-from harness.agents.llm.model import pause_s
-from harness.agents.llm.quirks import without_system
+from harness.agents.llm.model import pause_s, without_system
 from harness.agents.llm.wire import Cassette, RecordedResponse, WireRule
 from harness.causes import CAUSES
 from harness.runs import session

@@ -1,6 +1,6 @@
 """A model as an agent: the LiteLLM client, two interfaces, prompts, and the loop that joins them."""
 
 __all__ = [
-    "agent", "asking", "completion", "conversation", "doctor", "failures", "interface", "local", "meter", "model",
+    "agent", "asking", "completion", "doctor", "failures", "interface", "local", "meter", "model",
     "model_table", "parallel", "provider", "replies", "wire",
 ]  # fmt: skip

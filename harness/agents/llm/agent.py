@@ -1,30 +1,276 @@
-"""The model as an agent: a conversation (`conversation`) with a model client, or with replies that are known already.
+"""The model as an agent: a conversation about one task, with a model client or with replies that are known already.
 
-A conversation that outgrows the model is a budget used up, `context`. The trajectory is saved in `finally`, so a crashed or
-cancelled episode keeps all that happened before.
+1. `ToolConversation` is a state machine that calls no model, so a training loop drives it too: what to ask is in `messages`,
+   what the model said goes to `hear`. Actions are tool calls, or, where a model knows none, one fenced block of JSON in plain
+   text: {"tool": ..., "arguments": {...}}, read by the rule of `worlds.core.replies`, without repair.
+2. The model is told of its mistakes, and of a reply that was cut off, was empty, or wrote a tool call as text. MOST_UNUSABLE
+   such replies in a row end the episode. Where calls arrive as text only, or every reply is cut off, the set-up is at fault.
+3. Budgets are looked at before each query, so a reply once paid for is carried out. A conversation that outgrows the model is a
+   budget used up, `context`. The trajectory is saved in `finally`, so a crashed episode keeps all that happened before.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from harness.agent import AgentIdentity, AgentSpec, Budget, Report
-from harness.agents.llm.completion import Completion, add_usage
-from harness.agents.llm.conversation import Speech, ToolConversation, prompt_digest
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from harness.agent import AgentIdentity, AgentSpec, Budget, Report, Usage
+from harness.agents.llm.completion import Action, Completion, add_usage, as_text, is_written_call, read_action, told_tokens
 from harness.agents.llm.failures import CallFailure, ContextFull, UnreadableCall
-from harness.agents.llm.interface import INTERFACES, Interface
+from harness.agents.llm.interface import INTERFACES, ActionResult, Interface, Mistake
 from harness.agents.llm.local import FREE, LOCAL
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model import ModelClient, ModelSettings, hides_tools, to_stderr
 from harness.agents.llm.provider import public_address
 from harness.agents.llm.replies import ConversationPlace, Interlocutor, Replies
-from harness.agents.trajectory import Trajectory
+from harness.agents.llm.wire import keep_wire
+from harness.agents.trajectory import ToolCall, Trajectory
+from harness.causes import CauseName
 from harness.errors import BoundaryError, HarnessError, SetupFault, UsageError
 from harness.pod import Pod
 from harness.prices import Price
+from harness.printable import encodable
 from harness.registry import Task
+from worlds.core.replies import AnswerShape, parsed_string, read_answer
+
+_FOLDER = Path(__file__).parent / "prompts"
+
+Tools = Sequence[dict[str, Any]]
+
+PROTOCOLS = ("tools", "text")
+UNREADABLE = "Your reply could not be read: the arguments of its tool call are no JSON that can be parsed. Nothing was run."
+CUT_OFF = "Your reply was cut off at its limit of tokens, before any action. Go on, more briefly."
+EMPTY = "Your reply was empty: it held neither text nor a tool call. Go on."
+NOT_CALLED = "Your reply wrote a tool call as text, so nothing was run. Call the tool with a tool call."
+
+MOST_UNUSABLE, MOST_CUT_OFF = 3, 8
+"""Replies without anything that can be carried out: in a row, until an episode ends; cut off, until the set-up is at fault."""
+
+
+class Speech:
+    """One way of asking for actions and reading them; one object serves all episodes of a client."""
+
+    def __init__(self, name: str) -> None:
+        """Raise UsageError for a protocol that there is not."""
+        if name not in PROTOCOLS:
+            raise UsageError(f"protocol must be one of {', '.join(PROTOCOLS)}, not {name!r}")
+        self.name, self._is_text = name, name == "text"
+        self.has_called = self._is_text
+        """False until a tool call has arrived in the form that is expected."""
+
+    def offered(self, tools: Tools) -> Tools:
+        """The tools that go into the request itself; for plain text, the system prompt shows them."""
+        return () if self._is_text else tools
+
+    def heard(self, said: Completion) -> Completion:
+        """Return a reply as it goes into the conversation: in plain text, a call that a server read out of it is text again."""
+        return as_text(said, named=True) if self._is_text else said
+
+    def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
+        """What the model wants done, or one action with the problem that the model is told; none is a plain answer."""
+        if self._is_text:
+            action = _spoken(said.text)
+            return (replace(action, call_id=f"text_{turn}"),) if action else ()
+        self.has_called = self.has_called or bool(said.actions)
+        return said.actions
+
+    def told(self, action: Action, text: str) -> dict[str, Any]:
+        """The message that tells the model what an action brought."""
+        if self._is_text:
+            return {"role": "user", "content": f"Answer of {action.tool}:\n{text}" if action.tool else text}
+        return {"role": "tool", "tool_call_id": action.call_id, "content": text}
+
+
+def system_prompt(interface: Interface, speech: Speech, task: Task, budget: Budget) -> str:
+    """What the model is told before the task; a foreign task has no budgets of ours."""
+    # Prompts are plain text: escaping would change the schemas they show.
+    environment = Environment(loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    environment.filters["json"] = json.dumps
+    # The tools are shown where they do not travel in the request itself.
+    shown = () if speech.offered(interface.tools) else interface.tools
+    budgets = task.parley.budgets if task.parley else None
+    template = environment.get_template(interface.template)
+    return template.render(
+        budgets=budgets, turns=budget.turns, shown_tools=shown, tools=[tool["function"]["name"] for tool in interface.tools]
+    ).strip()
+
+
+def prompt_digest(interface: Interface, speech: Speech) -> str:
+    """SHA-256 over the templates and the tools."""
+    total = hashlib.sha256(speech.name.encode())
+    for name in (interface.template, "speech.j2"):
+        total.update((_FOLDER / name).read_bytes())
+    total.update(json.dumps(list(interface.tools), sort_keys=True).encode())
+    return total.hexdigest()
+
+
+class ToolConversation:
+    """The state of one episode while it is played."""
+
+    def __init__(
+        self, interface: Interface, speech: Speech, task: Task, pod: Pod, budget: Budget, report: Report, trajectory: Trajectory
+    ) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.offered = speech.offered(interface.tools)
+        self.turns, self.waited_s = 0, 0.0
+        self._unusable = self._cut_off = 0
+        self._speech, self._pod, self._budget, self._report = speech, pod, budget, report
+        self._hands, self._started = interface.hands(task, pod), time.monotonic()
+        self._trajectory = trajectory
+        self._tell({"role": "system", "content": system_prompt(interface, speech, task, budget)})
+        self._tell({"role": "user", "content": pod.instruction})
+
+    def hear(self, said: Completion) -> bool:
+        """Write down what the model said and carry out what it asks for; whether the episode is over."""
+        said = self._speech.heard(said)
+        self.turns += 1
+        self.waited_s += said.waited_s
+        add_usage(self._report.usage, said.usage)
+        if said.lost_reasoning:
+            self._report.disturbed["reasoning_dropped"] += 1
+        self.messages.append(said.message)
+        actions = self._speech.actions(said, self.turns)
+        self._report.tool_calls += len(actions)
+        self._trajectory.agent(
+            said.text,
+            tool_calls=[ToolCall(a.call_id, a.tool, a.arguments) for a in actions],
+            metrics=said.usage,
+            reasoning=said.reasoning,
+            extra={"finish_reason": said.finish_reason},
+        )
+        self._log(said, actions)
+        self._cut_off += said.cut_off and all(action.problem for action in actions)
+        if self._cut_off >= MOST_CUT_OFF:
+            self.check_cut_off()
+        return self._execute(said, actions) if actions else self._is_last_word(said)
+
+    def check_cut_off(self) -> None:
+        """Raise SetupFault where every reply so far was cut off before it did anything."""
+        if self._cut_off == self.turns > 0:
+            told = f"all {self.turns} replies were cut off at the limit of output tokens; give more with --reply-tokens"
+            raise SetupFault(told, "always_cut_off", hint="--reply-tokens N, larger than before")
+
+    def unread(self, waited_s: float) -> None:
+        """Tell the model that what it said broke its reader; what that cost, nobody can say."""
+        keep_wire()
+        self.waited_s += waited_s
+        self.turns += 1
+        add_usage(self._report.usage, Usage(calls=1, estimated=True))
+        self._report.log.append(f"turn {self.turns}: the reply could not be read")
+        self._tell({"role": "user", "content": UNREADABLE})
+
+    def used_up(self, models: str, say_once: Callable[[str], None]) -> str | None:
+        """The budget that forbids another query; `say_once` is told where `models` have no price to count."""
+        return self._budget.used_up(
+            self._report.usage, turns=self.turns, seconds=self._seconds(), game=False, models=models, say_once=say_once
+        )
+
+    def stop(self, cause: str) -> None:
+        """End the episode, because a budget is used up."""
+        self._report.stopped_by = cause
+        self.note(f"stopped: the budget of {cause} is used up")
+        self._pod.stop(cause)
+
+    def note(self, line: str) -> None:
+        """Write down a word of the harness, which the model does not see."""
+        self._report.log.append(line)
+        self._trajectory.system(line)
+
+    def save(self) -> None:
+        """Put what happened in the report."""
+        if self.waited_s:
+            self._report.log.append(f"waited {self.waited_s:.1f} s for the provider, not counted as wall time")
+        self._report.trajectory = self._trajectory.to_dict(extra={"provider_wait_s": round(self.waited_s, 3)})
+
+    def _is_last_word(self, said: Completion) -> bool:
+        """Whether a reply without an action ends the episode; raises SetupFault for a tool call that came as text."""
+        cause: CauseName = "no_action"
+        if said.cut_off:
+            told = CUT_OFF
+        elif said.is_empty:
+            cause, told = "empty_replies", EMPTY
+        elif said.finish_reason in {"tool_calls", "function_call"} or is_written_call(said.text, self.offered):
+            if not self._speech.has_called:
+                what = "the server returned a tool call as text, and has returned none as a tool call"
+                raise SetupFault(f"{what}; run with --protocol text", "tools_not_parsed", hint="--protocol text")
+            told = NOT_CALLED
+        else:
+            self._report.ended_by = "refusal" if said.is_refusal else None if self._report.tool_calls else "no_action"
+            return True
+        self._unusable += not said.cut_off
+        if self._unusable >= MOST_UNUSABLE:
+            self._report.ended_by = cause
+            self.note(f"ended: {MOST_UNUSABLE} replies in a row held no action that can be carried out")
+            return True
+        self._tell({"role": "user", "content": told})
+        return False
+
+    def _execute(self, said: Completion, actions: Sequence[Action]) -> bool:
+        """Carry out the actions in order and tell the model; whether that ended the episode."""
+        done, self._unusable = False, 0
+        for action in actions:
+            result = (
+                ActionResult("not run: the episode is over", done=True) if done else self._act(action, cut_off=said.cut_off)
+            )
+            done = result.done
+            self._trajectory.observe(result.text, action.call_id)
+            self.messages.append(self._speech.told(action, result.text))
+        return done
+
+    def _act(self, action: Action, *, cut_off: bool) -> ActionResult:
+        left = self._budget.seconds(game=False) - self._seconds()
+        if left <= 0:
+            return ActionResult("not run: the time of this episode is used up")
+        if action.problem:
+            why = "; the reply was cut off at its limit of tokens" if cut_off else ""
+            return ActionResult(f"not run: {action.problem}{why}")
+        try:
+            return self._hands.act(action.tool, action.arguments, left)
+        except Mistake as mistake:
+            return ActionResult(str(mistake))
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self._started - self.waited_s
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        self.messages.append(message)
+        (self._trajectory.system if message["role"] == "system" else self._trajectory.user)(message["content"])
+
+    def _log(self, said: Completion, actions: Sequence[Action]) -> None:
+        is_odd = "cut off" if said.cut_off else "empty" if said.is_empty else ""
+        nothing = f"{is_odd} (finish reason {said.finish_reason})" if is_odd else "plain answer"
+        did = ", ".join(a.tool or "?" for a in actions) or nothing
+        waited = f", waited {said.waited_s:.1f} s" if said.waited_s > 1 else ""
+        cut = f", {said.left_out} characters of its text are left out of the record" if said.left_out else ""
+        self._report.log.append(f"turn {self.turns}: {did}; tokens {told_tokens(said.usage)}{waited}{cut}")
+
+
+def _spoken(text: str) -> Action | None:
+    reading = read_answer(text, _CALL)
+    if reading.value is not None:
+        tool, arguments = reading.value
+        if isinstance(tool, str) and isinstance(arguments, dict):
+            return read_action("", tool, arguments)
+        return Action("", encodable(str(tool)), {"_raw": text}, "tool must be a name and arguments an object")
+    if reading.is_refused or reading.is_broken:
+        return Action("", "", {"_raw": text}, f"this reply is not one action in JSON: {reading.problem}")
+    return None
+
+
+def _call(value: Any) -> Sequence[tuple[Any, Any]]:
+    """Return the tool and arguments of a call; arguments may be JSON in a string, as some models write them."""
+    named = isinstance(value, dict) and "tool" in value
+    return [(value["tool"], parsed_string(value.get("arguments", {})))] if named else []
+
+
+_CALL = AnswerShape('one JSON object with "tool"', _call, key="tool")
 
 
 @dataclass(frozen=True)
@@ -67,8 +313,6 @@ class LlmAgent:
         self.interface = Interface(config.interface, handles=config.handles)
         self.speech = Speech(config.protocol)
         self._sees_tools: bool | None = None
-        """Whether the prompt that the model reads holds the tools, once that was looked at."""
-
         self.prompt_digest = prompt_digest(self.interface, self.speech)
 
     def needs_main(self, task: Task, runtime: str) -> bool:
@@ -78,11 +322,6 @@ class LlmAgent:
             hint = f"--interface {has[0]}" if set(has) & set(INTERFACES) else f"harness show {task.task_id}"
             raise UsageError(f"{task.task_id} has the interfaces {', '.join(has)}, not {self.interface.name}", hint=hint)
         return self.interface.needs_main(runtime)
-
-    @property
-    def offers_tools(self) -> bool:
-        """True where its requests hold tools."""
-        return bool(self.speech.offered(self.interface.tools))
 
     def identity(self) -> AgentIdentity:
         """What the frozen plan holds; no key is part of it."""

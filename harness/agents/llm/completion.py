@@ -1,8 +1,8 @@
 """What a model said: its text, tool calls and tokens, and the message that goes back into the conversation.
 
-The message repeats the reasoning and signatures as the server gave them, because some servers demand them. Malformed arguments go
-back as {"_raw": text} and empty content as null or NO_TEXT, because some refuse their own. Tokens that a provider does not report
-are counted here and marked as estimated. Of very long texts head and tail are kept, with the characters left out.
+The message repeats the reasoning and signatures as the server gave them, because some servers demand them. Malformed arguments
+go back as {"_raw": text} and empty content as null or NO_TEXT, because some refuse their own. Tokens that a provider does not
+report are counted here and marked as estimated. Of very long texts head and tail are kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from math import exp, isfinite
 from typing import Any, NamedTuple
 
 from harness.agent import Usage
-from harness.agents.llm.failures import Transient, Withheld
+from harness.agents.llm.failures import Transient, Withheld, parsed
 from harness.agents.llm.provider import WireAnswer, library
 from harness.prices import Price
 from harness.printable import encodable
@@ -23,14 +23,8 @@ from harness.printable import encodable
 NO_TEXT = "(no text)"
 """Content of a message that has neither text nor tool calls: some servers refuse an empty one."""
 
-LONGEST_TEXT = 4 << 20
-"""Characters of an answer, or of its reasoning, that are kept whole."""
-
-LONGEST_ARGUMENTS = 8 << 20
-"""Characters of a tool call's arguments that are read: the longest body that a world takes, however it is escaped."""
-
-KEPT = 64 << 10
-"""Characters that are kept of what is longer."""
+LONGEST_TEXT, LONGEST_ARGUMENTS, KEPT = 4 << 20, 8 << 20, 64 << 10
+"""Characters of an answer or its reasoning that are kept whole; of a call's arguments that are read; kept of what is longer."""
 
 _DEEPEST = 64
 _DEEP = f"the arguments are nested more than {_DEEPEST} deep"
@@ -42,15 +36,10 @@ _COUNTED = 128 << 10
 _THOUGHT = re.compile(r"\s*<(think|thinking)>(.*?)</\1>(.*)", re.DOTALL)
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _FAILED = frozenset({"error", "network_error", "insufficient_system_resource", "abort"})
-_REASONS = {
-    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), "length"),
-    **dict.fromkeys(
-        ("content_filter", "content_filtered", "sensitive", "safety", "guardrail_intervened", "prohibited_content"),
-        "content_filter",
-    ),
-}
-"""Why a model stopped, in the words of servers and in OpenAI's."""
-
+_CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+_WITHHELD = frozenset(
+    {"content_filter", "content_filtered", "sensitive", "safety", "guardrail_intervened", "prohibited_content"}
+)
 _REASONING = re.compile(r"reason|think|thought|signature|encrypted|extra_content|provider_specific")
 """Names of what holds reasoning: `reasoning_content`, `reasoning_details`, `thinking_blocks`, `thought_signature`."""
 
@@ -125,10 +114,11 @@ def read_completion(answer: WireAnswer, request: Mapping[str, Any], number: int,
         raise Transient(f"its answer failed (finish reason {reason}): without a word of why")
     if not isinstance(choice.get("message"), Mapping):
         raise Transient("it answered without a message")
+    reason = "length" if reason.lower() in _CUT_OFF else "content_filter" if reason.lower() in _WITHHELD else reason
     said = replace(
         read_message(choice["message"], number),
         usage=_usage(answer, choice["message"], request, price),
-        finish_reason=_REASONS.get(reason.lower(), reason),
+        finish_reason=reason,
         chances=_chances(choice.get("logprobs")),
     )
     if said.is_empty and said.finish_reason == "content_filter":
@@ -192,10 +182,7 @@ def is_written_call(text: str, tools: Sequence[Mapping[str, Any]]) -> bool:
         return True
     if any(re.match(rf"\[?\s*{re.escape(name)}\(", body) for name in names):
         return True
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return False
+    value = parsed(body)
     return any(_calls(one, names) for one in (value if isinstance(value, list) else [value]))
 
 
@@ -360,10 +347,7 @@ def _listed(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _actions(calls: Sequence[Mapping[str, Any]], number: int) -> list[Action]:
-    """Return the calls in order; ids that are missing or used twice (local servers) are replaced.
-
-    The new ones are 9 letters and digits, since templates of Mistral's models refuse any other.
-    """
+    """Return the calls in order; ids that are missing or used twice become 9 letters and digits, as Mistral's templates want."""
     actions: list[Action] = []
     for index, call in enumerate(calls):
         call_id = encodable(str(call.get("id") or ""))

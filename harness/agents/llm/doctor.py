@@ -32,11 +32,8 @@ _TOKENS, _CALL_TOKENS, _COUNT_TOKENS = 32, 400, 128
 """Output tokens: where the answer does not matter, in which a model may think and call a tool, and of a longer answer."""
 
 _COUNT = ({"role": "user", "content": "Count from 1 to 60 in digits, separated by blanks. Write nothing else."},)
-_AT_ONCE = 2
-"""Calls at the same time: as many as `harness run` makes unless told otherwise."""
-
-_LONG_REPLY, _LONG_EPISODE = 4096, 8192
-"""Output tokens of a long reply, and of a long episode of a contract task."""
+_AT_ONCE, _LONG_REPLY, _LONG_EPISODE = 2, 4096, 8192
+"""Calls that `harness run` makes at a time, output tokens of a long reply, and of a long episode of a contract task."""
 
 _LEAST, _ROOMY, _CHEAP, _UNKNOWN = 4096, 16_384, 32_768, 8192
 """Tokens of context: that a contract task needs; that most need; that are overfilled unasked; sent where nothing is known."""
@@ -62,24 +59,20 @@ class CheckRow(NamedTuple):
 
 @dataclass
 class Examination:
-    """One model at one server while it is examined: the rows of the report, and the flags that follow from them."""
+    """One model at one server while it is examined: the rows of the report, and the flags that follow from them.
+
+    `flags` are those of `harness run` beside the model and its address, `unusable` is why no run can work, and `called` the
+    answer to the offer of a tool, None where the server drops or refuses tools.
+    """
 
     client: ModelClient
     deadline: float
     overfills: bool
-    """Whether too long a prompt is sent also where the context is large."""
-
     log: WireLog = field(default_factory=lambda: WireLog(keeps_all=True))
     rows: list[CheckRow] = field(default_factory=list)
     flags: dict[str, Any] = field(default_factory=dict)
-    """Flags of `harness run`, without dashes in front, beside the model and its address."""
-
     unusable: str = ""
-    """Why no run can work; empty where one can."""
-
     called: Completion | None = None
-    """The answer to the offer of a tool; None where the server drops or refuses tools."""
-
     quickest_s: float = math.inf
 
     def add(self, check: str, verdict: Verdict, seen: str, advice: str = "", **flags: Any) -> None:
@@ -107,24 +100,19 @@ class Examination:
         """A run of one small task with all flags."""
         return shlex.join(["harness", "run", "presigned-url-download", "--interface", "tool", *_typed(self.settings)])
 
-    def once(self, messages: Messages, tools: Messages = (), limit: int = _TOKENS) -> Completion:
-        """Make one call; raises CallFailure and SetupFault."""
-        return self.client.once(messages, tools, limit=limit, timeout_s=_CALL_S)
-
-    def call(self, messages: Messages, tools: Messages = (), limit: int = _TOKENS) -> Completion:
-        """Make one call, and twice again where it fails in a way that may pass; raises CallFailure and SetupFault."""
-        for left in (2, 1, 0):
-            began = time.monotonic()
+    def call(self, messages: Messages, tools: Messages = (), limit: int = _TOKENS, tries: int = 3) -> Completion:
+        """Make one call, and others where it fails in a way that may pass; raises CallFailure and SetupFault."""
+        while True:
+            began, tries = time.monotonic(), tries - 1
             try:
-                said = self.once(messages, tools, limit)
+                said = self.client.once(messages, tools, limit=limit, timeout_s=_CALL_S)
                 self.quickest_s = min(self.quickest_s, time.monotonic() - began)
                 return said
             except Transient as failure:
                 pause = 1.0 if failure.retry_after is None else failure.retry_after
-                if not left or isinstance(failure, Unconnected | NoApi) or time.monotonic() + pause > self.deadline:
+                if not tries or isinstance(failure, Unconnected | NoApi) or time.monotonic() + pause > self.deadline:
                     raise
                 time.sleep(pause)
-        raise AssertionError("returned or raised")
 
     @property
     def chat(self) -> httpx.Request | None:
@@ -304,15 +292,11 @@ def _requests(tried: Examination) -> None:
 
 def _concurrency(tried: Examination) -> None:
     """Make calls at the same time, and report the headers on limits; request a streamed answer, which a run never does."""
-
-    def is_crowded(_: int) -> bool:
-        try:
-            tried.once(PROBE)
-        except Crowded:
-            return True
-        return False
-
-    crowded = any(list(side_by_side(is_crowded, range(_AT_ONCE))))
+    try:
+        list(side_by_side(lambda _: tried.call(PROBE, tries=1), range(_AT_ONCE)))
+        crowded = False
+    except Crowded:
+        crowded = True
     headers = {name: value for one in tried.log.last for name, value in one.headers.items()
                if "ratelimit" in name or name == "retry-after"}  # fmt: skip
     limits = ", ".join(f"{name}: {value}" for name, value in sorted(headers.items())[:4])
@@ -329,7 +313,7 @@ def _speed(tried: Examination) -> None:
     """Measure tokens per second in one longer answer."""
     began, about = time.monotonic(), "about"
     try:
-        tokens = tried.once(_COUNT, limit=_COUNT_TOKENS).usage.completion_tokens
+        tokens = tried.call(_COUNT, limit=_COUNT_TOKENS, tries=1).usage.completion_tokens
     except Transient:
         if time.monotonic() - began < _CALL_S / 2:
             raise
@@ -373,7 +357,7 @@ def _told_size(tried: Examination) -> int:
 def _overfilled(tried: Examination, size: int) -> int:
     """Send a prompt that does not fit and report what comes back; the size, where it is known then."""
     try:
-        said = tried.once([{"role": "user", "content": "word " * int(1.25 * (size or _UNKNOWN))}])
+        said = tried.call([{"role": "user", "content": "word " * int(1.25 * (size or _UNKNOWN))}], tries=1)
     except (ContextFull, Refused) as failure:
         named = _SIZE.search(str(failure))
         size = size or (int(named[1].replace(",", "")) if named else 0)

@@ -281,8 +281,6 @@ class ErrorBody(NamedTuple):
     sentences: tuple[str, ...] = ()
     """The server's messages, outermost first."""
 
-    is_page: bool = False
-
     @property
     def text(self) -> str:
         """All messages and codes in one string, to search in."""
@@ -303,10 +301,7 @@ def refuses_tools(failure: CallFailure) -> bool:
 def failure_of(
     litellm: ModuleType, error: Exception | None, call: Exchange | None, clean: Clean, silent_for: str
 ) -> CallFailure | None:
-    """Return why a call brought no completion, None where it did.
-
-    `error` is what LiteLLM raised, `call` what went over the wire last, and `silent_for` the time that it was given, in words.
-    """
+    """Return why a call brought no completion, None where it did: by what LiteLLM raised, and what went over the wire last."""
     if isinstance(error, litellm.UnsupportedParamsError) or (error is not None and call is None):
         return _unsent(litellm, error, clean)
     if call is None:
@@ -329,8 +324,7 @@ def answer_failure(status: int, headers: Mapping[str, str], text: str, clean: Cl
 
 def body_failure(status: int, body: ErrorBody, clean: Clean, retry_after: float | None = None, shown: str = "") -> CallFailure:
     """Classify an error by its status and what its body says; `shown` stands for the status in messages."""
-    said = "a web page" if body.is_page else _shown(body.line, clean) or "an error without a message"
-    told = f"{said} ({shown or status})"
+    told = f"{_shown(body.line, clean) or 'an error without a message'} ({shown or status})"
     if is_context_full(status, body):
         return ContextFull(told)
     if "tool_use_failed" in body.codes:
@@ -351,10 +345,7 @@ def body_failure(status: int, body: ErrorBody, clean: Clean, retry_after: float 
 
 
 def is_context_full(status: int | None, body: ErrorBody) -> bool:
-    """Return True where a body says that the prompt does not fit into the model's context.
-
-    A 413 without a message of its own counts too: the request is larger than what a proxy before the model takes.
-    """
+    """True where a prompt does not fit into the model's context, or a 413 into what a proxy before the model takes."""
     text = body.text.lower()
     if _ANY_CODE.search(text):
         return True
@@ -385,16 +376,13 @@ def read_error_body(text: str) -> ErrorBody:
     """Read a body of JSON, plain text or HTML."""
     text = text[:_LONGEST].strip()
     if _PAGE.search(text):
-        return ErrorBody(is_page=True)
+        return ErrorBody(sentences=("a web page",))
     value = parsed(text)
     return _read(value) if value is not None else ErrorBody(sentences=(text,) if text else ())
 
 
 def asked_pause(headers: Mapping[str, str], body: str) -> float | None:
-    """Seconds to wait that a server asks for, None where it names none.
-
-    `Retry-After` counts first, then phrases such as "try again in 7.66s", then the reset of a limit of which nothing remains.
-    """
+    """Seconds to wait, by `Retry-After`, a phrase such as "try again in 7.66s", or the reset of a limit with nothing left."""
     if (milliseconds := _seconds(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
     if (asked := headers.get("retry-after")) is not None:

@@ -1,10 +1,8 @@
 """The way to one provider, which all its clients in this process share: how many calls at a time, and none before when.
 
-1. After a Retry-After nobody asks before that time. As long as nobody is told to slow down, everybody may ask.
-2. A call that came at a crowded time (429, 529) halves how many are under way at a time, each answer after that adds a little.
-   Calls that were under way already when it was halved tell nothing new.
-3. Who comes first is let through first. The time spent here is the provider's, not the agent's.
-4. A provider that answers nobody is known as such by all: `unanswered_s` runs from the first failure after the last answer.
+As long as nobody is told to slow down, everybody may ask. After a Retry-After nobody asks before that time. A call that came at
+a crowded time (429, 529) halves how many are under way at a time, each answer after that adds a little. Who comes first is let
+through first, and the time spent here is the provider's. One that answers nobody is known as such by all (`unanswered_s`).
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ from math import inf
 from harness.errors import Cancelled
 
 _LOOK_S = 0.25
-"""How often somebody who waits looks whether he was interrupted."""
 
 
 class ProviderGate:

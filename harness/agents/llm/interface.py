@@ -1,9 +1,9 @@
 """What a model can do: an interface declares tools and makes, for one episode, the hands that carry them out.
 
-A tool is one pydantic model: its docstring, fields and their descriptions are the schema that the model reads, and the check of
-what the model wrote. What does not pass is answered with the rule that was broken; nothing is guessed. The interface `shell` has
-one tool, which runs a command in `main`. `tool` has requests, waits and the submission, so that every byte passes through the
-model, and with value handles `store`: `@HANDLE:name` may then stand wherever the stored value belongs (`harness.agents.path`).
+A tool is one pydantic model: its docstring, fields and their descriptions are the schema that the model reads, and the check
+of what the model wrote. What does not pass is answered with the rule that was broken; nothing is guessed. The interface `shell`
+has one tool, which runs a command in `main`. `tool` has requests, waits and the submission, so that every byte passes through
+the model, and with value handles `store`: `@HANDLE:name` may then stand for the stored value (`harness.agents.path`).
 """
 
 from __future__ import annotations
@@ -280,10 +280,7 @@ def _bytes(asked: HttpRequest | Submit) -> bytes:
 
 
 def _head_and_tail(data: bytes, cap: int, omitted: int = 0) -> tuple[bytes, int, bytes]:
-    """A quarter of `cap` from the front, the rest from the back, and how many bytes are left out between them.
-
-    `omitted` bytes are already missing from `data`, at the end of its first quarter.
-    """
+    """A quarter of `cap` from the front, the rest from the back, and how many bytes, with the `omitted` ones, are left out."""
     if not omitted and len(data) <= cap:
         return data, 0, b""
     head = min(cap, len(data)) // 4

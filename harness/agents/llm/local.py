@@ -146,10 +146,7 @@ def _weights() -> Path:
 
 
 def _serve() -> None:
-    """Serve a model over the OpenAI API until stdin is closed: the whole program of the server process.
-
-    Its arguments are the weights, the context and the threads. It prints its address, and logs to stderr.
-    """
+    """Serve a model until stdin is closed: the program of the server process, which prints its address and logs to stderr."""
     from xllamacpp import CommonParams, Server  # noqa: PLC0415 - an extra
 
     # llama.cpp may log to stdout as well, and the parent reads one line there

@@ -1,7 +1,7 @@
 """A model client: parameters that the model takes, retries by total time, and tokens and cost of every answer.
 
 1. `check` reports before anything starts what would fail anyway: an unknown provider, a missing key, an address without scheme.
-2. What the model refuses (`gpt-5` takes no temperature) is left out and reported once (see `quirks`). LiteLLM is asked first,
+2. What the model refuses (`gpt-5` takes no temperature) is left out and reported once (`Quirks`). LiteLLM is asked first,
    then the provider is believed.
 3. A failed call is retried until `patience_s` is used up, except where no server was ever reached. That time is the provider's:
    `Completion.waited_s` keeps it off an agent's wall budget. Waiting for others at the provider's gate uses up no patience,
@@ -15,18 +15,30 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import count
+from math import ceil
 from typing import Any
 
-from harness.agent import PATIENCE_S, TIMEOUT_S
-from harness.agents.llm.completion import Completion, is_written_call, read_completion, without_reasoning
+from harness.agent import PATIENCE_S, TIMEOUT_S, Usage
+from harness.agents.llm.completion import (
+    ASKED_CHANCES,
+    Completion,
+    counted_tokens,
+    is_written_call,
+    read_completion,
+    reasoning_texts,
+    without_reasoning,
+)
 from harness.agents.llm.failures import (
     CallFailure,
+    ContextFull,
     Crowded,
     Denied,
     NoApi,
@@ -43,7 +55,6 @@ from harness.agents.llm.local import LOCAL, addressed, check_installed
 from harness.agents.llm.meter import Meter
 from harness.agents.llm.model_table import listed_price, no_key, require_key
 from harness.agents.llm.provider import ask, library, own_bugs, public_address, secrets_of, unknown_provider
-from harness.agents.llm.quirks import ContextBudget, Quirks, refuses_reasoning
 from harness.errors import Cancelled, SetupFault, UsageError
 from harness.prices import Price
 
@@ -61,14 +72,33 @@ READY: dict[str, Any] = {
 PLACEHOLDER_KEY = "parley-placeholder"
 """What a server behind --api-base is shown where the environment has no key."""
 
+Messages = Sequence[dict[str, Any]]
+
 _TEXT_HINT = "harness run ... --protocol text"
 _PROBE_TOKENS, _PROBE_CALL_TOKENS, _LONGEST_PROBE_S = 16, 64, 30.0
 _PROBE_PAUSES_S = (0.5, 1.0, 2.0)
 _MOST_CHARACTERS_A_TOKEN = 8
 _WORTH_SAYING_S = 5.0
 _LONGEST_PAUSE_S = 60.0
-
-Messages = Sequence[dict[str, Any]]
+_LIMITS = ("max_tokens", "max_completion_tokens")
+_UNSUPPORTED = re.compile(
+    r"unsupported|not (?:currently )?support|not (?:allowed|permitted|accepted)|unknown|unrecogni[sz]ed|unexpected|"
+    r"extra (?:inputs|fields)|max_completion_tokens",
+    re.IGNORECASE,
+)
+_SYSTEM = re.compile(
+    r"\bsystem[\W_]+(?:role|message|prompt|instruction)|\brole\b.{0,30}\bsystem\b|\bdeveloper instruction is not enabled|"
+    r"only user and assistant roles|roles must alternate",
+    re.IGNORECASE,
+)
+_NOT = re.compile(r"\bnot\b|n't\b|unsupported|unexpected|\bonly\b|\bmust\b|unknown|invalid", re.IGNORECASE)
+_REASONING = re.compile(
+    r"reasoning|thinking|thought|signature|extra (?:inputs|fields)|additional propert|unknown|unrecogni[sz]ed|unsupported|"
+    r"unexpected|not (?:permitted|allowed)|extra_forbidden",
+    re.IGNORECASE,
+)
+_REMEMBERED = 10_000
+"""Conversations whose last size is kept."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +106,8 @@ class ModelSettings:
     """Which model, as LiteLLM names it, where, and how patiently.
 
     None stands for the provider's own address, the key in the environment, no temperature, the provider's limit of output
-    tokens, a context of which the server says when it is full, LiteLLM's price, and nobody who counts the calls of a run.
+    tokens, a context of which the server says when it is full, LiteLLM's price, and nobody who counts the calls of a run. One
+    call may be silent for `timeout_s`, and a failing one is repeated for `patience_s`, after pauses that grow exponentially.
     """
 
     name: str
@@ -86,11 +117,7 @@ class ModelSettings:
     max_tokens: int | None = None
     context: int | None = None
     timeout_s: float = TIMEOUT_S
-    """Real seconds one call may be silent."""
-
     patience_s: float = PATIENCE_S
-    """Real seconds in which a failing call is repeated, after pauses that start at `first_pause_s` and grow exponentially."""
-
     first_pause_s: float = 1.0
     price: Price | None = None
     meter: Meter | None = field(default=None, repr=False)
@@ -104,6 +131,138 @@ def to_stderr(line: str) -> None:
 def pause_s(attempt: int, first_s: float) -> float:
     """A random pause after a failed attempt, counted from 1; its limit doubles each time."""
     return random.uniform(0, min(_LONGEST_PAUSE_S, first_s * 2 ** min(attempt - 1, 30)))  # noqa: S311 - no secret
+
+
+class Quirks:
+    """What one model at one server was found to refuse, and requests without it.
+
+    A refused `temperature`, `logprobs` or earlier reasoning is left out. A refused `max_tokens` is sent under another name, and
+    where that is refused too, no limit is sent. The text of a refused `system` role is put in front of the first user message.
+    Each is said once, holds for the rest of the run, and stands in `effective`; lost reasoning stands in the reply.
+    """
+
+    def __init__(self, model: str, requested: Mapping[str, Any], say_once: Callable[[str], None]) -> None:
+        """`requested`: sampling parameters by name."""
+        self._model, self._requested, self._say_once = model, dict(requested), say_once
+        self._sent = {name: value for name, value in requested.items() if name != "max_tokens"}
+        self._limit: str | None = "max_tokens"
+        """What the limit of output tokens is called; None where none is sent."""
+
+        self._gives_chances = self._takes_reasoning = True
+        self.refuses_system = False
+        """True once a system message was refused."""
+
+    @property
+    def effective(self) -> dict[str, Any]:
+        """The parameters that are really sent, as far as is known now."""
+        return {**self._parameters(), **({"system_role": "user"} if self.refuses_system else {})}
+
+    def learn(self, effective: Mapping[str, Any]) -> None:
+        """Take over what an earlier call, whose `effective` is known, had learned."""
+        if "max_completion_tokens" in effective:
+            self._rename_limit()
+        self.refuses_system |= "system_role" in effective
+        for name in set(self._parameters()) - set(effective):
+            self.drop(name)
+
+    def adapted(self, request: Mapping[str, Any], *, chances: bool = False, limit: int | None = None) -> dict[str, Any]:
+        """Return the request with the parameters that are accepted, and without roles and reasoning that are not.
+
+        `limit`: output tokens of this call, where they are not the requested ones.
+        """
+        messages = [dict(message) for message in request["messages"]]
+        messages = messages if self._takes_reasoning else without_reasoning(messages)
+        messages = without_system(messages) if self.refuses_system else messages
+        asked = ASKED_CHANCES if chances and self._gives_chances else {}
+        return {**request, "messages": messages, **self._parameters(limit), **asked}
+
+    def work_around(self, refusal: Refused, request: Mapping[str, Any]) -> bool:
+        """Remember what was refused; False where it is nothing that a request can do without."""
+        limit = next((name for name in _LIMITS if name in request), None)
+        if "temperature" in request and _is_about("temperature", refusal):
+            self.drop("temperature")
+        elif "logprobs" in request and _is_about("logprobs", refusal):
+            self._gives_chances = False
+            self._say_once(f"{self._model} names no probabilities of tokens: its numbers count as written")
+        elif limit is not None and _is_about(limit, refusal) and _UNSUPPORTED.search(str(refusal)):
+            if limit == "max_tokens":
+                self._rename_limit()
+            else:
+                self.drop(limit)
+        elif _is_about_system(refusal, {message["role"] for message in request["messages"]}):
+            self.refuses_system = True
+            self._say_once(f"{self._model} does not take system messages: their text goes in front of the first user message")
+        else:
+            return False
+        return True
+
+    def drop(self, name: str) -> None:
+        """Leave out a parameter from now on, and say so."""
+        value = self._requested.get("max_tokens" if name in _LIMITS else name)
+        self._sent.pop(name, None)
+        self._limit = None if name in _LIMITS else self._limit
+        if value is not None:
+            self._say_once(f"{self._model} does not take {name} {value:g}: left out, the provider's default applies")
+
+    def lost_reasoning(self, messages: Messages, sent: Messages, body: bytes) -> bool:
+        """True where an answered request did not carry the reasoning in `messages`; says so, and remembers a refusal."""
+        if not carries_reasoning(messages):
+            return False
+        if not carries_reasoning(sent):
+            self._takes_reasoning = False
+            self._say_once(f"{self._model} refuses its earlier reasoning: sent without it, episodes are marked")
+        elif has_arrived(body, messages):
+            return False
+        else:
+            self._say_once(f"{self._model}: LiteLLM does not send its earlier reasoning back, episodes are marked")
+        return True
+
+    def _parameters(self, limit: int | None = None) -> dict[str, Any]:
+        most = self._requested.get("max_tokens") if limit is None else limit
+        return {**self._sent, **({} if self._limit is None or most is None else {self._limit: most})}
+
+    def _rename_limit(self) -> None:
+        self._limit = self._limit and "max_completion_tokens"
+        self._say_once(f"{self._model} does not take max_tokens: sent as max_completion_tokens")
+
+
+class ContextBudget:
+    """Checks that prompts fit into `context` tokens, together with the `reply` tokens that a request reserves.
+
+    What the provider counted for the same conversation one turn earlier counts. The messages added since are estimated by the
+    characters that a token had in that prompt, so only a conversation that was not counted yet goes through a tokenizer.
+    """
+
+    def __init__(self, context: int | None, reply: int | None, model: str) -> None:
+        """None for `context` checks nothing."""
+        self._context, self._reply, self._model = context, reply or 1, model
+        self._counted: dict[int, tuple[int, int, int]] = {}
+        self._lock = threading.Lock()
+
+    def check(self, messages: Messages, tools: Messages) -> None:
+        """Raise ContextFull for a prompt that does not fit."""
+        if self._context is None:
+            return
+        last = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].get("role") == "assistant"), None)
+        before = None if last is None else self._counted.get(_digest(messages[:last], tools)[0])
+        if last is None or before is None:
+            tokens = counted_tokens([list(messages), list(tools)], self._model)
+        else:
+            prompt, reply, characters = before
+            tokens = prompt + reply + ceil(len("".join(map(_text, messages[last + 1 :]))) * prompt / max(1, characters))
+        if tokens + self._reply > self._context:
+            told = f" and {self._reply} for the reply" if self._reply > 1 else ""
+            raise ContextFull(f"the prompt takes about {tokens} tokens{told}, and --context is {self._context}")
+
+    def note(self, messages: Messages, tools: Messages, usage: Usage) -> None:
+        """Remember what the provider counted."""
+        if self._context is None:
+            return
+        key, characters = _digest(messages, tools)
+        with self._lock:
+            self._counted[key] = (usage.prompt_tokens, usage.completion_tokens, characters)
+            if len(self._counted) > _REMEMBERED:
+                del self._counted[next(iter(self._counted))]
 
 
 class ModelClient:
@@ -121,12 +280,10 @@ class ModelClient:
         self._telling = Telling(settings.name, self._base, self._keys)
         self._context = ContextBudget(settings.context, settings.max_tokens, settings.name)
         self._secrets = tuple(filter(None, [settings.api_key, *secrets_of(settings.api_base or "")]))
-        self._said: set[str] = set()
-        self._settled, self._is_met, self._answers = False, False, 0
-        """Met: whether somebody has ever spoken at the other end, if only to refuse."""
-
+        self._said, self._probed, self._numbers = set[str](), set[bool](), count(1)
         self._lock, self._settling, self._probing = threading.Lock(), threading.Lock(), threading.Lock()
-        self._is_probed = {False: False, True: False}
+        self._is_settled = self._is_met = False
+        """Met: whether somebody has ever spoken at the other end, if only to refuse."""
 
     @cached_property
     def _gate(self) -> ProviderGate:
@@ -198,22 +355,17 @@ class ModelClient:
     def probe(self, *, tools: bool = False) -> None:
         """Make one small call, or with `tools` at most two, before a run begins; only once in the life of this client.
 
-        Raises ProviderLost for a provider that cannot be used, and SetupFault where the model is not shown tools. A server that
-        refuses just this call, or says that it is busy, is there and knows us.
+        Raises ProviderLost, and SetupFault where the model is not shown tools. A server that refuses just this call is there.
         """
         with self._probing, self._gate.visited(), own_bugs():
-            if not self._is_probed[tools]:
+            if tools not in self._probed:
                 self.say_once(self._probe(tools=tools))
-            self._is_probed |= {False: True, tools: True}
+            self._probed |= {False, tools}
 
     def once(self, messages: Messages, tools: Messages = (), *, limit: int, timeout_s: float) -> Completion:
         """Return the answer to one call that is not retried, of at most `limit` tokens; raises CallFailure and SetupFault."""
         self._settle()
         return self._asked(messages, tools, limit=limit, timeout_s=timeout_s)
-
-    def learn(self, effective: Mapping[str, Any]) -> None:
-        """Leave out what an earlier call, whose answer is known, was found to be refused."""
-        self.quirks.learn(effective)
 
     def say_once(self, line: str) -> None:
         """Tell people something once in the life of this client."""
@@ -296,7 +448,7 @@ class ModelClient:
         while True:
             request = self.quirks.adapted(self._request(sent, tools, timeout_s), chances=chances, limit=limit)
             try:
-                return self._attempt(request, messages, is_counted=limit is None)
+                return self._attempt(request, messages, next(self._numbers) if limit is None else 0)
             except CallFailure as failure:
                 if tools and refuses_tools(failure):
                     raise self._telling.no_tools(failure) from None
@@ -307,15 +459,12 @@ class ModelClient:
                         raise
                     sent = without_reasoning(sent)
 
-    def _attempt(self, request: dict[str, Any], messages: Messages, *, is_counted: bool) -> Completion:
+    def _attempt(self, request: dict[str, Any], messages: Messages, number: int) -> Completion:
         """Make one call and return what the answer says, or let all clients of this provider know what this one was told."""
         asked_at, limit_s = time.monotonic(), request["timeout"]
         silent_for = f"the {limit_s:g} s that --timeout allows" if limit_s == self.settings.timeout_s else f"{limit_s:g} s"
         try:
             answer = ask(request, self._secrets, silent_for)
-            with self._lock:
-                self._answers += is_counted
-                number = self._answers
             said = read_completion(answer, request, number, self.settings.price)
         except CallFailure as failure:
             # LiteLLM refuses a parameter by itself, without asking anybody.
@@ -358,7 +507,7 @@ class ModelClient:
     def _settle(self) -> None:
         """Ask LiteLLM, once, for each parameter whether the model takes it; nobody asks the model before that."""
         with self._settling:
-            if self._settled:
+            if self._is_settled:
                 return
             litellm = library()
             try:
@@ -370,7 +519,7 @@ class ModelClient:
                     litellm.get_optional_params(model=model, custom_llm_provider=provider, **{name: value})
                 except litellm.UnsupportedParamsError:
                     self.quirks.drop(name)
-            self._settled = True
+            self._is_settled = True
 
     def _missing_keys(self) -> list[str]:
         environment = library().validate_environment(model=self.settings.name)
@@ -404,3 +553,59 @@ def hides_tools(said: Completion, bare: Completion, messages: Sequence[dict[str,
     is_counted = not (said.usage.estimated or bare.usage.estimated)
     is_plausible = bare.usage.prompt_tokens >= len(json.dumps(messages)) / _MOST_CHARACTERS_A_TOKEN
     return is_counted and is_plausible and bare.usage.prompt_tokens >= said.usage.prompt_tokens
+
+
+def without_system(messages: Messages) -> list[dict[str, Any]]:
+    """Return the messages with the text of system messages in front of the first user message."""
+    system = "\n\n".join(str(message["content"]) for message in messages if message["role"] == "system")
+    others = [dict(message) for message in messages if message["role"] != "system"]
+    first = next((message for message in others if message["role"] == "user"), None)
+    if first is None:
+        return [{"role": "user", "content": system}, *others]
+    if system:
+        first["content"] = f"{system}\n\n{first['content']}"
+    return others
+
+
+def carries_reasoning(messages: Messages) -> bool:
+    """True where a message of the model holds reasoning."""
+    return any(True for message in messages for _ in reasoning_texts(message))
+
+
+def has_arrived(sent: str | bytes, messages: Messages) -> bool:
+    """True where the body of a request holds the latest reasoning in `messages`, or where either is not known."""
+    latest = next((texts for message in reversed(messages) if (texts := list(reasoning_texts(message)))), [])
+    try:
+        body = json.dumps(json.loads(sent), ensure_ascii=False)
+    except ValueError:
+        return True
+    return all(json.dumps(text, ensure_ascii=False)[1:-1] in body for text in latest)
+
+
+def refuses_reasoning(refusal: Refused, messages: Messages) -> bool:
+    """True where a refusal may be about the reasoning in the messages, or about fields that a server does not know."""
+    is_parameter = isinstance(refusal, ParameterRefused) or re.search("temperature|logprobs", str(refusal))
+    is_about = refusal.status in {400, 422} and _REASONING.search(str(refusal))
+    return not is_parameter and bool(is_about) and carries_reasoning(messages)
+
+
+def _is_about_system(refusal: Refused, roles: Collection[str]) -> bool:
+    """True where the role is refused, and not what a system message says or how the turns after it alternate."""
+    if "system" not in roles or ("assistant" in roles and "roles must alternate" in str(refusal).lower()):
+        return False
+    return _SYSTEM.search(str(refusal)) is not None and _NOT.search(str(refusal)) is not None
+
+
+def _is_about(parameter: str, refusal: Refused) -> bool:
+    """True where a refusal would not have come without a parameter."""
+    return (isinstance(refusal, ParameterRefused) or refusal.status in {400, 422}) and parameter in str(refusal)
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    return json.dumps(message, ensure_ascii=False, default=str)
+
+
+def _digest(messages: Messages, tools: Messages) -> tuple[int, int]:
+    """A key of a prompt, and its characters."""
+    text = "\n".join(map(_text, (*tools, *messages)))
+    return hash(text), len(text)

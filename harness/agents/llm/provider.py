@@ -38,17 +38,12 @@ _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTI
 _SECRET_LENGTH, _ODD = 8, "surrogateescape"
 """Shorter values are too common as words to be blanked; how the environment holds bytes that are no text."""
 
-_PROXY = "{name}=http://HOST:PORT, or unset it"
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 _NETWORK = {
-    "http_proxy": _PROXY,
-    "https_proxy": _PROXY,
-    "all_proxy": _PROXY,
+    **dict.fromkeys(_PROXIES, "{name}=http://HOST:PORT, or unset it"),
     "no_proxy": "{name}={bare}: names of hosts or addresses, without brackets or ports",
     "ssl_cert_file": "{name}=FILE with certificates in PEM, or unset it",
-    "ssl_cert_dir": "unset {name}",
-    "sslkeylogfile": "unset {name}",
-    "ssl_verify": "unset {name}",
-    "ssl_security_level": "unset {name}",
+    **dict.fromkeys(("ssl_cert_dir", "sslkeylogfile", "ssl_verify", "ssl_security_level"), "unset {name}"),
 }
 """Variables that HTTP clients read, in either case, and what to do where one is wrong."""
 
@@ -108,11 +103,8 @@ def library() -> ModuleType:
     return litellm
 
 
-def ask(request: Mapping[str, Any], secrets: tuple[str, ...] = (), silent_for: str = "a call may be silent") -> WireAnswer:
-    """Make one call, without LiteLLM's own retries; raises a CallFailure with the server's words.
-
-    `silent_for`: the seconds that the request allows, as a message has them.
-    """
+def ask(request: Mapping[str, Any], secrets: tuple[str, ...], silent_for: str) -> WireAnswer:
+    """Make one call, which may be silent for so long; raises a CallFailure with the server's words."""
     litellm, clean, response, error = library(), scrubber(secrets), None, None
     with listening(clean) as calls:
         try:
@@ -208,12 +200,12 @@ def public_proxy(value: str) -> str:
 
 def proxy_of(url: httpx.URL) -> str | None:
     """Return the variable and the address of the proxy through which a URL is asked, None where there is none."""
-    proxies = getproxies()
-    scheme = next((one for one in (url.scheme, "all") if proxies.get(one)), None)
-    if scheme is None or proxy_bypass(url.host):
-        return None
-    name = next((name for name, _ in _given(f"{scheme}_proxy")), f"{scheme}_proxy")
-    return f"{name}={public_proxy(proxies[scheme])}"
+    proxies = {} if proxy_bypass(url.host) else getproxies()
+    for scheme in (url.scheme, "all"):
+        if proxies.get(scheme):
+            name = next((name for name, _ in _given(f"{scheme}_proxy")), f"{scheme}_proxy")
+            return f"{name}={public_proxy(proxies[scheme])}"
+    return None
 
 
 def _given(*lower: str) -> list[tuple[str, str]]:
@@ -236,7 +228,7 @@ def _network_fault(error: Exception) -> UsageError:
                     hint = _NETWORK[name.lower()].format(name=name, bare=part.strip("[]"))
                     if isinstance(problem, ImportError):
                         hint = f"pip install 'httpx[socks]', or unset {name}"
-                    shown = public_proxy(part) if name.lower() in {"http_proxy", "https_proxy", "all_proxy"} else part
+                    shown = public_proxy(part) if name.lower() in _PROXIES else part
                     why = (str(problem).splitlines() or [type(problem).__name__])[0]
                     return UsageError(f"{name}={shown} cannot be used: {why}", hint=hint)
     finally:

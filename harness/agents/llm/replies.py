@@ -70,7 +70,7 @@ class KeptFiles(Generic[KeptT]):
     """A folder of answers by what was asked, safe for any number of threads and processes."""
 
     def __init__(self, folder: Path, kind: type[KeptT]) -> None:
-        self._folder, self._kind = folder, kind
+        self.folder, self._kind = folder, kind
 
     @staticmethod
     def digest(question: Mapping[str, Any]) -> str:
@@ -95,7 +95,7 @@ class KeptFiles(Generic[KeptT]):
 
     def _path(self, question: Mapping[str, Any]) -> Path:
         digest = self.digest(question)
-        return self._folder / digest[:2] / f"{digest}.json"
+        return self.folder / digest[:2] / f"{digest}.json"
 
 
 class CachedModel:
@@ -129,16 +129,13 @@ class CachedModel:
         return {"model": self._client.name, "parameters": self._client.effective, "messages": list(messages)}
 
 
-class Replies:
+class Replies(KeptFiles[KeptReply]):
     """A folder of replies, and how many of a run's questions it answered."""
 
     def __init__(self, folder: Path, *, probes: bool = True) -> None:
         """`probes`: whether a model is tried with one small call before its first question that is not kept."""
-        self.folder, self.probes = folder, probes
-        self.kept = self.made = 0
-        """Questions that were answered from here, and by models."""
-
-        self.files, self._lock = KeptFiles(folder, KeptReply), threading.Lock()
+        super().__init__(folder, KeptReply)
+        self.probes, self.kept, self.made, self._lock = probes, 0, 0, threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Replies, (self.folder,)
@@ -149,7 +146,7 @@ class Replies:
 
     def read(self, question: Mapping[str, Any]) -> KeptReply | None:
         """What is kept, counted."""
-        kept = self.files.read(question)
+        kept = super().read(question)
         with self._lock:
             self.kept += kept is not None
             self.made += kept is None
@@ -183,7 +180,7 @@ class KeptConversation:
         reply = self._replies.read(question)
         if reply is None:
             return self._made(question, messages, tools, chances=chances)
-        self._client.learn(reply.effective)
+        self._client.quirks.learn(reply.effective)
         if reply.completion is None:
             raise UnreadableCall(reply.why) if reply.failure == "unreadable" else ContextFull(reply.why)
         # it took these tokens once, and costs nothing now
@@ -204,7 +201,7 @@ class KeptConversation:
         return said
 
     def _keep(self, question: Mapping[str, Any], **fields: Any) -> None:
-        self._replies.files.write(question, KeptReply(**fields, effective=self._client.effective))
+        self._replies.write(question, KeptReply(**fields, effective=self._client.effective))
 
 
 Interlocutor = ModelClient | KeptConversation

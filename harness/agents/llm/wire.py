@@ -22,14 +22,8 @@ from pydantic import ValidationError
 from worlds.core.errors import ManifestError
 from worlds.core.models import Strict
 
-LAST_CALLS = 8
-"""Calls that are kept from before a failure."""
-
-MOST_BYTES, MOST_BYTES_OF_ALL = 1 << 20, 32 << 20
-"""Bytes of the bodies that are kept of an episode: from before failures, and with `--record-wire`."""
-
-BODY_BYTES = 256 << 10
-"""Bytes of one body that are kept whole; of a longer one, the first quarter of them and the last three."""
+LAST_CALLS, MOST_BYTES, MOST_BYTES_OF_ALL, BODY_BYTES = 8, 1 << 20, 32 << 20, 256 << 10
+"""What is kept of an episode: calls from before a failure, bytes of theirs, bytes with `--record-wire`, bytes of one body."""
 
 _HIDDEN = "[secret]"
 _SECRET_HEADER = re.compile(r"auth|cookie|key|secret|passw|credential|signature|token$", re.IGNORECASE)
@@ -99,7 +93,7 @@ def read_cassette(path: Path) -> Cassette:
 
 @dataclass(eq=False)
 class Exchange:
-    """One call while it happens, and afterwards."""
+    """One call while it happens, and afterwards; `broken` is how the connection failed, also in the middle of an answer."""
 
     request: httpx.Request
     began: float
@@ -107,8 +101,6 @@ class Exchange:
     headers: httpx.Headers = field(default_factory=httpx.Headers)
     received: bytes = b""
     broken: Exception | None = None
-    """How the connection failed, also in the middle of an answer."""
-
     seconds: float = 0.0
 
     @property

@@ -124,7 +124,8 @@ class SeatAgent:
 
         Raises ProviderLost for a model that cannot be asked, and SetupFault for one that is not shown the tools.
         """
-        by_tools = self._alone.client if tools and isinstance(self._alone, LlmAgent) and self._alone.offers_tools else None
+        alone = self._alone
+        by_tools = alone.client if tools and isinstance(alone, LlmAgent) and alone.speech.name == "tools" else None
         for client in self._clients.values():
             client.probe(tools=client is by_tools)
 
