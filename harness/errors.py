@@ -30,7 +30,7 @@ ParleyError (worlds.core.errors)
     ├── Refused                       no try would help
     │   ├── Withheld                  a content filter took the reply away
     │   ├── ParameterRefused          but for one without this parameter
-    │   └── Denied                    nor would any other call: key, quota, access, model
+    │   └── Denied                    nor would any other call: key, quota, access, model, streams alone
     ├── ContextFull                   the conversation outgrew the model
     └── UnreadableCall                a reply that nobody can read
 

@@ -6,16 +6,18 @@ import json
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from harness.agents.llm import doctor as checks
+from harness.agents.llm import doctor
 from harness.cli import app, report_error
 from tests.agents.faulty_servers import FAULTS, TASK, FaultyServer
 from worlds.core.errors import ParleyError
 
+DEMANDING = FAULTS["demands reasoning back"]
 HERE = ("--runtime", "inprocess", "--patience", "5")
 pytestmark = pytest.mark.property
 
@@ -39,7 +41,7 @@ Typing = Callable[..., Typed]
 @pytest.fixture
 def types(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typing:
     """Runs a command in this process, which imports LiteLLM once, and gives the doctor as long as it takes."""
-    monkeypatch.setattr(checks, "_MINUTE_S", 600.0)
+    monkeypatch.setattr(doctor, "_MINUTE_S", 600.0)
 
     def run(*words: object) -> Typed:
         monkeypatch.setattr(sys, "argv", ["harness", *map(str, words)])
@@ -113,6 +115,27 @@ def test_the_settings_are_a_file_for_a_run(types: Typing, tmp_path: Path) -> Non
     assert doctor.out.splitlines()[-1].endswith(f"--model openai/any --api-base {server.url} --protocol text")
     assert file.read_text().splitlines()[1:] == ['model = "openai/any"', f'api-base = "{server.url}"', 'protocol = "text"']
     assert (run.code, "1 of 1 succeeded" in run.err) == (0, True), run.err
+
+
+@pytest.mark.parametrize(
+    ("reasons", "insists", "verdict", "seen"),
+    [
+        (True, False, "yes", "sent back in the next turn and accepted"),
+        (True, True, "yes", "sent back in the next turn and accepted; the server insists on it"),
+        (False, False, "note", "none is returned"),
+    ],
+)
+@pytest.mark.parametrize("name", ["returns calls as text", "refuses tool results"])
+def test_reasoning_is_tried_as_the_protocol_sends_it(
+    types: Typing, name: str, *, reasons: bool, insists: bool, verdict: str, seen: str
+) -> None:
+    """Where a run has to use `--protocol text`, the row is about turns of plain text, which carry reasoning too."""
+    refuses = FAULTS[name].refuses if not insists else lambda body: FAULTS[name].refuses(body) or DEMANDING.refuses(body)
+    with FaultyServer(replace(FAULTS[name], reasons=reasons, refuses=refuses)) as server:
+        doctor = types("doctor", "--model", "openai/any", "--api-base", server.url, "--json")
+
+    assert "--protocol text" in doctor.json["command"]
+    assert (rows(doctor.json)["reasoning"]["verdict"], rows(doctor.json)["reasoning"]["seen"]) == (verdict, seen)
 
 
 def test_a_machine_and_a_model_are_two_questions(types: Typing) -> None:

@@ -117,7 +117,7 @@ def test_overloaded_is_the_status_that_was_sent() -> None:
 UNSPOKEN = [
     (Fault(kind="reset"), "the connection broke: [Errno 104] Connection reset by peer"),
     (Fault(kind="truncated"), "the connection broke: peer closed connection"),
-    (Fault(kind="stall", stall_s=4.0), "one call was silent for longer than --timeout allows"),
+    (Fault(kind="stall", stall_s=4.0), "one call was silent for longer than the 0.5 s that --timeout allows"),
     (Fault(kind="garbage"), "what is no JSON, where a model's answer should be"),
     (Fault(status=200, body=PAGE, media_type="text/html"), "a web page, where a model's answer should be"),
 ]
@@ -132,6 +132,44 @@ def test_a_stream_that_was_not_requested_is_told_before_the_run() -> None:
 
     assert f"{server.url} answers with a stream of events, which was not requested" in str(caught.value)
     assert "without streaming" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "This model only supports streaming",
+        "This model only support stream mode, please enable the stream parameter to access the model.",
+        "Stream must be set to true",
+        "parameter.enable_thinking must be set to false for non-streaming calls",
+    ],
+)
+def test_a_server_that_refuses_all_but_streams_is_told_before_the_run(told: str) -> None:
+    """Every episode would meet the refusal, so the first call ends the run, and so does an episode without it."""
+    with always(400, openai(told, "x")) as server:
+        made, _ = client(server)
+        for act in (made.probe, lambda: made.complete(HELLO)):
+            with pytest.raises(ProviderLost, match="answers in streams alone, which a run does not request: ") as caught:
+                act()
+            assert f": {server.url} answers" in str(caught.value)
+            assert "without streaming" in caught.value.hint
+
+    assert (len(server.probes), len(server.requests)) == (1, 1)
+
+
+@pytest.mark.parametrize(("longest", "told"), [(30.0, "the 0.2 s that --timeout allows"), (0.1, "0.1 s")])
+def test_a_silent_server_is_told_with_the_seconds(monkeypatch: pytest.MonkeyPatch, longest: float, told: str) -> None:
+    """Those of --timeout, or of the first call where they are fewer."""
+    monkeypatch.setattr(module, "_PROBE_PAUSES_S", ())
+    monkeypatch.setattr(module, "_LONGEST_PROBE_S", longest)
+    with OpenAIServer(script("hi"), weather=lambda number, seconds: Fault(kind="stall", stall_s=4.0)) as server:
+        made, _ = client(server, timeout_s=0.2)
+        with pytest.raises(ProviderLost) as probed:
+            made.probe()
+        with pytest.raises(ProviderFailure) as caught:
+            made.complete(HELLO)
+
+    assert str(probed.value).endswith(f": one call was silent for longer than {told}")
+    assert str(caught.value).endswith(": one call was silent for longer than the 0.2 s that --timeout allows")
 
 
 def test_a_pause_that_is_too_long_is_told_after_the_time() -> None:

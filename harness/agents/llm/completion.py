@@ -347,7 +347,7 @@ def _listed(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _actions(calls: Sequence[Mapping[str, Any]], number: int) -> list[Action]:
-    """Return the calls in order; ids that are missing or used twice become 9 letters and digits, as Mistral's templates want."""
+    """Return the calls in order; ids that are missing or used twice become 9 letters and digits, as Mistral's templates ask."""
     actions: list[Action] = []
     for index, call in enumerate(calls):
         call_id = encodable(str(call.get("id") or ""))

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import httpx
 
-from harness.agents.llm.wire import Clean, Exchange
+from harness.agents.llm.wire import Clean, WireExchange
 from harness.errors import OutOfPatience, ProviderFailure, ProviderLost, SetupFault, Unreachable
 from harness.printable import encodable
 from worlds.core.errors import ParleyError
@@ -299,7 +299,7 @@ def refuses_tools(failure: CallFailure) -> bool:
 
 
 def failure_of(
-    litellm: ModuleType, error: Exception | None, call: Exchange | None, clean: Clean, silent_for: str
+    litellm: ModuleType, error: Exception | None, call: WireExchange | None, clean: Clean, silent_for: str
 ) -> CallFailure | None:
     """Return why a call brought no completion, None where it did: by what LiteLLM raised, and what went over the wire last."""
     if isinstance(error, litellm.UnsupportedParamsError) or (error is not None and call is None):
@@ -397,7 +397,7 @@ def asked_pause(headers: Mapping[str, str], body: str) -> float | None:
     return max(filter(None, map(_seconds, resets)), default=None)
 
 
-def _is_openais(call: Exchange) -> bool:
+def _is_openais(call: WireExchange) -> bool:
     return call.request.url.path.endswith("/chat/completions")
 
 
@@ -479,7 +479,7 @@ def _unanswered(broken: Exception, clean: Clean, silent_for: str) -> Silent:
     return Silent(f"the connection broke: {said or type(broken).__name__}")
 
 
-def _no_completion(error: Exception | None, call: Exchange, value: Any, clean: Clean) -> CallFailure:
+def _no_completion(error: Exception | None, call: WireExchange, value: Any, clean: Clean) -> CallFailure:
     """Classify an answer with HTTP 200 that is no completion."""
     if error is not None and _stumbled(error):
         return UnreadableCall("the reply held a tool call that cannot be read")

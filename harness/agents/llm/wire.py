@@ -92,7 +92,7 @@ def read_cassette(path: Path) -> Cassette:
 
 
 @dataclass(eq=False)
-class Exchange:
+class WireExchange:
     """One call while it happens, and afterwards; `broken` is how the connection failed, also in the middle of an answer."""
 
     request: httpx.Request
@@ -133,8 +133,8 @@ class WireLog:
 
     keeps_all: bool = False
     clean: Clean = str
-    last: list[Exchange] = field(default_factory=list)
-    _kept: list[Exchange] = field(default_factory=list)
+    last: list[WireExchange] = field(default_factory=list)
+    _kept: list[WireExchange] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
@@ -146,7 +146,7 @@ class WireLog:
         finally:
             _episode.reset(token)
 
-    def add(self, call: Exchange) -> None:
+    def add(self, call: WireExchange) -> None:
         """Add a call that begins, in the place of the oldest ones where there is no more room."""
         most, count = (MOST_BYTES_OF_ALL, None) if self.keeps_all else (MOST_BYTES, LAST_CALLS)
         with self._lock:
@@ -172,7 +172,7 @@ class WireLog:
 
 
 _episode: ContextVar[WireLog | None] = ContextVar("episode", default=None)
-_listening: ContextVar[list[Exchange] | None] = ContextVar("listening", default=None)
+_listening: ContextVar[list[WireExchange] | None] = ContextVar("listening", default=None)
 
 
 def keep_wire() -> None:
@@ -182,11 +182,11 @@ def keep_wire() -> None:
 
 
 @contextmanager
-def listening(clean: Clean) -> Iterator[list[Exchange]]:
+def listening(clean: Clean) -> Iterator[list[WireExchange]]:
     """Collect what is sent in this context; as model calls it belongs to the current episode, if there is one."""
     if (log := _episode.get()) is not None:
         log.clean = clean
-    calls: list[Exchange] = []
+    calls: list[WireExchange] = []
     token = _listening.set(calls)
     try:
         yield calls
@@ -212,7 +212,7 @@ def _handle_request(transport: httpx.HTTPTransport, request: httpx.Request) -> h
     if calls is None:
         return _plain(transport, request)
     request.read()
-    call, parts = Exchange(request, time.monotonic()), list[bytes]()
+    call, parts = WireExchange(request, time.monotonic()), list[bytes]()
     calls.append(call)
     if log is not None:
         log.add(call)
