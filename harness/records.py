@@ -33,7 +33,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, field_serializer
 
 from harness.endings import EpisodeEnding
-from harness.errors import HarnessError, UsageError
+from harness.errors import HarnessError, UsageError, quoted
 from harness.leftovers import Leftover
 from harness.locks import is_locked, locked
 from harness.packs import files_of
@@ -224,7 +224,9 @@ class RunFolder:
     def held(self) -> Iterator[None]:
         """This folder for one process alone, until the context or the process ends; raises UsageError where it is taken."""
         if is_packed(self.path):
-            raise UsageError(f"{self.path} is packed, and nothing can be played into it", hint=f"harness unpack {self.path}")
+            raise UsageError(
+                f"{self.path} is packed, and nothing can be played into it", hint=f"harness unpack {quoted(self.path)}"
+            )
         with locked(self.path):
             yield
 
@@ -260,7 +262,7 @@ class RunFolder:
             except (OSError, ValidationError) as error:
                 path = self.path / name
                 what = first_problem(error) if isinstance(error, ValidationError) else error.strerror
-                hint = f"the run's command again, with --resume {self.path}"
+                hint = f"the run's command again, with --resume {quoted(self.path)}"
                 refusal = UsageError(f"{path} is no result of this version: {what}", hint=hint)
                 if damaged is None:
                     raise refusal from None
@@ -272,7 +274,7 @@ class RunFolder:
         if (done := self.finished(key)) and done.status == "graded":
             raise UsageError(
                 f"{final} is graded already, and a graded episode is never written again",
-                hint=f"the same command with --resume {self.path}",
+                hint=f"the same command with --resume {quoted(self.path)}",
             )
         partial = final.with_name(f".{final.name}.{os.getpid()}.partial")
         with writing(final):
@@ -345,7 +347,7 @@ class RunFolder:
     def _keep(self, final: Path) -> None:
         attempts = final.parent / "attempts"
         if attempts.is_symlink():
-            raise UsageError(f"{attempts} is a link, and earlier attempts are kept here", hint=f"rm {attempts}")
+            raise UsageError(f"{attempts} is a link, and earlier attempts are kept here", hint=f"rm {quoted(attempts)}")
         make_folder(attempts)
         number = sum(1 for old in attempts.iterdir() if old.name.startswith(f"{final.name}."))
         final.rename(attempts / f"{final.name}.{number}")

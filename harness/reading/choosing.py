@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.packs import files_of
 from harness.run_files import is_packed, run_and_place, runs_in
 
@@ -37,13 +37,15 @@ def recorded_episodes(words: Sequence[str]) -> list[Path]:
         raise UsageError(f"there is no run in {first}", hint="harness show TASK, or harness show RUN [TASK [s0-a1]]")
     if is_episode(path):
         if rest:
-            raise UsageError(f"{first} is one episode, and {' '.join(rest)} names another", hint=f"harness show {first}")
+            raise UsageError(
+                f"{first} is one episode, and {' '.join(rest)} names another", hint=f"harness show {quoted(first)}"
+            )
         return [path]
     task, attempt = (*rest, "*", "*")[:2]
     folders = [folder for run in runs_in(path) for folder in _finished(run) if _fits(folder, task, attempt)]
     if not folders:
         what = " ".join(["", *rest])
-        raise UsageError(f"{first} has no finished episode{what}", hint=f"harness show {first}" if rest else "")
+        raise UsageError(f"{first} has no finished episode{what}", hint=f"harness show {quoted(first)}" if rest else "")
     return folders
 
 

@@ -71,8 +71,10 @@ def _facts(episode: RecordedEpisode) -> Iterator[tuple[str, str]]:
     yield "agent", f"{result.agent}{with_model}{how}; runtime {result.runtime}"
     if result.options:
         yield "options", ", ".join(f"{name}={value}" for name, value in result.options.items())
-    steps = f", {result.steps} steps" if result.steps else ""
-    yield "time", f"{result.virtual_time_elapsed:g} virtual s{steps}; {result.timings.total:.1f} real s"
+    # of an episode that was not judged nobody counted the virtual time and the steps
+    counted = [f"{result.virtual_time_elapsed:g} virtual s"] if result.status == "graded" else []
+    counted += [f"{result.steps} steps"] if result.steps else []
+    yield "time", "; ".join([*([", ".join(counted)] if counted else []), f"{result.timings.total:.1f} real s"])
     if result.stopped:
         yield "stopped", result.stopped
     yield from (("disturbed", told) for told in disturbances_told(result))
@@ -81,11 +83,12 @@ def _facts(episode: RecordedEpisode) -> Iterator[tuple[str, str]]:
         tokens = result.tokens
         cost = "no price" if result.cost_usd is None else f"${result.cost_usd:.4f}"
         about = "~" if tokens.estimated else ""
-        yield "tokens", f"{about}{tokens.prompt} in, {about}{tokens.completion} out in {tokens.calls} calls, {cost}"
+        calls = f"{tokens.calls} call{'s' * (tokens.calls != 1)}"
+        yield "tokens", f"{about}{tokens.prompt} in, {about}{tokens.completion} out in {calls}, {cost}"
     yield "run", result.run
     yield "folder", episode.path
-    if episode.absent:
-        yield "missing", f"{', '.join(episode.absent)} (not there, or empty)"
+    if missing := [name for name in episode.absent if name != "verdict.json" or result.status == "graded"]:
+        yield "missing", f"{', '.join(missing)} (not there, or empty)"
     for doubt in episode.doubts:
         yield "DOUBT", doubt
 

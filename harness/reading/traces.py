@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from harness.contents import read_file
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.reading.model import RecordedEpisode
 from worlds.core.models import Strict
 
@@ -58,7 +58,7 @@ def trace_files(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         inside = sorted(path.rglob("*.json")) if path.is_dir() else [path]
         if not inside:
-            raise UsageError(f"{path} holds no .json file", hint=f"harness export trace RUN --out {path}")
+            raise UsageError(f"{path} holds no .json file", hint=f"harness export trace RUN --out {quoted(path)}")
         files += inside
     return list(dict.fromkeys(files))
 

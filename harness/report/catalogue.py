@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from harness.caveats import ended_by
 from harness.errors import UsageError
-from harness.report.evidence import Evidence
+from harness.report.evidence import Evidence, Group
 from harness.report.table import Table
 
 
@@ -46,10 +47,19 @@ def make(
     for name in wanted or tables:
         new_tables = [table for maker in tables[name] for table in maker(evidence, published=published)]
         if name in wanted and not new_tables:
-            lacking, hint = needs.get(name, ("graded first tries", "harness run"))
-            raise UsageError(f"the table {name} needs {lacking}, and these runs have none", hint=hint)
+            raise empty(name, needs.get(name, ("graded first tries", "harness run")), evidence.played)
         made += new_tables
     return _with_addresses(made, evidence)
+
+
+def empty(name: str, need: tuple[str, str], played: Sequence[Group]) -> UsageError:
+    """Return what to say of a table that was asked for and is empty; where nothing is graded, what ended the episodes."""
+    (lacking, hint), lost = need, [result for group in played for result in group.ungraded]
+    why = f"the table {name} needs {lacking}, and these runs have none"
+    if lost and not any(group.graded for group in played):
+        count = f"all {len(lost)} episodes are" if len(lost) > 1 else "the one episode is"
+        return UsageError(f"{why}: {count} ungraded: {ended_by(lost)}", hint="harness report RUN --table causes")
+    return UsageError(why, hint=hint)
 
 
 def _with_addresses(made: Sequence[Table], evidence: Evidence) -> list[Table]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from markupsafe import Markup
 
 from harness.caveats import ungraded_by
 from harness.columns import is_number, keys
+from harness.errors import quoted
 from harness.printable import printable
 from harness.records import Result
 from harness.report.runs import Run
@@ -234,7 +234,7 @@ def _episode(run: Run, result: Result, folder: Path) -> EpisodeLine:
         outcome=printable(result.outcome),
         reward="-" if result.reward is None else f"{result.reward:.2f}",
         page=quote(pages[0]) if pages else "",
-        command=printable(f"harness show {shlex.quote(f'{run.path}/{name}')}"),
+        command=printable(f"harness show {quoted(f'{run.path}/{name}')}"),
     )
 
 

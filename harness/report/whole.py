@@ -12,11 +12,11 @@ from types import ModuleType
 from typing import Any
 
 from harness.caveats import setup_caveat
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.modules import family_part, family_part_or_none
 from harness.registry import Task
 from harness.report import causes, levels, spent
-from harness.report.catalogue import ALL
+from harness.report.catalogue import ALL, empty
 from harness.report.evidence import Breadth, gather
 from harness.report.runs import Run
 from harness.report.table import Table
@@ -107,7 +107,9 @@ def make_report(
     """
     played = list(dict.fromkeys(result.family for run in runs for result in run.results))
     if not played:
-        raise UsageError("these runs have no finished episode", hint=f"the run's command again, with --resume {runs[0].path}")
+        raise UsageError(
+            "these runs have no finished episode", hint=f"the run's command again, with --resume {quoted(runs[0].path)}"
+        )
     makers, silent = _makers(played)
     evidence = {family: gather(runs, family, tasks, breadth) for family in makers}
     made: dict[str, list[Table]] = {family: [] for family in makers}
@@ -124,8 +126,7 @@ def make_report(
     for module in (levels, causes):
         more = {family: module.tables(evidence[family]) for family in makers if not wanted or {module.NAME, ALL} & set(wanted)}
         if module.NAME in wanted and not any(more.values()):
-            lacking, hint = module.NEEDED
-            raise UsageError(f"the table {module.NAME} needs {lacking}, and these runs have none", hint=hint)
+            raise empty(module.NAME, module.NEEDED, [group for one in evidence.values() for group in one.played])
         for family, some in more.items():
             made[family] += some
     sections = tuple(FamilyReport(family, tuple(some), _figures(family, some)) for family, some in made.items() if some)

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.viewing.library import Library
 from harness.viewing.site import Site
 from harness.writing import make_folder, write_file, writing
@@ -31,7 +31,7 @@ def write_bundle(library: Library, folder: Path, wrote: Callable[[int], None]) -
     """
     folder = folder.absolute()
     if folder.exists() and not (folder / MARK).is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is there and is no bundle", hint=f"harness view RUNS --bundle {folder}/view")
+        raise UsageError(f"{folder} is there and is no bundle", hint=f"harness view RUNS --bundle {quoted(f'{folder}/view')}")
     beside = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
     with writing(folder):
         shutil.rmtree(beside, ignore_errors=True)

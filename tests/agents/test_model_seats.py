@@ -259,6 +259,16 @@ def test_a_first_turn_that_does_not_fit_is_a_fault_of_the_set_up(tmp_path: Path,
     assert not result.may_pass
 
 
+def test_no_seat_is_graded_by_a_first_turn_that_does_not_fit(tmp_path: Path, task: Task) -> None:
+    """What is true of the seat that is asked first is true of one that is asked after other models have spoken."""
+    with OpenAIServer(small(100, seat="2")) as server:
+        (result,) = played(tmp_path / "model", task, server)
+    asked = [request.messages[0]["content"] for request in server.requests]
+
+    assert (result.status, result.cause, result.ended_by) == ("ungraded", "setup", "context_too_small")
+    assert any("You are agent 2" not in rules for rules in asked)
+
+
 def test_a_model_seat_that_cannot_take_its_first_turn_is_a_fault_of_the_set_up(tmp_path: Path, task: Task) -> None:
     """A model that is asked after scripted seats have spoken has not begun a conversation that could be too long."""
     seats = tuple(SeatSpec(seat=seat, kind="policy", name="truthful-planner") for seat in (0, 1, 3, 4))

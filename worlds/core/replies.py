@@ -36,6 +36,7 @@ _COMPLETE = re.compile(r"(?:[}\]]|[^\s:,\[{]\s*[\"'”])[\s`]*\Z")
 """How a broken text ends after a whole value. One that ends otherwise was cut off, and its repair would be another answer."""
 
 _QUOTED = 60
+_BEGINS = re.compile(f"{OBJECT}|{LIST}", re.DOTALL | re.IGNORECASE)
 _TAGGED = re.compile(r"<|\[THINK\]|◁|\A\s*analysis", re.IGNORECASE)
 _FENCE_OPENS, _FENCE_CLOSES = re.compile(r"```[\w-]*\s*\Z"), re.compile(r"\s*```")
 
@@ -120,17 +121,24 @@ def read_answer(reply: str, shape: AnswerShape, mend: Mend | None = None) -> Rea
 
 def without_thinking(reply: str) -> str:
     """Return a reply without the thinking in it."""
-    return (
-        without(reply, split_reply(reply).left_out)
-        if re.search(r"<|\[THINK\]|◁|\A\s*analysis", reply, re.IGNORECASE)
-        else reply
-    )
+    return without(reply, split_reply(reply).left_out) if _TAGGED.search(reply) else reply
 
 
 def spoken(reply: str) -> str:
     """Return what others hear of a reply in a chat: nothing if it passes."""
     said = without_thinking(reply).strip()
     return "" if said == PASS else said
+
+
+def ends_within_json(reply: str) -> bool:
+    """Return True for a reply that breaks off inside the first object or list in it, so that nothing of it can be read."""
+    parts = split_reply(with_whole_characters(reply), _BEGINS)
+    cut = parts.unclosed
+    return (
+        cut is not None
+        and not _COMPLETE.search(parts.text[cut.start : cut.end])
+        and not any(one.start < cut.start for one in parts.values)
+    )
 
 
 def whole_number(value: Any) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.families.calendar.authoring.calbench import CalBenchTask
 from oracles.calendar.certificate import certify
 from worlds.calendar.rules.certificate import Certificate
@@ -74,7 +74,7 @@ def refuse_infeasible(rows: Sequence[Checked], file: Path) -> None:
         others = f", and so have {more} more" if more else ""
         raise UsageError(
             f"{file}:{first.line}: {first.task_id} has no schedule of all its meetings{others}",
-            hint=f"harness import calbench {file} --allow-infeasible, or --id for others",
+            hint=f"harness import calbench {quoted(file)} --allow-infeasible, or --id for others",
         )
 
 

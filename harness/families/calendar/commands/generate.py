@@ -7,7 +7,6 @@ have to move; with one it writes `--count` tasks called `--name`.
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from harness.console import emit, say, show_table
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.families.calendar.authoring.difficulty import Level, pressure
 from harness.families.calendar.authoring.folders import write_task
 from harness.families.calendar.authoring.parameters import parameters
@@ -170,7 +169,7 @@ def _write(made: Iterable[Made], root: Path, tally: CandidateTally, *, replace: 
     say(f"{len(rows)} tasks in {root}, of {tally.drawn} candidates{f' (refused: {refused})' if refused else ''}")
     first = root / rows[0]["task_id"]
     if not is_ours(first):
-        say(f"they are no part of the registry: play them with harness run {shlex.quote(str(first))} --trust")
+        say(f"they are no part of the registry: play them with harness run {quoted(first)} --trust")
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import typer
 
 from harness.authoring.importing import File, Ids, Json, Out, Replace, chosen
 from harness.console import emit, say
+from harness.errors import quoted
 from harness.families.calendar.authoring.calbench import read_tasks
 from harness.families.calendar.authoring.claimed import Checked, checked, refuse_infeasible, summary
 from harness.families.calendar.authoring.folders import write_task
@@ -37,7 +38,7 @@ def import_calbench(
     say(f"{len(rows)} tasks in {folder}")
     for line in summary(rows):
         say(f"  {line}")
-    say(f"  try: harness --tasks {folder.parent} list")
+    say(f"  try: harness --tasks {quoted(folder.parent)} list")
 
 
 def _written(folder: Path, row: Checked, *, replace: bool) -> Path:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from harness.console import say
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.families.calendar.trace.folders import TracedGame, write_runs
 from harness.families.calendar.trace.game import rebuilt
 from harness.families.calendar.trace.replaying import read_trace, record_of
@@ -32,7 +32,7 @@ def import_trace(files: Files, out: Out) -> None:
     games = [_named(path, read_document(path)) for path in trace_files(files)]
     folders = write_runs(games, out)
     say(f"{len(games)} games in {out}{f', {len(folders)} runs' if len(folders) > 1 else ''}")
-    say(f"  try: harness report {out}")
+    say(f"  try: harness report {quoted(out)}")
 
 
 def _named(path: Path, document: Any) -> TracedGame:

@@ -11,7 +11,7 @@ from importlib.metadata import version
 
 from pydantic import ValidationError
 
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.families.calendar.trace.game import GameRecord, by_turn, cost_scale, retold
 from harness.families.calendar.trace.model import ASKING, SCHEMA, Trace, TraceConfig, TracedRecord, TracedTask, TraceTool
 from harness.families.calendar.trace.rerun import Given
@@ -124,4 +124,4 @@ def _content(event: Event) -> bytes:
 
 
 def _refusal(episode: RecordedEpisode, why: str) -> UsageError:
-    return UsageError(f"{episode.path} has no trace: {why}", hint=f"harness show {episode.path}")
+    return UsageError(f"{episode.path} has no trace: {why}", hint=f"harness show {quoted(episode.path)}")
