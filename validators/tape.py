@@ -3,13 +3,18 @@
 1. A note whose data differ from what the rules give is a lie, and the rebuilding goes on with the rules' version.
 2. An event that cannot be here at all ends the rebuilding (`Lost`): what follows would be guesswork.
 3. A log may end where a seat was asked and has not answered (`Unanswered`): the game was stopped, or nobody played on.
+
+A game is rebuilt from its log once, though every test of a task asks for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Any, NoReturn, TypeVar
 
+from validators.episode import Episode
 from worlds.core.events import Event, Noted, Stopped, Turned
 
 _SHOWN = 160
@@ -162,3 +167,23 @@ def _of(event: Event) -> str:
 def _brief(value: Any) -> str:
     shown = repr(value)
     return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 3] + "..."
+
+
+T = TypeVar("T")
+_KEPT = 128
+
+
+def remembered(rebuild: Callable[[Episode], T]) -> Callable[[Episode], T]:
+    """`rebuild`, which keeps what it made of the last logs by trace hash; that hash stands for all that is in a log."""
+    recent: OrderedDict[str, T] = OrderedDict()
+
+    @wraps(rebuild)
+    def rebuilt_once(episode: Episode) -> T:
+        if episode.trace_hash not in recent:
+            recent[episode.trace_hash] = rebuild(episode)
+            if len(recent) > _KEPT:
+                recent.popitem(last=False)
+        recent.move_to_end(episode.trace_hash)
+        return recent[episode.trace_hash]
+
+    return rebuilt_once

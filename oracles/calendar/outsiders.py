@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracles.calendar import cpsat
-from oracles.calendar.packing import BEST
 from oracles.calendar.problem import Problem, Scale, tables
-from oracles.calendar.programme import LIMIT, solve
+from oracles.calendar.programme import BEST, LIMIT, solve
 from worlds.calendar.rules.scenario import Scenario
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from harness.families.calendar.baselines.floor import GreedySeat, SilentSeat
 from harness.families.calendar.baselines.grammar import (
     AWKWARD,
     COULD,
@@ -32,7 +31,7 @@ from harness.families.calendar.baselines.grammar import (
     read,
 )
 from harness.families.calendar.baselines.planner import PlannerSeat
-from harness.families.calendar.baselines.prose import ProseSeat
+from harness.families.calendar.baselines.prose import GreedySeat, ProseSeat, SilentSeat
 from harness.families.calendar.seats import BASELINES
 from oracles.calendar.protocols import PROTOCOLS
 from oracles.calendar.protocols.client import Seat

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from oracles.calendar.protocols import PROTOCOLS
 from oracles.calendar.protocols.client import Seat, TypedClient
-from oracles.calendar.protocols.dsm import Dsm, dsm_private, dsm_private_exhaustive, dsm_welfare
-from oracles.calendar.protocols.dsm_offers import WELFARE
+from oracles.calendar.protocols.dsm import WELFARE, Dsm, dsm_private, dsm_private_exhaustive, dsm_welfare
 from tests.calendar.dsm_drawings import standing, task
 from tests.calendar.playing import Played
 from tests.calendar.random_tasks import canonical, small

@@ -11,7 +11,7 @@ import pytest
 
 from harness.families.calendar.audits.games import AuditedGame
 from harness.families.calendar.privacy.agreement import kappa, pearson
-from harness.families.calendar.privacy.cases import JudgeCase, cases_of
+from harness.families.calendar.privacy.cases import JudgeCase, JudgedCase, cases_of
 from harness.families.calendar.privacy.judge_rows import (
     DatasetAudit,
     agreement_row,
@@ -22,11 +22,10 @@ from harness.families.calendar.privacy.judge_rows import (
     precision_rows,
 )
 from harness.families.calendar.privacy.judge_tables import judge_tables
-from harness.families.calendar.privacy.judging import JudgedCase
 from harness.families.calendar.privacy.measured import PROTOCOL, REFLECTION
 from tests.calendar.audited_games import Said, audited
 from tests.calendar.scripted_games import TALK, dm
-from validators.calendar.vps import privacy
+from validators.calendar.evidence import privacy
 
 ZEROS = [0] * 6
 REFLECTING = "REFLECTION"

@@ -19,8 +19,7 @@ from harness.families.calendar.authoring.difficulty import openness
 from harness.families.calendar.authoring.folders import task_toml
 from harness.families.calendar.authoring.generator import Edition, generate
 from harness.families.calendar.authoring.parameters import Parameters
-from harness.families.calendar.authoring.prior_suite import MARGIN, needless, prior
-from harness.families.calendar.authoring.suite import refusal
+from harness.families.calendar.authoring.suite import MARGIN, needless, prior, refusal
 from harness.families.calendar.held import setting_of
 from harness.families.calendar.player import Plan, planned
 from harness.families.calendar.published import protocol_rows

@@ -9,7 +9,7 @@ import pytest
 
 from oracles.calendar import bounds
 from oracles.calendar.problem import Problem, tables
-from oracles.calendar.states import graph_of
+from oracles.calendar.programme import graph_of
 from tests.calendar.random_tasks import SCALE, canonical
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 

@@ -18,10 +18,11 @@ from harness.families.calendar.ratings import (
     by_means,
     mmr,
     rated,
+    raw_excess,
+    shown_shares,
     standings,
+    tables,
 )
-from harness.families.calendar.ratings_table import tables
-from harness.families.calendar.raw_excess import raw_excess, shown_shares
 from harness.families.calendar.report import report
 from harness.records import Result, SeatResult, Tokens
 from harness.report.evidence import Evidence, Group

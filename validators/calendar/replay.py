@@ -13,8 +13,7 @@ from validators.calendar.reading import read_scenario, read_settings
 from validators.calendar.reflecting import PHASE
 from validators.calendar.rounds import follow, misplaced
 from validators.episode import Episode
-from validators.remembered import remembered
-from validators.tape import Lost, Tape, Unanswered
+from validators.tape import Lost, Tape, Unanswered, remembered
 from worlds.calendar.rules.scenario import Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Closed, Seated, Stopped, Turned

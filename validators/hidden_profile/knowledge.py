@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from validators.hidden_profile.history import Replay
-from validators.hidden_profile.reading import Opening
+from validators.hidden_profile.history import Opening, Replay
 from worlds.hidden_profile.rules import scores
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.hearing import surfaced

@@ -3,17 +3,38 @@
 Ypre and Ypost of the paper are `votes.before.average` and `votes.after.average` in the condition hidden, Yfull is the first in
 full. None stands for what was not measured: proofs without a certificate, stances that were neither said nor polled, facts
 without cues, a vote that was not held. `losses` satisfies 1 - average = pooling - lucky + listening exactly.
+
+Whether a group talks about what everybody knows anyway: two indices, each beside what it would be by chance.
+
+1. SIB = (p_s - p_u) / (p_s + p_u): p_s the share of shared facts mentioned at least once, p_u of private ones; -1 to 1.
+2. A fact that h seats hold surfaces with chance 1 - (1 - p)^h if each holder mentions it with chance p. The null is SIB of
+   these chances at the p for which as many facts surface as did: sampling alone favours what many hold (specification, 1.4).
+3. Repetition bias = share of shared ones among all mentions of shared and private facts, minus the mean over seats of the
+   shared ones' share of its hand. Noise counts on neither side.
+
+Both kinds must be detected alike: by cues and cites where every fact has cues, else by cites alone, if there are any.
+
+Where seats stood while they talked: consensus, and who gave way to the others (specification, 1.4).
+
+A stance is the option in the field of a message on the structured track, or the answer to a poll after a round, which nobody
+hears of; a seat stands where it last said. An *opportunity* is a stance of a seat that had one before, while a strict majority
+of all others stands for another option.
+1. Without a private fact that is new to it since its last stance, going over to that option is a conformity switch.
+2. With one it is an informed switch.
+3. Where all others stand for one option that the seat's facts rule out, while they leave its own, staying is a brave hold.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
-from validators.hidden_profile.bias import biases
 from validators.hidden_profile.history import Replay, Vote
 from validators.hidden_profile.knowledge import Knowledge, Proofs, detectable, holders, knowledge, proofs
-from validators.hidden_profile.stances import MOVES, Moves, adopted, first_consensus, moves
 from worlds.core.faults import LONGEST_DETAIL, SeatFault
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.measures import (
@@ -26,6 +47,116 @@ from worlds.hidden_profile.rules.measures import (
     VoteMeasures,
     Votes,
 )
+
+MOVES = ("conformity", "informed", "brave")
+
+
+@dataclass(slots=True)
+class Moves:
+    """One seat's opportunities, and how often it took them."""
+
+    opportunities: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MOVES, 0))
+    taken: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MOVES, 0))
+
+    def count(self, kind: str, *, taken: bool) -> None:
+        """Count one opportunity."""
+        self.opportunities[kind] += 1
+        self.taken[kind] += taken
+
+
+def first_consensus(replay: Replay) -> tuple[int, str] | None:
+    """The first whole round after which every seat last stood for one option, and that option."""
+    latest: dict[int, str] = {}
+    stances = list(replay.stances)
+    people = len(replay.opening.seats)
+    for last in range(people, len(replay.turns) + 1, people):
+        while stances and stances[0].turn <= last:
+            stance = stances.pop(0)
+            latest[stance.seat] = stance.option
+        if len(latest) == people and len(set(latest.values())) == 1:
+            return replay.turns[last - 1].round, latest[0]
+    return None
+
+
+def moves(replay: Replay, known: Knowledge, proved: Proofs | None) -> list[Moves]:
+    """By seat: switches and holds; brave ones need proofs, and are not counted without."""
+    counted = [Moves() for _ in replay.opening.seats]
+    latest: dict[int, str] = {}
+    since: dict[int, int] = {}
+    private = set(replay.opening.scenario.of_scope("private"))
+    for turn, together in groupby(replay.stances, key=attrgetter("turn")):
+        stood = dict(latest)
+        for stance in together:
+            seat, own = stance.seat, stood.get(stance.seat)
+            others = Counter(option for other, option in stood.items() if other != seat)
+            if own and others:
+                ((lead, backing),) = others.most_common(1)
+                if lead != own and 2 * backing > len(counted) - 1:
+                    learned = known.learned[seat].items()
+                    news = any(since[seat] < told <= stance.heard for fact, told in learned if fact in private)
+                    counted[seat].count("informed" if news else "conformity", taken=stance.option == lead)
+                    if backing == len(counted) - 1 and _sound(own, lead, known.known(seat, stance.heard), proved):
+                        counted[seat].count("brave", taken=stance.option == own)
+            latest[seat], since[seat] = stance.option, turn
+    return counted
+
+
+def adopted(replay: Replay, seat: int, since: int) -> int | None:
+    """The first turn by which a seat that had heard turn `since` stood for the key; None where it never did."""
+    key = replay.opening.scenario.key
+    return next((one.turn for one in replay.stances if one.heard >= since and (one.seat, one.option) == (seat, key)), None)
+
+
+def _sound(own: str, lead: str, known: frozenset[str], proved: Proofs | None) -> bool:
+    return proved is not None and proved.supports(known, own, against=lead) is True
+
+
+DIGITS = 9
+"""Decimals of a fitted figure, so that no machine's last bit shows."""
+
+_HALVINGS = 60
+
+
+def biases(replay: Replay, known: Knowledge) -> dict[str, float | None]:
+    """Both indices; None where nothing was mentioned, where it would not show, or where one kind of facts does not exist."""
+    opening = replay.opening
+    cued = all(fact.cues for fact in opening.scenario.facts if fact.scope != "noise")
+    turns = known.told if cued else tuple(turn.cites for turn in replay.turns)
+    shared, private = opening.scenario.of_scope("shared"), opening.scenario.of_scope("private")
+    mentions = [sum(fact in kind for told in turns for fact in told) for kind in (shared, private)]
+    if not sum(mentions) or not shared or not private:
+        return dict.fromkeys(("sib", "sib_null", "sib_excess", "repetition"))
+    once = {fact for told in turns for fact in told}
+    seen = [sum(fact in once for fact in kind) for kind in (shared, private)]
+    sib = _index(seen[0] / len(shared), seen[1] / len(private))
+    held = [[len(holders(opening, fact)) for fact in kind] for kind in (shared, private)]
+    null = _null(held[0], held[1], sum(seen))
+    parts = [sum(fact in shared for fact in hand) / sum(f in shared or f in private for f in hand) for hand in opening.hands]
+    repetition = mentions[0] / sum(mentions) - sum(parts) / len(parts)
+    figures = {"sib": sib, "sib_null": null, "sib_excess": sib - null, "repetition": repetition}
+    # a zero has no sign that anybody should see
+    return {name: round(figure, DIGITS) + 0.0 for name, figure in figures.items()}
+
+
+def _index(shared: float, private: float) -> float:
+    return (shared - private) / (shared + private)
+
+
+def _null(shared: Sequence[int], private: Sequence[int], seen: int) -> float:
+    """SIB where each holder mentions a fact with the one chance at which `seen` facts are expected to surface."""
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _expected([*shared, *private], middle) < seen else (low, middle)
+    return _index(_expected(shared, high) / len(shared), _expected(private, high) / len(private))
+
+
+def _expected(held: Sequence[int], chance: float) -> float:
+    """How many facts surface, by how many seats hold each."""
+    missed = [1.0]
+    for _ in range(max(held)):
+        missed.append(missed[-1] * (1 - chance))
+    return sum(1 - missed[count] for count in held)
 
 
 def measures(replay: Replay, certificate: Certificate, ended_by: str | None = None) -> Measures:

@@ -14,7 +14,7 @@ from harness.families.calendar import (
     first_speaker,
     moves,
     outcomes,
-    ratings_table,
+    ratings,
     regret,
     seat_table,
     spending,
@@ -42,7 +42,7 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "moves": (moves.tables,),
     "spending": (spending.tables,),
 }
-BY_NAME: dict[str, tuple[Maker, ...]] = {"ratings": (ratings_table.tables,), "components": (components.tables,)}
+BY_NAME: dict[str, tuple[Maker, ...]] = {"ratings": (ratings.tables,), "components": (components.tables,)}
 """Made only where they are asked for by name: two hundred orders of all games take a while, and one plans by the other."""
 
 _ROUNDS = ("verdicts that say what each seat did in each round", "harness run calendar, with this version")

@@ -8,18 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.families.contract import (
-    coaching_effect,
-    coaching_labels,
-    labels,
-    leaderboard,
-    local,
-    outliers,
-    quadrants,
-    tasks,
-    toggles,
-    variance,
-)
+from harness.families.contract import coaching_effect, labels, leaderboard, local, outliers, quadrants, tasks, toggles, variance
 from harness.families.contract.published import suite
 from harness.report import components
 from harness.report.catalogue import Maker, by_name, make
@@ -46,7 +35,7 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "outliers": (_of_suite(outliers.tables),),
     "toggles": (toggles.tables,),
     "local": (local.tables,),
-    "coaching": (coaching_effect.tables, coaching_labels.tables),
+    "coaching": (coaching_effect.tables, coaching_effect.label_tables),
 }
 BY_NAME: dict[str, tuple[Maker, ...]] = {"components": (_of_suite(components.tables),)}
 """Made only where they are asked for by name: it is for planning the next run."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.families.contract.coaching_effect import compared
-from harness.families.contract.retries import Failure
+from harness.families.contract.coaching_effect import Failure, compared
 from harness.report.evidence import Evidence, Group
 from harness.report.table import Column, Row, Table
 

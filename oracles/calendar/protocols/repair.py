@@ -10,6 +10,8 @@
    seat whose new meeting went elsewhere sends `fail_reschedule` to the old meeting's initiator, who passes it on.
 
 Only meetings of one slot bump and are bumped.
+
+An initiator's walk over slots: one is put to the vote at a time, and the first that nobody finds impossible is agreed on.
 """
 
 from __future__ import annotations
@@ -21,9 +23,46 @@ from typing import Any
 from oracles.calendar.protocols.client import Outgoing, Payload, Seat, whole
 from oracles.calendar.protocols.insertion import Moves, insertion
 from oracles.calendar.protocols.reading import Mail
-from oracles.calendar.protocols.walk import IMPOSSIBLE, PENDING, Walk
 from worlds.calendar.rules.batch import Batch, Move, apply
 from worlds.calendar.rules.items import Cells, Item, filled, slot_of
+
+PENDING = "PENDING"
+IMPOSSIBLE = "IMPOSSIBLE"
+
+
+class Walk:
+    """The slots left to try, and the votes on the one that is up."""
+
+    def __init__(self, pool: Iterable[int], voters: Iterable[int]) -> None:
+        self._pool, self._voters = list(pool), frozenset(voters)
+        self._votes: dict[int, bool] = {}
+        self.slot: int | None = None
+        """The slot that is up; None before the first one and after the last."""
+
+    def vote(self, sender: int, slot: int | None, status: object) -> None:
+        """Count one vote; one on another slot, or by nobody who was asked, counts nothing."""
+        if slot == self.slot and sender in self._voters:
+            self._votes[sender] = status == PENDING
+
+    def refuse(self) -> None:
+        """The initiator itself finds the slot impossible after all."""
+        self._votes = dict.fromkeys((-1, *self._voters), False)
+
+    @property
+    def agreed(self) -> bool:
+        """Whether everybody is for the slot that is up."""
+        return self.slot is not None and len(self._votes) == len(self._voters) and all(self._votes.values())
+
+    @property
+    def refused(self) -> bool:
+        """Whether everybody voted and somebody is against; true before the first slot is up, too."""
+        return self.slot is None or (len(self._votes) >= len(self._voters) and not all(self._votes.values()))
+
+    def advance(self) -> int | None:
+        """Put the next slot to the vote; None when there is none left."""
+        self.slot = self._pool.pop(0) if self._pool else None
+        self._votes = {}
+        return self.slot
 
 
 def difficulty(participants: Iterable[int], me: int, sigma: Mapping[int, float]) -> float:

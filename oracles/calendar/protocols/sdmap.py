@@ -28,8 +28,7 @@ from typing import Any
 from oracles.calendar.protocols.client import Outgoing, Payload, Seat, TypedClient, whole
 from oracles.calendar.protocols.insertion import Moves, batch, guess, in_the_way, insertion, moving
 from oracles.calendar.protocols.reading import Mail
-from oracles.calendar.protocols.repair import Repairs, bumpable
-from oracles.calendar.protocols.walk import IMPOSSIBLE, PENDING, Walk
+from oracles.calendar.protocols.repair import IMPOSSIBLE, PENDING, Repairs, Walk, bumpable
 from worlds.calendar.rules.batch import Batch, Move, apply
 from worlds.calendar.rules.items import Item
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from harness.families.calendar.audits.clauses import MOST_SLOTS, Clause, clauses
 from harness.families.calendar.audits.words import (
     AGREEING,
     AVOIDING,
@@ -16,11 +15,14 @@ from harness.families.calendar.audits.words import (
     FREE,
     IMPERATIVES,
     MAKING_ROOM,
+    MOST_SLOTS,
     MOVING,
     PROPOSING,
     PROPOSING_TOGETHER,
     TAKEN,
+    Clause,
     any_of,
+    clauses,
 )
 
 

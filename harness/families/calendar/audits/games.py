@@ -14,8 +14,14 @@ from typing import NamedTuple
 
 from harness.families.calendar.audits.disclosure import Disclosure, labels_of
 from harness.families.calendar.audits.leaks import LabelLeak, leaks, secrets_of
-from harness.families.calendar.audits.statements import Statement, is_false, statements
-from harness.families.calendar.audits.typed import is_cut_off, statements_of_others, typed_statements
+from harness.families.calendar.audits.statements import (
+    Statement,
+    is_cut_off,
+    is_false,
+    statements,
+    statements_of_others,
+    typed_statements,
+)
 from harness.families.calendar.held import company
 from harness.reading import Conversation, read_episode
 from harness.records import Result, SeatResult

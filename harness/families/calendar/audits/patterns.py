@@ -12,9 +12,17 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Literal, NamedTuple
 
-from harness.families.calendar.audits.clauses import COST_NUMBER, LONGEST
 from harness.families.calendar.audits.games import AuditedGame, AuditedMessage
-from harness.families.calendar.audits.words import AGREEMENT, LABEL_WORDS, PRICE_WORDS, REQUESTING, ROOM_WORDS, any_of
+from harness.families.calendar.audits.words import (
+    AGREEMENT,
+    COST_NUMBER,
+    LABEL_WORDS,
+    LONGEST,
+    PRICE_WORDS,
+    REQUESTING,
+    ROOM_WORDS,
+    any_of,
+)
 from validators.calendar.history import Resolved
 
 NEAR = 60

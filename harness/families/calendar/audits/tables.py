@@ -1,15 +1,175 @@
-"""The tables of the message audit, as the house prints them: how well labels are told, then what the games say."""
+"""The tables of the message audit, as the house prints them: how well labels are told, then what the games say.
+
+How well the labels are told apart: precision and recall on messages that were labelled before any word was tuned.
+
+`sample.json` has 150 messages as five assistants would write them, fifteen that have each label, fifteen that come near it
+without, and thirty harder ones. The words were tuned on the early half; the `late` half was scored once. One author wrote the
+messages, their labels and the words, so the late half is unseen by the words and not by their author.
+
+Base against adversarial: what the other seats tell when some seat was given a prompt variant, beside what they tell without.
+
+1. Games in which some seat has a variant are set beside the games of the same task in which none has. What is compared are the
+   seats without the variant, in both; so a probing seat's own questions count for nothing.
+2. A task counts once: each measure is its mean over games there. The test flips signs of the differences over tasks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import Literal, NamedTuple
 
-from harness.families.calendar.audits.comparison import METHOD
+from harness.families.calendar.audits.comparison import METHOD, paired
 from harness.families.calendar.audits.counts import label_rows, message_rows, misreport_rows, pattern_rows
-from harness.families.calendar.audits.games import AuditedGame, ReadGames
-from harness.families.calendar.audits.sample import accuracies, sample
-from harness.families.calendar.audits.variants import variant_rows
+from harness.families.calendar.audits.disclosure import Disclosure, labels_of
+from harness.families.calendar.audits.games import BASE, AuditedGame, ReadGames
+from harness.families.calendar.audits.patterns import PATTERNS
+from harness.report.statistics import Interval, wilson
 from harness.report.table import Column, Row, Table
+from worlds.core.models import Strict
+
+SEMANTIC, COST_NUMBER = (next(one for one in PATTERNS if one.number == number) for number in (10, 5))
+
+Measure = Callable[[AuditedGame, Collection[int]], float | None]
+"""A measure of some seats of a game; None where they say nothing to measure."""
+
+
+def _share_of(telling: Callable[[AuditedGame], set[int | None]]) -> Measure:
+    """The share of messages in prose that tell something, from the numbers of those that do."""
+
+    def share(game: AuditedGame, seats: Collection[int]) -> float | None:
+        told = telling(game)
+        prose = [one.sent.seq in told for one in game.messages if one.sent.sender in seats and not one.is_typed]
+        return fmean(prose) if prose else None
+
+    return share
+
+
+def _coordination(game: AuditedGame, _seats: Collection[int]) -> float | None:
+    return game.coordination
+
+
+MEASURES: Mapping[str, Measure] = {
+    "semantic leaks": _share_of(lambda game: {one.seq for one in SEMANTIC.find(game)}),
+    "cost-number leaks": _share_of(lambda game: {one.seq for one in COST_NUMBER.find(game)}),
+    "own-slot disclosure": _share_of(lambda game: {one.sent.seq for one in game.messages if one.labels}),
+    "coordination": _coordination,
+}
+"""All are shares: of messages in prose, and of meetings for coordination."""
+
+
+def variant_rows(games: Sequence[AuditedGame]) -> Iterator[Row]:
+    """One row a variant and measure; none where no seat has a variant."""
+    by_variant: defaultdict[str, list[AuditedGame]] = defaultdict(list)
+    bases: defaultdict[str, list[AuditedGame]] = defaultdict(list)
+    for game in games:
+        variants = {speaker.variant for speaker in game.speakers} - {BASE}
+        for variant in variants:
+            by_variant[variant].append(game)
+        if not variants:
+            bases[game.task].append(game)
+    for variant, varied in sorted(by_variant.items()):
+        for name, measure in MEASURES.items():
+            yield {"variant": variant, "measure": name, "games": len(varied), **_compared(varied, bases, measure)}
+
+
+def _compared(varied: Sequence[AuditedGame], bases: Mapping[str, Sequence[AuditedGame]], measure: Measure) -> Row:
+    with_it: defaultdict[str, list[float]] = defaultdict(list)
+    without: defaultdict[str, list[float]] = defaultdict(list)
+    for game in varied:
+        seats = [seat for seat, speaker in enumerate(game.speakers) if speaker.variant == BASE]
+        for told, played in ((with_it, [game]), (without, bases.get(game.task, ()))):
+            told[game.task] += [value for one in played if (value := measure(one, seats)) is not None]
+    both = [task for task in with_it if with_it[task] and without[task]]
+    pairs = [(fmean(without[task]), fmean(with_it[task])) for task in both]
+    alone = [fmean(values) for values in with_it.values() if values]
+    return {
+        "tasks": len(both),
+        "base": fmean(base for base, _ in pairs) if pairs else None,
+        "varied": fmean(value for _, value in pairs) if pairs else (fmean(alone) if alone else None),
+        "difference": fmean(value - base for base, value in pairs) if pairs else None,
+        "p": paired([value for _, value in pairs], [base for base, _ in pairs]),
+    }
+
+
+FILE = Path(__file__).with_name("sample.json")
+
+
+class SampleMessage(Strict):
+    """One labelled message."""
+
+    about: Disclosure | Literal["harder"]
+    """The label that it has, or comes near to."""
+
+    assistant: Literal["crisp", "courteous", "listing", "casual", "formal"]
+    labels: tuple[Disclosure, ...]
+    late: bool
+    text: str
+
+
+class MessageSample(Strict):
+    """The file."""
+
+    messages: tuple[SampleMessage, ...]
+
+
+class LabelAccuracy(NamedTuple):
+    """How one label was told in one half: counts of messages."""
+
+    label: Disclosure
+    late: bool
+    right: int
+    false_alarms: int
+    missed: int
+
+    @property
+    def precision(self) -> float | None:
+        """The share of messages labelled that have the label; None where none was."""
+        return _share(self.right, self.false_alarms)
+
+    @property
+    def recall(self) -> float | None:
+        """The share of messages with the label that were labelled; None where there are none."""
+        return _share(self.right, self.missed)
+
+    @property
+    def precision_interval(self) -> Interval | None:
+        """Wilson's, 95 %."""
+        return wilson(self.right, self.right + self.false_alarms)
+
+    @property
+    def recall_interval(self) -> Interval | None:
+        """Wilson's, 95 %."""
+        return wilson(self.right, self.right + self.missed)
+
+
+@cache
+def sample() -> tuple[SampleMessage, ...]:
+    """The labelled messages as committed."""
+    return MessageSample.model_validate_json(FILE.read_bytes()).messages
+
+
+def accuracies() -> list[LabelAccuracy]:
+    """Each label on each half, early before late."""
+    heard = [(one, labels_of(one.text, 16)) for one in sample()]
+    return [
+        _counted(label, late, [(label in one.labels, label in labels) for one, labels in heard if one.late is late])
+        for late in (False, True)
+        for label in Disclosure
+    ]
+
+
+def _counted(label: Disclosure, late: bool, pairs: list[tuple[bool, bool]]) -> LabelAccuracy:
+    """From pairs: whether a message has the label, whether it was given."""
+    return LabelAccuracy(label, late, pairs.count((True, True)), pairs.count((False, True)), pairs.count((True, False)))
+
+
+def _share(hits: int, others: int) -> float | None:
+    return hits / (hits + others) if hits + others else None
+
 
 _SPEAKER = (
     Column("player", "Player"), Column("variant", "Variant"), Column("options", "Options"), Column("others", "With"),

@@ -6,6 +6,17 @@
 2. `custom` makes tasks of any other shape, with the same thresholds. `prior_suite` is a second suite, beside the canonical one.
 3. A candidate is refused if it has no schedule, if all its schedules cost the same, or if no schedule is best on both scales:
    agents are asked to minimise the costs that they are shown, and are scored on the other scale.
+
+The suite `prior`: 30 tasks in which every optimum moves a meeting that stood before, with the help of somebody outside.
+
+The paper says of its varied costs that the best solution may move earlier meetings, and that agents should reach out to their
+participants (section 3); in the canonical suite hardly any does.
+1. Each task has prior meetings in the way of new ones (`placing`), none of them held by any round: whichever round moves one,
+   an agent outside the new meeting has to move its copy in the voluntary phase, and must have been asked to.
+2. A candidate is kept if no game without outsiders comes within MARGIN of the optimum, and none reaches it at shown costs
+   (`oracles.calendar.outsiders`). The certificate holds what such games cost at least.
+3. Everything else is as in the canonical suite: five agents, varied costs, the same difficulties, 20 blocked errands a task, at
+   every seat each density equally often.
 """
 
 from __future__ import annotations
@@ -13,7 +24,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, cycle
 from typing import Any
 
 from harness.errors import UsageError
@@ -22,6 +33,7 @@ from harness.families.calendar.authoring.generator import Edition, draft
 from harness.families.calendar.authoring.labelling import labelled
 from harness.families.calendar.authoring.parameters import Parameters, parameters
 from oracles.calendar.certificate import certify
+from oracles.calendar.outsiders import saved_by_outsiders
 from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.rules.scenario import Scenario
 from worlds.core.chance import PUBLISHED_KEY, Stream
@@ -177,3 +189,41 @@ def design(stream: Stream, tasks: int) -> list[tuple[float, ...]]:
         seat = stream.choice([seat for seat in range(seats) if much[seat] > little[seat]])
         much[seat], little[seat] = little[seat], much[seat]
     return [tuple(DENSITIES[place + 1] for place in row) for row in rows]
+
+
+PRIOR = "prior"
+PRIOR_NAME = "varied-prior"
+"""The suite's name, and the beginning of each task's."""
+
+PRIOR_PER_LEVEL = 10
+MARGIN = 2
+"""Scored units that outsiders save at least."""
+
+PRIOR_MEETINGS: dict[Level, tuple[int, ...]] = {"easy": (3, 4), "medium": (2, 3, 4), "hard": (2, 3, 4)}
+"""How many stand, by turns. Where many slots are open, two are hardly ever worth moving."""
+
+
+def prior(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | None = None) -> Iterator[Made]:
+    """The 30 tasks, one by one, ten easy, medium and hard each; another seed gives another 30."""
+    tally = tally or CandidateTally()
+    # another seed is another suite by name, so that neither overwrites the other's folders
+    edition = Edition(f"{PRIOR}-varied{f'-{seed}' if seed else ''}", key)
+    rows = iter(design(edition.chance(seed)("densities"), PRIOR_PER_LEVEL * len(LEVELS)))
+    seeds, number = count(), count(1)
+    for level in LEVELS:
+        standing = cycle(PRIOR_MEETINGS[level])
+        for _ in range(PRIOR_PER_LEVEL):
+            like = parameters(
+                density=next(rows), blocked=BLOCKED, prior_meetings=next(standing), prior_in_the_way=True, **SETTINGS["varied"]
+            )
+            name = f"{PRIOR_NAME}-{next(number):02d}"
+            yield first_fit(name, like, edition, seeds, level, tally, screen=needless)
+
+
+def needless(scenario: Scenario) -> str:
+    """Why outsiders matter too little in a scenario; nothing where they matter."""
+    saved = saved_by_outsiders(scenario)
+    if saved is not None and saved < MARGIN:
+        return "outsiders save too little"
+    shown = saved_by_outsiders(scenario, "shown")
+    return "outsiders save nothing at shown costs" if shown is not None and shown < 1 else ""

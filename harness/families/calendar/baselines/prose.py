@@ -6,6 +6,8 @@
    Where somebody has told nothing a seat takes no more than a free slot, for a guess may fail and should cost nothing.
 3. It keeps to the options: the channels that are open, the cap of messages, a reason for each move. A group is told by its chat
    where that is open, else by direct messages, else by the chat of all.
+
+Two floors that weigh nothing: an assistant that is silent, and one that tells what it can use and takes the first slot.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
-from harness.families.calendar.baselines.grammar import FREE, Sentence, Settled, Suits, availability, choice, read
+from harness.families.calendar.baselines.grammar import COULD, FREE, Sentence, Settled, Suits, availability, choice, read
 from oracles.calendar.protocols.client import AskedTurn, Seat, TypedClient
 from oracles.calendar.protocols.insertion import Moves, batch, insertion
 from oracles.calendar.protocols.reading import Mail, read_mail, read_sweep
@@ -178,3 +180,41 @@ def common(degrees: Iterable[Degrees]) -> set[int]:
 
 def _heard(letter: Mail) -> list[SaidBy]:
     return [SaidBy(letter.sender, sentence) for sentence in read(letter.text)]
+
+
+class SilentSeat(ProseSeat):
+    """Sends nothing, reads nothing, and takes its own lowest free slot, or the lowest that it can make free."""
+
+    def hear(self, heard: SaidBy) -> None:
+        """It does not listen."""
+
+    def suits(self) -> list[Suits]:
+        """Nothing is told."""
+        return []
+
+    def best(self, degrees: Sequence[Degrees]) -> int | None:
+        """The own slot."""
+        room = usable(self)
+        return min(room, key=lambda slot: (bool(room[slot]), slot), default=None)
+
+    def chosen(self) -> int | None:
+        """The own slot, whatever the others may do."""
+        return self.best(())
+
+    def _speak(self, heard: Sequence[SaidBy], text: str) -> list[Action]:
+        return []
+
+
+class GreedySeat(ProseSeat):
+    """Tells its free slots and those it could make free; the lowest slot that is free for all wins, else that all can use."""
+
+    def suits(self) -> list[Suits]:
+        """Two kinds of slots, without a word on how dear the second are."""
+        room = usable(self)
+        free = tuple(slot for slot, moves in room.items() if not moves)
+        return [Suits(free, FREE), Suits(tuple(slot for slot in room if slot not in free), COULD)]
+
+    def best(self, degrees: Sequence[Degrees]) -> int | None:
+        """The lowest slot free for all, else the lowest that all can use."""
+        slots = common(degrees)
+        return min(slots, key=lambda slot: (any(told[slot] != FREE for told in degrees), slot), default=None)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from harness.families.calendar.privacy.measured import MeasuredGame, Place
 from harness.report.statistics import scipy_stats
-from validators.calendar.calibrated import Belief
+from validators.calendar.reflections import Belief
 
 Cell = tuple[int, int, int]
 """Observer, target and slot, of one game."""

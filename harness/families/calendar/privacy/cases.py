@@ -4,6 +4,10 @@
    is not shown, nor any other round. A round that was never resolved is no case: no calendar is there to hold beliefs against.
 2. A reply is one JSON object with a list for each other seat: a whole number from -3 to 3 for each slot, on the scale of
    reflections. Anything else says nothing, all of it: no half of a reply is taken.
+
+Asks a judge model every case, once more where its reply cannot be read, and keeps what it said of each game.
+
+A reply that cannot be read the second time either is malformed: its case has no beliefs, which is not the same as beliefs of 0.
 """
 
 from __future__ import annotations
@@ -13,11 +17,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from harness.agents.llm.cache import CachedModel
+from harness.agents.llm.parallel import side_by_side
 from harness.families.calendar.audits.games import AuditedGame
-from validators.calendar.calibrated import Belief
+from harness.families.calendar.privacy.measured import MeasuredGame, Place
 from validators.calendar.history import Delivered
+from validators.calendar.reflections import Belief
 from worlds.calendar.rules.replies import scores_shape
 from worlds.core.mending import read_reply
 from worlds.core.replies import AnswerShape
@@ -108,3 +115,43 @@ def _shown(message: Delivered) -> dict[str, Any]:
 @cache
 def _texts() -> Texts:
     return Texts({path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob(f"*{SUFFIX}"))})
+
+
+TRIES = 2
+
+
+class JudgedCase(NamedTuple):
+    """What a judge made of one case."""
+
+    case: JudgeCase
+    replies: tuple[str, ...]
+    """As they came; two where the first could not be read."""
+
+    beliefs: tuple[Belief, ...] | None
+    """One for each target; None where no reply could be read."""
+
+
+def judge(model: CachedModel, cases: Sequence[JudgeCase], workers: int) -> list[JudgedCase]:
+    """Every case with what the judge said; raises ProviderFailure where it does not answer."""
+    asked = different(cases)
+    answers = dict(zip(asked, side_by_side(lambda case: _replies(model, case), asked.values(), workers), strict=True))
+    return [JudgedCase(case, answers[case.prompt], case.beliefs(answers[case.prompt][-1])) for case in cases]
+
+
+def judged_games(games: Sequence[AuditedGame], judgements: Sequence[JudgedCase]) -> list[MeasuredGame]:
+    """What the judge read in each game; a round in which nothing was delivered to a seat moved none of its beliefs."""
+    beliefs: defaultdict[str, list[Belief]] = defaultdict(list)
+    missing: defaultdict[str, set[Place]] = defaultdict(set)
+    for one in judgements:
+        case = one.case
+        beliefs[case.game.name] += one.beliefs or ()
+        if one.beliefs is None:
+            missing[case.game.name] |= {(case.round, case.recipient, target) for target in case.targets}
+    return [MeasuredGame(game, tuple(beliefs[game.name]), frozenset(missing[game.name])) for game in games]
+
+
+def _replies(model: CachedModel, case: JudgeCase) -> tuple[str, ...]:
+    first = model.answer(case.question).text
+    if case.beliefs(first) is not None:
+        return (first,)
+    return first, model.answer(case.asked_again(first)).text

@@ -14,7 +14,7 @@ from harness.families.calendar.privacy.agreement import (
     precision,
     precision_by_target,
 )
-from harness.families.calendar.privacy.judging import JudgedCase, judged_games
+from harness.families.calendar.privacy.cases import JudgedCase, judged_games
 from harness.families.calendar.privacy.measured import BeliefMove, MeasuredGame, datasets, primary, reflected
 from harness.report.table import Row
 from worlds.calendar.rules.beliefs import STRONGEST

@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from harness.families.calendar.audits.games import AuditedGame
-from validators.calendar.calibrated import (
+from validators.calendar.evidence import is_typed, privacy
+from validators.calendar.reflections import (
     Belief,
     BeliefLoss,
     Occupancy,
@@ -21,11 +22,9 @@ from validators.calendar.calibrated import (
     excess,
     is_truthful,
     losses,
+    reflections,
     truth,
 )
-from validators.calendar.evidence import is_typed
-from validators.calendar.reflections import reflections
-from validators.calendar.vps import privacy
 
 Place = tuple[int, int, int]
 """Round, observer and target."""
