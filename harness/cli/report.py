@@ -17,8 +17,7 @@ from harness.report import early, spent
 from harness.report.evidence import Breadth
 from harness.report.page import as_page
 from harness.report.runs import read_runs
-from harness.report.spreadsheets import as_csv
-from harness.report.table import Table
+from harness.report.table import Table, as_csv
 from harness.report.whole import WholeReport, make_report
 from harness.writing import make_folder, writing
 

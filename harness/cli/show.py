@@ -17,7 +17,7 @@ from harness.errors import UsageError, quoted
 from harness.modules import family_part
 from harness.printable import printable
 from harness.reading import episode_lines, is_episode, is_recorded, read_episode, read_result, recorded_episodes
-from harness.reading.layout import NARROWEST, WIDEST, cut
+from harness.reading.text import NARROWEST, WIDEST, cut
 from harness.registry import Task
 from harness.trust import require
 from worlds.core.levels import LevelChanges

@@ -5,17 +5,27 @@
 2. An act is named by its `seq`, its number in the world's log, which is also how a verdict names the request of a violation.
 3. Times are virtual seconds since the episode began, unless a name says otherwise.
 4. A family adds tables (`Section`). A page or another command reads this model, never the text that is printed of it.
+
+What a family's own part takes from a recorded episode: its measures and the notes of its game, each by the family's schema.
+
+A family's part is `harness.families.<family>.reading`. Its `sections(episode)` are the tables that it adds; its
+`breach(episode)` says why an episode failed in which no request broke a rule, None where the family has nothing to say. Where
+prompts number people otherwise than the log numbers seats, `harness.families.<family>.naming` has `seat_name(seat)`: what the
+conversations are called.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
-from pydantic import Field
+from pydantic import BaseModel, Field, ValidationError
 
-from harness.records import Result
+from harness.errors import UsageError
+from harness.records import Result, first_problem
 from validators.verdict import Verdict
-from worlds.core.events import Event, Issued, Kind
+from worlds.core.events import Event, Issued, Kind, Noted
 from worlds.core.models import Strict
 
 Cell = str | int | float | bool | None
@@ -157,3 +167,53 @@ class RecordedEpisode(Strict):
 
     events: tuple[Event, ...] = Field(default=(), exclude=True, repr=False)
     """The log itself, for a family's sections."""
+
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+class FamilyReading(Protocol):
+    """The module that a family may have."""
+
+    def sections(self, episode: RecordedEpisode) -> list[Section]:
+        """The tables of an episode."""
+        ...
+
+    def breach(self, episode: RecordedEpisode) -> Breach | None:
+        """Why it failed."""
+        ...
+
+
+class NotePlace(NamedTuple):
+    """Where a note of a game stands: its number in the log, virtual seconds, and the seat that it is about."""
+
+    seq: int
+    at: float
+    seat: int | None
+
+
+def unreadable(path: str, name: str, why: str) -> UsageError:
+    """The one error of reading: a file of an episode's folder, and what is wrong with it."""
+    return UsageError(f"{Path(path) / name} cannot be read: {why}")
+
+
+def measured(episode: RecordedEpisode, schema: type[Shape]) -> Shape | None:
+    """The family's measures of an episode, None where nothing could be measured; raises UsageError naming the file."""
+    if episode.verdict is None or not episode.verdict.metrics:
+        return None
+    try:
+        return schema.model_validate(episode.verdict.metrics)
+    except ValidationError as error:
+        raise unreadable(episode.path, "verdict.json", f"metrics: {first_problem(error)}") from None
+
+
+def notes(episode: RecordedEpisode, what: str, schema: type[Shape]) -> Iterator[tuple[NotePlace, Shape]]:
+    """The notes of one kind, in order; raises UsageError naming the file where one has another shape."""
+    for event in episode.events:
+        if isinstance(event, Noted) and event.what == what:
+            try:
+                data = schema.model_validate(event.data)
+            except ValidationError as error:
+                why = f"event {event.seq}, {what}: {first_problem(error)}"
+                raise unreadable(episode.path, "events.jsonl", why) from None
+            yield NotePlace(event.seq, event.vt / 1000, event.seat), data

@@ -2,19 +2,40 @@
 
 1. Ungraded episodes stand apart: a failure of a provider or a runtime is no failure of the agent.
 2. So do retries: they play failures only, and may have been told something, so they are no first tries.
+
+Whether a row may be ranked: every task of the release, every planned seed, as many graded attempts as planned.
+
+The release is the pinned list of `harness.release`, whatever lies in the tasks folder of whoever reports. Where no run played a
+task of it - a family or a suite of one's own - what the registry holds stands in its place, or what all the runs together
+planned. Tasks beyond that make another suite, and a row on another suite is not ranked; tasks that somebody added stand in a
+table of their own (`Evidence.split`). A task that was played in another version is named.
+
+What a plan can see: the smallest true difference between two models that it tells apart four times of five.
+
+For T tasks that both play, with n attempts each at every task (seeds times k):
+(t(1 - alpha/2) + t(power)) * sqrt((w^2 + 2 v / n) / T), t at T - 1 degrees; w is the deviation of true differences over tasks,
+v the variance of attempts at one task (Miller 2024, arXiv:2411.00640). More attempts shrink the second term only: past some
+point a plan needs more tasks.
+
+pass^k of a group: the share of instances at which all of k attempts succeed; trust is this, and not the mean.
+
+It is unbiased where more than k attempts were graded: C(c, k) / C(n, k) for each (task, seed), averaged over those with n >= k.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from harness.records import Result
 from harness.registry import Task
+from harness.release import pinned_tasks
 from harness.report.models import ModelEntry, find_model
 from harness.report.runs import Run
 from harness.report.setups import Conditions, Setup
+from harness.report.statistics import pass_hat, student
 from harness.runs.request import Planned
 
 Cell = tuple[str, int]
@@ -197,3 +218,95 @@ def _name(groups: Sequence[Group]) -> None:
     for group in groups:
         if counted[group.name] > 1:
             group.name += f" [{', '.join(group.setup.fine)}]"
+
+
+@dataclass(frozen=True)
+class Status:
+    """How much of the family a group has covered."""
+
+    done: int
+    """Tasks with all their attempts."""
+
+    wanted: int
+    others: int
+    """Tasks that the family does not have."""
+
+    changed: tuple[str, ...]
+    """Tasks that were played with another digest than the release, or the registry, has."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the row may be ranked."""
+        return self.done == self.wanted and not self.others
+
+    @property
+    def text(self) -> str:
+        """`complete`, or how far it got."""
+        if self.complete:
+            return "complete"
+        return f"{self.done} of {self.wanted} tasks" + (f" and {self.others} other" if self.others else "")
+
+
+def status(group: Group, evidence: Evidence) -> Status:
+    """How much of the family a group has covered."""
+    digests = wanted_tasks(evidence)
+    wanted = set(digests)
+    cells, seeds = group.cells, group.seeds
+    done = [task for task in wanted if all(len(cells.get((task, seed), ())) >= group.attempts for seed in seeds)]
+    changed = [task for plan in group.plans for task, digest in plan.tasks.items() if (digests.get(task) or digest) != digest]
+    others = {*group.planned, *group.tasks} - wanted
+    return Status(len(done), len(wanted), len(others), tuple(dict.fromkeys(changed)))
+
+
+def wanted_tasks(evidence: Evidence) -> Mapping[str, str]:
+    """The tasks that complete means, with their digests; "" for the digest of a task that is only known by its runs."""
+    played = {task for one in evidence.groups for task in (*one.planned, *one.tasks)}
+    pinned = pinned_tasks(evidence.family)
+    if played & set(pinned):
+        return pinned
+    if evidence.registry:
+        return {name: task.digest for name, task in evidence.registry.items()}
+    return {task: "" for one in evidence.groups for task in one.planned}
+
+
+BETWEEN, WITHIN = 0.15, 0.15
+"""Assumed where nothing is measured: the deviation of true differences over tasks, the variance of attempts at one task."""
+
+
+def mde(
+    tasks: int, attempts: int, *, power: float = 0.8, alpha: float = 0.05, between: float = BETWEEN, within: float = WITHIN
+) -> float | None:
+    """The difference that such a plan sees, in 0..1; `attempts` are seeds times k at each task. None for fewer than two tasks.
+
+    Pass the tasks and attempts of the run at hand, never those of the registry. More than 1 means that it can see nothing.
+    """
+    if tasks < 2:
+        return None
+    quantiles = student(tasks - 1, 1 - alpha / 2) + student(tasks - 1, power)
+    return float(quantiles * math.sqrt((between**2 + 2 * within / attempts) / tasks))
+
+
+def mde_words(tasks: int, attempts: int) -> str:
+    """A sentence for a person: what this plan can see."""
+    seen = mde(tasks, attempts)
+    near = "any two models" if seen is None or seen >= 1 else f"models that differ by less than about {100 * seen:.0f} points"
+    one = "task x" if tasks == 1 else "tasks x"
+    return f"{tasks} {one} {attempts} {'attempt' if attempts == 1 else 'attempts'} do not tell {near} apart"
+
+
+def plan_words(groups: Sequence[Group]) -> list[str]:
+    """A sentence for each number of attempts among the rows that planned most tasks: what these plans can see."""
+    most = max((len(group.planned) for group in groups), default=0)
+    widest = {max(1, len(group.seeds)) * group.attempts for group in groups if len(group.planned) == most}
+    return [mde_words(most, attempts) for attempts in sorted(widest)]
+
+
+def pass_k(cells: Iterable[Sequence[Result]], k: int) -> float | None:
+    """pass^k over the instances that have k graded attempts; None where none has."""
+    counted = [(sum(result.success for result in cell), len(cell)) for cell in cells if len(cell) >= k]
+    return sum(pass_hat(passed, n, k) for passed, n in counted) / len(counted) if counted else None
+
+
+def reliability(group: Group) -> float | None:
+    """pass^k of a group at the k that was planned."""
+    return pass_k(group.cells.values(), group.attempts)

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from harness.records import Result
-from harness.report.charts import Mark, Panel, Segment, panel_chart
 from harness.report.evidence import Evidence
 from harness.report.statistics import METHOD, rate_interval
+from harness.report.svg import Mark, Panel, Segment, panel_chart
 from harness.report.table import Column, Row, Table
 
 NAME = "levels"

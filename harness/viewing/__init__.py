@@ -7,9 +7,8 @@
 3. Server and bundle have the same addresses (`harness.reading.addresses`), and all links are relative.
 """
 
-from harness.viewing.bundle import write_bundle
 from harness.viewing.library import Library
 from harness.viewing.server import open_server
-from harness.viewing.site import Site, first_page
+from harness.viewing.site import Site, first_page, write_bundle
 
 __all__ = ["Library", "Site", "first_page", "open_server", "write_bundle"]

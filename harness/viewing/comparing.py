@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 from harness.reading import Act, Lifetime, RecordedEpisode, Utterance, breach_told, lifetimes, rule_told
-from harness.viewing.texts import CutText, cut_text
+from harness.viewing.talks import CutText, cut_text
 from worlds.core.models import Strict
 
 _MOST_ROWS = 40

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.families.calendar.first_speaker import EVERYBODY, difference
+from harness.families.calendar.round_tables import EVERYBODY, difference
 from harness.families.calendar.report import report
 from harness.records import Result
 from harness.report.evidence import Evidence

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from harness.causes import FORFEITS
 from harness.families.calendar.held import name_of, prose_writers
 from harness.reading import Breach, Cell, RecordedEpisode, Section
-from harness.reading.parts import measured, notes
+from harness.reading.model import measured, notes
 from harness.records import Result
 from validators.calendar.replay import NoGame, replay
 from validators.episode import Episode

@@ -14,12 +14,9 @@ from harness.caveats import ended_by
 from harness.families.contract.labels import severity_score
 from harness.families.contract.published import MARK, PublishedRow, leaderboard, numbers, source
 from harness.report.causes import bounds_cells, bounds_columns
-from harness.report.evidence import Evidence, Group
+from harness.report.evidence import Evidence, Group, Status, plan_words, reliability, status, wanted_tasks
 from harness.report.models import ModelEntry, known_models
-from harness.report.power import plan_words
-from harness.report.reliability import reliability
 from harness.report.statistics import METHOD, rate_interval
-from harness.report.status import Status, status, wanted_tasks
 from harness.report.table import Column, Row, Table, Value
 
 _COLUMNS = (

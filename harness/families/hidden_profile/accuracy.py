@@ -16,9 +16,7 @@ from harness.families.hidden_profile.figures import fisher, holds, informed, row
 from harness.families.hidden_profile.published import PEOPLE, accuracy_rows, numbers, people, source
 from harness.records import Result
 from harness.report.causes import bounds_cells, bounds_columns
-from harness.report.evidence import Evidence
-from harness.report.power import plan_words
-from harness.report.reliability import pass_k
+from harness.report.evidence import Evidence, pass_k, plan_words
 from harness.report.statistics import rank_correlation
 from harness.report.table import Column, Row, Table
 

@@ -2,7 +2,8 @@
 
 Fewer people hold whole hands together, more people hold parts of one hand each; which is said in the file `sizes.json` beside
 the deck, made by `harness sync` from what the prover holds (`oracles.hidden_profile.deck_certificate`). The shared facts, and
-so the option that leads, stay as they are. A brief that counts the people (`the four of you`, `you four`) counts the others instead.
+so the option that leads, stay as they are. A brief that counts the people (`the four of you`, `you four`) counts the others
+instead.
 """
 
 from __future__ import annotations

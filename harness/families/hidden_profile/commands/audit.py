@@ -22,7 +22,7 @@ from harness.families.hidden_profile.heard import hearing
 from harness.families.hidden_profile.judging import Agreement, Question, agreement
 from harness.families.hidden_profile.transcript import MessageNote, OpeningNote
 from harness.reading import RecordedEpisode, read_episode, recorded_episodes
-from harness.reading.parts import notes
+from harness.reading.model import notes
 from harness.registry import discover, tasks_root
 from oracles.hidden_profile.detection import Sentence, compared, sentences
 from worlds.core.loading import SCENARIO

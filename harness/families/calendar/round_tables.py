@@ -7,6 +7,19 @@
    these differences, averaged by task: seats of one task are alike.
 3. q is Benjamini and Hochberg's, within each measure, over all rows of the table: players, all of them at one table, and
    every cost setting besides both together.
+
+How much seats talk (paper, G.3; Figures 7 and 8): messages a seat sent about each meeting, and by its role there.
+
+1. A round is one meeting, in the order in which they arrive. All seats count, also those that take no part: they may be
+   written to, and answer.
+2. First speaker, other participant and outsider are roles in a round; the mean of a role is over the seats that had it.
+
+Meetings moved once more (paper, G.4 and Figure 9), by whom, jointly or alone; and what outsiders moved when asked to.
+
+1. The paper's number is a game's: how many different earlier meetings a seat moved. Everything that was committed counts, also
+   where its round failed and was undone: a meeting that is moved alone breaks, and fails its round.
+2. A move is joint where all participants of the meeting moved it in that round.
+3. Voluntary moves are those of outsiders, items of any kind: participants move when they decide.
 """
 
 from __future__ import annotations
@@ -15,10 +28,17 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
-from harness.families.calendar.held import ALL, COLUMNS, Block, Held, HeldSeat, RoundMeasured, held, over_settings
+from harness.families.calendar.held import ALL, COLUMNS, Block, Held, HeldSeat, RoundMeasured, held, mean, over_settings
 from harness.families.calendar.published import MARK, model_rows, source
 from harness.report.evidence import Evidence
-from harness.report.statistics import false_discoveries, mean_interval, paired_p, positive_mean_interval
+from harness.report.statistics import (
+    BOUNDED,
+    false_discoveries,
+    mean_interval,
+    paired_p,
+    positive_mean_interval,
+    share_interval,
+)
 from harness.report.table import Column, Row, Table
 
 EVERYBODY = "everybody"
@@ -139,3 +159,116 @@ def _published(row: Held, measure: str) -> list[Row]:
     rows = model_rows("first_speaker", None, row.model)
     head = {"setting": ALL, "player": row.player, "block": row.block, "measure": measure, "source": MARK}
     return [{**head, "difference": one[name], "q": one[f"{name}_q"]} for one in rows]
+
+
+ROLES = {"first": "First", "participant": "Participant", "outsider": "Outsider"}
+_VOLUME_NOTES = (
+    "messages of a seat about the 1st, 2nd, ... meeting; first speakers, other participants, outsiders: of seats in that role",
+    BOUNDED,
+)
+
+
+def volume_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figures print no numbers
+    """One table; none where verdicts do not say what was sent in each round."""
+    rows = [(row, rounds) for row in held(evidence) if (rounds := _rounds(row))]
+    if not rows:
+        return []
+    last = max(one.round for _, rounds in rows for mine in rounds for one in mine)
+    numbers = [Column(f"round_{number}", f"M{number}", "rate") for number in range(1, last + 1)]
+    roles = [
+        column
+        for role, title in ROLES.items()
+        for column in (Column(role, title, "rate"), Column(f"{role}_interval", "95 %", "span"))
+    ]
+    ends = [Column(f"round_{number}_interval", f"M{number}, 95 %", "span", shown=False) for number in range(1, last + 1)]
+    hidden = (Column("group", "Row of", shown=False), Column("block", "Block", shown=False))
+    made = tuple(_volume(row, rounds, last) for row, rounds in rows)
+    columns = (*COLUMNS, *numbers, *roles, *ends, *hidden)
+    return [Table("volume", "Messages by meeting and role, calendar", columns, made, _VOLUME_NOTES)]
+
+
+def _rounds(row: Held) -> list[list[RoundMeasured]]:
+    """What its seats did in each round, by task."""
+    by_task = [[one for seat in mine for one in seat.rounds] for mine in row.by_task.values()]
+    return [mine for mine in by_task if mine]
+
+
+def _volume(row: Held, rounds: list[list[RoundMeasured]], last: int) -> Row:
+    wanted: dict[str, Callable[[RoundMeasured], bool]] = {
+        **{f"round_{number}": _in_round(number) for number in range(1, last + 1)},
+        **{role: _in_role(role) for role in ROLES},
+    }
+    made = dict(row.head())
+    for key, holds in wanted.items():
+        values = [[float(one.messages) for one in mine if holds(one)] for mine in rounds]
+        made |= {key: mean(values), f"{key}_interval": positive_mean_interval(values)}
+    return made
+
+
+def _in_round(number: int) -> Callable[[RoundMeasured], bool]:
+    return lambda one: one.round == number
+
+
+def _in_role(role: str) -> Callable[[RoundMeasured], bool]:
+    return lambda one: one.role == role
+
+
+_MOVE_COLUMNS = (
+    *COLUMNS,
+    Column("moved", "Prior moved", "rate"),
+    Column("moved_interval", "95 %", "span"),
+    Column("movers", "Seats with any %", "percent"),
+    Column("movers_interval", "95 %", "interval"),
+    Column("joint", "Jointly"),
+    Column("alone", "Alone"),
+    Column("by_participants", "By participants"),
+    Column("by_outsiders", "By outsiders"),
+    Column("voluntary", "Voluntary", "rate"),
+    Column("voluntary_interval", "95 %", "span"),
+    Column("group", "Row of", shown=False),
+    Column("block", "Block", shown=False),
+)
+_MOVE_NOTES = (
+    "prior moved = different earlier meetings that a seat moved in a game; jointly, alone, by whom: counted in each round",
+    "voluntary = items of any kind that a seat moved as an outsider, a game",
+    BOUNDED,
+)
+
+
+def move_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figure prints no numbers
+    """One table; none where verdicts do not say what was moved in each round."""
+    rows = [_moves(row) for row in held(evidence) if any(seat.rounds for seat in row.seats)]
+    return [Table("moves", "Moves of earlier meetings, calendar", _MOVE_COLUMNS, tuple(rows), _MOVE_NOTES)] if rows else []
+
+
+def moved(seat: HeldSeat) -> float | None:
+    """How many different earlier meetings a seat moved in its game; None where the verdict does not say."""
+    rounds = seat.rounds
+    return float(len({meeting for one in rounds for meeting in one.moved})) if rounds else None
+
+
+def voluntary(seat: HeldSeat) -> float | None:
+    """How many items a seat moved as an outsider."""
+    rounds = seat.rounds
+    return float(sum(one.moves for one in rounds if one.role == "outsider")) if rounds else None
+
+
+def _moves(row: Held) -> Row:
+    numbers, asked = row.values(moved), row.values(voluntary)
+    any_moved = [[float(number > 0) for number in mine] for mine in numbers]
+    rounds = [one for seat in row.seats for one in seat.rounds]
+    counted, alone = sum(len(one.moved) for one in rounds), sum(len(one.alone) for one in rounds)
+    outside = sum(len(one.moved) for one in rounds if one.role == "outsider")
+    return {
+        **row.head(),
+        "moved": mean(numbers),
+        "moved_interval": positive_mean_interval(numbers),
+        "movers": mean(any_moved),
+        "movers_interval": share_interval(any_moved),
+        "joint": counted - alone,
+        "alone": alone,
+        "by_participants": counted - outside,
+        "by_outsiders": outside,
+        "voluntary": mean(asked),
+        "voluntary_interval": positive_mean_interval(asked),
+    }
