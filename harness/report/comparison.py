@@ -40,7 +40,7 @@ from harness.records import Result
 from harness.report.evidence import Cell, Evidence, Group, pass_k
 from harness.report.setups import Conditions
 from harness.report.statistics import Interval, exact_paired, mean_interval, scipy_stats, student
-from harness.report.table import Column, Row, Table
+from harness.report.table import Column, Row, Table, row_of
 
 DRAWS, SEED = 9_999, 20
 METHOD = (
@@ -178,6 +178,11 @@ class Comparison:
     def sees(self) -> float | None:
         """The true difference that these tasks would have shown four times of five."""
         return seen(self.differences)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether something is missing or ungraded on either side."""
+        return bool(self.missing or self.first.ungraded or self.second.ungraded)
 
     @property
     def k(self) -> int:
@@ -323,35 +328,48 @@ def _conditions(evidence: Evidence, group: Group) -> tuple[list[str], list[str]]
     return conditions.options(results[0]), conditions.budgets()
 
 
+def verdict(one: Comparison) -> str:
+    """One family in a few words."""
+    if one.mean is None:
+        return "nothing in common"
+    if one.is_worse:
+        return "worse" if not one.max_drop else "worse than allowed"
+    if one.mean > 0 and (p := one.p if one.max_drop else one.adjusted) is not None and p < 0.05:
+        return "better"
+    if one.max_drop:
+        return "no drop beyond it shown" if one.may_be_worse else "within it"
+    return "no difference shown"
+
+
 _FAMILIES = (
-    Column("family", "Family"),
-    Column("measure", "Measure"),
-    Column("tasks", "Tasks"),
-    Column("pairs", "Pairs"),
-    Column("missing", "Missing", kept=True),
-    Column("first", "A %", "percent"),
-    Column("second", "B %", "percent"),
-    Column("difference", "B - A, pp", "points", kept=True),
-    Column("interval", "95 %", "interval", kept=True),
-    Column("p", "p", "p", kept=True),
+    Column("family", "Family", of=lambda one: one.family),
+    Column("measure", "Measure", of=lambda one: one.headline.title),
+    Column("tasks", "Tasks", of=lambda one: len(one.tasks)),
+    Column("pairs", "Pairs", of=lambda one: one.pairs),
+    Column("missing", "Missing", kept=True, of=lambda one: one.missing),
+    Column("first", "A %", "percent", of=lambda one: fmean(pair.first for pair in one.tasks) if one.tasks else None),
+    Column("second", "B %", "percent", of=lambda one: fmean(pair.second for pair in one.tasks) if one.tasks else None),
+    Column("difference", "B - A, pp", "points", kept=True, of=lambda one: one.mean),
+    Column("interval", "95 %", "interval", kept=True, of=lambda one: one.interval),
+    Column("p", "p", "p", kept=True, of=lambda one: one.p),
     Column("adjusted", "p of drop, Holm", "p"),
-    Column("worst", "If missing all failed for B..A", "interval"),
-    Column("sees", "Sees, pp", "points"),
-    Column("k", "k"),
-    Column("first_pass_k", "A pass^k", "rate"),
-    Column("second_pass_k", "B pass^k", "rate"),
-    Column("verdict", "Verdict"),
-    Column("test", "Test", shown=False),
-    Column("max_drop", "Allowed drop", "points", shown=False),
-    Column("ungraded", "Ungraded", shown=False),
+    Column("worst", "If missing all failed for B..A", "interval", of=lambda one: one.worst if one.is_partial else None),
+    Column("sees", "Sees, pp", "points", of=lambda one: one.sees or None),
+    Column("k", "k", of=lambda one: one.k),
+    Column("first_pass_k", "A pass^k", "rate", of=lambda one: one.reliability(one.first)),
+    Column("second_pass_k", "B pass^k", "rate", of=lambda one: one.reliability(one.second)),
+    Column("verdict", "Verdict", of=verdict),
+    Column("test", "Test", shown=False, of=lambda one: "McNemar, exact" if one.is_binary else "sign-flip permutation"),
+    Column("max_drop", "Allowed drop", "points", shown=False, of=lambda one: one.max_drop),
+    Column("ungraded", "Ungraded", shown=False, of=lambda one: len(one.first.ungraded) + len(one.second.ungraded)),
 )
 _TASKS = (
     Column("family", "Family"),
-    Column("task", "Task"),
-    Column("first", "A %", "percent"),
-    Column("second", "B %", "percent"),
-    Column("difference", "B - A, pp", "points"),
-    Column("seeds", "Seeds"),
+    Column("task", "Task", of=lambda pair: pair.task),
+    Column("first", "A %", "percent", of=lambda pair: pair.first),
+    Column("second", "B %", "percent", of=lambda pair: pair.second),
+    Column("difference", "B - A, pp", "points", of=lambda pair: pair.difference),
+    Column("seeds", "Seeds", of=lambda pair: pair.seeds),
 )
 _CATEGORIES = (
     Column("family", "Family"),
@@ -384,11 +402,14 @@ def tables(comparisons: Sequence[Comparison], *, every_task: bool) -> list[Table
     alike = sum(abs(pair.difference) <= 1e-12 for one in comparisons for pair in one.tasks)
     shown = differing if every_task else differing[:_MOST]
     more = (f"{len(differing)} tasks differ, {alike} do not", *([] if every_task else ["--json has them all"]))
+    rows = [
+        {**row_of(_FAMILIES, one), "adjusted": one.adjusted if one.max_drop or len(comparisons) > 1 else None}
+        for one in comparisons
+    ]
+    pairs = tuple({"family": one.family, **row_of(_TASKS, pair)} for one, pair in shown)
     made = [
-        Table(
-            "compare", "B against A", _FAMILIES, tuple(_family(one, others=len(comparisons) > 1) for one in comparisons), notes
-        ),
-        Table("differing", "Tasks that differ most", _TASKS, tuple(_task(*item) for item in shown), more if shown else ()),
+        Table("compare", "B against A", _FAMILIES, tuple(rows), notes),
+        Table("differing", "Tasks that differ most", _TASKS, pairs, more if shown else ()),
         Table("categories", "By category", _CATEGORIES, tuple(row for one in comparisons for row in _categories(one))),
         Table("labels", "Labels, graded episodes", _LABELS, tuple(row for one in comparisons for row in _labels(one))),
     ]
@@ -403,49 +424,6 @@ def _caveats(comparisons: Sequence[Comparison]) -> Iterator[str]:
                 yield f"{one.family}, {side}: {len(group.ungraded)} ungraded: {ended_by(group.ungraded)}"
             if caveat := setup_caveat([*group.graded, *group.ungraded]):
                 yield f"{one.family}, {side}: {caveat}"
-
-
-def verdict(one: Comparison) -> str:
-    """One family in a few words."""
-    if one.mean is None:
-        return "nothing in common"
-    if one.is_worse:
-        return "worse" if not one.max_drop else "worse than allowed"
-    if one.mean > 0 and (p := one.p if one.max_drop else one.adjusted) is not None and p < 0.05:
-        return "better"
-    if one.max_drop:
-        return "no drop beyond it shown" if one.may_be_worse else "within it"
-    return "no difference shown"
-
-
-def _family(one: Comparison, *, others: bool) -> Row:
-    return {
-        "family": one.family,
-        "measure": one.headline.title,
-        "tasks": len(one.tasks),
-        "pairs": one.pairs,
-        "missing": one.missing,
-        "first": fmean(pair.first for pair in one.tasks) if one.tasks else None,
-        "second": fmean(pair.second for pair in one.tasks) if one.tasks else None,
-        "difference": one.mean,
-        "interval": one.interval,
-        "p": one.p,
-        "adjusted": one.adjusted if one.max_drop or others else None,
-        "worst": one.worst if one.missing or one.first.ungraded or one.second.ungraded else None,
-        "sees": one.sees or None,
-        "k": one.k,
-        "first_pass_k": one.reliability(one.first),
-        "second_pass_k": one.reliability(one.second),
-        "verdict": verdict(one),
-        "test": "McNemar, exact" if one.is_binary else "sign-flip permutation",
-        "max_drop": one.max_drop,
-        "ungraded": len(one.first.ungraded) + len(one.second.ungraded),
-    }
-
-
-def _task(one: Comparison, pair: TaskPair) -> Row:
-    shown = {"first": pair.first, "second": pair.second, "difference": pair.difference, "seeds": pair.seeds}
-    return {"family": one.family, "task": pair.task, **shown}
 
 
 def _categories(one: Comparison) -> Iterator[Row]:

@@ -5,14 +5,27 @@ Level 1 is the default, so a run that names no level is of it. A curve needs two
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from statistics import fmean
 
 from harness.records import Result
 from harness.report.evidence import Evidence
 from harness.report.statistics import METHOD, rate_interval
 from harness.report.svg import Mark, Panel, Segment, panel_chart
-from harness.report.table import Column, Row, Table
+from harness.report.table import Column, Row, Table, row_of
+
+
+def _mean_reward(graded: Sequence[Result]) -> float | None:
+    return sum(result.reward or 0.0 for result in graded) / len(graded) if graded else None
+
+
+def _by_task(graded: Sequence[Result]) -> dict[str, list[bool]]:
+    tasks: dict[str, list[bool]] = {}
+    for result in graded:
+        tasks.setdefault(result.task_id, []).append(result.success)
+    return tasks
+
 
 NAME = "levels"
 NEEDED = ("one player at two levels", "harness run ... --set level=1..4")
@@ -20,12 +33,12 @@ _COLUMNS = (
     Column("player", "Player"),
     Column("setup", "Set-up"),
     Column("level", "Level"),
-    Column("tasks", "Tasks"),
-    Column("episodes", "Eps"),
-    Column("passed", "Pass"),
-    Column("rate", "SR %", "percent"),
-    Column("interval", "95 %", "interval"),
-    Column("reward", "Reward", "rate"),
+    Column("tasks", "Tasks", of=lambda graded: len(_by_task(graded))),
+    Column("episodes", "Eps", of=len),
+    Column("passed", "Pass", of=lambda graded: sum(result.success for result in graded)),
+    Column("rate", "SR %", "percent", of=lambda graded: fmean(result.success for result in graded) if graded else None),
+    Column("interval", "95 %", "interval", of=lambda graded: rate_interval(list(_by_task(graded).values()))),
+    Column("reward", "Reward", "rate", of=_mean_reward),
     Column("ungraded", "Ungraded"),
 )
 
@@ -40,7 +53,13 @@ def tables(evidence: Evidence) -> list[Table]:
             lost = sum(_level(result) == level for result in group.ungraded)
             curves.setdefault((group.title, how), {})[level] = (graded, lost)
     rows = [
-        _row(player, how, level, *points[level])
+        {
+            "player": player,
+            "setup": how or None,
+            "level": level,
+            **row_of(_COLUMNS, points[level][0]),
+            "ungraded": points[level][1],
+        }
         for (player, how), points in curves.items()
         if len(points) > 1
         for level in sorted(points)
@@ -65,25 +84,6 @@ def figure(made: Mapping[str, Table]) -> str | None:
 def _level(result: Result) -> int:
     level = result.options.get("level", 1)
     return int(level) if isinstance(level, int | str) and str(level).isdecimal() else 1
-
-
-def _row(player: str, how: str, level: int, graded: list[Result], lost: int) -> Row:
-    by_task: dict[str, list[bool]] = {}
-    for result in graded:
-        by_task.setdefault(result.task_id, []).append(result.success)
-    passed = sum(map(sum, by_task.values()))
-    return {
-        "player": player,
-        "setup": how or None,
-        "level": level,
-        "tasks": len(by_task),
-        "episodes": len(graded),
-        "passed": passed,
-        "rate": passed / len(graded) if graded else None,
-        "interval": rate_interval(list(by_task.values())),
-        "reward": sum(result.reward or 0.0 for result in graded) / len(graded) if graded else None,
-        "ungraded": lost,
-    }
 
 
 def _mark(row: Row) -> Mark:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -50,6 +50,9 @@ class Column:
     shown: bool = True
     kept: bool = False
     """Whether people read it also where no row says anything in it: what could not be measured must be seen."""
+
+    of: Callable[[Any], Any] | None = None
+    """What it shows of whatever a row is about (`row_of`); None where the maker of the row says that."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,24 @@ class Table:
         columns = [{"key": column.key, "title": column.title, "form": column.form} for column in self.columns]
         rows = [{column.key: row.get(column.key) for column in self.columns} for row in self.rows]
         return {"name": self.name, "title": self.title, "columns": columns, "rows": rows, "notes": list(self.notes)}
+
+
+def with_interval(
+    key: str,
+    title: str,
+    form: Form = "rate",
+    ends: Form = "span",
+    of: Callable[[Any], Any] | None = None,
+    *,
+    kept: bool = False,
+) -> tuple[Column, Column]:
+    """Return the column of a figure, and that of its 95 % interval behind it."""
+    return Column(key, title, form, kept=kept, of=of), Column(f"{key}_interval", "95 %", ends)
+
+
+def row_of(columns: Iterable[Column], about: Any) -> dict[str, Value]:
+    """Return what columns show of whatever a row is about."""
+    return {column.key: column.of(about) for column in columns if column.of is not None}
 
 
 def _cell(column: Column, value: Value) -> str:

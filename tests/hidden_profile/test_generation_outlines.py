@@ -8,9 +8,16 @@ from typing import Any
 
 import pytest
 
-from harness.families.hidden_profile.authoring.drafts import TRACKS, Draft, Malformed
-from harness.families.hidden_profile.authoring.dressing import logic, outline
-from harness.families.hidden_profile.authoring.prompting import DOMAINS, as_fields, digest
+from harness.families.hidden_profile.authoring.drafts import (
+    DOMAINS,
+    TRACKS,
+    Draft,
+    Malformed,
+    as_fields,
+    digest,
+    logic,
+    outline,
+)
 from harness.families.hidden_profile.authoring.skeleton import STARTER
 from oracles.hidden_profile.decks import prove_deck
 from tests.hidden_profile.scripted_writers import dressed, fields

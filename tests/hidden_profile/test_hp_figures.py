@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from harness.families.hidden_profile import bootstrap, figures
+from harness.families.hidden_profile import figures
 from tests.hidden_profile.tabled import of, seen, session, table
 
 
@@ -66,21 +66,21 @@ def exact_deviation(cells: Sequence[Sequence[float]]) -> float:
 def test_bootstrap_draws_tasks_and_then_sessions() -> None:
     """The spread of replicates is that of the enumerated two-level draw, and more than that of tasks or sessions alone."""
     cells = [[0.0, 1.0, 1.0], [0.0, 0.25], [1.0, 1.0, 0.75, 0.0]]
-    (drawn,) = bootstrap.replicates([[[[value] for value in mine]] for mine in cells])
+    (drawn,) = figures.replicates([[[[value] for value in mine]] for mine in cells])
     means = [fmean(mine) for mine in cells]
 
     assert float(np.std(drawn)) == pytest.approx(exact_deviation(cells), rel=0.05)
     assert exact_deviation(cells) > 1.1 * float(np.std(means)) / math.sqrt(3)
     assert float(np.mean(drawn)) == pytest.approx(fmean(means), abs=0.02)
-    assert np.array_equal(drawn, bootstrap.replicates([[[[value] for value in mine]] for mine in cells])[0])
+    assert np.array_equal(drawn, figures.replicates([[[[value] for value in mine]] for mine in cells])[0])
 
 
 def test_bootstrap_keeps_conditions_of_a_task_together() -> None:
     """Two conditions that differ between tasks but not inside them have no spread in their difference."""
-    ours, theirs = bootstrap.replicates([[[[0.0]], [[0.5]]], [[[0.5]], [[1.0]]]])
+    ours, theirs = figures.replicates([[[[0.0]], [[0.5]]], [[[0.5]], [[1.0]]]])
 
-    assert bootstrap.interval(theirs[:, 0] - ours[:, 0]) == (0.5, 0.5)
-    assert bootstrap.interval(ours[:, 0]) == (0.0, 0.5)
+    assert figures.interval(theirs[:, 0] - ours[:, 0]) == (0.5, 0.5)
+    assert figures.interval(ours[:, 0]) == (0.0, 0.5)
 
 
 def test_one_session_has_no_interval() -> None:

@@ -21,8 +21,7 @@ from harness.families.hidden_profile.arms import arms
 from harness.families.hidden_profile.authoring.folders import write_task
 from harness.families.hidden_profile.figure import figure4
 from harness.families.hidden_profile.guessers import guessed
-from harness.families.hidden_profile.protocol import WITHOUT, any_as_the_paper
-from harness.families.hidden_profile.report import TABLES, report
+from harness.families.hidden_profile.report import TABLES, WITHOUT, any_as_the_paper, report
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
 from harness.report.evidence import Breadth, Evidence, Group, gather

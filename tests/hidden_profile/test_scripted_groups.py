@@ -21,8 +21,7 @@ from harness.agents.seating.policy import SeatPlayer
 from harness.agents.turns import TurnClient
 from harness.errors import UsageError
 from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.hands import Ear, messages
-from harness.families.hidden_profile.seats import PLAYERS, ScriptedSeat
+from harness.families.hidden_profile.seats import PLAYERS, Ear, ScriptedSeat, messages
 from harness.play.agents import agent_named
 from harness.pod import EpisodeSpec
 from harness.records import RunFolder

@@ -19,10 +19,12 @@ from typing import Literal
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass as lean_dataclass
 
+from harness.families.calendar.published import MARK, source
 from harness.records import Result, SeatResult
 from harness.report.evidence import Evidence, Group
 from harness.report.models import find_model
-from harness.report.table import Column, Row
+from harness.report.statistics import positive_mean_interval
+from harness.report.table import Column, Row, Table, Value
 from worlds.calendar.rules.measures import Role
 
 _lean = lean_dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="ignore"))
@@ -43,6 +45,8 @@ COLUMNS = (
     Column("n", "N"),
 )
 """Which row it is: the first columns of every table by holder."""
+
+_LAST = (Column("group", "Row of", shown=False), Column("block", "Block", shown=False))
 
 
 @_lean
@@ -167,6 +171,16 @@ class Held:
         }
 
 
+def held_table(
+    name: str, title: str, columns: Iterable[Column], rows: Iterable[Row], notes: Iterable[str], *, paper: str = "",
+    head: Iterable[Column] = COLUMNS, last: Iterable[Column] = (),
+) -> list[Table]:  # fmt: skip
+    """Return a table by holder, none without rows; `paper` is the table of the paper that published rows in it are from."""
+    made = tuple(rows)
+    theirs = [source(paper)] if any(row.get("source") == MARK for row in made) else []
+    return [Table(name, f"{title}, calendar", (*head, *columns, *_LAST, *last), made, (*notes, *theirs))] if made else []
+
+
 def setting_of(evidence: Evidence, result: Result) -> str:
     """The cost setting of a game: what its verdict says, else its task's pattern in the registry, else nothing.
 
@@ -226,6 +240,13 @@ def mean(values: Sequence[Sequence[float]]) -> float | None:
     """The mean over all seats; None without any."""
     flat = [value for mine in values for value in mine]
     return fmean(flat) if flat else None
+
+
+def figured(
+    key: str, values: Sequence[Sequence[float]], interval: Callable[[Sequence[Sequence[float]]], Value] = positive_mean_interval
+) -> Row:
+    """Return the mean over all seats and its interval, as the columns of `with_interval` are called."""
+    return {key: mean(values), f"{key}_interval": interval(values)}
 
 
 def spans(numbers: Sequence[int]) -> str:

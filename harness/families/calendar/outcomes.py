@@ -25,7 +25,7 @@ from harness.records import Result
 from harness.report.causes import bounds_cells, bounds_columns
 from harness.report.evidence import Evidence, Group, pass_k, plan_words
 from harness.report.statistics import BOUNDED, positive_mean_interval, share_interval
-from harness.report.table import Column, Row, Table
+from harness.report.table import Column, Row, Table, with_interval
 from worlds.calendar.labels import LETTERS, Label
 
 _COLUMNS = (
@@ -39,16 +39,11 @@ _COLUMNS = (
     Column("k", "k", shown=False),
     Column("pass_k", "pass^k", "rate"),
     *bounds_columns("Coord. %"),
-    Column("excess", "Excess", "rate"),
-    Column("excess_interval", "95 %", "span"),
-    Column("messages", "Msgs", "rate"),
-    Column("messages_interval", "95 %", "span"),
-    Column("fairness", "Fairness", "number"),
-    Column("fairness_interval", "95 %", "span"),
-    Column("vps", "VPS", "rate", kept=True),
-    Column("vps_interval", "95 %", "span"),
-    Column("adjusted", "Adj. cost", "rate"),
-    Column("adjusted_interval", "95 %", "span"),
+    *with_interval("excess", "Excess"),
+    *with_interval("messages", "Msgs"),
+    *with_interval("fairness", "Fairness", "number"),
+    *with_interval("vps", "VPS", kept=True),
+    *with_interval("adjusted", "Adj. cost"),
     Column("reward", "Reward", "rate"),
     Column("reward_interval", "95 %", "interval", shown=False),
     Column("source", "Source"),

@@ -28,38 +28,41 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
-from harness.families.calendar.held import ALL, COLUMNS, Block, Held, HeldSeat, RoundMeasured, held, mean, over_settings
-from harness.families.calendar.published import MARK, model_rows, source
+from harness.families.calendar.held import (
+    ALL,
+    Block,
+    Held,
+    HeldSeat,
+    RoundMeasured,
+    figured,
+    held,
+    held_table,
+    over_settings,
+)
+from harness.families.calendar.published import MARK, model_rows
 from harness.report.evidence import Evidence
 from harness.report.statistics import (
     BOUNDED,
     false_discoveries,
     mean_interval,
     paired_p,
-    positive_mean_interval,
     share_interval,
 )
-from harness.report.table import Column, Row, Table
+from harness.report.table import Column, Row, Table, with_interval
 
 EVERYBODY = "everybody"
 """The player of a row over all holders at one table."""
 
 _COLUMNS = (
-    *COLUMNS,
     Column("measure", "Measure"),
-    Column("first", "First", "rate"),
-    Column("first_interval", "95 %", "span"),
-    Column("subsequent", "Subsequent", "rate"),
-    Column("subsequent_interval", "95 %", "span"),
+    *with_interval("first", "First"),
+    *with_interval("subsequent", "Subsequent"),
     Column("pairs", "Pairs"),
     Column("tasks", "Tasks"),
-    Column("difference", "Difference", "signed"),
-    Column("difference_interval", "95 %", "signed_interval"),
+    *with_interval("difference", "Difference", "signed", "signed_interval"),
     Column("p", "p", "p"),
     Column("q", "q", "p"),
     Column("source", "Source"),
-    Column("group", "Row of", shown=False),
-    Column("block", "Block", shown=False),
 )
 _NOTES = (
     "first, subsequent = means over the meetings of seats, by role; difference = paired within a seat's game, averaged by task",
@@ -96,8 +99,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
         for (row, line), q in zip(lines, qs, strict=True):
             made.append({**line, "q": q, "source": "ours"})
             made += _published(row, measure) if published and (row.setting == ALL or not over_all) else []
-    notes = (*_NOTES, *([source("Table 12")] if any(row["source"] == MARK for row in made) else []))
-    return [Table("first-speaker", "First speakers, calendar", _COLUMNS, tuple(made), notes)] if made else []
+    return held_table("first-speaker", "First speakers", _COLUMNS, made, _NOTES, paper="Table 12")
 
 
 def units(seat: HeldSeat, measure: str) -> list[Unit]:
@@ -143,11 +145,10 @@ def _line(row: Held, measure: str) -> dict[str, Any] | None:
         side: [[value for mine in seats for first, value in mine if first is wanted] for seats in by_task]
         for side, wanted in (("first", True), ("subsequent", False))
     }
-    means = {side: fmean([value for mine in values for value in mine]) for side, values in sides.items()}
-    ends = {f"{side}_interval": positive_mean_interval(values) for side, values in sides.items()}
     return {
-        **row.head(), "measure": measure, **means, **ends, "pairs": sum(map(len, pairs)), "tasks": len(differences),
-        "difference": fmean(differences), "difference_interval": mean_interval(differences), "p": paired_p(differences),
+        **row.head(), "measure": measure, **figured("first", sides["first"]), **figured("subsequent", sides["subsequent"]),
+        "pairs": sum(map(len, pairs)), "tasks": len(differences), "difference": fmean(differences),
+        "difference_interval": mean_interval(differences), "p": paired_p(differences),
     }  # fmt: skip
 
 
@@ -171,20 +172,12 @@ _VOLUME_NOTES = (
 def volume_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figures print no numbers
     """One table; none where verdicts do not say what was sent in each round."""
     rows = [(row, rounds) for row in held(evidence) if (rounds := _rounds(row))]
-    if not rows:
-        return []
-    last = max(one.round for _, rounds in rows for mine in rounds for one in mine)
-    numbers = [Column(f"round_{number}", f"M{number}", "rate") for number in range(1, last + 1)]
-    roles = [
-        column
-        for role, title in ROLES.items()
-        for column in (Column(role, title, "rate"), Column(f"{role}_interval", "95 %", "span"))
-    ]
-    ends = [Column(f"round_{number}_interval", f"M{number}, 95 %", "span", shown=False) for number in range(1, last + 1)]
-    hidden = (Column("group", "Row of", shown=False), Column("block", "Block", shown=False))
-    made = tuple(_volume(row, rounds, last) for row, rounds in rows)
-    columns = (*COLUMNS, *numbers, *roles, *ends, *hidden)
-    return [Table("volume", "Messages by meeting and role, calendar", columns, made, _VOLUME_NOTES)]
+    numbers = range(1, max((one.round for _, rounds in rows for mine in rounds for one in mine), default=0) + 1)
+    means = [Column(f"round_{number}", f"M{number}", "rate") for number in numbers]
+    roles = [column for role, title in ROLES.items() for column in with_interval(role, title)]
+    ends = [Column(f"round_{number}_interval", f"M{number}, 95 %", "span", shown=False) for number in numbers]
+    made = [_volume(row, rounds, numbers) for row, rounds in rows]
+    return held_table("volume", "Messages by meeting and role", (*means, *roles, *ends), made, _VOLUME_NOTES)
 
 
 def _rounds(row: Held) -> list[list[RoundMeasured]]:
@@ -193,40 +186,23 @@ def _rounds(row: Held) -> list[list[RoundMeasured]]:
     return [mine for mine in by_task if mine]
 
 
-def _volume(row: Held, rounds: list[list[RoundMeasured]], last: int) -> Row:
-    wanted: dict[str, Callable[[RoundMeasured], bool]] = {
-        **{f"round_{number}": _in_round(number) for number in range(1, last + 1)},
-        **{role: _in_role(role) for role in ROLES},
-    }
+def _volume(row: Held, rounds: list[list[RoundMeasured]], numbers: Iterable[int]) -> Row:
     made = dict(row.head())
-    for key, holds in wanted.items():
-        values = [[float(one.messages) for one in mine if holds(one)] for mine in rounds]
-        made |= {key: mean(values), f"{key}_interval": positive_mean_interval(values)}
+    for key in (*(f"round_{number}" for number in numbers), *ROLES):
+        made |= figured(
+            key, [[float(one.messages) for one in mine if key in {f"round_{one.round}", one.role}] for mine in rounds]
+        )
     return made
 
 
-def _in_round(number: int) -> Callable[[RoundMeasured], bool]:
-    return lambda one: one.round == number
-
-
-def _in_role(role: str) -> Callable[[RoundMeasured], bool]:
-    return lambda one: one.role == role
-
-
 _MOVE_COLUMNS = (
-    *COLUMNS,
-    Column("moved", "Prior moved", "rate"),
-    Column("moved_interval", "95 %", "span"),
-    Column("movers", "Seats with any %", "percent"),
-    Column("movers_interval", "95 %", "interval"),
+    *with_interval("moved", "Prior moved"),
+    *with_interval("movers", "Seats with any %", "percent", "interval"),
     Column("joint", "Jointly"),
     Column("alone", "Alone"),
     Column("by_participants", "By participants"),
     Column("by_outsiders", "By outsiders"),
-    Column("voluntary", "Voluntary", "rate"),
-    Column("voluntary_interval", "95 %", "span"),
-    Column("group", "Row of", shown=False),
-    Column("block", "Block", shown=False),
+    *with_interval("voluntary", "Voluntary"),
 )
 _MOVE_NOTES = (
     "prior moved = different earlier meetings that a seat moved in a game; jointly, alone, by whom: counted in each round",
@@ -238,7 +214,7 @@ _MOVE_NOTES = (
 def move_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figure prints no numbers
     """One table; none where verdicts do not say what was moved in each round."""
     rows = [_moves(row) for row in held(evidence) if any(seat.rounds for seat in row.seats)]
-    return [Table("moves", "Moves of earlier meetings, calendar", _MOVE_COLUMNS, tuple(rows), _MOVE_NOTES)] if rows else []
+    return held_table("moves", "Moves of earlier meetings", _MOVE_COLUMNS, rows, _MOVE_NOTES)
 
 
 def moved(seat: HeldSeat) -> float | None:
@@ -261,14 +237,11 @@ def _moves(row: Held) -> Row:
     outside = sum(len(one.moved) for one in rounds if one.role == "outsider")
     return {
         **row.head(),
-        "moved": mean(numbers),
-        "moved_interval": positive_mean_interval(numbers),
-        "movers": mean(any_moved),
-        "movers_interval": share_interval(any_moved),
+        **figured("moved", numbers),
+        **figured("movers", any_moved, share_interval),
         "joint": counted - alone,
         "alone": alone,
         "by_participants": counted - outside,
         "by_outsiders": outside,
-        "voluntary": mean(asked),
-        "voluntary_interval": positive_mean_interval(asked),
+        **figured("voluntary", asked),
     }

@@ -39,12 +39,23 @@ from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean, median, quantiles
 from typing import Any, NamedTuple
 
-from harness.families.calendar.held import ALL, COLUMNS, Block, Held, HeldSeat, held, mean, over_settings
-from harness.families.calendar.published import MARK, model_rows, protocol_rows, source
+from harness.families.calendar.held import (
+    ALL,
+    COLUMNS,
+    Block,
+    Held,
+    HeldSeat,
+    figured,
+    held,
+    held_table,
+    mean,
+    over_settings,
+)
+from harness.families.calendar.published import MARK, model_rows, protocol_rows
 from harness.records import SeatResult
 from harness.report.evidence import Evidence
-from harness.report.statistics import BOUNDED, Interval, line_through, positive_mean_interval, share_interval
-from harness.report.table import Column, Form, Row, Table, Value
+from harness.report.statistics import BOUNDED, line_through, positive_mean_interval, share_interval
+from harness.report.table import Column, Form, Row, Table, Value, with_interval
 
 
 class _Measure(NamedTuple):
@@ -55,11 +66,7 @@ class _Measure(NamedTuple):
 
     def columns(self) -> tuple[Column, Column]:
         ends: Form = "interval" if self.form == "percent" else "span"
-        kept = "vps" in self.key
-        return Column(self.key, self.title, self.form, kept=kept), Column(f"{self.key}_interval", "95 %", ends)
-
-    def interval(self, values: list[list[float]]) -> Interval | None:
-        return share_interval(values) if self.form == "percent" else positive_mean_interval(values)
+        return with_interval(self.key, self.title, self.form, ends, kept="vps" in self.key)
 
 
 MEASURES = (
@@ -72,20 +79,19 @@ MEASURES = (
     _Measure("reflection_vps", "Reflection VPS", "rate", lambda seat: seat.measured.excess_reflection_vps),
 )
 _COLUMNS = (
-    *COLUMNS,
     Column("tasks", "Tasks"),
     Column("meetings", "Meetings", "rate"),
     *(column for measure in MEASURES for column in measure.columns()),
     Column("source", "Source"),
-    Column("group", "Row of", shown=False),
-    Column("block", "Block", shown=False),
+)
+_COUNTS = (
     Column("costed", "Seats with a known optimum", shown=False),
     Column("beliefs", "Answers about beliefs", shown=False),
     Column("unreadable", "Unreadable answers", shown=False),
 )
-_TITLES: Mapping[Block, tuple[str, str]] = {
-    "model": ("seats", "Seats of models, calendar"),
-    "protocol": ("seats-protocols", "Seats of protocols, calendar"),
+_TITLES: Mapping[Block, tuple[str, str, str]] = {
+    "model": ("seats", "Seats of models", "Table 1"),
+    "protocol": ("seats-protocols", "Seats of protocols", "Table 2"),
 }
 _NOTES = (
     "N = seats of games; means over seats; meetings = scheduled of those that a seat takes part in",
@@ -97,18 +103,13 @@ _DASH = "protocol VPS is of typed messages, so a row with prose has none; reflec
 
 def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     """The models' table and the protocols', each where it has seats."""
-    rows = held(evidence)
-    return [
-        _table(block, mine, published=published) for block in _TITLES if (mine := [row for row in rows if row.block == block])
-    ]
-
-
-def _table(block: Block, rows: list[Held], *, published: bool) -> Table:
-    name, title = _TITLES[block]
-    made = [line for row in rows for line in _lines(row, rows, published=published)]
-    paper = "Table 1" if block == "model" else "Table 2"
-    notes = (*_NOTES, _DASH, *_unread(rows), BOUNDED, *([source(paper)] if any(row["source"] == MARK for row in made) else []))
-    return Table(name, title, _COLUMNS, tuple(made), notes)
+    every, made = held(evidence), []
+    for block, (name, title, paper) in _TITLES.items():
+        rows = [row for row in every if row.block == block]
+        lines = [line for row in rows for line in _lines(row, rows, published=published)]
+        notes = (*_NOTES, _DASH, *_unread(rows), BOUNDED)
+        made += held_table(name, title, _COLUMNS, lines, notes, paper=paper, last=_COUNTS)
+    return made
 
 
 def _unread(rows: list[Held]) -> Iterator[str]:
@@ -144,7 +145,7 @@ def measured(row: Held) -> Row:
     }
     for one in MEASURES:
         values = row.values(one.of) if not (one.key == "protocol_vps" and row.has_prose) else []
-        made |= {one.key: mean(values), f"{one.key}_interval": one.interval(values)}
+        made |= figured(one.key, values, share_interval if one.form == "percent" else positive_mean_interval)
     if not made["meetings"]:
         # who scheduled none has no such value, and not the best one
         made |= {f"{key}{end}": None for key in ("excess", "messages", "fairness") for end in ("", "_interval")}
@@ -170,7 +171,6 @@ Envelope = tuple[float, float]
 """Least and most."""
 
 _TIE_COLUMNS = (
-    *COLUMNS,
     Column("known", "Known"),
     Column("excess", "Excess", "rate"),
     Column("ties", "Over ties", "span"),
@@ -180,8 +180,6 @@ _TIE_COLUMNS = (
     Column("adjusted_ties", "Over ties", "span"),
     Column("all_excess", "Excess of all", "rate"),
     Column("bounds", "Bounds", "span"),
-    Column("group", "Row of", shown=False),
-    Column("block", "Block", shown=False),
 )
 _TIE_NOTES = (
     "known = seats whose share is proved over all best schedules: of games scheduled whole, or in part and for nothing at best",
@@ -194,7 +192,7 @@ _TIE_NOTES = (
 def tie_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper prints no envelopes
     """One table; none without seats that have an optimum."""
     rows = [line for row in held(evidence) if (line := _tie(row))]
-    return [Table("ties", "Costs over ties of the optimum, calendar", _TIE_COLUMNS, tuple(rows), _TIE_NOTES)] if rows else []
+    return held_table("ties", "Costs over ties of the optimum", _TIE_COLUMNS, rows, _TIE_NOTES)
 
 
 def excess_envelope(seat: HeldSeat) -> Envelope | None:
@@ -241,16 +239,11 @@ def _means(envelopes: list[Envelope]) -> Envelope:
 
 
 _REGRET_COLUMNS = (
-    *COLUMNS,
     Column("scope", "Scope"),
     Column("full", "Full"),
-    Column("excess", "Mean excess", "rate"),
-    Column("excess_interval", "95 %", "span"),
-    Column("nonzero", "Nonzero %", "percent"),
-    Column("nonzero_interval", "95 %", "interval"),
+    *with_interval("excess", "Mean excess"),
+    *with_interval("nonzero", "Nonzero %", "percent", "interval"),
     Column("source", "Source"),
-    Column("group", "Row of", shown=False),
-    Column("block", "Block", shown=False),
 )
 _REGRET_NOTE = (
     "full = seats of which all meetings were scheduled (seats), also all others of their game (games); mean excess = of a "
@@ -265,8 +258,7 @@ def regret_tables(evidence: Evidence, *, published: bool) -> list[Table]:
     made = [
         line for row in (*rows, *whole) for line in _regrets(row, published=published and (row.setting == ALL or not whole))
     ]
-    notes = (_REGRET_NOTE, BOUNDED, *([source("Table 11")] if any(row["source"] == MARK for row in made) else []))
-    return [Table("regret", "Regret of full seats, calendar", _REGRET_COLUMNS, tuple(made), notes)] if made else []
+    return held_table("regret", "Regret of full seats", _REGRET_COLUMNS, made, (_REGRET_NOTE, BOUNDED), paper="Table 11")
 
 
 def is_full(seat: HeldSeat) -> bool:
@@ -301,25 +293,16 @@ def _regrets(row: Held, *, published: bool) -> Iterator[Row]:
 def _regretted(row: Held, holds: Callable[[HeldSeat], bool]) -> Row:
     costs = row.values(lambda seat: excess_a_meeting(seat) if holds(seat) else None)
     regretted = [[float(cost > 0) for cost in mine] for mine in costs]
-    return {
-        "excess": mean(costs),
-        "excess_interval": positive_mean_interval(costs),
-        "nonzero": mean(regretted),
-        "nonzero_interval": share_interval(regretted),
-    }
+    return {**figured("excess", costs), **figured("nonzero", regretted, share_interval)}
 
 
 _COMMUNICATION_COLUMNS = (
-    *COLUMNS,
     Column("messages", "Msgs", "rate"),
     Column("excess", "Excess", "rate"),
-    Column("slope", "Slope", "signed"),
-    Column("slope_interval", "95 %", "signed_interval"),
+    *with_interval("slope", "Slope", "signed", "signed_interval"),
     Column("correlation", "r", "signed"),
     Column("intercept", "Intercept", "rate", shown=False),
     Column("points", "Messages,excess of each seat", shown=False),
-    Column("group", "Row of", shown=False),
-    Column("block", "Block", shown=False),
 )
 _SLOPE_NOTE = (
     "slope = excess for one more message a scheduled meeting, by least squares over seats; its 95 % by the sandwich error "
@@ -330,11 +313,7 @@ _SLOPE_NOTE = (
 def communication_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figure prints no numbers
     """One table; none without seats that have an optimum."""
     rows = [line for row in held(evidence) if (line := _fitted(row))]
-    return (
-        [Table("communication", "Messages against excess, calendar", _COMMUNICATION_COLUMNS, tuple(rows), (_SLOPE_NOTE,))]
-        if rows
-        else []
-    )
+    return held_table("communication", "Messages against excess", _COMMUNICATION_COLUMNS, rows, (_SLOPE_NOTE,))
 
 
 def _fitted(row: Held) -> Row | None:
@@ -357,7 +336,6 @@ def _fitted(row: Held) -> Row | None:
 
 _TOKENS = {"prompt": "Tokens in", "cached": "Cached", "completion": "Out", "reasoning": "Reasoning"}
 _SPENDING_COLUMNS = (
-    *(column for column in COLUMNS if column.key != "setting"),
     Column("games", "Games"),
     Column("calls", "Calls"),
     *(Column(name, title) for name, title in _TOKENS.items()),
@@ -368,8 +346,6 @@ _SPENDING_COLUMNS = (
     Column("median", "Median s", "rate"),
     Column("p90", "p90 s", "rate"),
     Column("source", "Source"),
-    Column("group", "Row of", shown=False),
-    Column("block", "Block", shown=False),
 )
 _SPENDING_NOTES = (
     "tokens and dollars of all seats in the row; out = completion with reasoning; ~ = some tokens were counted here",
@@ -385,8 +361,8 @@ def spending_tables(evidence: Evidence, *, published: bool) -> list[Table]:
         parts = [one for one in by_setting if (one.player, one.others, one.group) == (row.player, row.others, row.group)]
         made.append({**_spent(row), **{part.setting: _dollars(_holders(part)) for part in parts}})
         made += _published_spending(row) if published else []
-    notes = (*_SPENDING_NOTES, *([source("Table 7")] if any(row["source"] == MARK for row in made) else []))
-    return [Table("spending", "Tokens, dollars and seconds, calendar", _SPENDING_COLUMNS, tuple(made), notes)] if made else []
+    head, title = [column for column in COLUMNS if column.key != "setting"], "Tokens, dollars and seconds"
+    return held_table("spending", title, _SPENDING_COLUMNS, made, _SPENDING_NOTES, paper="Table 7", head=head)
 
 
 def latencies(holders: list[SeatResult]) -> tuple[float, float] | None:
@@ -397,19 +373,17 @@ def latencies(holders: list[SeatResult]) -> tuple[float, float] | None:
 
 def _spent(row: Held) -> Row:
     holders = _holders(row)
-    games = {(seat.result.run, seat.result.key) for seat in row.seats}
-    seconds = latencies(holders)
-    total = _dollars(holders)
+    middle, slowest = latencies(holders) or (None, None)
     tokens = {name: sum(getattr(one.tokens, name) for one in holders) for name in _TOKENS}
     return {
         **row.head(),
-        "games": len(games),
+        "games": len({(seat.result.run, seat.result.key) for seat in row.seats}),
         "calls": sum(one.tokens.calls for one in holders),
         **{name: _counted(number, holders) for name, number in tokens.items()},
-        "total": total,
+        "total": _dollars(holders),
         "a_seat": sum(one.cost_usd or 0.0 for one in holders) / len(holders) if _is_priced(holders) else None,
-        "median": seconds[0] if seconds else None,
-        "p90": seconds[1] if seconds else None,
+        "median": middle,
+        "p90": slowest,
         "source": "ours",
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.families.contract import coaching_effect, labels, leaderboard, local, outliers, quadrants, tasks, toggles, variance
+from harness.families.contract import coaching_effect, leaderboard, outliers, tasks
 from harness.families.contract.published import suite
 from harness.report import components
 from harness.report.catalogue import Maker, by_name, make
@@ -28,13 +28,13 @@ def _of_suite(maker: Maker) -> Maker:
 TABLES: dict[str, tuple[Maker, ...]] = {
     "leaderboard": (_of_suite(leaderboard.tables),),
     "tasks": (_of_suite(tasks.tables),),
-    "catalogue": (_of_suite(quadrants.catalogue_tables),),
-    "quadrants": (_of_suite(quadrants.tables),),
-    "labels": (labels.tables,),
-    "variance": (variance.tables,),
+    "catalogue": (_of_suite(tasks.catalogue_tables),),
+    "quadrants": (_of_suite(tasks.quadrant_tables),),
+    "labels": (leaderboard.label_tables,),
+    "variance": (outliers.variance_tables,),
     "outliers": (_of_suite(outliers.tables),),
-    "toggles": (toggles.tables,),
-    "local": (local.tables,),
+    "toggles": (coaching_effect.toggle_tables,),
+    "local": (leaderboard.local_tables,),
     "coaching": (coaching_effect.tables, coaching_effect.label_tables),
 }
 BY_NAME: dict[str, tuple[Maker, ...]] = {"components": (_of_suite(components.tables),)}
