@@ -12,8 +12,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from harness.causes import CAUSES, FORFEITS, CauseName
-from harness.endings import Forfeits
-from harness.records import Result
+from harness.records import Forfeits, Result
 
 SETUP_SHARE = 0.1
 """Share of episodes with a fault of the set-up above which the figures of a run are marked."""

@@ -26,9 +26,8 @@ from oracles.hidden_profile.guessers import GUESSERS as BY_TEXT
 from oracles.hidden_profile.guessers import Handout, handout, naming, negative_words, share, words
 from oracles.hidden_profile.tells import hand_of
 from worlds.core.models import Strict
-from worlds.hidden_profile.rules import scores
-from worlds.hidden_profile.rules.deck import KINDS
-from worlds.hidden_profile.rules.draws import Draws
+from worlds.hidden_profile.rules import worlds
+from worlds.hidden_profile.rules.deck import KINDS, Draws
 from worlds.hidden_profile.rules.scenario import Fact, Scenario
 
 Options = tuple[str, ...]
@@ -59,11 +58,11 @@ class Sight:
     @cached_property
     def leader(self) -> str | None:
         """The option that looks best by the shared facts."""
-        return scores.leading(self.scenario, [fact.id for fact in self.shared])
+        return worlds.leading(self.scenario, [fact.id for fact in self.shared])
 
     def impression(self, *facts: Fact) -> dict[str, int]:
         """How each option looks by these facts."""
-        return scores.surface(self.scenario, [fact.id for fact in facts])
+        return worlds.surface(self.scenario, [fact.id for fact in facts])
 
     @cached_property
     def handout(self) -> Handout:

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 from oracles.hidden_profile.decks import LEAST_DEALS, necessary, seats_needed
 from oracles.hidden_profile.logic import Tabulated
-from worlds.hidden_profile.rules.deck import Deals, Deck
-from worlds.hidden_profile.rules.draws import leader_of
+from worlds.hidden_profile.rules.deck import Deals, Deck, leader_of
 
 MOST_DEALS = 24
 """Deals of a kind that are tried for; fewer where that is not possible."""

@@ -28,9 +28,7 @@ from oracles.hidden_profile.groups import UNIFORM
 from oracles.hidden_profile.logic import Tabulated
 from oracles.hidden_profile.tells import INFORMED_MOST, keys, tells, told_by
 from worlds.hidden_profile.rules.certificate import Accuracy, Certificate, DealRow, SizeRow, TellRow
-from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Kind
-from worlds.hidden_profile.rules.draws import Draw, Draws
-from worlds.hidden_profile.rules.sizes import Hands, counted_otherwise, resized
+from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, Hands, Kind, counted_otherwise, resized
 from worlds.hidden_profile.rules.worlds import tabulate
 
 FEWEST, MOST = 3, 8

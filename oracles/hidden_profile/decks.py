@@ -20,8 +20,7 @@ from oracles.hidden_profile.logic import Questions, Tabulated
 from oracles.hidden_profile.tells import INFORMED_MOST, keys, tells
 from worlds.hidden_profile.rules.ballot import unvotable
 from worlds.hidden_profile.rules.certificate import ProvedCheck
-from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, text_of
-from worlds.hidden_profile.rules.draws import Draw, Draws, leading
+from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, leading, text_of
 from worlds.hidden_profile.rules.hearing import fires, fold, mentions
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+")

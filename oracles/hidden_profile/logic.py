@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
-from worlds.hidden_profile.rules import scores
-from worlds.hidden_profile.rules.frame import Frame
+from worlds.hidden_profile.rules import worlds
+from worlds.hidden_profile.rules.scenario import Frame
 from worlds.hidden_profile.rules.worlds import Worlds, worlds_of
 
 
@@ -40,8 +40,8 @@ class Tabulated:
 
     def excluded(self, known: Collection[str]) -> frozenset[str]:
         """The options that are out in every such world; none where there is no such world."""
-        return scores.excluded(self.table, known)
+        return worlds.excluded(self.table, known)
 
     def settled(self, known: Collection[str]) -> str | None:
         """The option that facts and promise leave alone, or None."""
-        return scores.settled(self.table, known)
+        return worlds.settled(self.table, known)

@@ -16,8 +16,7 @@ from typing import Literal
 
 from oracles.hidden_profile.groups import Policy, SeatView, Turn, group
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.scores import settled
-from worlds.hidden_profile.rules.worlds import WorldTable
+from worlds.hidden_profile.rules.worlds import WorldTable, settled
 
 Condition = Literal["hidden", "full", "shared_only"]
 

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from worlds.hidden_profile.rules.deck import Card, Deck
-from worlds.hidden_profile.rules.draws import Draw, Draws
+from worlds.hidden_profile.rules.deck import Card, Deck, Draw, Draws
 
 INFORMED_MOST = Fraction(10, 100)
 """The bound of (a) for every seat, and of (b) above 1/M."""

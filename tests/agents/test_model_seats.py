@@ -16,11 +16,10 @@ from harness.agent import AgentSpec, Budget, SeatSpec, Usage
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.provider import library
 from harness.agents.seating.agent import SeatAgent
-from harness.endings import Forfeits
 from harness.errors import UsageError
 from harness.play.agents import Cast
 from harness.reading import episode_lines, read_episode
-from harness.records import Result, RunFolder
+from harness.records import Forfeits, Result, RunFolder
 from harness.registry import Task, read_task
 from harness.report.evidence import Breadth
 from harness.report.runs import read_runs

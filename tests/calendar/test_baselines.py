@@ -10,18 +10,22 @@ from typing import Any
 
 import pytest
 
-from harness.families.calendar.baselines.grammar import (
+from harness.families.calendar.baselines.planner import PlannerSeat
+from harness.families.calendar.baselines.prose import (
     AWKWARD,
     COULD,
     EASY,
     FREE,
     HARD,
     Company,
+    GreedySeat,
     Movable,
     MoveQuestion,
     MoveRequest,
+    ProseSeat,
     Sentence,
     Settled,
+    SilentSeat,
     Suits,
     availability,
     choice,
@@ -30,8 +34,6 @@ from harness.families.calendar.baselines.grammar import (
     question,
     read,
 )
-from harness.families.calendar.baselines.planner import PlannerSeat
-from harness.families.calendar.baselines.prose import GreedySeat, ProseSeat, SilentSeat
 from harness.families.calendar.seats import BASELINES
 from oracles.calendar.protocols import PROTOCOLS
 from oracles.calendar.protocols.client import Seat

@@ -13,7 +13,7 @@ from harness.families.calendar.reading import fault_sentence
 from tests.calendar.hostile_games import Seat, folder_of, play
 from tests.calendar.scripted_games import DECISION, TALK, VOLUNTARY, dm, move, put
 from validators.calendar import assess
-from validators.calendar.rounds import CAUSES
+from validators.calendar.replay import CAUSES
 from validators.episode import Episode
 from worlds.calendar.labels import Label
 from worlds.calendar.rules.measures import RoundMeasures

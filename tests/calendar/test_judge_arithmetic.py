@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from harness.families.calendar.audits.games import AuditedGame
-from harness.families.calendar.privacy.agreement import kappa, pearson
 from harness.families.calendar.privacy.cases import JudgeCase, JudgedCase, cases_of
 from harness.families.calendar.privacy.judge_rows import (
     DatasetAudit,
@@ -19,6 +18,8 @@ from harness.families.calendar.privacy.judge_rows import (
     belief_rows,
     cell_rows,
     comparison_row,
+    kappa,
+    pearson,
     precision_rows,
 )
 from harness.families.calendar.privacy.judge_tables import judge_tables

@@ -6,10 +6,9 @@ from collections import Counter
 
 import pytest
 
-from harness.families.calendar.audits.disclosure import Disclosure, labels_of
 from harness.families.calendar.audits.statements import Claim, Statement, is_false, statements, typed_statements
 from harness.families.calendar.audits.tables import accuracies, sample
-from harness.families.calendar.audits.words import clauses
+from harness.families.calendar.audits.words import Disclosure, clauses, labels_of
 from harness.report.statistics import wilson
 from validators.calendar.evidence import is_typed
 from worlds.calendar.rules.items import Cells, Item

@@ -15,11 +15,10 @@ from typer.testing import CliRunner
 from harness.cli.generate import generate_command
 from harness.errors import UsageError
 from harness.families.calendar.authoring.derived import files
-from harness.families.calendar.authoring.difficulty import openness
 from harness.families.calendar.authoring.folders import task_toml
 from harness.families.calendar.authoring.generator import Edition, generate
 from harness.families.calendar.authoring.parameters import Parameters
-from harness.families.calendar.authoring.suite import MARGIN, needless, prior, refusal
+from harness.families.calendar.authoring.suite import MARGIN, needless, openness, prior, refusal
 from harness.families.calendar.held import setting_of
 from harness.families.calendar.player import Plan, planned
 from harness.families.calendar.published import protocol_rows

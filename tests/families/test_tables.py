@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.families.contract import leaderboard, outliers, tasks
+from harness.families.contract import leaderboard, tasks
 from harness.families.contract.report import NEEDS, TABLES, report
 from harness.report.evidence import Evidence
 from tests.shipped import SHIPPED
@@ -110,7 +110,7 @@ def test_variance(record: Record, gathered: Gathered, columns: Columns) -> None:
         record("x", {("a", 0): f"{S} {S}", ("a", 1): f"{S} {W}", ("b", 0): f"{W} {W}", ("c", 0): f"{S} ungraded"}, agent="x"),
         record("y", {("a", 0): f"{W} {E}", ("a", 1): f"{W} {W}", ("b", 0): f"{S} {W}"}, agent="y"),
     )
-    cells, drivers, runs = outliers.variance_tables(evidence, published=False)
+    cells, drivers, runs = tasks.variance_tables(evidence, published=False)
 
     assert [("x", 3, 2, 2 / 3), ("y", 3, 1, 1 / 3), ("all", 6, 3, 0.5)] == columns(
         cells, "model", "cells", "deterministic", "share"
@@ -126,14 +126,14 @@ def test_equal_labels_of_unequal_traces(record: Record, gathered: Gathered, colu
     run = record("x", {("a", 0): f"{S} {S}", ("b", 0): f"{S} {S}"})
     for path in run.glob("episodes/contract/b/s0-a2/result.json"):
         path.write_text(path.read_text(encoding="utf-8").replace("SUCCESS-0", "another"), encoding="utf-8")
-    (cells,) = outliers.variance_tables(gathered(run), published=False)
+    (cells,) = tasks.variance_tables(gathered(run), published=False)
 
     assert [(2, 2, 1)] == columns(cells, "cells", "deterministic", "same_trace")
 
 
 def test_published_variance(record: Record, gathered: Gathered, columns: Columns) -> None:
     """Appendix L stands under ours, and Table 8's tasks beside ours, also where we have not played them."""
-    cells, drivers, _ = outliers.variance_tables(gathered(record("x", {("a", 0): f"{S} {W}"}), every=True), published=True)
+    cells, drivers, _ = tasks.variance_tables(gathered(record("x", {("a", 0): f"{S} {W}"}), every=True), published=True)
 
     assert [("oracle", 1, 0.0, "ours"), ("all 25 models", 733, pytest.approx(0.866), "published")] == columns(
         cells, "model", "cells", "share", "source"
@@ -150,7 +150,7 @@ def test_outliers(record: Record, gathered: Gathered, columns: Columns) -> None:
         record(name, {(task, 0): labels for task, labels in zip("abcd", earned, strict=True)}, agent=name)
         for name, earned in rates.items()
     ]
-    (table,) = outliers.tables(gathered(*runs), published=False)
+    (table,) = tasks.outlier_tables(gathered(*runs), published=False)
 
     assert [("d", "at 0 for all", 3, None), ("c", "negative rank correlation", 3, pytest.approx(-1.0))] == columns(
         table, "task", "finding", "models", "rho"
@@ -161,7 +161,7 @@ def test_outliers(record: Record, gathered: Gathered, columns: Columns) -> None:
 def test_two_models_rank_nothing(record: Record, gathered: Gathered, columns: Columns) -> None:
     """With two models there are no rank correlations, and the table says why; a task one of them passed is not at 0."""
     runs = [record("x", {("a", 0): S, ("b", 0): W}, agent="x"), record("y", {("a", 0): W}, agent="y")]
-    (table,) = outliers.tables(gathered(*runs), published=False)
+    (table,) = tasks.outlier_tables(gathered(*runs), published=False)
 
     assert [("b", "at 0 for all", 1)] == columns(table, "task", "finding", "models")
     assert ("rank correlations need 3 models or more; here are 2",) == table.notes
@@ -174,14 +174,14 @@ def test_correlations_use_common_tasks_only(record: Record, gathered: Gathered) 
         record("y", {("a", 0): W, ("b", 0): S, ("c", 0): W}, agent="y"),
         record("z", {("a", 0): W, ("b", 0): W}, agent="z"),
     ]
-    (table,) = outliers.tables(gathered(*runs), published=False)
+    (table,) = tasks.outlier_tables(gathered(*runs), published=False)
 
     assert ("rank correlations over 3 models, on the tasks that all of them have: 2",) == table.notes
 
 
 def test_published_outliers(record: Record, gathered: Gathered, columns: Columns) -> None:
     """Of the fourteen published models none passed four tasks, multi-turn-recall among them."""
-    (table,) = outliers.tables(gathered(record("x", {("a", 0): S}), every=True), published=True)
+    (table,) = tasks.outlier_tables(gathered(record("x", {("a", 0): S}), every=True), published=True)
     found = columns(table, "task", "finding", "models", "source")
 
     assert ("multi-turn-recall", "at 0 for all", 14, "published") in found

@@ -15,7 +15,6 @@ from harness.agent import AgentIdentity, AgentSpec, Budget, Report
 from harness.causes import CAUSES, FORFEITS, CauseName, Responsible
 from harness.caveats import bounds_of, forfeits_told, setup_caveat
 from harness.cli.closing import show_closing
-from harness.endings import Forfeits
 from harness.errors import (
     BoundaryError,
     ClientFailure,
@@ -35,7 +34,7 @@ from harness.play.playing import Playing
 from harness.pod import EpisodeSpec, Pod
 from harness.reading import episode_lines, read_episode
 from harness.reading.addresses import episode_page
-from harness.records import Key, Result, RunFolder, Tokens
+from harness.records import Forfeits, Key, Result, RunFolder, Tokens
 from harness.registry import Task, read_task
 from harness.report.board import board
 from harness.report.causes import NAME

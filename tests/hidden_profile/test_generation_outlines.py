@@ -22,8 +22,7 @@ from harness.families.hidden_profile.authoring.skeleton import STARTER
 from oracles.hidden_profile.decks import prove_deck
 from tests.hidden_profile.scripted_writers import dressed, fields
 from worlds.core.chance import Chance, Stream
-from worlds.hidden_profile.rules.deck import Deck
-from worlds.hidden_profile.rules.draws import Draws
+from worlds.hidden_profile.rules.deck import Deck, Draws
 from worlds.hidden_profile.rules.scenario import Scenario
 
 STARTING = Deck.model_validate_json(STARTER.read_bytes())

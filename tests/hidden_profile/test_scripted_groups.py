@@ -37,8 +37,7 @@ from tests.hidden_profile.film import ATTIC, DOCUMENT, SCENARIO, WEDDING, called
 from tests.shipped import SHIPPED
 from worlds.core.events import Noted, read_log
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.scores import contrarian, entails, second_best
-from worlds.hidden_profile.rules.worlds import tabulate
+from worlds.hidden_profile.rules.worlds import contrarian, entails, second_best, tabulate
 
 ROUNDS = 3
 

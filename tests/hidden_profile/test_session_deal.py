@@ -11,8 +11,8 @@ from tests.hidden_profile.sessions import CHOICES, folder_of, notes, opened, tex
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.core.errors import WorldError
 from worlds.hidden_profile.deal import Deal, deal
+from worlds.hidden_profile.options import EXPERT, ONE_SEAT, VARIANTS
 from worlds.hidden_profile.rules.hearing import fold
-from worlds.hidden_profile.variants import EXPERT, ONE_SEAT, VARIANTS
 
 
 def dealt(seed: int, condition: str = "hidden") -> Deal:

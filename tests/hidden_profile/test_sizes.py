@@ -32,8 +32,7 @@ from validators.hidden_profile.replay import lies_of
 from worlds.core.errors import WorldError
 from worlds.core.loading import open_world
 from worlds.core.turns import OpenTurn
-from worlds.hidden_profile.rules.draws import Draws
-from worlds.hidden_profile.rules.sizes import counted_otherwise, read_sizes, recounted, resized, sized
+from worlds.hidden_profile.rules.deck import Draws, counted_otherwise, read_sizes, recounted, resized, sized
 from worlds.hidden_profile.world import HiddenProfileWorld
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -17,9 +17,8 @@ from validators.tape import Tape
 from worlds.calendar.rules.batch import Batch, Move, apply
 from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.letters import turn_bounds
-from worlds.calendar.rules.outcome import outcomes_in
 from worlds.calendar.rules.replies import NOT_READ, notice
-from worlds.calendar.rules.resolution import common_slot, slots_of
+from worlds.calendar.rules.resolution import common_slot, outcomes_in, slots_of
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Turned

@@ -19,7 +19,7 @@ from functools import lru_cache
 from validators.hidden_profile.history import Opening, Spoken, Stance, Vote
 from validators.tape import Tape
 from worlds.core.events import Turned
-from worlds.hidden_profile.rules.speech import NOT_READ, indented, publish
+from worlds.hidden_profile.rules.ballot import NOT_READ, indented, publish
 
 Shown = tuple[int, str]
 """Seat, and the text of a message as the others are shown it."""

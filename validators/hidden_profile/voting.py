@@ -15,9 +15,8 @@ from validators.hidden_profile.state import SessionState, look_at_invitation, lo
 from validators.tape import Unanswered
 from worlds.core.events import Turned
 from worlds.core.replies import parsed_string, spoken
-from worlds.hidden_profile.rules.ballot import GIVEN, Ballot, option_of, read_ballot, refusal
+from worlds.hidden_profile.rules.ballot import GIVEN, Ballot, notice, option_of, read_ballot, read_message, refusal, spoken_text
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.speech import notice, read_message, spoken_text
 
 
 def vote(state: SessionState, phase: str) -> tuple[Vote, ...]:

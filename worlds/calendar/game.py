@@ -3,26 +3,279 @@
 One round is one meeting (paper, Algorithm 1). `play` is the whole game as a script of barriers; what is asked independently is
 asked together. The rules themselves are pure and live in `worlds.calendar.rules`; this module only keeps the state:
 calendars, costs, mail, and the meetings that once stood and must go on standing.
+
+Cheap talk: sweeps over the seats that take part, until a sweep brings no message or the cap is reached.
+
+Where no channel is open there is none, and a round begins with its decision.
+
+1. Participants speak in every sweep, in the meeting's order; what they send is in its readers' inboxes at once, so later
+   speakers of the same sweep see it.
+2. An outsider who was written to speaks after them: with `on_mail` in each sweep that brought new mail, with `stay` from the
+   first contact on in every sweep. Mail that arrives while outsiders speak waits for the next sweep.
+3. Only messages are actions here. Anything else is dropped, noted, and keeps nobody talking.
+
+Decisions: each seat sends one batch for its own calendar; all are asked together, each may try again, none sees another.
+
+Voluntary moves of outsiders and decisions of participants differ only in whether a meeting is to be scheduled. A batch is
+checked when it arrives, so a retry is offered at once; nothing is applied before everybody has decided.
+
+What everybody came to believe of everybody else's calendar in a round, asked when it is over (paper, Appendix F.3).
+
+1. Each seat is asked of each other seat by itself, in turns that only measure: they are logged, and no part of a conversation.
+   They take no virtual time, and nothing of the game depends on them.
+2. All seats are asked together, in as many barriers as there are others: first each of the next seat, then of the one after.
+3. A reply that cannot be read says nothing, and is not asked for again; the note says so.
+4. With `expected` a reply may have expectations beside it, which count only where the reply itself can be read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from worlds.calendar.decisions import Decided, decide
 from worlds.calendar.labels import Label, reason
-from worlds.calendar.reflection import reflect
-from worlds.calendar.rules.batch import Batch, apply
+from worlds.calendar.mail import TOOLS, Message
+from worlds.calendar.rules.batch import Batch, Conflict, Refusal, apply, check
+from worlds.calendar.rules.beliefs import read_expected, weighed
 from worlds.calendar.rules.items import Cells
-from worlds.calendar.rules.outcome import outcome_line
-from worlds.calendar.rules.resolution import Resolution, resolve
+from worlds.calendar.rules.replies import refusal, scores_shape
+from worlds.calendar.rules.resolution import Resolution, outcome_line, resolve
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.calendar.state import GameState
-from worlds.calendar.talk import talk
+from worlds.calendar.state import GameState, split
+from worlds.calendar.view import RoundOpening
+from worlds.core.mending import read_reply
+from worlds.core.replies import ReadAnswer, load
 from worlds.core.texts import Texts
-from worlds.core.turns import Game
+from worlds.core.turns import Answer, Answers, Ask, Game
+
+REFLECTION = "REFLECTION"
+Reflecting = Generator[Sequence[Ask], Answers, None]
+
+
+def reflect(state: GameState, number: int, seats: Sequence[int], note: Callable[..., None]) -> Reflecting:
+    """Ask every seat of every other one after a round."""
+    for step in range(1, len(seats)):
+        targets = {seat: (seat + step) % len(seats) for seat in seats}
+        texts = {seat: state.view.reflection(seat, target, number) for seat, target in targets.items()}
+        answers = yield [Ask(seat, REFLECTION, number, texts[seat], ephemeral=True) for seat in seats]
+        for seat, target in targets.items():
+            answer = answers[seat][-1]
+            read = _read(state, answer.text, len(state.calendars[target]))
+            note("reflection", seat, round=number, target=target, **read, no_reply=answer.no_reply)
+
+
+def _read(state: GameState, reply: str, slots: int) -> dict[str, Any]:
+    """What a reply says, and how it was read."""
+    outer = load(reply) if state.settings.reflection == "expected" else None
+    said = weighed(outer)
+    reading = read_reply(reply if said is None else said, scores_shape(slots), strict=state.settings.strict_replies)
+    scores, expected = reading.value, read_expected(outer, slots)
+    read = {"scores": None if scores is None else list(scores), "how": "strict" if reading.how == "bare_list" else reading.how}
+    if state.settings.reflection != "expected":
+        return read
+    return {**read, "expected": None if scores is None or expected is None else list(expected)}
+
+
+_MAY = {True: ("schedule", "reschedule"), False: ("reschedule",)}
+"""Whether there is a meeting to schedule -> the actions of the phase."""
+
+
+class Decided(NamedTuple):
+    """What one seat's attempts came to; without a batch they all failed."""
+
+    seat: int
+    batch: Batch | None
+    conflicts: tuple[Conflict, ...]
+    """Of the last attempt."""
+
+    blocked: bool
+    """Whether any attempt touched a blocked item."""
+
+
+class _Attempt(NamedTuple):
+    outcome: Batch | list[Refusal]
+    actions: list[Any]
+    dropped: list[str]
+    said: ReadAnswer
+
+
+Deciding = Generator[Sequence[Ask], Answers, list[Decided]]
+
+
+def decide(
+    state: GameState, number: int, meeting: Meeting, seats: Sequence[int], note: Callable[..., None], *, schedule: bool
+) -> Deciding:
+    """Ask all `seats` for their batch; returns what each came to, in the order of `seats`."""
+    desk = _Desk(state, number, meeting, schedule=schedule)
+    answers = yield [desk.ask(seat) for seat in seats]
+    decided: list[Decided] = []
+    for seat in seats:
+        attempts = desk.attempts(seat, answers[seat])
+        for place, attempt in enumerate(attempts, start=1):
+            _tell(note, seat, {"round": number, "phase": desk.phase, "attempt": place}, attempt)
+        decided.append(_decided(seat, attempts))
+    return decided
+
+
+class _Desk:
+    """Judges the batches of one phase against the calendars as they are now."""
+
+    def __init__(self, state: GameState, number: int, meeting: Meeting, *, schedule: bool) -> None:
+        self._state, self._number, self._meeting, self._schedule = state, number, meeting, schedule
+        self.phase = "DECISION" if schedule else "VOLUNTARY"
+        self._judged: dict[int, list[_Attempt]] = {}
+
+    def ask(self, seat: int) -> Ask:
+        """The question, with the rule by which its answers are refused."""
+        return Ask(
+            seat,
+            self.phase,
+            self._number,
+            self._state.with_notice(seat, self._text(seat)),
+            refuse=lambda answers: self._refuse(seat, answers),
+        )
+
+    def attempts(self, seat: int, answers: Sequence[Answer]) -> list[_Attempt]:
+        """What a seat's answers so far come to; each is judged once."""
+        judged = self._judged.setdefault(seat, [])
+        judged += [self._attempt(seat, answer) for answer in answers[len(judged) :]]
+        return judged
+
+    def _text(self, seat: int) -> str:
+        state = self._state
+        cells, mail = state.calendars[seat], state.post.drain(seat)
+        if not self._schedule:
+            return state.view.voluntary(seat, self._meeting, cells, mail)
+        # what begins a round is told with its first turn
+        told = [] if state.settings.channels else state.told(seat)
+        return state.view.decision(seat, RoundOpening(self._number, state.spent[seat], told), self._meeting, cells, mail)
+
+    def _attempt(self, seat: int, answer: Answer) -> _Attempt:
+        """One answer as a batch, or as what is wrong with it."""
+        said = self._state.actions(answer.text)
+        actions, dropped = split(said.value or [], _MAY[self._schedule])
+        item = self._meeting.item() if self._schedule else None
+        justify = self._state.settings.justification == "required"
+        return _Attempt(check(self._state.calendars[seat], actions, item, justify=justify), actions, dropped, said)
+
+    def _refuse(self, seat: int, answers: Sequence[Answer]) -> str | None:
+        last = self.attempts(seat, answers)[-1]
+        if isinstance(last.outcome, Batch) or len(answers) > self._state.settings.decision_retries:
+            return None
+        why = [refusal(last.said.problem)] if last.said.problem else [one.text for one in last.outcome]
+        return self._state.view.retry(len(answers), why, schedule=self._schedule)
+
+
+def _decided(seat: int, attempts: Sequence[_Attempt]) -> Decided:
+    last = attempts[-1].outcome
+    conflicts = () if isinstance(last, Batch) else tuple(one.conflict for one in last)
+    refusals = [one for attempt in attempts if not isinstance(attempt.outcome, Batch) for one in attempt.outcome]
+    blocked = any(one.conflict is Conflict.BLOCKED for one in refusals)
+    return Decided(seat, last if isinstance(last, Batch) else None, conflicts, blocked)
+
+
+def _tell(note: Callable[..., None], seat: int, where: dict[str, Any], attempt: _Attempt) -> None:
+    if attempt.said.how != "strict":
+        note("parsed", seat, **where, how=attempt.said.how)
+    for tool in attempt.dropped:
+        note("invalid_tool_call", seat, **where, tool=tool, why="no action of this phase")
+    if isinstance(attempt.outcome, Batch):
+        return
+    refused = [[str(one.conflict), one.text] for one in attempt.outcome]
+    note("batch_rejected", seat, **where, conflicts=refused, actions=attempt.actions)
+
+
+PHASE = "CHEAP_TALK"
+Talk = Generator[Sequence[Ask], Answers, list[int]]
+Turn = Generator[Sequence[Ask], Answers, bool]
+
+
+def talk(state: GameState, number: int, meeting: Meeting, note: Callable[..., None], spend: Callable[[str], None]) -> Talk:
+    """The talk of one round; returns the outsiders who were written to, ascending."""
+    floor = _Floor(state, number, meeting, note)
+    for sweep in range(state.settings.turn_cap if state.settings.channels else 0):
+        spend("sweep")
+        delivered = False
+        for seat in floor.active:
+            delivered |= yield from floor.turn(seat, sweep)
+        for seat in floor.called():
+            delivered |= yield from floor.turn(seat, sweep)
+        if not delivered:
+            break
+    return sorted(floor.contacted)
+
+
+class _Floor:
+    """Who may speak in a round."""
+
+    def __init__(self, state: GameState, number: int, meeting: Meeting, note: Callable[..., None]) -> None:
+        self._state, self._number, self._meeting, self._note = state, number, meeting, note
+        self.active = list(meeting.order)
+        self.contacted: set[int] = set()
+        self._waiting: set[int] = set()
+        self._spoken: set[int] = set()
+
+    def called(self) -> list[int]:
+        """The outsiders whose turn it is after the active ones."""
+        seats, self._waiting = sorted(self._waiting), set()
+        if self._state.settings.outsiders == "stay":
+            # a new list: the sweep that is running goes over the old one
+            self.active = [*self.active, *seats]
+        return seats
+
+    def turn(self, seat: int, sweep: int) -> Turn:
+        """One turn; whether it delivered a message."""
+        answers = yield [Ask(seat, PHASE, self._number, self._state.with_notice(seat, self._text(seat, sweep)))]
+        answer = answers[seat][-1]
+        said = self._state.actions(answer.text)
+        if said.how != "strict":
+            self._note("parsed", seat, round=self._number, phase=PHASE, how=said.how)
+        if said.problem and answer.no_reply is None:
+            self._state.note_unread(seat, said.problem)
+        messages, dropped = split(said.value or [], tuple(TOOLS))
+        self._state.post.begin_turn()
+        for tool in dropped:
+            self._drop(seat, tool, "no action of this phase")
+        return sum(self._send(seat, sweep, action) for action in messages) > 0
+
+    def _text(self, seat: int, sweep: int) -> str:
+        state, meeting = self._state, self._meeting
+        mail, first = state.post.drain(seat), seat not in self._spoken
+        self._spoken.add(seat)
+        if not first:
+            return state.view.turn(meeting, sweep, mail)
+        if seat in meeting.participants:
+            opening = RoundOpening(self._number, state.spent[seat], state.told(seat))
+            return state.view.round_start(seat, opening, meeting, state.calendars[seat], sweep, mail)
+        return state.view.activation(seat, self._number, meeting, state.calendars[seat], sweep, mail)
+
+    def _send(self, seat: int, sweep: int, action: object) -> bool:
+        # a type may be anything, a list included: a tuple asks for equality alone
+        if not isinstance(action, dict) or action.get("type") not in tuple(TOOLS):
+            self._drop(seat, "", "every action must be an object with a type")
+            return False
+        sent = self._state.post.send(seat, action, self._meeting)
+        if isinstance(sent, str):
+            self._drop(seat, action["type"], sent)
+            return False
+        self._delivered(sent, sweep)
+        return True
+
+    def _delivered(self, sent: Message, sweep: int) -> None:
+        self._note(
+            "message", sent.sender, round=self._number, sweep=sweep, channel=sent.channel, to=list(sent.to),
+            meeting=sent.meeting, content=sent.content,
+        )  # fmt: skip
+        if sent.channel != "participants":
+            reached = set(sent.to) - set(self._meeting.participants)
+            self.contacted |= reached
+            self._waiting |= reached - set(self.active)
+
+    def _drop(self, seat: int, tool: str, why: str) -> None:
+        self._note("invalid_tool_call", seat, round=self._number, phase=PHASE, tool=tool, why=why)
+
 
 Note = Callable[..., None]
 Spend = Callable[[str], None]

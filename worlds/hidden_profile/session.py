@@ -24,10 +24,9 @@ from worlds.core.replies import parsed_string, spoken
 from worlds.core.texts import Texts
 from worlds.core.turns import Answer, Answers, Ask, Game
 from worlds.hidden_profile.deal import Deal
-from worlds.hidden_profile.rules.ballot import Ballot, option_of, read_ballot
+from worlds.hidden_profile.rules.ballot import Ballot, notice, option_of, publish, read_ballot, read_message, spoken_text
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
-from worlds.hidden_profile.rules.speech import notice, publish, read_message, spoken_text
 from worlds.hidden_profile.view import Said, View
 
 Voting = Generator[Sequence[Ask], Answers, dict[int, Ballot]]

@@ -11,11 +11,10 @@ from typing import Any
 
 from worlds.core.texts import Texts
 from worlds.hidden_profile.deal import Deal
-from worlds.hidden_profile.rules.ballot import refusal
+from worlds.hidden_profile.options import sentence
+from worlds.hidden_profile.rules.ballot import indented, refusal
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
-from worlds.hidden_profile.rules.speech import indented
-from worlds.hidden_profile.variants import sentence
 
 Said = tuple[int, str]
 """Seat and text of one message."""

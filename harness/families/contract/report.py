@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.families.contract import coaching_effect, leaderboard, outliers, tasks
+from harness.families.contract import coaching_effect, leaderboard, tasks
 from harness.families.contract.published import suite
 from harness.report import components
 from harness.report.catalogue import Maker, by_name, make
@@ -31,8 +31,8 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "catalogue": (_of_suite(tasks.catalogue_tables),),
     "quadrants": (_of_suite(tasks.quadrant_tables),),
     "labels": (leaderboard.label_tables,),
-    "variance": (outliers.variance_tables,),
-    "outliers": (_of_suite(outliers.tables),),
+    "variance": (tasks.variance_tables,),
+    "outliers": (_of_suite(tasks.outlier_tables),),
     "toggles": (coaching_effect.toggle_tables,),
     "local": (leaderboard.local_tables,),
     "coaching": (coaching_effect.tables, coaching_effect.label_tables),

@@ -23,8 +23,7 @@ from oracles.hidden_profile.adversaries import ADVERSARIES, guessed_by_hand
 from oracles.hidden_profile.guessers import scored
 from oracles.hidden_profile.session import guessing, played
 from oracles.hidden_profile.tells import INFORMED_MEAN, INFORMED_MOST, keys
-from worlds.hidden_profile.rules.deck import KINDS, Deck, read_task
-from worlds.hidden_profile.rules.draws import Draws
+from worlds.hidden_profile.rules.deck import KINDS, Deck, Draws, read_task
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import LIMIT, tabulate
 

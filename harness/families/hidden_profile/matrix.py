@@ -14,8 +14,7 @@ from harness.report.table import Column, Row, Table
 from oracles.hidden_profile.tells import INFORMED_MOST
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import Card, Deck, read_task
-from worlds.hidden_profile.rules.frame import Frame
-from worlds.hidden_profile.rules.scenario import Fact, Scenario
+from worlds.hidden_profile.rules.scenario import Fact, Frame, Scenario
 
 
 def matrix(task: Task) -> list[Table]:

@@ -7,8 +7,18 @@ from typing import Any
 
 from worlds.calendar.rules.batch import UNREADABLE
 from worlds.calendar.rules.beliefs import read_scores
-from worlds.core.replies import LIST, OBJECT, AnswerShape, Mend, ReadAnswer, fields, parsed_string, read_answer, whole_number
-from worlds.core.reply_parts import load
+from worlds.core.replies import (
+    LIST,
+    OBJECT,
+    AnswerShape,
+    Mend,
+    ReadAnswer,
+    fields,
+    load,
+    parsed_string,
+    read_answer,
+    whole_number,
+)
 
 NOT_READ = "Nothing was read in your last reply"
 

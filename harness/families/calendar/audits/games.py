@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.families.calendar.audits.disclosure import Disclosure, labels_of
 from harness.families.calendar.audits.leaks import LabelLeak, leaks, secrets_of
 from harness.families.calendar.audits.statements import (
     Statement,
@@ -22,6 +21,7 @@ from harness.families.calendar.audits.statements import (
     statements_of_others,
     typed_statements,
 )
+from harness.families.calendar.audits.words import Disclosure, labels_of
 from harness.families.calendar.held import company
 from harness.reading import Conversation, read_episode
 from harness.records import Result, SeatResult

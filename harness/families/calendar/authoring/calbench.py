@@ -32,9 +32,8 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from harness.authoring.new import LONGEST_NAME
 from harness.errors import UsageError, quoted
-from harness.families.calendar.authoring.difficulty import LEVELS, Level
-from harness.families.calendar.authoring.labelling import labelled
-from harness.families.calendar.authoring.rotation import speakers
+from harness.families.calendar.authoring.generator import labelled, speakers
+from harness.families.calendar.authoring.suite import LEVELS, Level
 from oracles.calendar.certificate import certify
 from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario

@@ -14,21 +14,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from harness.families.calendar.baselines.grammar import (
+from harness.families.calendar.baselines.prose import (
     EASY,
     FREE,
     WEIGHTS,
+    Action,
     Company,
+    Degrees,
     Movable,
     MoveQuestion,
     MoveRequest,
+    ProseSeat,
+    SaidBy,
     Suits,
     choice,
+    common,
     degree,
     movable,
     question,
+    usable,
 )
-from harness.families.calendar.baselines.prose import Action, Degrees, ProseSeat, SaidBy, common, usable
 from oracles.calendar.protocols.client import schedule
 from oracles.calendar.protocols.insertion import moving, price
 from oracles.calendar.protocols.reading import Mail

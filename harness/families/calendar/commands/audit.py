@@ -23,9 +23,8 @@ import typer
 from harness.agents.llm.asking import CACHE, ApiBase, Cache, Cost, Judge, Workers, Yes, agreed_to_ask, judge_model
 from harness.console import emit, say, show_table
 from harness.errors import UsageError
-from harness.families.calendar.audits.files import write_files, write_tables
 from harness.families.calendar.audits.games import ReadGames, read_games
-from harness.families.calendar.audits.tables import tables
+from harness.families.calendar.audits.tables import tables, write_files, write_tables
 from harness.families.calendar.privacy.cases import cases_of, different
 from harness.families.calendar.privacy.cases import judge as ask_judge
 from harness.families.calendar.privacy.judge_rows import audits

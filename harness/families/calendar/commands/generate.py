@@ -22,7 +22,6 @@ from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.console import emit, say, show_table
 from harness.errors import GateFailed, UsageError, quoted
 from harness.families.calendar.authoring.bank_writer import TIERS, Kind, write_bank
-from harness.families.calendar.authoring.difficulty import Level, pressure
 from harness.families.calendar.authoring.folders import write_task
 from harness.families.calendar.authoring.parameters import parameters
 from harness.families.calendar.authoring.suite import (
@@ -32,9 +31,11 @@ from harness.families.calendar.authoring.suite import (
     PRIOR_NAME,
     SETTINGS,
     CandidateTally,
+    Level,
     Made,
     canonical,
     custom,
+    pressure,
     prior,
 )
 from harness.registry import drafts_root

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from harness.families.calendar.audits.files import write_tables
+from harness.families.calendar.audits.tables import write_tables
 from harness.families.calendar.privacy.cases import JudgedCase
 from harness.families.calendar.privacy.judge_rows import (
     FIELDS,

@@ -14,9 +14,7 @@ from pydantic import ValidationError
 from harness.errors import UsageError, quoted
 from harness.families.calendar.trace.game import GameRecord, by_turn, cost_scale, retold
 from harness.families.calendar.trace.model import ASKING, SCHEMA, Trace, TraceConfig, TracedRecord, TracedTask, TraceTool
-from harness.families.calendar.trace.rerun import Given
-from harness.families.calendar.trace.telling import ReplyNotes
-from harness.families.calendar.trace.timeline import marks_of_log
+from harness.families.calendar.trace.telling import Given, ReplyNotes, marks_of_log
 from harness.reading import RecordedEpisode
 from harness.records import Result
 from worlds.core.events import Closed, Event, Noted, Opened, Seated, Turned, canonical

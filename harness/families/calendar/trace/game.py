@@ -18,9 +18,18 @@ from pydantic import ValidationError
 
 from harness.errors import UsageError
 from harness.families.calendar.trace.model import CellRecord, CostScale, FinalState, RoundOutcome, TraceConfig, TraceEvent
-from harness.families.calendar.trace.rerun import Given, Replies, rerun
-from harness.families.calendar.trace.telling import TOOL_OF, ReplyNotes, Teller, Told
-from harness.families.calendar.trace.timeline import LoggedMark, dated, logged
+from harness.families.calendar.trace.telling import (
+    TOOL_OF,
+    Given,
+    LoggedMark,
+    Replies,
+    ReplyNotes,
+    Teller,
+    Told,
+    dated,
+    logged,
+    rerun,
+)
 from harness.records import SeatResult, first_problem
 from oracles.calendar.certificate import certify
 from validators.calendar.history import Replay

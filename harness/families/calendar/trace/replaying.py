@@ -20,9 +20,7 @@ from pydantic import ValidationError
 from harness.errors import UsageError
 from harness.families.calendar.trace.game import GameRecord, Retold, by_turn, cost_scale, rebuilt
 from harness.families.calendar.trace.model import ASKING, SCHEMA, Trace, TraceEvent
-from harness.families.calendar.trace.rerun import Given
-from harness.families.calendar.trace.telling import ENDS, ReplyNotes
-from harness.families.calendar.trace.timeline import marks_of_trace
+from harness.families.calendar.trace.telling import ENDS, Given, ReplyNotes, marks_of_trace
 from harness.reading.traces import Replayed
 from harness.records import first_problem
 from worlds.core.models import Lenient

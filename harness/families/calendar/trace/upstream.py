@@ -29,8 +29,7 @@ from harness.errors import UsageError
 from harness.families.calendar.trace.game import GameRecord, Retold, rebuilt
 from harness.families.calendar.trace.model import TraceConfig, TracedRecord, TracedTask
 from harness.families.calendar.trace.replaying import differences
-from harness.families.calendar.trace.rerun import Given
-from harness.families.calendar.trace.timeline import LoggedMark
+from harness.families.calendar.trace.telling import Given, LoggedMark
 from harness.reading.traces import Replayed
 from harness.records import SeatResult, first_problem
 from worlds.calendar.mail import TOOLS

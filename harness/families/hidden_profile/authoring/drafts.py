@@ -47,8 +47,7 @@ from worlds.core.mending import read_reply
 from worlds.core.models import Lenient
 from worlds.core.replies import AnswerShape
 from worlds.hidden_profile.rules.ballot import unvotable
-from worlds.hidden_profile.rules.deck import Deck, cued, read_task, text_of
-from worlds.hidden_profile.rules.draws import Draws
+from worlds.hidden_profile.rules.deck import Deck, Draws, cued, read_task, text_of
 from worlds.hidden_profile.rules.hearing import fires, fold
 from worlds.hidden_profile.rules.scenario import Cues, Scenario, Words
 

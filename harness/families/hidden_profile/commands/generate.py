@@ -29,8 +29,7 @@ from oracles.hidden_profile.dealing import MOST_DEALS, find_deals, refused
 from oracles.hidden_profile.decks import DeckProof, prove_deck
 from oracles.hidden_profile.tells import tells
 from worlds.core.loading import SCENARIO
-from worlds.hidden_profile.rules.deck import CUES, DECK, Deck, with_cues
-from worlds.hidden_profile.rules.draws import Draws
+from worlds.hidden_profile.rules.deck import CUES, DECK, Deck, Draws, with_cues
 from worlds.hidden_profile.rules.scenario import first_of
 
 What = Annotated[str, typer.Argument(help="A task, or the path of a scenario.json; it may lack deals.", metavar="TASK|FILE")]
