@@ -19,8 +19,7 @@ from harness.errors import GateFailed, UsageError
 from harness.registry import Task
 from harness.report.comparison import Comparison, check, compared, matched, tables, with_holm
 from harness.report.early import BIASED, decisions, sentence
-from harness.report.evidence import gather
-from harness.report.runs import Run, read_runs
+from harness.report.evidence import Run, gather, read_runs
 from harness.runs.deciding import Decision
 
 Operands = Annotated[

@@ -14,9 +14,8 @@ from harness.console import emit, say, say_notes, show_table
 from harness.errors import HarnessError, UsageError, quoted
 from harness.registry import Task, discover, tasks_root
 from harness.report import early, spent
-from harness.report.evidence import Breadth
+from harness.report.evidence import Breadth, read_runs
 from harness.report.page import as_page
-from harness.report.runs import read_runs
 from harness.report.table import Table, as_csv
 from harness.report.whole import WholeReport, make_report
 from harness.writing import make_folder, writing

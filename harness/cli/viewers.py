@@ -25,7 +25,7 @@ from harness.interop.scout import ScoutDatabase
 from harness.packs import read_recorded
 from harness.reading import LONGEST_FILE, RecordedEpisode, read_episode
 from harness.records import RunFolder
-from harness.report.runs import planned_runs
+from harness.report.evidence import planned_runs
 from harness.run_files import is_packed, run_name
 from harness.runs.request import Planned, read_record
 from harness.writing import make_folder, writing

@@ -37,8 +37,7 @@ from harness.caveats import ended_by, setup_caveat
 from harness.errors import UsageError
 from harness.headline import Headline, cell_means, headline_of
 from harness.records import Result
-from harness.report.evidence import Cell, Evidence, Group, pass_k
-from harness.report.setups import Conditions
+from harness.report.evidence import Cell, Conditions, Evidence, Group, pass_k
 from harness.report.statistics import Interval, exact_paired, mean_interval, scipy_stats, student
 from harness.report.table import Column, Row, Table, row_of
 

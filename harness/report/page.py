@@ -26,7 +26,7 @@ from harness.columns import is_number, keys
 from harness.errors import quoted
 from harness.printable import printable
 from harness.records import Result
-from harness.report.runs import Run
+from harness.report.evidence import Run
 from harness.report.table import Column, Row, Table, Value
 from harness.report.whole import FamilyReport, WholeReport
 

@@ -17,8 +17,7 @@ from harness.modules import family_part, family_part_or_none
 from harness.registry import Task
 from harness.report import causes, levels, spent
 from harness.report.catalogue import ALL, empty
-from harness.report.evidence import Breadth, gather
-from harness.report.runs import Run
+from harness.report.evidence import Breadth, Run, gather
 from harness.report.table import Table
 
 _OWN = (levels.NAME, causes.NAME, spent.NAME)

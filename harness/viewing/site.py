@@ -31,9 +31,18 @@ from harness.reading import FILES, RecordedEpisode, read_episode
 from harness.reading.addresses import INDEX, episode_page, run_page, seed_name
 from harness.records import Key
 from harness.run_files import run_and_place
-from harness.viewing.comparing import facts, tracks
 from harness.viewing.library import Library, Recorded, ShownRun
-from harness.viewing.pages import ComparePage, PageLink, episode_page_of, run_page_of, runs_page, seat_links, seat_page_of
+from harness.viewing.pages import (
+    ComparePage,
+    PageLink,
+    compared_facts,
+    episode_page_of,
+    run_page_of,
+    runs_page,
+    seat_links,
+    seat_page_of,
+    tracks,
+)
 from harness.viewing.rendering import GLOSSARY, HERE, glossary, render
 from harness.writing import make_folder, write_file, writing
 from worlds.core.models import Strict
@@ -195,7 +204,7 @@ class Site:
             left=PageLink(page=episode_page(run.name, key), told=f"{run.name}, {seed_name(key)}"),
             right=PageLink(page=episode_page(other.name, beside), told=f"{other.name}, {seed_name(beside)}"),
             task=f"{key.family}/{key.task_id}",
-            facts=facts(episode, second),
+            facts=compared_facts(episode, second),
             tracks=tracks(episode, second),
         )
 

@@ -9,23 +9,146 @@ The fairest of the optimal schedules: the least largest cost of an agent, then t
 Costs of agents do not add up to fairness, so the optimal schedules are followed forwards along the moves that keep to the
 optimum (`Solution.tight`), and each state holds the different costs by agent that lead to it, with the lexicographically
 smallest slots of each. Costs in which one agent pays more than the most loaded one of a known optimum need no following.
+
+What planning in order of arrival comes to: two schedules that any planner should beat, or at least equal (5.4).
+
+Each takes the meetings in their order and gives each a place for good: prior meetings stay, meetings that share an agent do not
+overlap, and every place is an allowed one. `greedy` takes the lowest slot, whatever it costs; `myopic` takes the cheapest slot,
+the lowest of equal ones. A planner that finds no place is stuck, and then there is no schedule.
+
+The best that can be done while nobody moves anything but the participants of the round's own meeting.
+
+1. A round holds an item when every participant of the item takes part in the round's meeting. Only such a round can move the
+   item without an outsider, so a prior meeting that no round holds stays where it is.
+2. An item can end where a prior meeting stood only if it gets there no earlier than that can leave: the last round that holds
+   the item is not before the first one that holds the prior meeting. A new meeting is held by its own round.
+3. Every game without outsiders ends in a schedule that keeps both rules, and costs at least what the schedule costs directly.
+   So no such game is cheaper than the cheapest of these schedules. Where no round holds a prior meeting the bound is met: then
+   prior meetings are as good as blocked, and any schedule around them can be played (`problem`, rule 3).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import add
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from oracles.calendar import bounds, counting, cpsat
-from oracles.calendar.outsiders import best_without_outsiders
-from oracles.calendar.problem import Problem, tables
+from oracles.calendar import counting, cpsat
+from oracles.calendar.problem import Problem, Scale, tables
 from oracles.calendar.programme import BEST, LIMIT, WORST, Solution, solve
 from worlds.calendar.rules.certificate import Certificate, Extremes, Fairest, Schedule, SimplePlan, Witness
 from worlds.calendar.rules.scenario import Scenario
+
+
+def best_without_outsiders(scenario: Scenario, scale: Scale = "scored", *, limit: int = LIMIT) -> int | None:
+    """What all pay at least in any game in which no outsider of a round moves anything; None where no such game succeeds.
+
+    Args:
+        scenario: the task.
+        scale: which costs count.
+        limit: the size (`programme.LIMIT`) beyond which the solver takes over.
+    """
+    return _least(_confined(tables(scenario, scale)), limit)
+
+
+def saved_by_outsiders(scenario: Scenario, scale: Scale = "scored") -> int | None:
+    """How much less the optimum costs than anything without outsiders; None where nothing succeeds without them."""
+    alone, together = best_without_outsiders(scenario, scale), _least(tables(scenario, scale), LIMIT)
+    return None if alone is None or together is None else alone - together
+
+
+def _least(problem: Problem, limit: int) -> int | None:
+    """The cost of the cheapest schedule; None where there is none."""
+    solution = solve(problem, limit=limit)
+    if solution is None:
+        best = cpsat.optimum(problem)
+        return None if best is None else best.cost
+    return solution.totals[BEST][-1] if solution.possible[-1] else None
+
+
+def holding(problem: Problem, item: int) -> list[int]:
+    """The rounds, from 0, whose meeting all participants of an item take part in."""
+    return [number for number, who in enumerate(problem.masks[: problem.meetings]) if problem.masks[item] & ~who == 0]
+
+
+def _confined(problem: Problem) -> Problem:
+    """The items that can go anywhere without outsiders, and where: what stays is left out, and its cells are closed."""
+    rounds = [holding(problem, item) for item in range(problem.count)]
+    movable = [item for item in range(problem.count) if rounds[item]]
+    return replace(
+        problem,
+        ids=tuple(problem.ids[item] for item in movable),
+        durations=tuple(problem.durations[item] for item in movable),
+        masks=tuple(problem.masks[item] for item in movable),
+        stays=tuple(problem.stays[item - problem.meetings] for item in movable if item >= problem.meetings),
+        costs=problem.costs[movable],
+        allowed=(problem.allowed & _reached(problem, rounds))[movable],
+    )
+
+
+def _reached(problem: Problem, rounds: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
+    """(n, slots): where each item can start as far as the second rule says; `rounds`: those that hold it."""
+    reached = np.ones(problem.allowed.shape, bool)
+    for prior, stays in enumerate(problem.stays, start=problem.meetings):
+        leaves = min(rounds[prior], default=problem.meetings)
+        for item in range(problem.count):
+            if problem.conflicts[prior] >> item & 1 and max(rounds[item], default=-1) < leaves:
+                earliest = max(0, stays - problem.durations[item] + 1)
+                reached[item, earliest : stays + problem.durations[prior]] = False
+    return reached
+
+
+def greedy(problem: Problem) -> tuple[int, ...] | None:
+    """The lowest allowed slot of each meeting in order; None when stuck."""
+    return _in_order(problem, [range(problem.slots)] * problem.meetings)
+
+
+def myopic(problem: Problem) -> tuple[int, ...] | None:
+    """The cheapest allowed slot of each meeting in order, the lowest of equal ones; None when stuck."""
+    return _in_order(problem, np.argsort(problem.prices[: problem.meetings], axis=1, kind="stable").tolist())
+
+
+def planned_price(problem: Problem, slots: Sequence[int]) -> int | None:
+    """What all pay for these slots of the meetings while prior meetings stay; None where that is no schedule."""
+    if not problem.holds(range(problem.meetings)):
+        return None
+    placed = _standing(problem)
+    for item, slot in enumerate(slots):
+        if not 0 <= slot < problem.slots or not _open(problem, placed, item, slot):
+            return None
+        placed[item] = slot
+    return sum(int(problem.prices[item, slot]) for item, slot in enumerate(slots))
+
+
+def _standing(problem: Problem) -> dict[int, int]:
+    return dict(enumerate(problem.stays, start=problem.meetings))
+
+
+def _open(problem: Problem, placed: dict[int, int], item: int, slot: int) -> bool:
+    """Whether an item may start in a slot beside what is placed."""
+    return bool(problem.allowed[item, slot]) and not any(
+        slot < at + problem.durations[other] and at < slot + problem.durations[item]
+        for other, at in placed.items()
+        if problem.masks[other] & problem.masks[item]
+    )
+
+
+def _in_order(problem: Problem, wishes: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
+    """The first slot that is open of those that each meeting wishes for, in that order."""
+    if not problem.holds(range(problem.meetings)):
+        return None
+    placed = _standing(problem)
+    for item, wished in enumerate(wishes):
+        slot = next((slot for slot in wished if _open(problem, placed, item, slot)), None)
+        if slot is None:
+            return None
+        placed[item] = slot
+    return tuple(placed[item] for item in range(problem.meetings))
+
 
 MOST_COSTS = 200_000
 """Different costs by agent, over all states of a slot, beyond which this is left to the solver."""
@@ -112,8 +235,8 @@ def certify(scenario: Scenario, *, limit: int = LIMIT) -> Certificate:
         feasible=count,
         total=total,
         difficulty=None if count is None else count / total if total else 0.0,
-        greedy=_bound(problem, bounds.greedy(problem)),
-        myopic=_bound(problem, bounds.myopic(problem)),
+        greedy=_bound(problem, greedy(problem)),
+        myopic=_bound(problem, myopic(problem)),
         witness=_witness(scenario, problem),
         shown_optimum=known.shown_optimum if known else None,
         shown_agrees=known.shown_least == known.shown_optimum if known else None,
@@ -221,7 +344,7 @@ def _moved(problem: Problem, slots: Sequence[int]) -> Schedule:
 
 
 def _bound(problem: Problem, slots: Sequence[int] | None) -> SimplePlan | None:
-    return None if slots is None else SimplePlan(cost=bounds.price(problem, slots), slots=_meetings(problem, slots))
+    return None if slots is None else SimplePlan(cost=planned_price(problem, slots), slots=_meetings(problem, slots))
 
 
 def _witness(scenario: Scenario, problem: Problem) -> Witness | None:
@@ -229,4 +352,4 @@ def _witness(scenario: Scenario, problem: Problem) -> Witness | None:
     slots = [scenario.witness[number] for number in problem.ids[: problem.meetings] if number in scenario.witness]
     if len(slots) < problem.meetings:
         return None
-    return Witness(slots=_meetings(problem, slots), cost=bounds.price(problem, slots))
+    return Witness(slots=_meetings(problem, slots), cost=planned_price(problem, slots))

@@ -21,8 +21,7 @@ from harness.play.agents import Cast
 from harness.reading import episode_lines, read_episode
 from harness.records import Forfeits, Result, RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import Breadth
-from harness.report.runs import read_runs
+from harness.report.evidence import Breadth, read_runs
 from harness.report.whole import make_report
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan

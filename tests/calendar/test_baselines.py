@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from harness.families.calendar.baselines.planner import PlannerSeat
 from harness.families.calendar.baselines.prose import (
     AWKWARD,
     COULD,
@@ -22,6 +21,7 @@ from harness.families.calendar.baselines.prose import (
     Movable,
     MoveQuestion,
     MoveRequest,
+    PlannerSeat,
     ProseSeat,
     Sentence,
     Settled,
@@ -39,9 +39,9 @@ from oracles.calendar.protocols import PROTOCOLS
 from oracles.calendar.protocols.client import Seat
 from tests.calendar.playing import Played, Reply
 from tests.shipped import SHIPPED
+from worlds.calendar.game import View
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario, read_scenario
 from worlds.calendar.rules.settings import PROFILES, Settings
-from worlds.calendar.view import View
 from worlds.core.texts import texts_of
 from worlds.core.turns import OpenTurn
 

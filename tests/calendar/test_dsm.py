@@ -18,10 +18,10 @@ from tests.calendar.playing import Played
 from tests.calendar.random_tasks import canonical, small
 from tests.calendar.reference_cases import play, published
 from tests.calendar.typed_games import turn
+from worlds.calendar.game import RoundOpening, View
 from worlds.calendar.mail import Message
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.calendar.view import RoundOpening, View
 from worlds.core.texts import texts_of
 
 Protocol = Callable[[Seat], TypedClient]

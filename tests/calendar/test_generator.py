@@ -10,8 +10,7 @@ from math import floor
 import pytest
 
 from harness.errors import UsageError
-from harness.families.calendar.authoring.generator import Edition, balanced, drawn, generate
-from harness.families.calendar.authoring.parameters import Parameters, parameters
+from harness.families.calendar.authoring.generator import Edition, Parameters, balanced, drawn, generate, parameters
 from oracles.calendar.plan import plan
 from oracles.calendar.problem import tables
 from worlds.calendar.rules.scenario import Scenario

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.families.calendar.audits.games import AuditedGame
-from harness.families.calendar.privacy.cases import JudgeCase, JudgedCase, cases_of
+from harness.families.calendar.privacy.cases import PROTOCOL, REFLECTION, JudgeCase, JudgedCase, cases_of
 from harness.families.calendar.privacy.judge_rows import (
     DatasetAudit,
     agreement_row,
@@ -23,7 +23,6 @@ from harness.families.calendar.privacy.judge_rows import (
     precision_rows,
 )
 from harness.families.calendar.privacy.judge_tables import judge_tables
-from harness.families.calendar.privacy.measured import PROTOCOL, REFLECTION
 from tests.calendar.audited_games import Said, audited
 from tests.calendar.scripted_games import TALK, dm
 from validators.calendar.evidence import privacy

@@ -6,9 +6,17 @@ from collections import Counter
 
 import pytest
 
-from harness.families.calendar.audits.statements import Claim, Statement, is_false, statements, typed_statements
 from harness.families.calendar.audits.tables import accuracies, sample
-from harness.families.calendar.audits.words import Disclosure, clauses, labels_of
+from harness.families.calendar.audits.words import (
+    Claim,
+    Disclosure,
+    Statement,
+    clauses,
+    is_false,
+    labels_of,
+    statements,
+    typed_statements,
+)
 from harness.report.statistics import wilson
 from validators.calendar.evidence import is_typed
 from worlds.calendar.rules.items import Cells, Item

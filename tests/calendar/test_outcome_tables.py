@@ -14,8 +14,7 @@ from harness.errors import UsageError
 from harness.families.calendar.report import BY_NAME, TABLES, report
 from harness.play.agents import title
 from harness.records import Result, RunFolder
-from harness.report.evidence import Evidence, gather
-from harness.report.runs import read_runs
+from harness.report.evidence import Evidence, gather, read_runs
 from harness.report.table import Table
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from oracles.calendar.protocols.client import Seat
-from oracles.calendar.protocols.insertion import insertion
-from oracles.calendar.protocols.repair import Walk, bumpable, relocation
+from oracles.calendar.protocols.repair import Walk, bumpable, insertion, relocation
 from oracles.calendar.protocols.sdmap import SdMap
 from tests.calendar.playing import Played
 from tests.calendar.reference_cases import play, published

@@ -19,7 +19,7 @@ from harness.cli.generate import generate_command
 from harness.errors import TaskInvalid, UsageError
 from harness.families.calendar.authoring.derived import CERTIFICATE, PLAN, derived, files
 from harness.families.calendar.authoring.folders import task_toml, write_task
-from harness.families.calendar.authoring.parameters import parameters
+from harness.families.calendar.authoring.generator import parameters
 from harness.families.calendar.authoring.suite import (
     EASY_FROM,
     HARD_BELOW,

@@ -38,8 +38,7 @@ from harness.records import Forfeits, Key, Result, RunFolder, Tokens
 from harness.registry import Task, read_task
 from harness.report.board import board
 from harness.report.causes import NAME
-from harness.report.evidence import Breadth, gather
-from harness.report.runs import read_runs
+from harness.report.evidence import Breadth, gather, read_runs
 from harness.report.whole import make_report
 from harness.runs.again import POLICIES
 from harness.runs.plan import Plan

@@ -20,7 +20,7 @@ from harness.packing import differs, pack, unpack
 from harness.packs import GROUP, PIECE, PackedFiles, files_of
 from harness.reading import breaking_request, is_recorded, read_episode, recorded_episodes
 from harness.records import Result, RunFolder
-from harness.report.runs import read_runs
+from harness.report.evidence import read_runs
 from harness.run_files import FolderFiles, runs_in
 from harness.runs.merging import merge
 from harness.runs.plan import Plan

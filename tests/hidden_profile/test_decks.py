@@ -20,9 +20,9 @@ from oracles.hidden_profile.logic import Tabulated
 from oracles.hidden_profile.second import FrameSolver
 from oracles.hidden_profile.tells import keys, tells
 from worlds.core.chance import PUBLISHED_KEY, Chance
-from worlds.hidden_profile.deal import draw
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import CUES, KINDS, Deck, Draws, read_task
+from worlds.hidden_profile.session import draw
 
 TASKS = Path(__file__).resolve().parents[2] / "tasks" / "hidden-profile"
 MECHANISMS = {"bakery-switch": "match", "school-desks-by-sea": "and, match", "borehole-for-kanyada": "tally"}

@@ -16,8 +16,7 @@ from harness.cli.generate import generate_command
 from harness.errors import GateFailed, UsageError
 from harness.families.hidden_profile.authoring.drafts import Fields, as_scenario, examples
 from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.authoring.generation import GenerationRequest, drafted
-from harness.families.hidden_profile.authoring.ledger import FILE
+from harness.families.hidden_profile.authoring.generation import FILE, GenerationRequest, drafted
 from harness.families.hidden_profile.authoring.skeleton import STARTER
 from harness.registry import discover
 from harness.testing.openai_server import OpenAIServer

@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from validators.calendar.board import CHANNEL_OF, TOOL_OF, Board, Now
+from validators.calendar.board import CHANNEL_OF, TOOL_OF, Board, Now, Said, split
 from validators.calendar.history import Delivered, Touch
-from validators.calendar.reading import Said, split
 from validators.tape import Lost, Unanswered, same
 from worlds.calendar.rules.batch import UNREADABLE, Batch, Conflict, Refusal, check
 from worlds.calendar.rules.items import drawn

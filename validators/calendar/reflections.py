@@ -27,9 +27,9 @@ from pydantic import Field
 
 from validators.calendar.evidence import FLOOR
 from validators.calendar.history import Reflected, Replay
-from worlds.calendar.rules.beliefs import STRONGEST
 from worlds.calendar.rules.items import Cells
 from worlds.calendar.rules.measures import BeliefMeasures, ReflectionMeasures, TakenMeasures
+from worlds.calendar.rules.replies import STRONGEST
 from worlds.core.models import Strict
 
 Score = Annotated[float, Field(ge=-STRONGEST, le=STRONGEST, allow_inf_nan=False)]

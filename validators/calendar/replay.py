@@ -22,17 +22,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from validators.calendar.board import Board, Now
+from validators.calendar.board import Board, Now, read_scenario, read_settings
 from validators.calendar.deciding import RebuiltDecision, commit, decide, talk
 from validators.calendar.history import MovedMeeting, Reflected, Replay, Resolved, Touch
-from validators.calendar.reading import read_scenario, read_settings
 from validators.episode import Episode
 from validators.tape import Lost, Tape, Unanswered, remembered
 from worlds.calendar.labels import Label, reason
 from worlds.calendar.rules.batch import Conflict
-from worlds.calendar.rules.beliefs import read_expected, read_scores, weighed
 from worlds.calendar.rules.items import Cells, items_of
-from worlds.calendar.rules.replies import scores_shape
+from worlds.calendar.rules.replies import read_expected, read_scores, scores_shape, weighed
 from worlds.calendar.rules.resolution import Resolution, Slots, outcome_line, resolve
 from worlds.calendar.rules.scenario import Scenario
 from worlds.calendar.rules.settings import Settings

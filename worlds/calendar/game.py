@@ -26,6 +26,14 @@ What everybody came to believe of everybody else's calendar in a round, asked wh
 2. All seats are asked together, in as many barriers as there are others: first each of the next seat, then of the one after.
 3. A reply that cannot be read says nothing, and is not asked for again; the note says so.
 4. With `expected` a reply may have expectations beside it, which count only where the reply itself can be read.
+
+The state of a game: everybody's calendar and costs, the post office, and the texts that each seat is shown.
+
+What a seat is shown: its own calendar, its own mail, the round's meeting - and of a meeting's label only what is its own.
+
+The words are those of the templates in texts/; what they may name stands in `placeholders`, and what they are given is decided
+here, from one seat's point of view. What is never given cannot be shown: another seat's calendar, costs or labels, the meetings
+to come, a sensitivity tier.
 """
 
 from __future__ import annotations
@@ -35,20 +43,159 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from worlds.calendar.labels import Label, reason
-from worlds.calendar.mail import TOOLS, Message
+from worlds.calendar.mail import TOOLS, Message, PostOffice
 from worlds.calendar.rules.batch import Batch, Conflict, Refusal, apply, check
-from worlds.calendar.rules.beliefs import read_expected, weighed
-from worlds.calendar.rules.items import Cells
-from worlds.calendar.rules.replies import refusal, scores_shape
+from worlds.calendar.rules.items import Cells, drawn
+from worlds.calendar.rules.replies import notice, read_actions, read_expected, refusal, scores_shape, weighed
 from worlds.calendar.rules.resolution import Resolution, outcome_line, resolve
 from worlds.calendar.rules.scenario import Meeting, Scenario
-from worlds.calendar.rules.settings import Settings
-from worlds.calendar.state import GameState, split
-from worlds.calendar.view import RoundOpening
-from worlds.core.mending import read_reply
+from worlds.calendar.rules.settings import CHANNELS, Settings, turn_bounds
+from worlds.core.mending import mend, read_reply
 from worlds.core.replies import ReadAnswer, load
 from worlds.core.texts import Texts
 from worlds.core.turns import Answer, Answers, Ask, Game
+
+RULES = (
+    "turn_cap", "decision_retries", "failed_rounds", "outsiders", "blocked_attempts", "exhausted", "voluntary", "justification",
+    "outcomes",
+)  # fmt: skip
+"""The settings that texts name as they are."""
+
+
+class RoundOpening(NamedTuple):
+    """What a seat is told when a round begins for it."""
+
+    number: int
+    """Of the round."""
+
+    spent: int
+    """What its person has paid so far."""
+
+    outcomes: Sequence[str]
+    """Of earlier rounds, a line each, where outcomes are told."""
+
+
+class View:
+    """The texts of one game."""
+
+    def __init__(self, scenario: Scenario, settings: Settings, texts: Texts) -> None:
+        self._scenario, self._settings, self._texts = scenario, settings, texts
+        bounds = turn_bounds(len(scenario.agents), scenario.slots)
+        self._game = {
+            "agents": list(scenario.agents), "slots": scenario.slots, "rounds": len(scenario.meetings),
+            "channels": [channel for channel in CHANNELS if channel in settings.channels],
+            "message_cap": settings.message_cap or 0, "turn_messages": bounds.messages,
+            "turn_characters": bounds.characters, **{name: getattr(settings, name) for name in RULES},
+        }  # fmt: skip
+
+    def system(self, seat: int) -> str:
+        """The system prompt of a seat (paper, Appendix A.2)."""
+        # of the scale alone: which costs calendars hold is each one's own
+        other = (seat + 1) % len(self._scenario.agents)
+        return self._render("system", seat=seat, other=other, costs=sorted(self._scenario.scale))
+
+    def round_start(
+        self, seat: int, opening: RoundOpening, meeting: Meeting, cells: Cells, sweep: int, mail: Sequence[Message]
+    ) -> str:
+        """A participant's first turn of a round."""
+        seen = self._seen(seat, meeting, cells, mail)
+        return self._render("round_start", turn=sweep + 1, **_opened(opening), **seen)
+
+    def turn(self, meeting: Meeting, sweep: int, mail: Sequence[Message]) -> str:
+        """A later turn of cheap talk."""
+        return self._render("turn", meeting=meeting.id, mail=_letters(mail), turn=sweep + 1)
+
+    def activation(self, seat: int, number: int, meeting: Meeting, cells: Cells, sweep: int, mail: Sequence[Message]) -> str:
+        """The first turn, in round `number`, of somebody who takes no part in the meeting and was written to."""
+        return self._render("activation", round=number, turn=sweep + 1, **self._seen(seat, meeting, cells, mail))
+
+    def voluntary(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
+        """What an outsider who was written to may do before the decision."""
+        return self._render("voluntary", **self._seen(seat, meeting, cells, mail))
+
+    def decision(self, seat: int, opening: RoundOpening, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
+        """What a participant decides by: the calendar as it is now; its first turn of the round where there is no talk."""
+        return self._render("decision", **_opened(opening), **self._seen(seat, meeting, cells, mail))
+
+    def retry(self, attempt: int, why: Sequence[str], *, schedule: bool) -> str:
+        """Why a batch was refused, and the whole of it asked for again."""
+        attempts = self._settings.decision_retries + 1
+        return self._render("retry", attempt=attempt, attempts=attempts, why=list(why), schedule=schedule)
+
+    def reflection(self, seat: int, target: int, number: int) -> str:
+        """What a seat is asked of another's calendar when a round is over (paper, Appendix F.3)."""
+        return self._render("reflection", seat=seat, target=target, round=number)
+
+    def _render(self, name: str, **values: Any) -> str:
+        return self._texts.render(name, **self._game, **values)
+
+    def _seen(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> dict[str, Any]:
+        """The meeting, the own calendar and the mail, as this seat may see them."""
+        return {
+            "seat": seat, "meeting": meeting.id, "participants": list(meeting.participants), "duration": meeting.duration,
+            "label": meeting.label if seat in meeting.participants else "", "calendar": drawn(cells),
+            "mail": _letters(mail),
+        }  # fmt: skip
+
+
+def _opened(opening: RoundOpening) -> dict[str, Any]:
+    return {"round": opening.number, "spent": opening.spent, "results": list(opening.outcomes)}
+
+
+def _letters(mail: Sequence[Message]) -> list[tuple[int, str, int, str]]:
+    """Mail as it is shown; a line of a message is set in, so that none can pass for a line of ours."""
+    return [(one.sender, one.channel, one.meeting, "\n    ".join(one.content.splitlines())) for one in mail]
+
+
+class GameState:
+    """What the phases of a game share."""
+
+    def __init__(self, scenario: Scenario, settings: Settings, texts: Texts) -> None:
+        self.settings = settings
+        self.post = PostOffice(scenario.agents, settings, turn_bounds(len(scenario.agents), scenario.slots))
+        self.view = View(scenario, settings, texts)
+        self.calendars: list[Cells] = list(scenario.calendars)
+        self.spent = [0] * len(scenario.agents)
+        """What each seat has paid, on the scale that is shown."""
+
+        self._unread: dict[int, str] = {}
+        self._untold: dict[int, list[str]] = {agent: [] for agent in scenario.agents}
+
+    def tell(self, seats: Sequence[int], line: str) -> None:
+        """Have a line told to these seats when each begins its next round."""
+        for seat in seats:
+            self._untold[seat].append(line)
+
+    def told(self, seat: int) -> list[str]:
+        """Take what a seat is to be told at the beginning of a round."""
+        lines, self._untold[seat] = self._untold[seat], []
+        return lines
+
+    def actions(self, reply: str) -> ReadAnswer:
+        """Return the actions of a reply as they were read."""
+        return read_actions(reply, None if self.settings.strict_replies else mend)
+
+    def note_unread(self, seat: int, problem: str) -> None:
+        """Have a seat told at its next turn why its reply in talk was not read."""
+        self._unread[seat] = problem
+
+    def with_notice(self, seat: int, text: str) -> str:
+        """Return the text of a turn, after the notice that the seat is due."""
+        return notice(problem) + text if (problem := self._unread.pop(seat, "")) else text
+
+
+def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list[str]]:
+    """The actions that belong to a phase, and the tools of those that do not; what is no action at all stays in."""
+    kept: list[Any] = []
+    dropped: list[str] = []
+    for action in actions:
+        tool = action.get("type") if isinstance(action, dict) else None
+        if isinstance(tool, str) and tool not in tools:
+            dropped.append(tool[:40])
+        else:
+            kept.append(action)
+    return kept, dropped
+
 
 REFLECTION = "REFLECTION"
 Reflecting = Generator[Sequence[Ask], Answers, None]

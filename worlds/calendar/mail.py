@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from worlds.calendar.rules.letters import TurnBounds
 from worlds.calendar.rules.scenario import Meeting
-from worlds.calendar.rules.settings import Settings
+from worlds.calendar.rules.settings import Settings, TurnBounds
 
 TOOLS = {"dm": "dm", "participant_groupchat": "participants", "all_groupchat": "all"}
 """Tool -> the channel that it uses."""

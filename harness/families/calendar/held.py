@@ -5,27 +5,58 @@
 2. A seat of a game counts once, so means are over seats (paper, 4.2). Seats of one task are alike: a row keeps them by task.
 3. Typed messages alone have protocol-semantic VPS. A row has it only where no seat of it wrote prose: a mean over the seats
    that happened to write none would call silence private.
+
+The paper's own numbers, from published.toml: always marked as published, never ranked against ours.
+
+They were measured on the authors' tasks, which were not released; what stands beside them here has the same shape and names.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from pathlib import Path
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
+import tomli
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass as lean_dataclass
 
-from harness.families.calendar.published import MARK, source
 from harness.records import Result, SeatResult
 from harness.report.evidence import Evidence, Group
-from harness.report.models import find_model
+from harness.report.models import find_model, printed_name
 from harness.report.statistics import positive_mean_interval
 from harness.report.table import Column, Row, Table, Value
 from worlds.calendar.rules.measures import Role
+
+PATH = Path(__file__).with_name("published.toml")
+MARK = "published"
+
+
+@cache
+def numbers() -> Mapping[str, Any]:
+    """The whole file."""
+    return tomli.loads(PATH.read_text(encoding="utf-8"))
+
+
+def protocol_rows(setting: str, method: str) -> Sequence[Mapping[str, Any]]:
+    """The rows of Table 2 for one protocol in one cost setting."""
+    return [row for row in numbers()["protocols"] if (row["setting"], row["method"]) == (setting, method)]
+
+
+def model_rows(table: str, setting: str | None, model: str | None) -> Sequence[Mapping[str, Any]]:
+    """The rows of one list for a model as LiteLLM names it, in a cost setting where the list has them; none for others."""
+    name = printed_name(model, "calendar")
+    return [row for row in numbers()[table] if row["model"] == name and row.get("setting") == setting]
+
+
+def source(place: str) -> str:
+    """Where published numbers come from, for a note under a table."""
+    return f"{MARK}: {place} of {numbers()['source']}; the authors' tasks and harness"
+
 
 _lean = lean_dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="ignore"))
 """For models of which a report holds a million."""

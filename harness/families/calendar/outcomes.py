@@ -19,8 +19,7 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 from harness.families.calendar.headline import coordination
-from harness.families.calendar.held import Block, block_of, name_of, prose_writers, setting_of
-from harness.families.calendar.published import MARK, protocol_rows, source
+from harness.families.calendar.held import MARK, Block, block_of, name_of, prose_writers, protocol_rows, setting_of, source
 from harness.records import Result
 from harness.report.causes import bounds_cells, bounds_columns
 from harness.report.evidence import Evidence, Group, pass_k, plan_words

@@ -30,6 +30,7 @@ from typing import Any
 
 from harness.families.calendar.held import (
     ALL,
+    MARK,
     Block,
     Held,
     HeldSeat,
@@ -37,9 +38,9 @@ from harness.families.calendar.held import (
     figured,
     held,
     held_table,
+    model_rows,
     over_settings,
 )
-from harness.families.calendar.published import MARK, model_rows
 from harness.report.evidence import Evidence
 from harness.report.statistics import (
     BOUNDED,

@@ -42,6 +42,7 @@ from typing import Any, NamedTuple
 from harness.families.calendar.held import (
     ALL,
     COLUMNS,
+    MARK,
     Block,
     Held,
     HeldSeat,
@@ -49,9 +50,10 @@ from harness.families.calendar.held import (
     held,
     held_table,
     mean,
+    model_rows,
     over_settings,
+    protocol_rows,
 )
-from harness.families.calendar.published import MARK, model_rows, protocol_rows
 from harness.records import SeatResult
 from harness.report.evidence import Evidence
 from harness.report.statistics import BOUNDED, line_through, positive_mean_interval, share_interval

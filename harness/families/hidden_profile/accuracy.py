@@ -20,20 +20,17 @@ from collections.abc import Iterator, Sequence
 
 from harness.families.hidden_profile.arms import (
     CONDITIONS,
+    HOLDS_BEFORE,
+    HOLDS_FULL,
     MANIFEST,
+    METHOD,
     RULES,
     Arm,
+    Cell,
     Tasks,
     accuracy,
     arms,
     condition_of,
-    standing_notes,
-)
-from harness.families.hidden_profile.figures import (
-    HOLDS_BEFORE,
-    HOLDS_FULL,
-    METHOD,
-    Cell,
     enough,
     figures,
     fisher,
@@ -42,6 +39,7 @@ from harness.families.hidden_profile.figures import (
     interval,
     replicates,
     row,
+    standing_notes,
 )
 from harness.families.hidden_profile.published import PEOPLE, accuracy_rows, numbers, people, source, variant_rows
 from harness.records import Result

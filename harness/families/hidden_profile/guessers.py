@@ -14,8 +14,7 @@ from math import sqrt
 from statistics import fmean
 from typing import TypeVar
 
-from harness.families.hidden_profile.arms import MANIFEST, Arm, Tasks, arms, of_task, standing_notes
-from harness.families.hidden_profile.figures import figures, informed
+from harness.families.hidden_profile.arms import MANIFEST, Arm, Tasks, arms, figures, informed, of_task, standing_notes
 from harness.registry import Task
 from harness.report.evidence import Evidence
 from harness.report.table import Column, Row, Table, with_interval

@@ -31,10 +31,9 @@ from functools import partial
 from typing import Any
 
 from oracles.calendar.protocols import dsm_messages as messages
-from oracles.calendar.protocols.client import Outgoing, Payload, Seat, TypedClient
+from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, TypedClient
 from oracles.calendar.protocols.dsm_scoring import BEST, BUDGET, DsmPlan, Reward, level, needed, plans, reward, settled
-from oracles.calendar.protocols.insertion import Moves, batch, in_the_way, moving
-from oracles.calendar.protocols.reading import Mail
+from oracles.calendar.protocols.repair import Moves, batch, in_the_way, moving
 from worlds.calendar.rules.items import Cells
 
 

@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-from oracles.calendar.protocols.insertion import Moves, in_the_way, insertion, price
+from oracles.calendar.protocols.repair import Moves, in_the_way, insertion, price
 from worlds.calendar.rules.batch import Move
 from worlds.calendar.rules.items import Cells, Item, filled, slot_of
 

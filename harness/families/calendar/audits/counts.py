@@ -24,8 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.families.calendar.audits.games import BASE, AuditedGame, AuditedMessage, Speaker
-from harness.families.calendar.audits.patterns import PATTERNS, Occurrence, Pattern
+from harness.families.calendar.audits.games import BASE, PATTERNS, AuditedGame, AuditedMessage, Occurrence, Pattern, Speaker
 from harness.families.calendar.audits.words import Disclosure
 from harness.report.statistics import Interval, false_discoveries, rate_interval, scipy_stats
 from harness.report.table import Row

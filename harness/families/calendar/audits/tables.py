@@ -35,8 +35,7 @@ from harness.families.calendar.audits.counts import (
     paired,
     pattern_rows,
 )
-from harness.families.calendar.audits.games import BASE, AuditedGame, AuditedMessage, ReadGames
-from harness.families.calendar.audits.patterns import PATTERNS
+from harness.families.calendar.audits.games import BASE, PATTERNS, AuditedGame, AuditedMessage, ReadGames
 from harness.families.calendar.audits.words import Disclosure, labels_of
 from harness.report.statistics import Interval, wilson
 from harness.report.table import Column, Row, Table

@@ -14,7 +14,7 @@ participants (section 3); in the canonical suite hardly any does.
 1. Each task has prior meetings in the way of new ones (`placing`), none of them held by any round: whichever round moves one,
    an agent outside the new meeting has to move its copy in the voluntary phase, and must have been asked to.
 2. A candidate is kept if no game without outsiders comes within MARGIN of the optimum, and none reaches it at shown costs
-   (`oracles.calendar.outsiders`). The certificate holds what such games cost at least.
+   (`oracles.calendar.certificate`). The certificate holds what such games cost at least.
 3. Everything else is as in the canonical suite: five agents, varied costs, the same difficulties, 20 blocked errands a task, at
    every seat each density equally often.
 
@@ -41,11 +41,9 @@ from itertools import count, cycle
 from typing import Any, Literal
 
 from harness.errors import UsageError
-from harness.families.calendar.authoring.generator import Edition, draft, labelled
-from harness.families.calendar.authoring.parameters import Parameters, parameters
+from harness.families.calendar.authoring.generator import Edition, Parameters, draft, labelled, parameters
 from oracles.calendar import counting
-from oracles.calendar.certificate import certify
-from oracles.calendar.outsiders import saved_by_outsiders
+from oracles.calendar.certificate import certify, saved_by_outsiders
 from oracles.calendar.problem import tables
 from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.rules.scenario import Scenario

@@ -23,7 +23,7 @@ from harness.console import emit, say, show_table
 from harness.errors import GateFailed, UsageError, quoted
 from harness.families.calendar.authoring.bank_writer import TIERS, Kind, write_bank
 from harness.families.calendar.authoring.folders import write_task
-from harness.families.calendar.authoring.parameters import parameters
+from harness.families.calendar.authoring.generator import parameters
 from harness.families.calendar.authoring.suite import (
     BLOCKED,
     CANONICAL,

@@ -20,9 +20,9 @@ from harness.console import emit, say
 from harness.errors import UsageError, quoted
 from harness.families.calendar.authoring.calbench import Checked, checked, read_tasks, refuse_infeasible, summary
 from harness.families.calendar.authoring.folders import write_task
+from harness.families.calendar.trace.exporting import read_trace, record_of
 from harness.families.calendar.trace.folders import TracedGame, write_runs
 from harness.families.calendar.trace.game import rebuilt
-from harness.families.calendar.trace.replaying import read_trace, record_of
 from harness.families.calendar.trace.upstream import differing, is_upstream, read_upstream, upstream_game
 from harness.reading.traces import read_document, trace_files
 

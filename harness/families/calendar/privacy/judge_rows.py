@@ -17,12 +17,20 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from harness.families.calendar.audits.games import AuditedGame
-from harness.families.calendar.privacy.cases import JudgedCase, judged_games
-from harness.families.calendar.privacy.measured import BeliefMove, MeasuredGame, Place, datasets, primary, reflected
+from harness.families.calendar.privacy.cases import (
+    BeliefMove,
+    JudgedCase,
+    MeasuredGame,
+    Place,
+    datasets,
+    judged_games,
+    primary,
+    reflected,
+)
 from harness.report.statistics import scipy_stats
 from harness.report.table import Row
 from validators.calendar.reflections import Belief
-from worlds.calendar.rules.beliefs import STRONGEST
+from worlds.calendar.rules.replies import STRONGEST
 
 Cell = tuple[int, int, int]
 """Observer, target and slot, of one game."""

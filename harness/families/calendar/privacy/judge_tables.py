@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from harness.families.calendar.audits.tables import write_tables
-from harness.families.calendar.privacy.cases import JudgedCase
+from harness.families.calendar.privacy.cases import PROTOCOL, REFLECTION, JudgedCase
 from harness.families.calendar.privacy.judge_rows import (
     FIELDS,
     DatasetAudit,
@@ -23,7 +23,6 @@ from harness.families.calendar.privacy.judge_rows import (
     comparison_row,
     precision_rows,
 )
-from harness.families.calendar.privacy.measured import PROTOCOL, REFLECTION
 from harness.report.table import Column, Row, Table
 from harness.writing import write_file, writing
 

@@ -28,14 +28,13 @@ from pydantic import ValidationError
 from pydantic_core import to_json, to_jsonable_python
 
 from harness.families.calendar.trace.model import TraceEvent
-from worlds.calendar.game import REFLECTION, CalendarGame
+from worlds.calendar.game import REFLECTION, CalendarGame, GameState
 from worlds.calendar.mail import TOOLS
 from worlds.calendar.rules.batch import Conflict
 from worlds.calendar.rules.items import Cells, drawn, slot_of
 from worlds.calendar.rules.replies import read_actions, scores_shape
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.calendar.state import GameState
 from worlds.core.events import Closed, Event, EventLog, Noted, Opened, Requested, Seated, Stopped, Turned, Waited
 from worlds.core.mending import mend
 from worlds.core.replies import load, read_answer

@@ -26,9 +26,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.errors import UsageError
+from harness.families.calendar.trace.exporting import differences
 from harness.families.calendar.trace.game import GameRecord, Retold, rebuilt
 from harness.families.calendar.trace.model import TraceConfig, TracedRecord, TracedTask
-from harness.families.calendar.trace.replaying import differences
 from harness.families.calendar.trace.telling import Given, LoggedMark
 from harness.reading.traces import Replayed
 from harness.records import SeatResult, first_problem

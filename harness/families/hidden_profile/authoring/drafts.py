@@ -7,7 +7,7 @@ Everything that differs between candidates - setting, example, outline - is draw
 
 A proved outline and its words, kept apart: a model writes the words, and cannot touch the logic.
 
-An outline is a skeleton (`oracles.hidden_profile.skeletons`) whose options go by shuffled ids, because ids are shown wherever
+An outline is a skeleton (`oracles.hidden_profile.dealing`) whose options go by shuffled ids, because ids are shown wherever
 votes are asked and must tell nothing. Its deals stay with us. What comes back is read as a deck with these deals; stripped of
 its words it must be the outline.
 
@@ -39,8 +39,8 @@ from pydantic import ConfigDict, Field, StringConstraints, ValidationError, mode
 
 from harness.errors import UsageError
 from harness.families.hidden_profile.authoring.derived import CERTIFICATE
+from oracles.hidden_profile.dealing import SHAPES, search
 from oracles.hidden_profile.logic import Tabulated
-from oracles.hidden_profile.skeletons import SHAPES, search
 from worlds.core.chance import Stream
 from worlds.core.loading import SCENARIO
 from worlds.core.mending import read_reply

@@ -22,8 +22,16 @@ from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.console import emit, say, show_table
 from harness.errors import GateFailed, UsageError
 from harness.families.hidden_profile.authoring.drafts import TRACKS, examples
-from harness.families.hidden_profile.authoring.generation import SESSIONS, GenerationRequest, Team, estimate, generate
-from harness.families.hidden_profile.authoring.ledger import FILE, CandidateRecord, made
+from harness.families.hidden_profile.authoring.generation import (
+    FILE,
+    SESSIONS,
+    CandidateRecord,
+    GenerationRequest,
+    Team,
+    estimate,
+    generate,
+    made,
+)
 from harness.registry import discover, select, tasks_root
 from oracles.hidden_profile.dealing import MOST_DEALS, find_deals, refused
 from oracles.hidden_profile.decks import DeckProof, prove_deck
