@@ -15,9 +15,25 @@ from functools import wraps
 from typing import Any, NoReturn, TypeVar
 
 from validators.episode import Episode
-from worlds.core.events import Event, Noted, Stopped, Turned
+from worlds.core.events import Closed, Event, Noted, Stopped, Turned
 
 _SHOWN = 160
+
+
+def lies_at_the_end(episode: Episode) -> list[str]:
+    """Return what is wrong with how a game's log ends."""
+    lies = [f"seq {e.seq}: the world failed" for e in episode.events if isinstance(e, Closed) and e.cause == "fault"]
+    ends = [e.seq for e in episode.events if isinstance(e, Closed | Stopped)]
+    return lies + [f"seq {seq}: something follows the end" for seq in ends if seq != len(episode.events) - 1]
+
+
+def lies_of_measuring(episode: Episode, phases: Collection[str]) -> list[str]:
+    """Return what is wrong with which turns only measure: those of these phases do, and no others."""
+    return [
+        f"seq {e.seq}: a turn of {e.phase[:20]} must {'' if e.phase in phases else 'not '}only measure"
+        for e in episode.events
+        if isinstance(e, Turned) and e.ephemeral is not (e.phase in phases)
+    ]
 
 
 class Lost(Exception):

@@ -14,12 +14,20 @@ from pathlib import Path
 from statistics import fmean
 
 from harness.agents.llm.meter import Spent
-from harness.caveats import bounds_of, disturbed_by, ended_by, forfeits_of, setup_caveat, ungraded_by
 from harness.cli.amounts import cost_told, counted, dollars, short, size, spent_by
 from harness.cli.progress import outcome
 from harness.console import say, show_table
 from harness.errors import UsageError, quoted
-from harness.headline import figure_words, headline_of
+from harness.headline import (
+    bounds_of,
+    disturbed_by,
+    ended_by,
+    figure_words,
+    forfeits_of,
+    headline_of,
+    setup_caveat,
+    ungraded_by,
+)
 from harness.printable import printable
 from harness.reading import read_episode
 from harness.records import Result, RunFolder

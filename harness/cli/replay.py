@@ -13,7 +13,7 @@ from harness.console import emit
 from harness.errors import GateFailed, UsageError, quoted
 from harness.modules import families, family_part_or_none
 from harness.printable import printable
-from harness.reading.traces import Replayed, read_document, trace_files
+from harness.reading.model import Replayed, read_document, trace_files
 
 SHOWN = 10
 """Differences that are printed of one file."""

@@ -9,7 +9,6 @@ from pathlib import Path
 import typer
 
 from harness.agents.llm.replies import Replies
-from harness.caveats import setup_caveat
 from harness.cli.amounts import spent_by
 from harness.cli.closing import show_closing, show_left, stops
 from harness.cli.config import print_config
@@ -24,6 +23,7 @@ from harness.cli.tasks import gated, selected
 from harness.console import emit, log_to_stderr, say
 from harness.errors import BoundaryError, Cancelled, ProviderLost, UsageError, quoted
 from harness.granted import grant
+from harness.headline import setup_caveat
 from harness.records import Result
 from harness.report.early import BIASED, sentence
 from harness.runs.choice import read_choice

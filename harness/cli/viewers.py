@@ -15,9 +15,9 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.caveats import setup_caveat
 from harness.console import say
 from harness.errors import UsageError
+from harness.headline import setup_caveat
 from harness.interop.atif import whole_trajectory
 from harness.interop.harbor_job import HarborJob
 from harness.interop.inspect_log import LogTally, write_log

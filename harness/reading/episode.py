@@ -28,7 +28,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import ConfigDict, ValidationError
 
-from harness.caveats import forfeits_told
+from harness.headline import forfeits_told
 from harness.modules import family_part_or_none
 from harness.packs import read_recorded
 from harness.reading.model import (
@@ -332,15 +332,8 @@ def _doubts(result: Result, verdict: Verdict | None, events: list[Event]) -> lis
     doubts = []
     if verdict is not None and last is not None and verdict.trace_hash != last:
         doubts.append("verdict.json judges another log than events.jsonl")
-    if (
-        verdict is not None
-        and result.status == "graded"
-        and (verdict.reward, verdict.failure_label)
-        != (
-            result.reward,
-            result.failure_label,
-        )
-    ):
+    said = result.reward, result.failure_label
+    if verdict is not None and result.status == "graded" and (verdict.reward, verdict.failure_label) != said:
         doubts.append("result.json has another reward or label than verdict.json")
     return doubts
 

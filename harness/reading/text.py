@@ -12,7 +12,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from harness.caveats import disturbances_told, forfeits_told
+from harness.headline import disturbances_told, forfeits_told
 from harness.printable import printable
 from harness.reading.model import Act, Cell, Conversation, RecordedEpisode, Utterance
 

@@ -29,9 +29,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.caveats import bounds_of
 from harness.errors import UsageError
-from harness.headline import headline_of, task_means
+from harness.headline import bounds_of, headline_of, task_means
 from harness.records import Result
 from harness.release import pinned_tasks
 from harness.report.causes import bounds_columns, cells_of

@@ -33,9 +33,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.caveats import ended_by, setup_caveat
 from harness.errors import UsageError
-from harness.headline import Headline, cell_means, headline_of
+from harness.headline import Headline, cell_means, ended_by, headline_of, setup_caveat
 from harness.records import Result
 from harness.report.evidence import Cell, Conditions, Evidence, Group, pass_k
 from harness.report.statistics import Interval, exact_paired, mean_interval, scipy_stats, student

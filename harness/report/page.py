@@ -21,12 +21,13 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from harness.caveats import ungraded_by
 from harness.columns import is_number, keys
 from harness.errors import quoted
+from harness.headline import ungraded_by
 from harness.printable import printable
 from harness.records import Result
 from harness.report.evidence import Run
+from harness.report.svg import shade
 from harness.report.table import Column, Row, Table, Value
 from harness.report.whole import FamilyReport, WholeReport
 
@@ -128,7 +129,7 @@ class PageSection:
 
 def as_page(report: WholeReport, folder: Path) -> str:
     """The page, for a file in `folder`: pages of episodes are looked for beside it."""
-    style = _environment().get_template("style.css.j2").render(heat=[_colour(step / 10) for step in range(11)])
+    style = _environment().get_template("style.css.j2").render(heat=[shade(_STOPS, step / 10) for step in range(11)])
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     text = _environment().get_template("report.html.j2").render(
         title=f"Report on {_many(len(report.runs), 'run')}",
@@ -214,12 +215,6 @@ def _kind(row: Row) -> str:
 
 def _step(value: Value) -> int | None:
     return round(10 * value) if isinstance(value, int | float) else None
-
-
-def _colour(rate: float) -> str:
-    low, high = (_STOPS[0], _STOPS[1]) if rate < 0.5 else (_STOPS[1], _STOPS[2])
-    share = 2 * (rate if rate < 0.5 else rate - 0.5)
-    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(low, high, strict=True))
 
 
 def _episode(run: Run, result: Result, folder: Path) -> EpisodeLine:

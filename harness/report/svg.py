@@ -38,6 +38,13 @@ def picture(width: float, height: float, parts: Iterable[str], title: str) -> st
     return f"{head}\n{body}\n</svg>\n"
 
 
+def shade(stops: Sequence[tuple[int, int, int]], rate: float) -> str:
+    """Return the colour of a rate on a scale with stops at 0, half way and 1."""
+    place = min(int(2 * rate), 1)
+    mixed = (round(a + (b - a) * (2 * rate - place)) for a, b in zip(stops[place], stops[place + 1], strict=True))
+    return "#" + "".join(f"{part:02x}" for part in mixed)
+
+
 def wide(words: str, size: float = SIZE) -> float:
     """How much room some words need, generously."""
     return 0.6 * size * len(words)

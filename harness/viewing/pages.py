@@ -24,7 +24,7 @@ from itertools import islice
 
 from pydantic import ValidationError
 
-from harness.caveats import disturbances_told, forfeits_told
+from harness.headline import disturbances_told, forfeits_told
 from harness.reading import (
     Act,
     Breach,
@@ -38,10 +38,9 @@ from harness.reading import (
     lifetimes,
     rule_told,
 )
-from harness.reading.addresses import INDEX, episode_name, episode_page, run_page
+from harness.reading.addresses import episode_name, episode_page, run_page
 from harness.records import Key
 from harness.viewing.library import ShownRun
-from harness.viewing.rendering import is_control
 from harness.viewing.rows import (
     EpisodeRow,
     Facet,
@@ -54,6 +53,7 @@ from harness.viewing.rows import (
     listed,
     run_rows,
 )
+from harness.viewing.site import is_control
 from harness.viewing.talks import CutText, Talk, cut_text, seated, talk
 from harness.viewing.timeline import Grid, HeardTable, Timeline, grid, heard, timeline
 from validators.verdict import Check
@@ -576,6 +576,3 @@ def _facts(episode: RecordedEpisode) -> tuple[ShownFact, ...]:
         ("later", f"the agent's client gave up: {result.error}" if is_later else "", ""),
     )
     return tuple(ShownFact(name=name, left=value, right=note) for name, value, note in told if value)
-
-
-HOME = PageLink(page=INDEX, told="Runs")

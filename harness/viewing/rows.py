@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
-from harness.caveats import bounds_of, setup_caveat
 from harness.errors import UsageError
-from harness.headline import headline_of
+from harness.headline import bounds_of, headline_of, setup_caveat
 from harness.reading.addresses import episode_name, episode_page, run_page
 from harness.report.statistics import rate_interval
 from harness.runs.request import Planned

@@ -16,8 +16,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from harness.errors import UsageError
-from harness.viewing.rendering import POLICY
-from harness.viewing.site import Site
+from harness.viewing.site import POLICY, Site
 
 PORT = 8642
 """Where pages are served unless another port is asked for."""

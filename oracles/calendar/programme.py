@@ -276,11 +276,6 @@ class Solution:
     tight: NDArray[np.bool_]
     """(slots, groups, states): whether starting this group now belongs to a cheapest schedule of what is left."""
 
-    @property
-    def all_meetings(self) -> int:
-        """The subset that is all of them."""
-        return len(self.possible) - 1
-
     @cached_property
     def per_agent(self) -> list[list[list[int]]]:
         """(senses, subsets, agents): what each agent pays directly."""

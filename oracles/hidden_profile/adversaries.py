@@ -22,9 +22,9 @@ from fractions import Fraction
 from functools import cache, cached_property, partial
 from pathlib import Path
 
+from oracles.hidden_profile.decks import hand_of
 from oracles.hidden_profile.guessers import GUESSERS as BY_TEXT
 from oracles.hidden_profile.guessers import Handout, handout, naming, negative_words, share, words
-from oracles.hidden_profile.tells import hand_of
 from worlds.core.models import Strict
 from worlds.hidden_profile.rules import worlds
 from worlds.hidden_profile.rules.deck import KINDS, Draws

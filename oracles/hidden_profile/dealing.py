@@ -22,8 +22,7 @@ from functools import cache
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
-from oracles.hidden_profile.decks import LEAST_DEALS, necessary, prove_deck, seats_needed
-from oracles.hidden_profile.logic import Tabulated
+from oracles.hidden_profile.decks import LEAST_DEALS, Tabulated, necessary, prove_deck, seats_needed
 from worlds.hidden_profile.rules.deck import DECK, Deals, Deck, leader_of
 
 MOST_DEALS = 24

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.families.calendar.baselines.prose import (
+from harness.families.calendar.baselines import (
     AWKWARD,
     COULD,
     EASY,

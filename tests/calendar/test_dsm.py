@@ -18,8 +18,7 @@ from tests.calendar.playing import Played
 from tests.calendar.random_tasks import canonical, small
 from tests.calendar.reference_cases import play, published
 from tests.calendar.typed_games import turn
-from worlds.calendar.game import RoundOpening, View
-from worlds.calendar.mail import Message
+from worlds.calendar.game import Message, RoundOpening, View
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.texts import texts_of

@@ -14,8 +14,7 @@ import pytest
 from tests.calendar.hostile_games import episode_of
 from tests.calendar.random_tasks import canonical
 from tests.calendar.typed_games import typed_log
-from validators.calendar.evidence import privacy
-from validators.calendar.exact_vps import (
+from validators.calendar.evidence import (
     ANY,
     FREE,
     MOVABLE,
@@ -27,6 +26,7 @@ from validators.calendar.exact_vps import (
     States,
     exact_privacy,
     implications,
+    privacy,
     rates,
 )
 from validators.calendar.history import Delivered, Replay, Resolved

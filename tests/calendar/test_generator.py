@@ -11,7 +11,7 @@ import pytest
 
 from harness.errors import UsageError
 from harness.families.calendar.authoring.generator import Edition, Parameters, balanced, drawn, generate, parameters
-from oracles.calendar.plan import plan
+from oracles.calendar.certificate import plan
 from oracles.calendar.problem import tables
 from worlds.calendar.rules.scenario import Scenario
 from worlds.core.chance import Stream

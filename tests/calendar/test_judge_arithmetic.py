@@ -18,11 +18,11 @@ from harness.families.calendar.privacy.judge_rows import (
     belief_rows,
     cell_rows,
     comparison_row,
+    judge_tables,
     kappa,
     pearson,
     precision_rows,
 )
-from harness.families.calendar.privacy.judge_tables import judge_tables
 from tests.calendar.audited_games import Said, audited
 from tests.calendar.scripted_games import TALK, dm
 from validators.calendar.evidence import privacy

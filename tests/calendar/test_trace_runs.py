@@ -21,7 +21,7 @@ from harness.cli.export import export_command
 from harness.cli.importing import import_command
 from harness.play.agents import Cast
 from harness.reading import episode_lines, read_episode
-from harness.reading.traces import trace_files
+from harness.reading.model import trace_files
 from harness.records import RunFolder
 from harness.registry import read_task
 from harness.report.evidence import gather, read_runs

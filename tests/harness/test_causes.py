@@ -13,7 +13,6 @@ import pytest
 
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report
 from harness.causes import CAUSES, FORFEITS, CauseName, Responsible
-from harness.caveats import bounds_of, forfeits_told, setup_caveat
 from harness.cli.closing import show_closing
 from harness.errors import (
     BoundaryError,
@@ -27,6 +26,7 @@ from harness.errors import (
     VerifierFailure,
     WorldFailure,
 )  # fmt: skip
+from harness.headline import bounds_of, forfeits_told, setup_caveat
 from harness.interop.harbor_job import HarborJob
 from harness.play.episode import lost_episodes, run_episode
 from harness.play.outcome import Outcome, outcome_of, record

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from oracles.hidden_profile.adversaries import FEATURES, FILE, LESSONS, Sight, features
-from oracles.hidden_profile.tells import hand_of
+from oracles.hidden_profile.decks import hand_of
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import KINDS, Deck, Draws, Kind, read_task
 

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from oracles.hidden_profile import session
-from oracles.hidden_profile.deck_certificate import GROUPS
+from oracles.hidden_profile.certificate import GROUPS
 from oracles.hidden_profile.groups import POLICIES, SeatView, Turn, coin, group
 from oracles.hidden_profile.session import hands, play
 from tests.hidden_profile.film import ATTIC, BEACH, DOCUMENT, SCENARIO, WEDDING, changed, fact

@@ -18,11 +18,9 @@ from harness.pod import EpisodeSpec
 from harness.registry import Task, read_task
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
-from oracles.hidden_profile.deck_certificate import FEWEST, MOST, Sized, certify_deck, partitions, sizes
-from oracles.hidden_profile.decks import prove_deck
-from oracles.hidden_profile.logic import Tabulated
+from oracles.hidden_profile.certificate import FEWEST, MOST, Sized, certify_deck, partitions, sizes
+from oracles.hidden_profile.decks import INFORMED_MEAN, Tabulated, prove_deck, tells
 from oracles.hidden_profile.second import FrameSolver
-from oracles.hidden_profile.tells import INFORMED_MEAN, tells
 from tests.calendar.hostile_games import episode_of, retold
 from tests.conftest import ROOT
 from tests.hidden_profile.film import SCENARIO

@@ -15,8 +15,8 @@ import pytest
 
 from harness.families.hidden_profile.authoring.derived import CERTIFICATE
 from oracles.hidden_profile.adversaries import ADVERSARIES, guessed_by_hand
+from oracles.hidden_profile.decks import INFORMED_MEAN, INFORMED_MOST, keys, tells
 from oracles.hidden_profile.guessers import GUESSERS, handout, share, words
-from oracles.hidden_profile.tells import INFORMED_MEAN, INFORMED_MOST, keys, tells
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import KINDS, Deck, Draws, Kind, leader_of, read_task

@@ -36,8 +36,8 @@ from typing import Any
 
 from validators.episode import Episode
 from validators.hidden_profile.history import NoSession, Opening, Replay, Spoken, Stance, Vote, read_opening
-from validators.tape import Lost, Tape, Unanswered, remembered, same
-from worlds.core.events import Closed, Event, Noted, Requested, Seated, Stopped, Turned, Waited
+from validators.tape import Lost, Tape, Unanswered, lies_at_the_end, lies_of_measuring, remembered, same
+from worlds.core.events import Event, Noted, Requested, Seated, Turned, Waited
 from worlds.core.replies import parsed_string, spoken
 from worlds.hidden_profile.rules.ballot import (
     GIVEN,
@@ -535,15 +535,8 @@ def _follow(state: SessionState) -> None:
 
 def _frame(episode: Episode, opening: Opening) -> list[str]:
     """Lies in what stands around the session."""
-    lies = [f"seq {e.seq}: the world failed" for e in episode.events if isinstance(e, Closed) and e.cause == "fault"]
-    ends = [e.seq for e in episode.events if isinstance(e, Closed | Stopped)]
-    lies += [f"seq {seq}: something follows the end" for seq in ends if seq != len(episode.events) - 1]
     measuring = {"POLL", *(("PRE_VOTE",) if opening.settings.first_vote == "ephemeral" else ())}
-    lies += [
-        f"seq {e.seq}: a turn of {e.phase[:20]} must {'' if e.phase in measuring else 'not '}only measure"
-        for e in episode.events
-        if isinstance(e, Turned) and e.ephemeral is not (e.phase in measuring)
-    ]
+    lies = lies_at_the_end(episode) + lies_of_measuring(episode, measuring)
     return lies + look_at_times(episode.events) + _session(episode, opening)
 
 

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from harness.families.calendar import outcomes, ratings, round_tables, seat_tables
 from harness.families.calendar.held import block_of
 from harness.report import components
-from harness.report.catalogue import Maker, by_name, make
-from harness.report.evidence import Evidence
+from harness.report.evidence import Evidence, Maker, by_name, make
 from harness.report.table import Table
 
 SHORT: dict[str, tuple[Maker, ...]] = {

@@ -25,12 +25,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from harness.families.contract.published import MARK
 from harness.families.contract.tasks import VALUES
-from harness.report.svg import DARK, GRID, INK, PALE, Draw, dot, line, picture, rect, text, wedge, wide
+from harness.report.svg import DARK, GRID, INK, PALE, Draw, dot, line, picture, rect, shade, text, wedge, wide
 from harness.report.table import Column, Row, Table
 
 _COLOURS = ("#2f6db3", "#c8503c", "#3f8f5a", "#8a5fb0", "#c98a1b", "#4aa3a8", "#b0557f", "#6b6b6b")
@@ -393,6 +394,9 @@ _TURN = -40
 _STOPS = ((215, 80, 70), (250, 225, 140), (70, 160, 90))
 """Red at 0, yellow half way, green at 1."""
 
+colour = partial(shade, _STOPS)
+"""Returns where a rate stands on the scale from red to green."""
+
 
 def figure7(tables: Mapping[str, Table]) -> str | None:
     """Ours, with the published column of the same model after it."""
@@ -441,14 +445,6 @@ def _row(row: Row, name: str, models: Sequence[Column], left: float, y: float) -
             yield text(x + _WIDE / 2, y + 12, f"{rate:.2f}", anchor="middle", size=10, bold=mean, colour=DARK)
         else:
             yield rect(x + 1, y + 1, _WIDE - 2, _HIGH - 2, GRID)
-
-
-def colour(rate: float) -> str:
-    """Where a rate stands on the scale from red to green."""
-    low, high = (_STOPS[0], _STOPS[1]) if rate < 0.5 else (_STOPS[1], _STOPS[2])
-    share = 2 * (rate if rate < 0.5 else rate - 0.5)
-    mixed = (round(a + (b - a) * share) for a, b in zip(low, high, strict=True))
-    return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
 FIGURES: Mapping[str, Draw] = {

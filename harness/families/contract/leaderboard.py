@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from harness.caveats import ended_by
 from harness.families.contract.published import MARK, PublishedRow, leaderboard, numbers, source, suite
+from harness.headline import ended_by
 from harness.report.causes import bounds_cells, bounds_columns
 from harness.report.evidence import Evidence, Group, Status, plan_words, reliability, status, wanted_tasks
 from harness.report.models import ModelEntry, known_models

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from harness.families.contract import coaching_effect, leaderboard, tasks
 from harness.families.contract.published import suite
 from harness.report import components
-from harness.report.catalogue import Maker, by_name, make
-from harness.report.evidence import Evidence
+from harness.report.evidence import Evidence, Maker, by_name, make
 from harness.report.table import Table
 
 

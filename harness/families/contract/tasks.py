@@ -68,7 +68,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 def series(evidence: Evidence, *, published: bool) -> tuple[list[TaskSeries], list[TaskSeries]]:
     """Our columns, each with the published one of the same model after it; then the other published ones where asked for."""
-    theirs = {model: _published(model) for model in task_rates().models} if published else {}
+    theirs = {model: _published(model) for model in task_rates().rates} if published else {}
     ours, beside = [], set[str]()
     for group in evidence.played:
         attempts = {task: len(mine) for task, mine in group.tasks.items()}
@@ -225,7 +225,7 @@ def outlier_tables(evidence: Evidence, *, published: bool) -> list[Table]:
     rows, notes = list(_outliers(ours, "ours")), [_comparable(ours)]
     if published and evidence.breadth.every_published:
         rates = task_rates()
-        rows += _outliers({model: rates.exact(model) for model in rates.models}, MARK)
+        rows += _outliers({model: rates.exact(model) for model in rates.rates}, MARK)
         notes.append(f"{source('Tables 11 and 12')}; findings derived from them here")
     return [Table("outliers", f"Tasks out of line, {evidence.family}", _OUTLIER_COLUMNS, tuple(rows), tuple(notes))]
 

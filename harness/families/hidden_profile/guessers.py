@@ -19,9 +19,9 @@ from harness.registry import Task
 from harness.report.evidence import Evidence
 from harness.report.table import Column, Row, Table, with_interval
 from oracles.hidden_profile.adversaries import ADVERSARIES, guessed_by_hand
+from oracles.hidden_profile.decks import INFORMED_MEAN, INFORMED_MOST, keys
 from oracles.hidden_profile.guessers import scored
 from oracles.hidden_profile.session import guessing, played
-from oracles.hidden_profile.tells import INFORMED_MEAN, INFORMED_MOST, keys
 from worlds.hidden_profile.rules.deck import KINDS, Deck, Draws, read_task
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import LIMIT, tabulate

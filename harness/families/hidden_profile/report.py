@@ -14,8 +14,7 @@ from dataclasses import replace
 from harness.agent import AgentIdentity
 from harness.families.hidden_profile import accuracy, guessers, process
 from harness.report import components
-from harness.report.catalogue import Maker, by_name, make
-from harness.report.evidence import Evidence, Group
+from harness.report.evidence import Evidence, Group, Maker, by_name, make
 from harness.report.table import Table
 from worlds.hidden_profile.options import OPTIONS
 

@@ -13,7 +13,7 @@ fits what is known. Either kind has half of the weight, whatever number of deals
 A deck for another number of people: the same cards, deals and rules, its private cards on fewer hands or on more.
 
 Fewer people hold whole hands together, more people hold parts of one hand each; which is said in the file `sizes.json` beside
-the deck, made by `harness sync` from what the prover holds (`oracles.hidden_profile.deck_certificate`). The shared facts, and
+the deck, made by `harness sync` from what the prover holds (`oracles.hidden_profile.certificate`). The shared facts, and
 so the option that leads, stay as they are. A brief that counts the people (`the four of you`, `you four`) counts the others
 instead.
 """

@@ -24,7 +24,7 @@ from harness.families.calendar.trace.exporting import read_trace, record_of
 from harness.families.calendar.trace.folders import TracedGame, write_runs
 from harness.families.calendar.trace.game import rebuilt
 from harness.families.calendar.trace.upstream import differing, is_upstream, read_upstream, upstream_game
-from harness.reading.traces import read_document, trace_files
+from harness.reading.model import read_document, trace_files
 
 Files = Annotated[
     list[Path],

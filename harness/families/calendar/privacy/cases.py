@@ -235,9 +235,6 @@ def _texts() -> Texts:
     return Texts({path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob(f"*{SUFFIX}"))})
 
 
-TRIES = 2
-
-
 class JudgedCase(NamedTuple):
     """What a judge made of one case."""
 

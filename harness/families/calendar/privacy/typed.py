@@ -24,8 +24,7 @@ from harness.families.calendar.audits.counts import everybody, named
 from harness.families.calendar.audits.games import AuditedGame, ReadGames, Speaker
 from harness.report.statistics import positive_mean_interval
 from harness.report.table import Column, Row, Table
-from validators.calendar.evidence import PHASE, PRIOR, Privacy, is_typed, privacy, tables
-from validators.calendar.exact_vps import ExactPrivacy, exact_privacy
+from validators.calendar.evidence import PHASE, PRIOR, ExactPrivacy, Privacy, exact_privacy, is_typed, privacy, tables
 
 IDS = ("trace_path", "game_id")
 FIELDS: Mapping[str, tuple[str, ...]] = {

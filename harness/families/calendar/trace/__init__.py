@@ -8,7 +8,7 @@ from harness.families.calendar.trace.exporting import exported, replay_trace
 from harness.families.calendar.trace.model import ASKING, SCHEMA
 from harness.families.calendar.trace.upstream import is_upstream, replay_upstream
 from harness.reading import RecordedEpisode
-from harness.reading.traces import Replayed
+from harness.reading.model import Replayed
 
 __all__ = ["exported_text", "is_trace", "replayed"]
 

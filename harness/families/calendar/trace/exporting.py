@@ -37,7 +37,7 @@ from harness.families.calendar.trace.model import (
 )
 from harness.families.calendar.trace.telling import ENDS, Given, ReplyNotes, marks_of_log, marks_of_trace
 from harness.reading import RecordedEpisode
-from harness.reading.traces import Replayed
+from harness.reading.model import Replayed
 from harness.records import Result, first_problem
 from worlds.core.events import Closed, Event, Noted, Opened, Seated, Turned, canonical
 from worlds.core.models import Lenient

@@ -28,8 +28,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json, to_jsonable_python
 
 from harness.families.calendar.trace.model import TraceEvent
-from worlds.calendar.game import REFLECTION, CalendarGame, GameState
-from worlds.calendar.mail import TOOLS
+from worlds.calendar.game import REFLECTION, TOOLS, CalendarGame, GameState
 from worlds.calendar.rules.batch import Conflict
 from worlds.calendar.rules.items import Cells, drawn, slot_of
 from worlds.calendar.rules.replies import read_actions, scores_shape

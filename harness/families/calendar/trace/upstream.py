@@ -30,9 +30,9 @@ from harness.families.calendar.trace.exporting import differences
 from harness.families.calendar.trace.game import GameRecord, Retold, rebuilt
 from harness.families.calendar.trace.model import TraceConfig, TracedRecord, TracedTask
 from harness.families.calendar.trace.telling import Given, LoggedMark
-from harness.reading.traces import Replayed
+from harness.reading.model import Replayed
 from harness.records import SeatResult, first_problem
-from worlds.calendar.mail import TOOLS
+from worlds.calendar.game import TOOLS
 from worlds.calendar.options import BUDGETS, OPTIONS
 from worlds.calendar.rules.items import Cells, Item, items_of, read_lines
 from worlds.calendar.rules.replies import read_actions

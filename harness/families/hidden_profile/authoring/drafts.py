@@ -40,7 +40,7 @@ from pydantic import ConfigDict, Field, StringConstraints, ValidationError, mode
 from harness.errors import UsageError
 from harness.families.hidden_profile.authoring.derived import CERTIFICATE
 from oracles.hidden_profile.dealing import SHAPES, search
-from oracles.hidden_profile.logic import Tabulated
+from oracles.hidden_profile.decks import Tabulated
 from worlds.core.chance import Stream
 from worlds.core.loading import SCENARIO
 from worlds.core.mending import read_reply

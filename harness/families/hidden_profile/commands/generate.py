@@ -34,8 +34,7 @@ from harness.families.hidden_profile.authoring.generation import (
 )
 from harness.registry import discover, select, tasks_root
 from oracles.hidden_profile.dealing import MOST_DEALS, find_deals, refused
-from oracles.hidden_profile.decks import DeckProof, prove_deck
-from oracles.hidden_profile.tells import tells
+from oracles.hidden_profile.decks import DeckProof, prove_deck, tells
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.deck import CUES, DECK, Deck, Draws, with_cues
 from worlds.hidden_profile.rules.scenario import first_of
