@@ -3,10 +3,8 @@
 A family says it in `harness.families.<family>.headline` (`HEADLINE`); a family without one is measured by its reward. Values
 lie in 0..1 and more is better. A graded episode that broke off before anything was measured is worth 0.
 
-Caveats: what has to be said beside a figure.
-
-Bounds for ungraded episodes, faults of the set-up, what disturbed episodes, and turns that seats forfeited. Closing lines,
-reports, leaderboards, exports and pages take their sentences from here.
+Caveats: what has to be said beside a figure. Bounds for ungraded episodes, faults of the set-up, what disturbed episodes, and
+turns that seats forfeited. Closing lines, reports, leaderboards, exports and pages take their sentences from here.
 """
 
 from __future__ import annotations

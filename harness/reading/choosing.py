@@ -4,10 +4,9 @@ RUN/episodes/<family>/<task>/s0-a1   that episode; also one that was kept under 
 RUN                                  all of a run, in a folder or packed, or of the runs in a folder of runs
 RUN TASK [s0-a1]                     those of a task, by its id
 
-The request that broke the rule, read off an episode's folder at a glance: two files, and one line of the log.
-
-Lists show it for each failed episode, so the log is not parsed: an event's number is that of its line. A folder that cannot be
-read so has no request here; the episode's own page names the file at fault.
+The request that broke the rule, read off an episode's folder at a glance: two files, and one line of the log. Lists show it for
+each failed episode, so the log is not parsed: an event's number is that of its line. A folder that cannot be read so has no
+request here; the episode's own page names the file at fault.
 """
 
 from __future__ import annotations

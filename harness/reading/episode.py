@@ -5,16 +5,13 @@ cannot be read ends the reading, since half an episode would look like a whole o
 
 The world's log as acts: every request with its time and what it was judged to be, every wait, and how the episode ended.
 
-What each seat of a game was told and replied: the world's log says it, and a trajectory adds what a model thought.
+What each seat of a game was told and replied: the world's log says it, and a trajectory adds what a model thought. The log is
+the evidence, and it has every seat, whoever played it. The nested trajectory of a seat is laid beside it turn by turn, matched
+by the text of the turn. A turn that a model never answered has no step there; a reply that the world did not take stands there
+alone.
 
-The log is the evidence, and it has every seat, whoever played it. The nested trajectory of a seat is laid beside it turn by
-turn, matched by the text of the turn. A turn that a model never answered has no step there; a reply that the world did not
-take stands there alone.
-
-Conversations out of trajectory.json (ATIF): one for the agent, and one for each trajectory that is nested in it.
-
-Only what is shown is read, and what a later version adds is passed over. A seat's trajectory is known by its agent's name,
-`seat 3`.
+Conversations out of trajectory.json (ATIF): one for the agent, and one for each trajectory that is nested in it. Only what is
+shown is read, and what a later version adds is passed over. A seat's trajectory is known by its agent's name, `seat 3`.
 """
 
 from __future__ import annotations

@@ -6,17 +6,15 @@
 3. Times are virtual seconds since the episode began, unless a name says otherwise.
 4. A family adds tables (`Section`). A page or another command reads this model, never the text that is printed of it.
 
-What a family's own part takes from a recorded episode: its measures and the notes of its game, each by the family's schema.
+What a family's own part takes from a recorded episode: its measures and the notes of its game, each by the family's schema. A
+family's part is `harness.families.<family>.reading`. Its `sections(episode)` are the tables that it adds; its `breach(episode)`
+says why an episode failed in which no request broke a rule, None where the family has nothing to say. Where prompts number
+people otherwise than the log numbers seats, `harness.families.<family>.naming` has `seat_name(seat)`: what the conversations
+are called.
 
-A family's part is `harness.families.<family>.reading`. Its `sections(episode)` are the tables that it adds; its
-`breach(episode)` says why an episode failed in which no request broke a rule, None where the family has nothing to say. Where
-prompts number people otherwise than the log numbers seats, `harness.families.<family>.naming` has `seat_name(seat)`: what the
-conversations are called.
-
-Traces: one recorded episode in one file that can be played again from there, in the layout of its family's paper.
-
-A family that has them has a part `trace` (`FamilyTrace`). `harness export trace` and `harness replay` ask for it by name; which
-family a file is of, each family says of itself.
+Traces: one recorded episode in one file that can be played again from there, in the layout of its family's paper. A family that
+has them has a part `trace` (`FamilyTrace`). `harness export trace` and `harness replay` ask for it by name; which family a file
+is of, each family says of itself.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 Nothing is coloured or drawn, so a pipe and a terminal get the same. Long texts lack their middle unless all is asked for.
 
-Text laid out for a width: paragraphs with an indent, tables whose last column wraps, and long texts cut in the middle.
-
-Whatever comes in may hold anything. It is made printable here, before its width is counted.
+Text laid out for a width: paragraphs with an indent, tables whose last column wraps, and long texts cut in the middle. Whatever
+comes in may hold anything. It is made printable here, before its width is counted.
 """
 
 from __future__ import annotations

@@ -14,10 +14,9 @@ Two players on the same tasks: intervals and tests of one difference a task; num
    other sign. All sign patterns are tried while there are at most 8,192 of them, else 9,999 are drawn with a fixed seed.
 3. Holm's method keeps the error of a whole family of tests at alpha; p values are printed after it.
 
-What must be equal for two runs to be compared: the tasks' digests, the seeds, the edition's key, options, budget, texts.
-
-A difference that is the very question (`--across options`) may be allowed; digests, seeds and keys never, since then the two
-did not play the same instances.
+What must be equal for two runs to be compared: the tasks' digests, the seeds, the edition's key, options, budget, texts. A
+difference that is the very question (`--across options`) may be allowed; digests, seeds and keys never, since then the two did
+not play the same instances.
 
 A comparison as tables: one row a family, the tasks that differ most, categories and labels side by side.
 """

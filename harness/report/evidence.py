@@ -3,23 +3,19 @@
 1. Ungraded episodes stand apart: a failure of a provider or a runtime is no failure of the agent.
 2. So do retries: they play failures only, and may have been told something, so they are no first tries.
 
-Whether a row may be ranked: every task of the release, every planned seed, as many graded attempts as planned.
+Whether a row may be ranked: every task of the release, every planned seed, as many graded attempts as planned. The release is
+the pinned list of `harness.release`, whatever lies in the tasks folder of whoever reports. Where no run played a task of it - a
+family or a suite of one's own - what the registry holds stands in its place, or what all the runs together planned. Tasks
+beyond that make another suite, and a row on another suite is not ranked; tasks that somebody added stand in a table of their
+own (`Evidence.split`). A task that was played in another version is named.
 
-The release is the pinned list of `harness.release`, whatever lies in the tasks folder of whoever reports. Where no run played a
-task of it - a family or a suite of one's own - what the registry holds stands in its place, or what all the runs together
-planned. Tasks beyond that make another suite, and a row on another suite is not ranked; tasks that somebody added stand in a
-table of their own (`Evidence.split`). A task that was played in another version is named.
+What a plan can see: the smallest true difference between two models that it tells apart four times of five. For T tasks that
+both play, with n attempts each at every task (seeds times k): (t(1 - alpha/2) + t(power)) * sqrt((w^2 + 2 v / n) / T), t at T -
+1 degrees; w is the deviation of true differences over tasks, v the variance of attempts at one task (Miller 2024,
+arXiv:2411.00640). More attempts shrink the second term only: past some point a plan needs more tasks.
 
-What a plan can see: the smallest true difference between two models that it tells apart four times of five.
-
-For T tasks that both play, with n attempts each at every task (seeds times k):
-(t(1 - alpha/2) + t(power)) * sqrt((w^2 + 2 v / n) / T), t at T - 1 degrees; w is the deviation of true differences over tasks,
-v the variance of attempts at one task (Miller 2024, arXiv:2411.00640). More attempts shrink the second term only: past some
-point a plan needs more tasks.
-
-pass^k of a group: the share of instances at which all of k attempts succeed; trust is this, and not the mean.
-
-It is unbiased where more than k attempts were graded: C(c, k) / C(n, k) for each (task, seed), averaged over those with n >= k.
+pass^k of a group: the share of instances at which all of k attempts succeed; trust is this, and not the mean. It is unbiased
+where more than k attempts were graded: C(c, k) / C(n, k) for each (task, seed), averaged over those with n >= k.
 
 Who played, and under which conditions: what two episodes must share to share a row of a table.
 
@@ -32,9 +28,8 @@ Who played, and under which conditions: what two episodes must share to share a 
 3. Seats of games are asked in one way only, so a game's rows name no interface and no protocol.
 4. Who played is what the plan says: an episode whose sandbox never opened does not know its model, and is the model's still.
 
-Reads run folders: the frozen plan, and every finished episode.
-
-A folder that holds run folders stands for all of them, and so does one that holds folders of sweeps. A run may be packed.
+Reads run folders: the frozen plan, and every finished episode. A folder that holds run folders stands for all of them, and so
+does one that holds folders of sweeps. A run may be packed.
 
 What cannot be read is an error that names the file, unless whoever asks takes the damaged ones: a report that passes over an
 episode in silence would be a wrong report.

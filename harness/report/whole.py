@@ -2,9 +2,8 @@
 
 How it looks - on a terminal, as Markdown, JSON, CSV or a page - is decided afterwards, from this alone.
 
-Difficulty curves: each player's success and reward by level, of runs with `--set level=1..4`. One table for any family.
-
-Level 1 is the default, so a run that names no level is of it. A curve needs two levels under otherwise the same conditions.
+Difficulty curves: each player's success and reward by level, of runs with `--set level=1..4`. One table for any family. Level 1
+is the default, so a run that names no level is of it. A curve needs two levels under otherwise the same conditions.
 """
 
 from __future__ import annotations

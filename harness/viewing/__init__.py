@@ -1,4 +1,4 @@
-"""Recorded runs as pages: a local server that only reads (`server`), or a folder of files to publish (`bundle`), from one site.
+"""Recorded runs as pages: a local server that only reads (`server`), or a folder of files to publish (`site`), from one site.
 
 1. A page is a typed model of its own (`pages`), made from `harness.reading.RecordedEpisode` and the results of runs, never from
    printed text; its template only places it, and the page's JSON is the model itself.

@@ -3,16 +3,14 @@
 A page's JSON is its model; of an episode it is the whole `RecordedEpisode`, so that a program gets what `harness show --json`
 gives. Links are addresses from the root of the site.
 
-Requests to the world, each with the bytes that went out and came back, where a conversation has them.
+Requests to the world, each with the bytes that went out and came back, where a conversation has them. The log knows of a
+request its method, its path and what it was judged to be; bodies stand in the agent's own record alone. A tool call is laid
+beside the next request of the log that has its method and path. A command in a shell is no request, so what was sent from there
+has no bodies here.
 
-The log knows of a request its method, its path and what it was judged to be; bodies stand in the agent's own record alone. A
-tool call is laid beside the next request of the log that has its method and path. A command in a shell is no request, so what
-was sent from there has no bodies here.
-
-Two episodes of one task beside each other, from the first thing that differs.
-
-Requests are compared with requests, and what was said with what was said: entry by entry, in order. Equal ones at the beginning
-are folded into their number. After the first difference entries stand beside each other by their place only.
+Two episodes of one task beside each other, from the first thing that differs. Requests are compared with requests, and what was
+said with what was said: entry by entry, in order. Equal ones at the beginning are folded into their number. After the first
+difference entries stand beside each other by their place only.
 """
 
 from __future__ import annotations

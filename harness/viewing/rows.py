@@ -3,9 +3,8 @@
 1. A rate has its interval and its n. What was not graded is counted apart and is in no rate.
 2. Rows of different runs are never pooled: they may have played other tasks, under other options. That is a report's to judge.
 
-Which rows of a run are listed: one value for each column that has choices, as a form writes them into an address.
-
-A choice that no row has lists nothing and is said so; a name that is no filter is passed over.
+Which rows of a run are listed: one value for each column that has choices, as a form writes them into an address. A choice that
+no row has lists nothing and is said so; a name that is no filter is passed over.
 """
 
 from __future__ import annotations

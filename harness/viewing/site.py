@@ -11,14 +11,12 @@ A site as a folder of files that can be published, or opened from a disk: each p
    a folder that is none is never written into.
 2. A page that says that something cannot be read is written like the others, and counted.
 
-Templates as HTML: every value is spelled out where browsers would obey or hide it, then escaped, by the environment itself.
+Templates as HTML: every value is spelled out where browsers would obey or hide it, then escaped, by the environment itself. No
+template can forget either: `finalize` sees each expression, and escaping is on for all files. A page says by `root` how far up
+the root of the site is, so that the same page works on a server and from a disk.
 
-No template can forget either: `finalize` sees each expression, and escaping is on for all files. A page says by `root` how far
-up the root of the site is, so that the same page works on a server and from a disk.
-
-The words of the pages, in a line each: every label of every family, from where the family defines it, and a few terms.
-
-A label on a page leads here. One that no family of this harness has leads nowhere, since what it means is not known here.
+The words of the pages, in a line each: every label of every family, from where the family defines it, and a few terms. A label
+on a page leads here. One that no family of this harness has leads nowhere, since what it means is not known here.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 Of a conversation with more entries than a page can hold, the beginning, the end and what lies around the breach are shown, and
 each gap says how many entries it stands for. The whole of it is in trajectory.json, which the page links.
 
-Long texts as a page shows them: the beginning and the end, with the number of characters between, and short ones whole.
-
-A model's reply may have 50 MB. What is cut stands whole in a file of the episode, which the page links.
+Long texts as a page shows them: the beginning and the end, with the number of characters between, and short ones whole. A
+model's reply may have 50 MB. What is cut stands whole in a file of the episode, which the page links.
 """
 
 from __future__ import annotations

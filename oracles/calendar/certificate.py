@@ -5,16 +5,14 @@ None: `by_subset`, `optima`, and `feasible` with `difficulty` where counting is 
 everything that describes one is None, and `optima` and `feasible` are 0. Costs are on the scored scale but for `shown_optimum`.
 
 The fairest of the optimal schedules: the least largest cost of an agent, then the least next largest, and so on (leximin).
-
 Costs of agents do not add up to fairness, so the optimal schedules are followed forwards along the moves that keep to the
 optimum (`Solution.tight`), and each state holds the different costs by agent that lead to it, with the lexicographically
 smallest slots of each. Costs in which one agent pays more than the most loaded one of a known optimum need no following.
 
-What planning in order of arrival comes to: two schedules that any planner should beat, or at least equal (5.4).
-
-Each takes the meetings in their order and gives each a place for good: prior meetings stay, meetings that share an agent do not
-overlap, and every place is an allowed one. `greedy` takes the lowest slot, whatever it costs; `myopic` takes the cheapest slot,
-the lowest of equal ones. A planner that finds no place is stuck, and then there is no schedule.
+What planning in order of arrival comes to: two schedules that any planner should beat, or at least equal (5.4). Each takes the
+meetings in their order and gives each a place for good: prior meetings stay, meetings that share an agent do not overlap, and
+every place is an allowed one. `greedy` takes the lowest slot, whatever it costs; `myopic` takes the cheapest slot, the lowest
+of equal ones. A planner that finds no place is stuck, and then there is no schedule.
 
 The best that can be done while nobody moves anything but the participants of the round's own meeting.
 

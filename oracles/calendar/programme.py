@@ -1,8 +1,8 @@
 """One dynamic programme over slots answers everything about all subsets of the meetings at once.
 
 1. Backwards over the slots: the value of a state is the best over the groups that may start now, of what the group costs and
-   of the value of the state after it (`states`). All states, groups and questions of a slot are one array operation.
-2. A question is a column, all in the (min, +) semiring (`packing`); maximising is minimising the negative. The tie-break
+   of the value of the state after it (`Graph`). All states, groups and questions of a slot are one array operation.
+2. A question is a column, all in the (min, +) semiring (`Packing`); maximising is minimising the negative. The tie-break
    (specification 5.2) is part of the number: the lexicographically smallest vector of slots in the order of the items.
 3. Counting is a second semiring over the same graph: the moves that keep to the optimum are known by then, and counts of what
    follows them add up.

@@ -2,13 +2,12 @@
 
 Each is a function from what a seat can see in a deal to the options it cannot choose between; its score is the key's share of
 them. They are played over every deal of a deck and every seat, so scores are exact. Check C9 bounds all rules by one hand of
-one deck at once; these are the ones that once broke a suite, by name, and two that learn from the other decks (`learned`).
+one deck at once; these are the ones that once broke a suite, by name, and two that learn from the other decks.
 
-A guesser that learns: what do keys of other decks have in common, that one hand shows?
-
-A linear score over what is to be seen of each option, fitted as a logistic regression of "is the key" over all hands of all
-deals of the decks but the one that it is asked about. The weights are data (`learned.json`), so this needs no scikit-learn;
-`tests/hidden_profile/fitting.py` fits them, and a test does it again.
+A guesser that learns: what do keys of other decks have in common, that one hand shows? A linear score over what is to be seen
+of each option, fitted as a logistic regression of "is the key" over all hands of all deals of the decks but the one that it is
+asked about. The weights are data (`learned.json`), so this needs no scikit-learn; `tests/hidden_profile/fitting.py` fits them,
+and a test does it again.
 
 What one seat has before it in one deal, and what it is to guess from that without a word said.
 """

@@ -3,7 +3,6 @@
 Such a scenario names its key, so whoever has seen the file knows it (decision 0022); only decks are proved.
 
 The certificate of a deck, as tests/oracle.json holds it: checks, deals, what hands tell, what scripted groups must score.
-
 Scores are by enumeration: every deal is played by every group, and counted as often as it is drawn. Chances are floats for
 readers, made from exact ones at the last moment.
 

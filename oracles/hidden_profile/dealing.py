@@ -3,7 +3,7 @@
 1. A choice of texts is a deal where all facts leave one option and exclude the others, one option leads on every hand, no hand
    settles anything, and enough seats hold something without which the key is not proved.
 2. Among these the solver takes as many hidden as manifest ones, and every key of the hidden ones equally often, so that the
-   worst seat's hand is worth as little as possible, and then all hands together (C9, `tells`).
+   worst seat's hand is worth as little as possible, and then all hands together (C9).
 
 Shapes for authors: decks of anonymous atoms that pass every check, to be dressed in words by somebody else.
 

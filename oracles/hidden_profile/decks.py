@@ -1,11 +1,10 @@
 """Is a deck a set of hidden profiles, and does no hand tell the key? Every check by name, saying what is wrong where it fails.
 
 A check is a function from a hearing of the deck to the sentences that speak against it: none, and it holds. What facts prove is
-asked of any witness (`logic.Tabulated`, `second.FrameSolver`); what a seat may believe is counted over the deals.
+asked of any witness (`Tabulated`, `second.FrameSolver`); what a seat may believe is counted over the deals.
 
-The checks of a certificate that read words instead of logic: what gives a fact away, and where a verdict stands.
-
-Specification, 2.4: C6, C7. Words are folded as cues are (`rules.hearing`), so case and curly quotes hide nothing.
+The checks of a certificate that read words instead of logic: what gives a fact away, and where a verdict stands. Specification,
+2.4: C6, C7. Words are folded as cues are (`rules.hearing`), so case and curly quotes hide nothing.
 
 The questions that a proof asks of a deck, whoever answers; the first witness has a table of worlds.
 

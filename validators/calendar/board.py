@@ -3,10 +3,9 @@
 Which channel reaches whom, and what a turn may send, is worked out here a second time, on purpose: the world's own post office
 is what is being checked.
 
-What a log says before anything is judged: the scenario and options of its game.
-
-Replies are read by the rule that the world reads by, so the notes that follow can be foretold. Only a reply that the world had
-to repair is taken as the notes tell it, and these are held against the rules alone.
+What a log says before anything is judged: the scenario and options of its game. Replies are read by the rule that the world
+reads by, so the notes that follow can be foretold. Only a reply that the world had to repair is taken as the notes tell it, and
+these are held against the rules alone.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Exact privacy loss of typed messages: how far each slot's chance of being taken 
 1. Prior: a slot of the target is taken with probability p, independently of all others; a taken one holds what stays (a blocked
    errand) with probability b, else an errand that can move. Both are the task's own rates over all seats before the first
    round, as its generator fixes them.
-2. Messages leave a slot a set of states (`implied`). The posterior is Bayes' on what all of them together leave; only the last
+2. Messages leave a slot a set of states, below. The posterior is Bayes' on what all of them together leave; only the last
    counts where they exclude each other, since the calendar has changed between them.
 3. Loss of a round is the sum over slots of |posterior - prior|. `fresh`: the prior at the beginning of every round is p.
    `lasting`: it is what the observer had been told by then, so what it knows already and what is still so costs nothing.
@@ -29,10 +29,9 @@ Exact privacy loss of typed messages: how far each slot's chance of being taken 
 
 Games with a meeting longer than one slot have no exact loss: what is told there is of several slots at once.
 
-What a typed message implies of its sender's slots by the rules of its protocol: which states each may be in.
-
-A slot is free, holds an errand that can move, or holds what stays (a blocked errand, a meeting). Table 10 says how far a
-message nudges a belief that a slot is possible; this keeps possible and free apart, and reads prices and levels:
+What a typed message implies of its sender's slots by the rules of its protocol: which states each may be in. A slot is free,
+holds an errand that can move, or holds what stays (a blocked errand, a meeting). Table 10 says how far a message nudges a
+belief that a slot is possible; this keeps possible and free apart, and reads prices and levels:
 
 | message | the sender's slot |
 |---|---|

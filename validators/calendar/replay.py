@@ -7,12 +7,10 @@ each delivered text is held against it. No log that `read_log` accepts makes thi
 A game, rebuilt round by round: talk, decisions, what was committed, and what that came to under the game's options.
 
 Which seats lost a calendar round, where the rules say it: pure functions of what each seat decided and of the calendars.
-
 `CAUSES` has the causes that each label can have; docs/calendar.md, "Whose failure it is", defines each cause.
 
-What everybody was asked to believe of everybody else after a round, rebuilt: who was asked of whom, and what was read.
-
-A reply that the world had to repair is taken as its note tells it, and must then be scores all the same.
+What everybody was asked to believe of everybody else after a round, rebuilt: who was asked of whom, and what was read. A reply
+that the world had to repair is taken as its note tells it, and must then be scores all the same.
 
 Voluntary moves and decisions, rebuilt: every attempt judged again on the calendar as it is, every commit foretold.
 
@@ -21,10 +19,9 @@ Voluntary moves and decisions, rebuilt: every attempt judged again on the calend
    until its `committed` note tells it, and then it must be a valid one.
 3. A seat is asked again exactly while its batch is refused and tries are left.
 
-Cheap talk, rebuilt: who had to be asked in which sweep, what each sent to whom, and when it had to end.
-
-Of a reply that is read every note is foretold. Of one that the world repaired, each message is held against the channels and
-their recipients, and what it dropped is taken as told.
+Cheap talk, rebuilt: who had to be asked in which sweep, what each sent to whom, and when it had to end. Of a reply that is read
+every note is foretold. Of one that the world repaired, each message is held against the channels and their recipients, and what
+it dropped is taken as told.
 """
 
 from __future__ import annotations

@@ -3,10 +3,8 @@
 `from validators.contract.claims import test_contracts_kept, test_log_is_sound` is all that a test_outcome.py needs for
 them; what it adds is the task's own: which steps were taken on the way.
 
-A sound log is one that a contract's world could have written.
-
-Its labels exist, its details are whole, its time moves within the budgets, and what was served used only what had been issued
-and had not run out.
+A sound log is one that a contract's world could have written. Its labels exist, its details are whole, its time moves within
+the budgets, and what was served used only what had been issued and had not run out.
 """
 
 from __future__ import annotations

@@ -4,11 +4,10 @@ Scenario, options and deal are the log's own; all else - who had to be asked, wh
 message rested on, when the talk ended - is worked out from the raw replies, and each note and each delivered text is held
 against it. No log that `read_log` accepts makes this raise: what cannot be understood is a lie.
 
-When things happened: virtual time moves by the turns of a session alone, and each of a kind costs as much as the others.
-
-What a vote and a turn of talk cost stands in the task and not in the log, so the first of a kind says it for all. Turns that
-are open together, and the notes that follow them, are of one moment. A request or a wait between two turns costs what only the
-world can tell, so nothing is concluded across it.
+When things happened: virtual time moves by the turns of a session alone, and each of a kind costs as much as the others. What a
+vote and a turn of talk cost stands in the task and not in the log, so the first of a kind says it for all. Turns that are open
+together, and the notes that follow them, are of one moment. A request or a wait between two turns costs what only the world can
+tell, so nothing is concluded across it.
 
 A vote rebuilt: everybody answers alone, one that names no option is asked once more, then each seat's note must follow.
 

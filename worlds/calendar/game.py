@@ -4,9 +4,8 @@ One round is one meeting (paper, Algorithm 1). `play` is the whole game as a scr
 asked together. The rules themselves are pure and live in `worlds.calendar.rules`; this module only keeps the state:
 calendars, costs, mail, and the meetings that once stood and must go on standing.
 
-Cheap talk: sweeps over the seats that take part, until a sweep brings no message or the cap is reached.
-
-Where no channel is open there is none, and a round begins with its decision.
+Cheap talk: sweeps over the seats that take part, until a sweep brings no message or the cap is reached. Where no channel is
+open there is none, and a round begins with its decision.
 
 1. Participants speak in every sweep, in the meeting's order; what they send is in its readers' inboxes at once, so later
    speakers of the same sweep see it.
@@ -15,7 +14,6 @@ Where no channel is open there is none, and a round begins with its decision.
 3. Only messages are actions here. Anything else is dropped, noted, and keeps nobody talking.
 
 Decisions: each seat sends one batch for its own calendar; all are asked together, each may try again, none sees another.
-
 Voluntary moves of outsiders and decisions of participants differ only in whether a meeting is to be scheduled. A batch is
 checked when it arrives, so a retry is offered at once; nothing is applied before everybody has decided.
 
@@ -29,16 +27,15 @@ What everybody came to believe of everybody else's calendar in a round, asked wh
 
 The state of a game: everybody's calendar and costs, the post office, and the texts that each seat is shown.
 
-What a seat is shown: its own calendar, its own mail, the round's meeting - and of a meeting's label only what is its own.
-
-The words are those of the templates in texts/; what they may name stands in `placeholders`, and what they are given is decided
+What a seat is shown: its own calendar, its own mail, the round's meeting - and of a meeting's label only what is its own. The
+words are those of the templates in texts/; what they may name stands in `placeholders`, and what they are given is decided
 here, from one seat's point of view. What is never given cannot be shown: another seat's calendar, costs or labels, the meetings
 to come, a sensitivity tier.
 
 Messages between seats: which channel reaches whom, and an inbox for each seat that keeps what was not read yet.
 
 Mail waits until its reader's next turn, of whatever phase. What a seat may not send, or sends beyond the bounds of a turn
-(`rules.letters`), is dropped and said why; nothing of it is delivered.
+(`rules.settings`), is dropped and said why; nothing of it is delivered.
 """
 
 from __future__ import annotations

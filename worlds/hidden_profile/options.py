@@ -1,8 +1,7 @@
 """What every hidden-profile task has without saying it: its options (rulings, row X1), budgets and costs.
 
-Instruction variants (paper, Tables A1 and A2): one sentence more in the rules and in every turn of talk, never in a vote.
-
-The first five are a scale of agreeableness. Wordings are our own. Two concern one seat only.
+Instruction variants (paper, Tables A1 and A2): one sentence more in the rules and in every turn of talk, never in a vote. The
+first five are a scale of agreeableness. Wordings are our own. Two concern one seat only.
 """
 
 from __future__ import annotations

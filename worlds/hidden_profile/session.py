@@ -12,16 +12,13 @@
 6. On the structured track a message is text, the facts that it rests on, and a stance. A handle that a seat neither holds nor
    has heard is dropped and noted.
 
-What a seat is shown: the brief, its own facts, the options, and what was said.
+What a seat is shown: the brief, its own facts, the options, and what was said. What the texts are never given cannot leak:
+another seat's facts, the key, a weight, a rule's formal side, anybody else's vote, the rationale of an imported task.
 
-What the texts are never given cannot leak: another seat's facts, the key, a weight, a rule's formal side, anybody else's vote,
-the rationale of an imported task.
-
-What is dealt, who sits where, in which order it is shown: every draw from its own stream of the seed.
-
-Of a deck, seeds 2j and 2j + 1 are a pair: one has a hidden deal and one a manifest one, in an order that a stream of the pair
-decides. The hands that a task was authored with stay whole; who sits where is drawn. In the condition `full` everybody holds
-everything, in `shared_only` nobody more than what all share. Options are shown in one order per session.
+What is dealt, who sits where, in which order it is shown: every draw from its own stream of the seed. Of a deck, seeds 2j and
+2j + 1 are a pair: one has a hidden deal and one a manifest one, in an order that a stream of the pair decides. The hands that a
+task was authored with stay whole; who sits where is drawn. In the condition `full` everybody holds everything, in `shared_only`
+nobody more than what all share. Options are shown in one order per session.
 """
 
 from __future__ import annotations

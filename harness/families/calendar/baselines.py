@@ -28,7 +28,7 @@ The sentences that the scripted assistants say and understand: a small grammar o
 
 The planner: all tell how inconvenient each slot would be, and the least sum wins, earlier meetings moved where it pays.
 
-1. A slot is free, easy, awkward or hard for a seat, and counts 0, 1, 2 or 3 (`grammar.WEIGHTS`); the least sum over the
+1. A slot is free, easy, awkward or hard for a seat, and counts 0, 1, 2 or 3 (`WEIGHTS`); the least sum over the
    participants wins, the lowest slot among equals.
 2. A slot where one earlier meeting stands can be had too, if all its participants move that meeting to one other slot. Who has
    it says where it could go. Who decides asks its other participants, once, where the sum could become less than the best

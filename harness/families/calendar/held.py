@@ -6,9 +6,8 @@
 3. Typed messages alone have protocol-semantic VPS. A row has it only where no seat of it wrote prose: a mean over the seats
    that happened to write none would call silence private.
 
-The paper's own numbers, from published.toml: always marked as published, never ranked against ours.
-
-They were measured on the authors' tasks, which were not released; what stands beside them here has the same shape and names.
+The paper's own numbers, from published.toml: always marked as published, never ranked against ours. They were measured on the
+authors' tasks, which were not released; what stands beside them here has the same shape and names.
 """
 
 from __future__ import annotations

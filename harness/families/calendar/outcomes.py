@@ -6,9 +6,8 @@
 3. Intervals are over tasks, since attempts at one task are alike, and keep to the range of their measure.
 4. Games with a model at any seat are a block, and those of protocols alone another below it, each with its cost settings.
 
-Why meetings failed (paper, Figure 5): of all meetings of a player's games, how many were scheduled, how many failed why.
-
-A failed meeting counts for the players whose seats lost it, as the verdict's faults name them. In the rows of the others at the
+Why meetings failed (paper, Figure 5): of all meetings of a player's games, how many were scheduled, how many failed why. A
+failed meeting counts for the players whose seats lost it, as the verdict's faults name them. In the rows of the others at the
 table it counts as failed by others, so a player answers for its own seats alone.
 """
 

@@ -8,13 +8,11 @@
    how far mu and the ranks would move.
 4. MMR is the mean over the dimensions that were measured of mu - 3 sigma. That formula is ours: the paper prints none.
 
-Excess as agents see it: costs on the shown scale, against the same optimum that scores are measured against (Appendix E).
-
-The optimum is that of the scored scale, with its tie-break; here its moves are priced as they were shown. One programme a
-scenario answers for every subset of its meetings.
+Excess as agents see it: costs on the shown scale, against the same optimum that scores are measured against (Appendix E). The
+optimum is that of the scored scale, with its tie-break; here its moves are priced as they were shown. One programme a scenario
+answers for every subset of its meetings.
 
 `harness report --table ratings`: models by their ratings, with the order of their plain means beside, and protocols apart.
-
 Games under other rules (options, texts, edition) make ratings of their own. Protocols have no rating: they stand in a block of
 their own, by coordination, then excess, then protocol-semantic VPS, which is no measure of a model.
 """

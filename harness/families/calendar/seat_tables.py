@@ -20,10 +20,9 @@ Cost of those who got everything scheduled (paper, G.1 and Table 11): what is re
 2. Mean excess is a seat's excess for each meeting that it had scheduled; nonzero regret is the share of seats with any excess.
 3. Costs are on the scored scale. The paper's column must be on the shown one (6.00 a meeting, where Table 1 has 1.49 a game).
 
-Messages against cost (paper, 4.3 and Figure 3): a point a seat, and a least-squares line through each player's points.
-
-The slope says what one more message for each scheduled meeting goes with. Its interval is clustered by task: the seats of a
-game share its talk.
+Messages against cost (paper, 4.3 and Figure 3): a point a seat, and a least-squares line through each player's points. The
+slope says what one more message for each scheduled meeting goes with. Its interval is clustered by task: the seats of a game
+share its talk.
 
 What models cost (paper, Appendix C and Table 7): tokens, dollars and seconds of each model's seats, by cost setting.
 

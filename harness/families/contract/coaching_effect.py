@@ -3,19 +3,15 @@
 Two conditions are compared on the failures that were retried under both: the difference of their pass rates there, and
 McNemar's exact test on the failures in which only one of them passed (`gained` and `lost`).
 
-The retries of failed episodes, by what they were told: nothing (`none`), the label earned (`correct`) or another (`wrong`).
-
-A retry is known by its first attempt - run, task, seed, attempt - so that the same failure can be followed through the
+The retries of failed episodes, by what they were told: nothing (`none`), the label earned (`correct`) or another (`wrong`). A
+retry is known by its first attempt - run, task, seed, attempt - so that the same failure can be followed through the
 conditions. A failure that was retried twice under one condition counts once, as first read.
 
-Which failures coaching helps with: passed retries by the label of the first attempt (paper, Table 13).
+Which failures coaching helps with: passed retries by the label of the first attempt (paper, Table 13). Labels that only one
+first attempt earned are put together as `other`. A condition under which none of a row's failures was retried is left blank.
 
-Labels that only one first attempt earned are put together as `other`. A condition under which none of a row's failures was
-retried is left blank.
-
-What does a toggle of the path do? Mutations, handles and mitigations, each off against on (paper, Appendices A, H and J).
-
-Two groups make a row when they differ in one toggle and in nothing else that shapes an episode; the prompt may differ, since
+What does a toggle of the path do? Mutations, handles and mitigations, each off against on (paper, Appendices A, H and J). Two
+groups make a row when they differ in one toggle and in nothing else that shapes an episode; the prompt may differ, since
 handles bring a tool of their own. Episodes are paired by task, seed and attempt; p is McNemar's exact test.
 """
 

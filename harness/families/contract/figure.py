@@ -12,13 +12,11 @@ figure-10   failures by label, a bar a model                           labels
 
 Figures 7 and 8: the pass rates of the table `tasks` as a map of colours, a row a task and a column a model.
 
-Figures 4(b), 4(c), 6, 9 and 10: what a model's failures are made of, from the tables of tasks, labels and variance.
+Figures 4(b), 4(c), 6, 9 and 10: what a model's failures are made of, from the tables of tasks, labels and variance. Validity is
+blue, integrity red, everything else grey, as in the paper.
 
-Validity is blue, integrity red, everything else grey, as in the paper.
-
-Figures 3 and 4(a): success rates over the size of a model, and over the versions of models whose size nobody tells.
-
-Both are drawn from the table `leaderboard`, published rows included where it has them. Ours have a black ring.
+Figures 3 and 4(a): success rates over the size of a model, and over the versions of models whose size nobody tells. Both are
+drawn from the table `leaderboard`, published rows included where it has them. Ours have a black ring.
 """
 
 from __future__ import annotations

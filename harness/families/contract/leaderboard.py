@@ -5,14 +5,12 @@
 3. Complete rows come first and alone have a rank. A published row stands right under ours of the same model; those of models
    that nobody here ran follow at the end, where they are asked for.
 
-Why episodes failed: primary labels over a model's failed episodes (paper, Figures 9 and 10), and how severely.
+Why episodes failed: primary labels over a model's failed episodes (paper, Figures 9 and 10), and how severely. The severity
+score is the signed severity of the primary label, success +1, averaged over graded episodes. A label from outside the taxonomy
+counts as OTHER, which the paper keeps for just that.
 
-The severity score is the signed severity of the primary label, success +1, averaged over graded episodes. A label from
-outside the taxonomy counts as OTHER, which the paper keeps for just that.
-
-Tasks beside the published suite - one's own, or not yet published - a row for each model and task, never ranked.
-
-They stand apart because a row of the leaderboard is complete, and comparable, with respect to the suite alone.
+Tasks beside the published suite - one's own, or not yet published - a row for each model and task, never ranked. They stand
+apart because a row of the leaderboard is complete, and comparable, with respect to the suite alone.
 """
 
 from __future__ import annotations

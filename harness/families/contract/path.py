@@ -5,9 +5,8 @@ stand for; then, with `mitigate=backoff`, waits that were asked for are waited o
 `mitigate=ttl` adds X-Expires-In to answers that issue something. Mutations act in the order in which they are named:
 `clip=200+resort` first clips what the agent wrote, then sorts what is left.
 
-Back-off middleware: what a server asked for by Retry-After or an exhausted quota is waited out before the next request.
-
-The paper's third lever (Appendix A). It waits in virtual time, on behalf of an agent that would not: after an answer with
+Back-off middleware: what a server asked for by Retry-After or an exhausted quota is waited out before the next request. The
+paper's third lever (Appendix A). It waits in virtual time, on behalf of an agent that would not: after an answer with
 Retry-After (RFC 9110 section 10.2.3, in seconds), or with X-RateLimit-Remaining: 0 and a Reset, the next request to the same
 path is preceded by a wait of what is left. A submission or another path is not held up.
 """

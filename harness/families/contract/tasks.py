@@ -4,7 +4,6 @@
 beside ours of the same model; the other published columns are a table of their own, where they are asked for.
 
 The catalogue of tasks (paper, Table 6), and pass rates by what it sorts them by: quadrant of pressure and contract pattern.
-
 Quadrants are low or high pressure on validity and on integrity (section 3.1): Q1 neither, Q2 validity, Q3 integrity, Q4 both.
 What a task is comes from its own task.toml; where there is no registry, from the paper's table. Means are unweighted, over the
 tasks that were played.

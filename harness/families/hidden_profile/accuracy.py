@@ -9,9 +9,8 @@ What an instruction does to accuracy after the talk (paper, Tables A1 and A2), b
 1. A player's variants stand together, the plain one first, then in the paper's order, then others by name.
 2. The difference to the plain variant is over the tasks that both were played on, with a two-level bootstrap of its own.
 
-Which tasks are hidden profiles for whom: alone the player goes wrong, with everything it is right (rulings, 3.14).
-
-A certificate proves this of ideal readers. Of a model it is measured: one row a task, with one column a player and condition.
+Which tasks are hidden profiles for whom: alone the player goes wrong, with everything it is right (rulings, 3.14). A
+certificate proves this of ideal readers. Of a model it is measured: one row a task, with one column a player and condition.
 """
 
 from __future__ import annotations

@@ -3,14 +3,13 @@
 1. An arm is a setup without its condition and its kind of deals. Ypre and Ypost are of its sessions in `hidden`, Yfull of those
    in `full`, the floor of those in `shared_only`; no session is in two of them. All of these are of hidden deals; manifest
    deals, in which the option that all speak for is right, are counted apart.
-2. Tasks of the suite, imported and generated ones, certified or not, are arms of their own (`standing`).
+2. Tasks of the suite, imported and generated ones, certified or not, are arms of their own.
 3. A session is one graded episode. One that broke off before a vote has no such vote, which counts as wrong for every seat.
 
-What may share a row: whose work a task is, and whether anything is proved of it.
-
-Certified tasks of the suite, imported and generated ones never share a row, since what they measure was not shown to be the
-same (findings, 4.2). An episode's verdict says both. One that was never judged takes what is said of its task by another
-episode, else by the task's own folder, else it counts among the suite's.
+What may share a row: whose work a task is, and whether anything is proved of it. Certified tasks of the suite, imported and
+generated ones never share a row, since what they measure was not shown to be the same (findings, 4.2). An episode's verdict
+says both. One that was never judged takes what is said of its task by another episode, else by the task's own folder, else it
+counts among the suite's.
 
 The paper's figures of one arm: Ypre, Ypost, Yfull, and what follows from them (section 3; specification, 1.3).
 
@@ -22,9 +21,8 @@ The paper's figures of one arm: Ypre, Ypost, Yfull, and what follows from them (
    Pooling everything makes 1, following the option that all speak for 0, rejecting it out of habit at most 0.
 5. A task is a hidden profile for a player where Ypre <= 0.2 and Yfull >= 0.8: alone it goes wrong, with everything it is right.
 
-Intervals for means over tasks whose sessions are alike: a two-level bootstrap, tasks first, then the sessions of each.
-
-Votes inside a session depend on each other, and so do the sessions of a task; neither may count as independent. Each of 2,000
+Intervals for means over tasks whose sessions are alike: a two-level bootstrap, tasks first, then the sessions of each. Votes
+inside a session depend on each other, and so do the sessions of a task; neither may count as independent. Each of 2,000
 replicates draws as many tasks as there are, with replacement, and for every draw anew as many sessions of that task as it has,
 in each condition apart; ends are the 2.5th and 97.5th percentile. With one task only sessions are drawn. The seed is fixed.
 """

@@ -4,12 +4,11 @@
    rates of moves pool all their opportunities. What no session has is left blank: proofs need a certificate, stances need the
    structured track (specification, 1.4).
 2. On the free track losses hang on what the cues heard, so each stands beside what it can be, given how the cues do on labelled
-   sentences (`heard`).
+   sentences.
 3. A second table has the rounds after which all first stood for one option, and what they had said by then (rulings, 3.15).
 
-What the error of the cues means for the losses: precision and recall on labelled sentences, and the bounds that they leave.
-
-On the free track who knew what is heard by cues, and cues miss paraphrases. Their error is measured on the sentences that were
+What the error of the cues means for the losses: precision and recall on labelled sentences, and the bounds that they leave. On
+the free track who knew what is heard by cues, and cues miss paraphrases. Their error is measured on the sentences that were
 written last and scored once (`oracles.hidden_profile.detection`), with intervals that allow for sentences of one task being
 alike; how much hangs on it depends on how many facts a person has to hear.
 """

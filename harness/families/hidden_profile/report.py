@@ -1,9 +1,8 @@
 """The tables of the hidden-profile family, by the name that `--table` takes.
 
-Which sessions were held as the paper held its own: only beside these do its numbers stand.
-
-A session under other options answers another question: who is told how long the talk lasts, or hears all of it again, is not
-who was measured. Condition, kind of deal and variant are columns of the tables, and the words of the prompts may be anybody's.
+Which sessions were held as the paper held its own: only beside these do its numbers stand. A session under other options
+answers another question: who is told how long the talk lasts, or hears all of it again, is not who was measured. Condition,
+kind of deal and variant are columns of the tables, and the words of the prompts may be anybody's.
 """
 
 from __future__ import annotations

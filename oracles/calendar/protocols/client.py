@@ -6,9 +6,8 @@ are pure policies over what this seat has seen.
 In profile `paper` mail is read in cheap talk only, as the published clients do: what arrives with a decision waits for the next
 talk, which may be another round's. In profile `text` it is read where it arrives.
 
-Reads what every seat is shown: the round's meeting, the own calendar, the mail. A typed protocol has no other eyes.
-
-Most texts hold little of this, so what cannot be there is not looked for: finding a few letters costs a tenth of a pattern.
+Reads what every seat is shown: the round's meeting, the own calendar, the mail. A typed protocol has no other eyes. Most texts
+hold little of this, so what cannot be there is not looked for: finding a few letters costs a tenth of a pattern.
 """
 
 from __future__ import annotations

@@ -9,18 +9,16 @@
    makes room moves on all its calendars at once or nowhere.
 
 Profile `paper` does what the published client does, as the reference games show: one offer, whose best plan is announced even
-if it suits nobody; who cannot follow guesses, as `_guess` says; and plans are scored `trusting` (see dsm_scoring).
+if it suits nobody; who cannot follow guesses, as `_guess` says; and plans are scored `trusting` (see `dsm_scoring`).
 
-How many plans to offer at once: the size that maximises expected utility (paper, Appendix D.3).
+How many plans to offer at once: the size that maximises expected utility (paper, Appendix D.3). U(L) = q v + w q - theta c L -
+beta (1 - q), where q = 1 - (1 - p)^L is the chance that one of L plans suits everybody, v the mean own level of the L best, and
+p a guess from the own calendar alone: everybody is as busy as I am. More offers find a plan sooner and tell more; theta against
+beta is the dial between the two.
 
-U(L) = q v + w q - theta c L - beta (1 - q), where q = 1 - (1 - p)^L is the chance that one of L plans suits everybody, v the
-mean own level of the L best, and p a guess from the own calendar alone: everybody is as busy as I am. More offers find a plan
-sooner and tell more; theta against beta is the dial between the two.
-
-The initiator's sheet for one meeting: what was offered, who has answered, and which plan is best.
-
-A plan is scored by everybody whom it touches: the participants, and third parties with a meeting that it moves. Plans rank by
-how far their scorers are from the best level, all together; one that suits everybody goes before any that does not.
+The initiator's sheet for one meeting: what was offered, who has answered, and which plan is best. A plan is scored by everybody
+whom it touches: the participants, and third parties with a meeting that it moves. Plans rank by how far their scorers are from
+the best level, all together; one that suits everybody goes before any that does not.
 """
 
 from __future__ import annotations

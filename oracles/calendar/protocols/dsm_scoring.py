@@ -9,11 +9,10 @@
 `trusting` is how the published client reads a plan: a slot that the plan clears counts as free for a meeting to land on, though
 another meeting, or a blocked errand, stands there on this very calendar. The reference games show it in chains of two meetings.
 
-The books of DSM: what a scorer pays for its scores, and what it is given back when a plan is chosen.
-
-A level s > 0 costs D - 1 - s points. Whose plan was chosen gets R = (D - 1 - s*) + max(0, min(A, L) - 1): what it concedes, and
-one point for each further plan that it left open; nothing where it concedes nothing or cannot (paper, Appendix D.3; Farhadi and
-Jennings 2021). The books are kept and reported. They move nobody: no client looks at its points when it scores or chooses.
+The books of DSM: what a scorer pays for its scores, and what it is given back when a plan is chosen. A level s > 0 costs D - 1
+- s points. Whose plan was chosen gets R = (D - 1 - s*) + max(0, min(A, L) - 1): what it concedes, and one point for each
+further plan that it left open; nothing where it concedes nothing or cannot (paper, Appendix D.3; Farhadi and Jennings 2021).
+The books are kept and reported. They move nobody: no client looks at its points when it scores or chooses.
 
 Plans that an initiator can offer: slots of its own, and chains that move earlier meetings out of the way.
 

@@ -3,10 +3,8 @@
 A round succeeds when all participants have its meeting in one slot and every earlier meeting that stood is in one slot on all
 its calendars, wherever that is by now.
 
-What a participant is told of a round that is over, where outcomes are told: one plain line.
-
-It says whether the meeting was scheduled, and where: what all its participants may know. Why it was not would tell of other
-calendars.
+What a participant is told of a round that is over, where outcomes are told: one plain line. It says whether the meeting was
+scheduled, and where: what all its participants may know. Why it was not would tell of other calendars.
 """
 
 from __future__ import annotations

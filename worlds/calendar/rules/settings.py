@@ -3,11 +3,10 @@
 `text` is what the paper's text says, with failed rounds undone; `paper` is what its released code does, for comparison with the
 published numbers. Every option can be set by itself; the value `profile` (or 0 for the turn cap) means what the profile says.
 
-How much one agent may say in one turn of talk: so many messages, and so many characters to each reader.
-
-What is beyond is dropped where it is sent, so nobody can fill a reader's context. From one turn of its own to the next a reader
-hears everybody else once, and an outsider that was not called in between at most twice; so it is sent at most
-2 x (agents - 1) x `characters` at a time.
+How much one agent may say in one turn of talk: so many messages, and so many characters to each reader. What is beyond is
+dropped where it is sent, so nobody can fill a reader's context. From one turn of its own to the next a reader hears everybody
+else once, and an outsider that was not called in between at most twice; so it is sent at most 2 x (agents - 1) x `characters`
+at a time.
 """
 
 from __future__ import annotations

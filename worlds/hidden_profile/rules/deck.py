@@ -5,10 +5,9 @@ public rules, which option is right. A deal is *hidden* where the option that th
 where it is right (the control of Stasser and Titus 1985). Deals of a kind are equally likely. The cues by which texts are
 heard have more words than the texts, so they stand in a file of their own beside it, `cues.json`.
 
-The deals of a deck as they are drawn: which option each leaves, which one its shared facts favour, how likely it is.
-
-What a seat that knows the deck by heart may believe is counted over these deals: a belief is the share of their weight that
-fits what is known. Either kind has half of the weight, whatever number of deals it has.
+The deals of a deck as they are drawn: which option each leaves, which one its shared facts favour, how likely it is. What a
+seat that knows the deck by heart may believe is counted over these deals: a belief is the share of their weight that fits what
+is known. Either kind has half of the weight, whatever number of deals it has.
 
 A deck for another number of people: the same cards, deals and rules, its private cards on fewer hands or on more.
 

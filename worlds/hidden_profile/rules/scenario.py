@@ -4,11 +4,10 @@ A fact asserts literals, which is logic, and carries weights, which are impressi
 (`rules.deck`), or is a file of its own, schema `hidden-profile/1`: from elsewhere, and with its key in it, so that nothing is
 proved of it. What is refused here cannot be read.
 
-What a group decides about: options, and public rules over atoms that say which of them will do.
-
-Two files are built on it: a scenario, in which each fact has one text and one option is right, and a deck, in which facts have
-alternative texts and a deal chooses among them. What is refused here cannot be read at all; whether a readable file is any good
-is for the prover to say, naming a check.
+What a group decides about: options, and public rules over atoms that say which of them will do. Two files are built on it: a
+scenario, in which each fact has one text and one option is right, and a deck, in which facts have alternative texts and a deal
+chooses among them. What is refused here cannot be read at all; whether a readable file is any good is for the prover to say,
+naming a check.
 """
 
 from __future__ import annotations

@@ -6,10 +6,9 @@ literals, derived atoms likewise; a tally sorts worlds by the points of each opt
 decimals they were written as, even odds where there are none, and the mass of a set of worlds is a whole number in units of the
 product of the priors' denominators.
 
-What a set of known facts proves, what it suggests, and how plain listeners vote on it (specification, 2.3).
-
-*Proves*: an option is excluded when it is out in every world that the facts allow; the promise is not used. *Suggests*: the sum
-of the weights. A contradiction excludes nothing: there is no world left to read it in.
+What a set of known facts proves, what it suggests, and how plain listeners vote on it (specification, 2.3). *Proves*: an option
+is excluded when it is out in every world that the facts allow; the promise is not used. *Suggests*: the sum of the weights. A
+contradiction excludes nothing: there is no world left to read it in.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The tables of the message audit, as the house prints them: how well labels are told, then what the games say.
 
-How well the labels are told apart: precision and recall on messages that were labelled before any word was tuned.
-
-`sample.json` has 150 messages as five assistants would write them, fifteen that have each label, fifteen that come near it
-without, and thirty harder ones. The words were tuned on the early half; the `late` half was scored once. One author wrote the
-messages, their labels and the words, so the late half is unseen by the words and not by their author.
+How well the labels are told apart: precision and recall on messages that were labelled before any word was tuned. `sample.json`
+has 150 messages as five assistants would write them, fifteen that have each label, fifteen that come near it without, and
+thirty harder ones. The words were tuned on the early half; the `late` half was scored once. One author wrote the messages,
+their labels and the words, so the late half is unseen by the words and not by their author.
 
 Base against adversarial: what the other seats tell when some seat was given a prompt variant, beside what they tell without.
 

@@ -11,10 +11,9 @@ A message as clauses: which slots each names, and whether the sender speaks of i
 3. A clause is its sender's own when it has a first person that does not merely report, ask or acknowledge, and does not speak
    of somebody else instead, or goes on about the slots of such a clause.
 
-What a message discloses of its sender's own slots: proposal, availability, cost or constraint, exact number.
-
-After the paper's own-slot audit (Appendix G.5), by clause instead of by sentence: the words of a label count only where the
-clause names a slot, or points at one, and its sender speaks of itself. `labels_of` is a pure function of the text.
+What a message discloses of its sender's own slots: proposal, availability, cost or constraint, exact number. After the paper's
+own-slot audit (Appendix G.5), by clause instead of by sentence: the words of a label count only where the clause names a slot,
+or points at one, and its sender speaks of itself. `labels_of` is a pure function of the text.
 
 Semantic leaks: what an errand or a meeting is about, told to somebody who is not part of it.
 
@@ -34,11 +33,10 @@ What a sender states of its own slots, and whether that is so: the misreport rat
    none. Which item it is does not matter: who calls a movable errand blocked has not misreported what is in the slot.
 3. The calendar is that of the moment; talk moves nothing, so it is the one with which the round began.
 
-Typed messages: JSON of a protocol, which is no prose and is never read as such.
-
-What they state of their sender's calendar is plain: IMAP's `costs` are a price a slot, SD-MAP's `reply` is PENDING or
-IMPOSSIBLE. What they state of others is one thing: the slot that IMAP's `decision` or SD-MAP's `confirm` names is possible for
-all participants. Other fields and other protocols state nothing that an audit of truth can use.
+Typed messages: JSON of a protocol, which is no prose and is never read as such. What they state of their sender's calendar is
+plain: IMAP's `costs` are a price a slot, SD-MAP's `reply` is PENDING or IMPOSSIBLE. What they state of others is one thing: the
+slot that IMAP's `decision` or SD-MAP's `confirm` names is possible for all participants. Other fields and other protocols state
+nothing that an audit of truth can use.
 """
 
 from __future__ import annotations

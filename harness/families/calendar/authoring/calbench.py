@@ -5,7 +5,7 @@
 2. The format has no labels, so they are drawn from our bank; the draw depends on the task's id. Meetings without an order of
    speakers get one drawn in this way too, with first speakers balanced; `origin` says whether any were drawn.
 3. The optimum, greedy result and counts that the file states are not relied on: our own certificate is computed, and what they
-   claim is held against it (`claimed`). Calendars and lists that contradict each other are an error that names file, line and
+   claim is held against it (`checked`). Calendars and lists that contradict each other are an error that names file, line and
    rule.
 
 What published tasks claim of themselves, held against our own certificates, and counted for who imports them.

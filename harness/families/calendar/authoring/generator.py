@@ -2,7 +2,7 @@
 
 1. Participants, speakers and costs of the meetings come first, then prior meetings, then the witness: each meeting's slot,
    uniform among those in which none of its participants has another meeting. Prior meetings that are to be in the way come
-   after the witness, which moves them (`placing`).
+   after the witness, which moves them.
 2. An agent whose meetings take k cells keeps min(k, errands) cells free outside the witness, so errands can always make room
    (meetings + errands <= slots). Errands cover the agent's witness cells first, where none is blocked, then others by chance.
    Spared are the new cells of prior meetings that the witness moves, and all cells of a meeting that takes the place of one:
@@ -11,16 +11,14 @@
    every calendar would show the hidden schedule.
 Every step draws from a stream of its own, named after the suite, the seed and the step.
 
-Places meetings on calendars that hold no errands yet, so that no two meetings of one agent share a cell.
+Places meetings on calendars that hold no errands yet, so that no two meetings of one agent share a cell. Prior meetings can be
+put in the way: each stands where the hidden schedule has a new meeting, on the calendar of one of its participants at least,
+and has another slot in the hidden schedule. No new meeting has all of its participants, so whoever moves it needs somebody from
+outside the round.
 
-Prior meetings can be put in the way: each stands where the hidden schedule has a new meeting, on the calendar of one of its
-participants at least, and has another slot in the hidden schedule. No new meeting has all of its participants, so whoever moves
-it needs somebody from outside the round.
-
-Gives every errand and meeting of a scenario a private label, each label once; a meeting has one for everybody.
-
-Where a scenario has more errands than the bank has labels, errands chosen by chance get them and the others have none:
-if two items had the same label, a leak of it could be blamed on the wrong one.
+Gives every errand and meeting of a scenario a private label, each label once; a meeting has one for everybody. Where a scenario
+has more errands than the bank has labels, errands chosen by chance get them and the others have none: if two items had the same
+label, a leak of it could be blamed on the wrong one.
 
 Who takes part in which meeting and who speaks first: everybody equally often, the rest by chance (specification 3.2, 3.3).
 
@@ -33,7 +31,6 @@ Who takes part in which meeting and who speaks first: everybody equally often, t
    far as the sets of participants allow it. Who speaks second, third, ... is drawn, and does not depend on an agent's number.
 
 What a generated calendar scenario may be made of: the paper's parameters by name (Table 3), and the few that it leaves out.
-
 Everything that can be said without drawing anything is checked here, and every refusal names its rule.
 """
 

@@ -3,7 +3,7 @@
 1. `canonical` is the suite of 90 (paper, section 4.1): uniform-01..45 and varied-01..45, 15 easy, medium and hard each, in
    this order. In each fifteen every seat has each density five times, and every task has as many seats at 0.6 as at 1.0, and
    so 20 blocked errands: tasks differ in difficulty by how their calendars overlap, and not by how full they are.
-2. `custom` makes tasks of any other shape, with the same thresholds. `prior_suite` is a second suite, beside the canonical one.
+2. `custom` makes tasks of any other shape, with the same thresholds. `prior` is a second suite, beside the canonical one.
 3. A candidate is refused if it has no schedule, if all its schedules cost the same, or if no schedule is best on both scales:
    agents are asked to minimise the costs that they are shown, and are scored on the other scale.
 
@@ -11,7 +11,7 @@ The suite `prior`: 30 tasks in which every optimum moves a meeting that stood be
 
 The paper says of its varied costs that the best solution may move earlier meetings, and that agents should reach out to their
 participants (section 3); in the canonical suite hardly any does.
-1. Each task has prior meetings in the way of new ones (`placing`), none of them held by any round: whichever round moves one,
+1. Each task has prior meetings in the way of new ones, none of them held by any round: whichever round moves one,
    an agent outside the new meeting has to move its copy in the voluntary phase, and must have been asked to.
 2. A candidate is kept if no game without outsiders comes within MARGIN of the optimum, and none reaches it at shown costs
    (`oracles.calendar.certificate`). The certificate holds what such games cost at least.

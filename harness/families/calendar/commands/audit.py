@@ -1,15 +1,9 @@
-"""What `harness audit` offers of calendar games; each audit is a module of its own.
+"""`harness audit` of calendar games: what it takes, and how tables are shown.
 
-What the audits of calendar games share as commands: the runs they take, and how their tables are shown.
-
-`harness audit messages RUN...`: what the messages of calendar games disclose, and the behaviours that show in them.
-
-`harness audit privacy RUN... --judge-model M`: what a judge model reads out of everything that was delivered (Appendix I).
-
+`messages`: what messages disclose, and the behaviours that show in them; no model is asked. `vps`: what typed messages told, by
+three estimates; nor is one asked here. `privacy`: what a judge model reads out of everything that was delivered (Appendix I).
 The judge is asked once for each seat and round in which something was delivered, and once more where its reply cannot be read.
 Answers are kept by what was asked, so a second audit is free, and one that was broken off goes on.
-
-`harness audit vps RUN...`: what typed messages of calendar games told, by three estimates; no model is asked.
 """
 
 from __future__ import annotations

@@ -2,10 +2,9 @@
 
 Nothing is written from a file with a broken line, nor with a task that nobody can solve, unless that is asked for.
 
-`harness import trace FILE... --out RUN`: traces of calendar games, ours or in the published layout, as a run.
-
-What a file says of its own results is not taken over: the game is played again, and measured anew. Where a file in the
-published layout tells another game than its replies come to by our rules, that is said.
+`harness import trace FILE... --out RUN`: traces of calendar games, ours or in the published layout, as a run. What a file says
+of its own results is not taken over: the game is played again, and measured anew. Where a file in the published layout tells
+another game than its replies come to by our rules, that is said.
 """
 
 from __future__ import annotations

@@ -5,13 +5,11 @@
 2. A reply is one JSON object with a list for each other seat: a whole number from -3 to 3 for each slot, on the scale of
    reflections. Anything else says nothing, all of it: no half of a reply is taken.
 
-Asks a judge model every case, once more where its reply cannot be read, and keeps what it said of each game.
+Asks a judge model every case, once more where its reply cannot be read, and keeps what it said of each game. A reply that
+cannot be read the second time either is malformed: its case has no beliefs, which is not the same as beliefs of 0.
 
-A reply that cannot be read the second time either is malformed: its case has no beliefs, which is not the same as beliefs of 0.
-
-Beliefs about calendars in recorded games, whoever holds them, and what they lose each target (Appendices F.3 and I.3).
-
-The judge's and the seats' own have one shape: a score for each slot, by round, observer and target, and the places where there
+Beliefs about calendars in recorded games, whoever holds them, and what they lose each target (Appendices F.3 and I.3). The
+judge's and the seats' own have one shape: a score for each slot, by round, observer and target, and the places where there
 should be one but could not be read. What is missing is left out wherever two measures are compared, and is never taken for 0.
 """
 

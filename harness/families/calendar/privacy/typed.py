@@ -1,15 +1,14 @@
 """What typed messages told in recorded games: the four tables of the paper's Appendix F.5, and the exact losses beside them.
 
-Rows are those of the validator (`validators.calendar.evidence`, `exact_vps`), each with the path of its episode and which it
-is. The paper's columns come first, by its names. What the paper has no column for follows: channel and phase of evidence; of a
-target its player, the messages in prose (of which these losses say nothing), and its losses by the other estimates.
+Rows are those of the validator (`validators.calendar.evidence`), each with the path of its episode and which it is. The paper's
+columns come first, by its names. What the paper has no column for follows: channel and phase of evidence; of a target its
+player, the messages in prose (of which these losses say nothing), and its losses by the other estimates.
 
 What `harness audit vps` prints: losses by player and estimate, where they were told, and what the prior does to them.
 
-Whether the order of players by VPS depends on the prior belief that a slot is possible (paper, Appendix F.4).
-
-The paper holds that it does not for priors from .3 to .7. Here every loss is made anew under each, and what changes is said.
-Players are ordered among those of games under the same options.
+Whether the order of players by VPS depends on the prior belief that a slot is possible (paper, Appendix F.4). The paper holds
+that it does not for priors from .3 to .7. Here every loss is made anew under each, and what changes is said. Players are
+ordered among those of games under the same options.
 """
 
 from __future__ import annotations

@@ -6,9 +6,8 @@
    here.
 3. One run has one line-up and one set of options. Traces of several are several runs, each in a folder of its own.
 
-What a trace knows of models' thoughts and tokens, as the trajectory of an imported episode; none where it knows nothing.
-
-The steps have no times: a trace has none of single replies.
+What a trace knows of models' thoughts and tokens, as the trajectory of an imported episode; none where it knows nothing. The
+steps have no times: a trace has none of single replies.
 """
 
 from __future__ import annotations

@@ -6,16 +6,14 @@
    knows of a reply (what a model thought, tokens) is laid beside it.
 3. A kind of note that this version does not know is told under its own name.
 
-Times of a game, taken from a record, and what stands in a log around its turns: requests, waits, and how it ended.
+Times of a game, taken from a record, and what stands in a log around its turns: requests, waits, and how it ended. The rules
+say what happens in which order; only the record says when. `marks_of_log` and `marks_of_trace` read the times off a log and off
+a trace, `logged` and `dated` put them to a game that was told anew.
 
-The rules say what happens in which order; only the record says when. `marks_of_log` and `marks_of_trace` read the times off a
-log and off a trace, `logged` and `dated` put them to a game that was told anew.
-
-A game played again by the world's own rules from replies that somebody gave then: nobody is asked anew.
-
-`rerun` feeds recorded replies to `CalendarGame`, turn by turn, through the table of turns that a world uses. It tells a
-listener of every turn and every note in the order of a log, while the game stands as it stood then. Prompts are not written
-again: what was delivered is the record's to say.
+A game played again by the world's own rules from replies that somebody gave then: nobody is asked anew. `rerun` feeds recorded
+replies to `CalendarGame`, turn by turn, through the table of turns that a world uses. It tells a listener of every turn and
+every note in the order of a log, while the game stands as it stood then. Prompts are not written again: what was delivered is
+the record's to say.
 """
 
 from __future__ import annotations

@@ -9,9 +9,8 @@
 4. Costs of 1, 10 and 100 count 1, 2, 3; other costs count as they are shown. Times of the file are wall-clock, so none is
    kept.
 
-A trace of the published layout held against our rules: messages, what each round came to, and the state at the end.
-
-Measures are not compared: the released code's own differ in their formulas (docs/calendar.md).
+A trace of the published layout held against our rules: messages, what each round came to, and the state at the end. Measures
+are not compared: the released code's own differ in their formulas (docs/calendar.md).
 """
 
 from __future__ import annotations

@@ -6,11 +6,10 @@ violations in CELLS:
 `integrity`  the wrong bytes in time: an integrity label;
 `both`       wrong and too late: validity is judged first (Appendix F), and `also` names the integrity label.
 
-What an answer says about the end of an artifact is the end that its world judges by.
-
-A number in an answer that is called `expires_at`, `deadline`, `..._before` or `kept_until` is the end of something that was
-issued by then, in virtual seconds or since 1970; one that is called `expires_in` or `ttl` is how long it lives, or lives still,
-to the second. A wrong one costs an honest client its contract and shows in no verdict of a client that is quick enough.
+What an answer says about the end of an artifact is the end that its world judges by. A number in an answer that is called
+`expires_at`, `deadline`, `..._before` or `kept_until` is the end of something that was issued by then, in virtual seconds or
+since 1970; one that is called `expires_in` or `ttl` is how long it lives, or lives still, to the second. A wrong one costs an
+honest client its contract and shows in no verdict of a client that is quick enough.
 """
 
 from __future__ import annotations

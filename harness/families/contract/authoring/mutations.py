@@ -6,11 +6,9 @@ A direct-pass client must earn the label that the mutation is predicted to earn 
 clipped input is the paper's TOOL_INPUT_TOO_LONG. The label predicted is that of a signed link, unless the task names another in
 MUTATED, for what its own targets carry.
 
-A client that never writes a long value out twice: what it was given and would send again goes by its handle.
-
-It stands between a task's own solution and the path, so that the same oracle is the direct-pass client without it and the
-handle client with it. It can name only what it received: a value that the solution derived (a hash, another encoding) is
-written out like anybody's.
+A client that never writes a long value out twice: what it was given and would send again goes by its handle. It stands between
+a task's own solution and the path, so that the same oracle is the direct-pass client without it and the handle client with it.
+It can name only what it received: a value that the solution derived (a hash, another encoding) is written out like anybody's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The two tracks of generation: what one candidate is asked for, and how the answer is read.
 
-formal: a proved outline of a deck, which the model dresses in words (`dressing`); the result can be certified.
-text:   the fields of the published format (`fields`); the result is prose with one deal, uncertified: only its execution
+formal: a proved outline of a deck, which the model dresses in words; the result can be certified.
+text:   the fields of the published format; the result is prose with one deal, uncertified: only its execution
         speaks for it.
 Everything that differs between candidates - setting, example, outline - is drawn from the candidate's own stream.
 
@@ -11,14 +11,12 @@ An outline is a skeleton (`oracles.hidden_profile.dealing`) whose options go by 
 votes are asked and must tell nothing. Its deals stay with us. What comes back is read as a deck with these deals; stripped of
 its words it must be the outline.
 
-The published fields of a hidden-profile task - one hidden text a person, prose and no logic - as a scenario of ours.
-
-Options become o1 to oK and votes are matched on those; whether every label finds its way back through the ballot is tried here.
-Nothing is proved: there are no atoms, rules, weights or cues, `origin` says `certified: false`, and no decoy is named, as in
-the format. The rationale states the answer and has no place in a scenario.
+The published fields of a hidden-profile task - one hidden text a person, prose and no logic - as a scenario of ours. Options
+become o1 to oK and votes are matched on those; whether every label finds its way back through the ballot is tried here. Nothing
+is proved: there are no atoms, rules, weights or cues, `origin` says `certified: false`, and no decoy is named, as in the
+format. The rationale states the answer and has no place in a scenario.
 
 What a model is asked when it makes a task: the recipe, one certified example, a setting, and, for `formal`, an outline.
-
 Everything that the published prompt carries is here in our own words (rulings, part 3 row 1): the task, six rules, a recipe of
 three steps, the checks alone, together and with one piece missing, advice, a table in the notes, the fields of the answer. The
 example and the setting are drawn for each call, so that not every task copies one. What is published has one deal, so there an

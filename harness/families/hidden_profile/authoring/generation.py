@@ -2,7 +2,7 @@
 
 1. Each candidate has its own stream of chance, so what it is asked does not depend on those before it or on where a run began.
 2. A candidate ends at the first stage that it fails; its record says where and why. A `text` candidate cannot be certified.
-   A deck is tried on hidden and on manifest deals, prose on the one that it has (`gate`).
+   A deck is tried on hidden and on manifest deals, prose on the one that it has.
 3. One that passes becomes a task folder once its record is on disk; a run that goes on writes the folders that are missing.
 
 Executes a candidate: a judge model holds real sessions of it, up to the first vote, in both conditions (paper, section 5.1).
@@ -13,10 +13,9 @@ Executes a candidate: a judge model holds real sessions of it, up to the first v
 3. Accuracy counts votes. It is also kept by hand, because one hand that finds the key alone is hidden by the others' average.
 4. Sessions run side by side; their order, and so the result, is that of kind, condition and seed.
 
-What a generation has done so far: one line a candidate in one file, so that a run killed at any moment loses one at most.
-
-The first line is the plan; a run goes on only under the same one. A line is on disk before the next candidate begins, and a
-last line that was cut short is dropped. Rejected candidates stay, with the reply and the reason. The file lies beside the task
+What a generation has done so far: one line a candidate in one file, so that a run killed at any moment loses one at most. The
+first line is the plan; a run goes on only under the same one. A line is on disk before the next candidate begins, and a last
+line that was cut short is dropped. Rejected candidates stay, with the reply and the reason. The file lies beside the task
 folders and holds everything that a model wrote, rationales too: no container gets it.
 """
 

@@ -3,10 +3,9 @@
 Measures of pooling rest on hand-written cues. The judge is asked of each message which facts it tells, and of each labelled
 sentence too, so that both hearings stand beside the same labels. Answers are kept by what was asked, so a second audit is free.
 
-Who told what, as a judge model hears it, beside what the cues hear.
-
-A question is one sentence or message and the facts of its session; the answer is the numbers of those that it tells. The judge
-answers the labelled sentences too (`oracles.hidden_profile.detection`), so that its own error is known before it is believed.
+Who told what, as a judge model hears it, beside what the cues hear. A question is one sentence or message and the facts of its
+session; the answer is the numbers of those that it tells. The judge answers the labelled sentences too
+(`oracles.hidden_profile.detection`), so that its own error is known before it is believed.
 """
 
 from __future__ import annotations

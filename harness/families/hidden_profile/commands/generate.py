@@ -2,10 +2,9 @@
 
 In the format `formal` each is a deck, proved before it is tried; prose with one deal proves nothing, and is called uncertified.
 
-`harness generate deals`: the deals of a deck that an author has written, and what still speaks against it.
-
-Authors write cards. Which texts go together in a deal is found (`oracles.hidden_profile.dealing`), written into the file, and
-proved by somebody else: the checks of `harness verify` are printed, those that fail with their reasons.
+`harness generate deals`: the deals of a deck that an author has written, and what still speaks against it. Authors write cards.
+Which texts go together in a deal is found (`oracles.hidden_profile.dealing`), written into the file, and proved by somebody
+else: the checks of `harness verify` are printed, those that fail with their reasons.
 """
 
 from __future__ import annotations
