@@ -46,5 +46,4 @@ __all__ = [
     "recorded_episodes",
     "rule_told",
     "text",
-    "traces",
 ]

@@ -39,6 +39,7 @@ from harness.reading import (
 from harness.reading.addresses import episode_name, episode_page, run_page
 from harness.records import Key
 from harness.viewing.library import ShownRun
+from harness.viewing.rendering import is_control
 from harness.viewing.rows import (
     EpisodeRow,
     Facet,
@@ -51,7 +52,6 @@ from harness.viewing.rows import (
     listed,
     run_rows,
 )
-from harness.viewing.site import is_control
 from harness.viewing.talks import CutText, Talk, cut_text, seated, talk
 from harness.viewing.timeline import Grid, HeardTable, Timeline, grid, heard, timeline
 from validators.verdict import Check

@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from harness.errors import UsageError
-from harness.viewing.site import POLICY, Site
+from harness.viewing.rendering import POLICY
+from harness.viewing.site import Site
 
 PORT = 8642
 """Where pages are served unless another port is asked for."""

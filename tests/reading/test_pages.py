@@ -14,8 +14,8 @@ from harness.reading import read_episode
 from harness.reading.addresses import episode_page, run_names
 from harness.records import Key, RunFolder
 from harness.viewing import Library, Site
+from harness.viewing.rendering import HERE
 from harness.viewing.rows import is_being_played
-from harness.viewing.site import HERE
 from tests.reading.conftest import CALENDAR, CONTRACT, HIDDEN, Recorded
 from tests.reading.html import Page
 from tests.reading.test_hostile_records import NASTY, obeyed, spoiled

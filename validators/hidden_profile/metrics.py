@@ -101,8 +101,8 @@ class Proofs:
 
     def supports(self, known: frozenset[str], option: str, against: str) -> bool:
         """Whether these facts, with the promise, rule out one option and leave the other."""
-        worlds = self.table.known(known)
-        return bool(worlds & self.table.only[option]) and not worlds & self.table.only[against]
+        left = self.table.known(known)
+        return bool(left & self.table.only[option]) and not left & self.table.only[against]
 
 
 def knowledge(replay: Replay) -> Knowledge:
