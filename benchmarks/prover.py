@@ -15,12 +15,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from oracles.hidden_profile.dealing import find_deals
-from oracles.hidden_profile.deck_certificate import certify_deck
+from oracles.hidden_profile.certificate import certify_deck
+from oracles.hidden_profile.dealing import SHAPES, find_deals, search
 from oracles.hidden_profile.deck_mutants import spoiled
 from oracles.hidden_profile.decks import prove_deck
 from oracles.hidden_profile.second import FrameSolver
-from oracles.hidden_profile.skeletons import SHAPES, search
 from worlds.hidden_profile.rules.deck import Deck
 from worlds.hidden_profile.rules.worlds import worlds_of
 

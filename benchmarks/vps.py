@@ -22,8 +22,8 @@ from oracles.calendar.certificate import certify
 from oracles.calendar.protocols import PROTOCOLS
 from oracles.calendar.protocols.client import Seat
 from validators.calendar import assess
+from validators.calendar.evidence import privacy, tables
 from validators.calendar.replay import replay
-from validators.calendar.vps import privacy, tables
 from validators.episode import Episode
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario
 from worlds.core.events import read_log

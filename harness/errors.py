@@ -39,6 +39,7 @@ ParleyError (worlds.core.errors)
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
@@ -55,6 +56,11 @@ class HarnessError(ParleyError):
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+
+
+def quoted(word: object) -> str:
+    """Return a path or another word as a shell takes it, for commands that are printed."""
+    return shlex.quote(str(word))
 
 
 class UsageError(HarnessError):

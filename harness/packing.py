@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.contents import read_file
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.packs import GROUP, KIND, PIECE, VERSION, PackedFiles, is_result
 from harness.read_ahead import read_ahead
 from harness.records import RunFolder
@@ -54,7 +54,7 @@ def pack(run: Path, out: Path, *, with_key: bool = False) -> int:
     if not folder.is_planned or not run.is_dir():
         raise UsageError(f"{run} holds no run.json", hint="harness pack RUN, the folder that harness run printed")
     if out.exists():
-        raise UsageError(f"{out} is there already, and nothing is written over", hint=f"harness pack {run} --out FILE")
+        raise UsageError(f"{out} is there already, and nothing is written over", hint=f"harness pack {quoted(run)} --out FILE")
     with folder.held(), _beside(out) as partial:
         left = {leftover.name for leftover in folder.leftovers()}
         contents = _contents(run, left, with_key=with_key)
@@ -68,7 +68,7 @@ def unpack(packed: Path, out: Path) -> int:
     """Write the folder of a packed run; how many files it has. Raises UsageError for a path that would lead out of it."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(
-            f"{out} is there already, and nothing is written over", hint=f"harness unpack {packed} --out NEW_FOLDER"
+            f"{out} is there already, and nothing is written over", hint=f"harness unpack {quoted(packed)} --out NEW_FOLDER"
         )
     files = PackedFiles(packed)
     with _beside(out) as partial:

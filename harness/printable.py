@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any
+
+from worlds.core.replies import with_whole_characters
 
 _STAYS = "\u200c\u200d\u00ad"
 _SPELLED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """General categories of Unicode: control, format, surrogate, and the separators of lines and paragraphs."""
 
 _UNUSUAL = re.compile(r"[^\x20-\x7e\n\t]")
-_HALF = re.compile(r"[\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
@@ -27,13 +27,8 @@ def printable(text: str) -> str:
     return _UNUSUAL.sub(_spelled, text)
 
 
-def encodable(value: Any) -> Any:
-    """A value of JSON with every half of a surrogate pair replaced, in keys too."""
-    if isinstance(value, str):
-        return _HALF.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {encodable(key): encodable(inner) for key, inner in value.items()}
-    return [encodable(inner) for inner in value] if isinstance(value, list) else value
+encodable = with_whole_characters
+"""Returns a value of JSON with every half of a surrogate pair replaced, in keys too."""
 
 
 def _spelled(place: re.Match[str]) -> str:

@@ -17,6 +17,8 @@ runs/<run-id>/
 3. Every name that becomes a path is matched against a pattern, and an episode's folder lies below episodes/ also where links
    have been put in its way: a result that came from elsewhere leads nowhere else.
 4. What the system refuses about a path is a wrong flag; a disk that is full is the machine's trouble. What is finished stays.
+
+How an episode ended: the part of a result that says what came of it, what stopped it, and who is responsible.
 """
 
 from __future__ import annotations
@@ -28,18 +30,93 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, field_serializer
+from pydantic import Field, ValidationError, field_serializer, model_validator
 
-from harness.endings import EpisodeEnding
-from harness.errors import HarnessError, UsageError
+from harness.causes import CAUSES, CauseName, Responsible, cause_of_old_record
+from harness.errors import HarnessError, UsageError, quoted
 from harness.leftovers import Leftover
 from harness.locks import is_locked, locked
 from harness.packs import files_of
 from harness.run_files import RunFiles, is_packed, is_run, left_in, remove
 from harness.writing import make_folder, write_file, writing
+from validators.verdict import UNEXPLAINED
 from worlds.core.models import Strict
+
+
+class Forfeits(Strict):
+    """Turns that one seat of a game gave up for one reason."""
+
+    seat: int
+    """From 0."""
+
+    cause: str
+    """A key of `harness.causes.FORFEITS`."""
+
+    count: int
+
+
+class EpisodeEnding(Strict):
+    """What came of an episode, and why."""
+
+    status: Literal["graded", "ungraded"]
+    cause: Responsible | None = None
+    """Who is responsible for the failure that ended it; None where nothing failed."""
+
+    error: str | None = None
+    may_pass: bool = False
+    """Whether what failed may pass by itself, so that the episode is worth another try."""
+
+    success: bool = False
+    failure_label: str | None = None
+    failure_detail: dict[str, Any] = {}
+    stopped_by: str | None = None
+    """The budget that ended it: wall, turns, tokens, cost, context, or steps, virtual_time, request_cap, which worlds count."""
+
+    ended_by: CauseName | None = None
+    """The row of `harness.causes.CAUSES` that ended it; None where the agent finished. Derived for records that lack it."""
+
+    disturbed: dict[CauseName, int] = {}
+    """How often each row disturbed it without ending it."""
+
+    forfeits: tuple[Forfeits, ...] = ()
+    """Of a game: the turns that seats gave up, by seat and cause; empty in records of versions that did not count them."""
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        """Name the row that ended an episode whose record was written before rows were named."""
+        if self.ended_by is None and (self.cause or self.stopped_by):
+            old = cause_of_old_record(self.cause, self.stopped_by, may_pass=self.may_pass)
+            self.__dict__["ended_by"] = old  # the model is frozen, and this is the last step of making it
+        return self
+
+    @property
+    def stopped(self) -> str:
+        """What ended it, in the words of the table of causes; "" where the agent finished.
+
+        An agent that ended by itself after it had broken a rule was not stopped: its label says why it failed.
+        """
+        is_explained = self.status == "graded" and self.failure_label != UNEXPLAINED and "reason" not in self.failure_detail
+        if self.ended_by is None or (is_explained and self.ended_by in {"agent_error", "no_action"}):
+            return ""
+        return CAUSES[self.ended_by].message
+
+    @property
+    def why_ungraded(self) -> str:
+        """Who is responsible for an ungraded episode, and what ended it: `provider: the provider returned an error (500)`."""
+        message, error = CAUSES[self.ended_by].message if self.ended_by else "unknown", self.error or ""
+        told = error if error.startswith(message) else f"{message} ({error})" if error else message
+        return f"{self.cause}: {told}"
+
+    @property
+    def outcome(self) -> str:
+        """What came of it: its label, after what stopped it where something did; why it is ungraded."""
+        if self.status == "ungraded":
+            return f"ungraded, {self.why_ungraded}"
+        label = self.failure_label or "-"
+        return f"stopped: {self.stopped} ({label})" if self.stopped and not self.success else label
+
 
 LONGEST_RECORD = 64 << 20
 """Bytes of a result.json or run.json that are read."""
@@ -224,7 +301,9 @@ class RunFolder:
     def held(self) -> Iterator[None]:
         """This folder for one process alone, until the context or the process ends; raises UsageError where it is taken."""
         if is_packed(self.path):
-            raise UsageError(f"{self.path} is packed, and nothing can be played into it", hint=f"harness unpack {self.path}")
+            raise UsageError(
+                f"{self.path} is packed, and nothing can be played into it", hint=f"harness unpack {quoted(self.path)}"
+            )
         with locked(self.path):
             yield
 
@@ -260,7 +339,7 @@ class RunFolder:
             except (OSError, ValidationError) as error:
                 path = self.path / name
                 what = first_problem(error) if isinstance(error, ValidationError) else error.strerror
-                hint = f"the run's command again, with --resume {self.path}"
+                hint = f"the run's command again, with --resume {quoted(self.path)}"
                 refusal = UsageError(f"{path} is no result of this version: {what}", hint=hint)
                 if damaged is None:
                     raise refusal from None
@@ -272,7 +351,7 @@ class RunFolder:
         if (done := self.finished(key)) and done.status == "graded":
             raise UsageError(
                 f"{final} is graded already, and a graded episode is never written again",
-                hint=f"the same command with --resume {self.path}",
+                hint=f"the same command with --resume {quoted(self.path)}",
             )
         partial = final.with_name(f".{final.name}.{os.getpid()}.partial")
         with writing(final):
@@ -345,7 +424,7 @@ class RunFolder:
     def _keep(self, final: Path) -> None:
         attempts = final.parent / "attempts"
         if attempts.is_symlink():
-            raise UsageError(f"{attempts} is a link, and earlier attempts are kept here", hint=f"rm {attempts}")
+            raise UsageError(f"{attempts} is a link, and earlier attempts are kept here", hint=f"rm {quoted(attempts)}")
         make_folder(attempts)
         number = sum(1 for old in attempts.iterdir() if old.name.startswith(f"{final.name}."))
         final.rename(attempts / f"{final.name}.{number}")

@@ -45,7 +45,7 @@ def allowed(module: str) -> tuple[str, ...]:
     if within(module, "validators"):
         seen = [family] if family else FAMILIES
         rules = (f"worlds.{name}.{part}" for name in seen for part in ("rules", "labels"))
-        core = (f"worlds.core.{name}" for name in ("events", "faults", "models", "parts", "replies", "reply_parts"))
+        core = (f"worlds.core.{name}" for name in ("events", "faults", "models", "parts", "replies"))
         return ("validators", *core, *rules)
     everywhere = ("harness", "worlds.core", "validators.verdict")
     if within(module, "harness.families"):

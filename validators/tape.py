@@ -3,16 +3,37 @@
 1. A note whose data differ from what the rules give is a lie, and the rebuilding goes on with the rules' version.
 2. An event that cannot be here at all ends the rebuilding (`Lost`): what follows would be guesswork.
 3. A log may end where a seat was asked and has not answered (`Unanswered`): the game was stopped, or nobody played on.
+
+A game is rebuilt from its log once, though every test of a task asks for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Any, NoReturn, TypeVar
 
-from worlds.core.events import Event, Noted, Stopped, Turned
+from validators.episode import Episode
+from worlds.core.events import Closed, Event, Noted, Stopped, Turned
 
 _SHOWN = 160
+
+
+def lies_at_the_end(episode: Episode) -> list[str]:
+    """Return what is wrong with how a game's log ends."""
+    lies = [f"seq {e.seq}: the world failed" for e in episode.events if isinstance(e, Closed) and e.cause == "fault"]
+    ends = [e.seq for e in episode.events if isinstance(e, Closed | Stopped)]
+    return lies + [f"seq {seq}: something follows the end" for seq in ends if seq != len(episode.events) - 1]
+
+
+def lies_of_measuring(episode: Episode, phases: Collection[str]) -> list[str]:
+    """Return what is wrong with which turns only measure: those of these phases do, and no others."""
+    return [
+        f"seq {e.seq}: a turn of {e.phase[:20]} must {'' if e.phase in phases else 'not '}only measure"
+        for e in episode.events
+        if isinstance(e, Turned) and e.ephemeral is not (e.phase in phases)
+    ]
 
 
 class Lost(Exception):
@@ -162,3 +183,23 @@ def _of(event: Event) -> str:
 def _brief(value: Any) -> str:
     shown = repr(value)
     return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 3] + "..."
+
+
+T = TypeVar("T")
+_KEPT = 128
+
+
+def remembered(rebuild: Callable[[Episode], T]) -> Callable[[Episode], T]:
+    """`rebuild`, which keeps what it made of the last logs by trace hash; that hash stands for all that is in a log."""
+    recent: OrderedDict[str, T] = OrderedDict()
+
+    @wraps(rebuild)
+    def rebuilt_once(episode: Episode) -> T:
+        if episode.trace_hash not in recent:
+            recent[episode.trace_hash] = rebuild(episode)
+            if len(recent) > _KEPT:
+                recent.popitem(last=False)
+        recent.move_to_end(episode.trace_hash)
+        return recent[episode.trace_hash]
+
+    return rebuilt_once

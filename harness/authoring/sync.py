@@ -17,7 +17,7 @@ from pathlib import Path
 from harness.authoring.families import derived
 from harness.authoring.findings import Finding, Place, first_difference, raised_in
 from harness.authoring.templates import STAMP, family, is_executable
-from harness.errors import TaskInvalid, UnknownTask
+from harness.errors import TaskInvalid, UnknownTask, quoted
 from harness.registry import files_of
 from harness.taskfile import TaskFile, read_taskfile
 from harness.trust import require_folder
@@ -121,7 +121,9 @@ def _write(folder: Path, relative: str, content: bytes) -> bool:
     path = folder / relative
     for part in (path, *path.parents[: relative.count("/")]):
         if part.is_symlink():
-            raise TaskInvalid(f"{part}:1: is a link, and sync writes into the folder and nowhere else", hint=f"rm {part}")
+            raise TaskInvalid(
+                f"{part}:1: is a link, and sync writes into the folder and nowhere else", hint=f"rm {quoted(part)}"
+            )
     mode = EXECUTABLE if is_executable(path.name) else PLAIN
     if path.is_file() and path.read_bytes() == content and path.stat().st_mode & 0o777 == mode:
         return False

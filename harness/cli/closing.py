@@ -7,7 +7,6 @@ A failure is told by the rule that broke and the request that broke it, with the
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import compress
@@ -15,12 +14,20 @@ from pathlib import Path
 from statistics import fmean
 
 from harness.agents.llm.meter import Spent
-from harness.caveats import bounds_of, disturbed_by, ended_by, forfeits_of, setup_caveat, ungraded_by
 from harness.cli.amounts import cost_told, counted, dollars, short, size, spent_by
 from harness.cli.progress import outcome
 from harness.console import say, show_table
-from harness.errors import UsageError
-from harness.headline import figure_words, headline_of
+from harness.errors import UsageError, quoted
+from harness.headline import (
+    bounds_of,
+    disturbed_by,
+    ended_by,
+    figure_words,
+    forfeits_of,
+    headline_of,
+    setup_caveat,
+    ungraded_by,
+)
 from harness.printable import printable
 from harness.reading import read_episode
 from harness.records import Result, RunFolder
@@ -52,7 +59,7 @@ def show_closing(
                 say(f"  virtual time {result.virtual_time_elapsed:g} s{steps}, trace {result.trace_hash}")
             if result.model:
                 say(f"  {_bill(result)}")
-            say(f"  read it: harness show {shlex.quote(result.path)}")
+            say(f"  read it: harness show {quoted(result.path)}")
     else:
         show_table(*_table(results), beside_json=beside_json)
         _show_failures([result for result in results if not result.success], folder)
@@ -100,7 +107,7 @@ def _show_failures(failed: Sequence[Result], folder: Path) -> None:
     if len(failed) > _MANY:
         say(f"and {len(failed) - _MANY} more failures")
     if failed:
-        say(f"  read one: harness show {shlex.quote(str(folder))} {failed[0].task_id} s{failed[0].seed}-a{failed[0].attempt}")
+        say(f"  read one: harness show {quoted(folder)} {failed[0].task_id} s{failed[0].seed}-a{failed[0].attempt}")
 
 
 def _line(result: Result) -> str:

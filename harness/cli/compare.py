@@ -17,12 +17,9 @@ from harness.cli.tasks import Json
 from harness.console import emit, say
 from harness.errors import GateFailed, UsageError
 from harness.registry import Task
-from harness.report.comparable import check, matched
-from harness.report.compare_tables import tables
-from harness.report.comparison import Comparison, compared, with_holm
+from harness.report.comparison import Comparison, check, compared, matched, tables, with_holm
 from harness.report.early import BIASED, decisions, sentence
-from harness.report.evidence import gather
-from harness.report.runs import Run, read_runs
+from harness.report.evidence import Run, gather, read_runs
 from harness.runs.deciding import Decision
 
 Operands = Annotated[

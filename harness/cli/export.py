@@ -22,7 +22,7 @@ from harness.errors import UsageError
 from harness.modules import family_part, family_part_or_none
 from harness.reading import read_episode
 from harness.records import RunFolder
-from harness.report.runs import planned_runs
+from harness.report.evidence import planned_runs
 from harness.runs.templates import with_texts
 from harness.writing import make_folder, write_file, writing
 from worlds.core.texts import own_texts, placeholders

@@ -7,8 +7,11 @@ import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 
-_COMMAND = re.compile(r"\bharness (?P<command>[\w-]+) \.\.\.(?P<added>(?: (?!or\b|and\b|then\b)[^\s,;]+)*)")
-_SAME = re.compile(r"\bthe same command with(?P<added> -[^\s,;]+(?: (?!or\b|and\b|then\b)[^\s,;]+)*)")
+_WORDS = r"""(?: (?!or\b|and\b|then\b)(?:'[^']*'|"'"|[^\s,;'"])+)*"""
+"""Pattern of what a hint adds to a command, words with blanks in quotes as `shlex.quote` puts them."""
+
+_COMMAND = re.compile(rf"\bharness (?P<command>[\w-]+) \.\.\.(?P<added>{_WORDS})")
+_SAME = re.compile(rf"\bthe same command with(?P<added>(?= -){_WORDS})")
 _INSTEAD = {"--out": "--resume", "--resume": "--out"}
 """An option -> the option that it takes the place of."""
 
@@ -26,7 +29,7 @@ def whole(hint: str, words: Sequence[str]) -> str:
     def typed(match: re.Match[str]) -> str:
         if match.re is _COMMAND and match["command"] not in words:
             return match[0]
-        shown = [_SECRETS.sub("", word) if "://" in word else word for word in _joined(words, match["added"].split())]
+        shown = [_SECRETS.sub("", word) if "://" in word else word for word in _joined(words, shlex.split(match["added"]))]
         return shlex.join(["harness", *shown])
 
     return _SAME.sub(typed, _COMMAND.sub(typed, hint)) if words else hint

@@ -14,7 +14,7 @@ from harness.cli.progress import plainly
 from harness.cli.settings import folder_for, new_request
 from harness.cli.tasks import Json, gated
 from harness.console import emit, say
-from harness.errors import BoundaryError, UsageError
+from harness.errors import BoundaryError, UsageError, quoted
 from harness.hosting.forms import hosted_options
 from harness.hosting.group import PageGroup
 from harness.hosting.server import PageHost
@@ -103,4 +103,4 @@ def _close(results: list[Result], folder: Path, *, json: bool) -> None:
         emit({"run": folder.name, "path": str(folder), "episodes": episodes, "summary": summary(results)})
     show_closing(results, folder, beside_json=json)
     if summary(results)["ungraded"]:
-        raise BoundaryError("the game is ungraded", hint=f"harness show {folder}")
+        raise BoundaryError("the game is ungraded", hint=f"harness show {quoted(folder)}")

@@ -11,8 +11,7 @@ from harness.cli.tasks import Json
 from harness.console import emit
 from harness.errors import UsageError
 from harness.report.board import board
-from harness.report.evidence import gather
-from harness.report.runs import read_runs
+from harness.report.evidence import gather, read_runs
 
 
 def leaderboard_command(

@@ -9,6 +9,7 @@ import typer
 
 from harness.cli.amounts import counted
 from harness.console import say
+from harness.errors import quoted
 from harness.runs.merging import merge
 
 
@@ -22,5 +23,5 @@ def merge_command(
         say(f"warning: the shards were played by several versions: {', '.join(merged.versions)}")
     say(f"{counted(len(merged.shards), 'shard')} merged: {counted(merged.episodes, 'episode')} in {out}")
     if merged.ungraded:
-        say(f"  {merged.ungraded} of them have no grade; harness run --resume {out} plays them again")
-    say(f"  tables: harness report {out}")
+        say(f"  {merged.ungraded} of them have no grade; harness run --resume {quoted(out)} plays them again")
+    say(f"  tables: harness report {quoted(out)}")

@@ -10,7 +10,7 @@ import typer
 
 from harness.cli.amounts import counted, size
 from harness.console import say
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.packing import KEY_FILE, differs, pack, unpack
 from harness.run_files import PACKED, is_packed, run_name, runs_in
 
@@ -27,12 +27,12 @@ def pack_command(
         raise UsageError(f"{run} holds no run in a folder", hint="harness pack RUN, the folder that harness run printed")
     if out is not None and (len(runs) > 1 or not out.name.endswith(PACKED)):
         why = "holds several runs, and --out names one file" if len(runs) > 1 else f"is packed into NAME{PACKED}"
-        raise UsageError(f"{run} {why}", hint=f"harness pack {runs[0]} --out NAME{PACKED}")
+        raise UsageError(f"{run} {why}", hint=f"harness pack {quoted(runs[0])} --out NAME{PACKED}")
     for one in runs:
         whole = one.resolve()
         keeps = (one / KEY_FILE).exists() and not with_key
         if keeps and remove:
-            raise UsageError(f"{one}/{KEY_FILE} would be lost", hint=f"harness pack {one} --with-key --remove")
+            raise UsageError(f"{one}/{KEY_FILE} would be lost", hint=f"harness pack {quoted(one)} --with-key --remove")
         packed = out or one.with_name(f"{whole.name}{PACKED}")
         files = pack(one, packed, with_key=with_key)
         say(f"{packed}: {counted(files, 'file')}, {size(packed.stat().st_size)}")
@@ -45,9 +45,11 @@ def pack_command(
 def _remove(run: Path, packed: Path) -> None:
     """Remove a folder whose pack holds all of it; raises UsageError where it does not."""
     if (name := differs(run, packed)) is not None:
-        raise UsageError(f"{name} is not in {packed} as in {run}, which stays", hint=f"rm {packed}, then harness pack {run}")
+        raise UsageError(
+            f"{name} is not in {packed} as in {run}, which stays", hint=f"rm {quoted(packed)}, then harness pack {quoted(run)}"
+        )
     shutil.rmtree(run.resolve())
-    say(f"  {run} is removed; harness unpack {packed} writes it again")
+    say(f"  {run} is removed; harness unpack {quoted(packed)} writes it again")
 
 
 def unpack_command(

@@ -11,7 +11,7 @@ from typing import Any
 from harness.cli.amounts import counted, dollars, duration, short
 from harness.console import emit, say
 from harness.errors import UsageError
-from harness.report.power import mde, mde_words
+from harness.report.evidence import mde, mde_words
 from harness.runs.forecast import PartForecast
 from harness.runs.request import RunRequest
 from harness.runs.session import RunSession

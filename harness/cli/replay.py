@@ -10,10 +10,10 @@ import typer
 
 from harness.cli.tasks import Json
 from harness.console import emit
-from harness.errors import GateFailed, UsageError
+from harness.errors import GateFailed, UsageError, quoted
 from harness.modules import families, family_part_or_none
 from harness.printable import printable
-from harness.reading.traces import Replayed, read_document, trace_files
+from harness.reading.model import Replayed, read_document, trace_files
 
 SHOWN = 10
 """Differences that are printed of one file."""
@@ -34,7 +34,7 @@ def replay_command(files: Files, json: Json = False) -> None:
     wrong = [path for path, one in replayed.items() if one.differences]
     if wrong:
         what = f"{wrong[0]} is" if len(wrong) == 1 else f"{len(wrong)} of {len(replayed)} traces are"
-        raise GateFailed(f"{what} not what the rules give", hint=f"harness replay {wrong[0]} --json")
+        raise GateFailed(f"{what} not what the rules give", hint=f"harness replay {quoted(wrong[0])} --json")
 
 
 def _replayed(path: Path) -> Replayed:

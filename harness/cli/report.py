@@ -11,14 +11,12 @@ import typer
 
 from harness.cli.tasks import Json
 from harness.console import emit, say, say_notes, show_table
-from harness.errors import HarnessError, UsageError
+from harness.errors import HarnessError, UsageError, quoted
 from harness.registry import Task, discover, tasks_root
 from harness.report import early, spent
-from harness.report.evidence import Breadth
+from harness.report.evidence import Breadth, read_runs
 from harness.report.page import as_page
-from harness.report.runs import read_runs
-from harness.report.spreadsheets import as_csv
-from harness.report.table import Table
+from harness.report.table import Table, as_csv
 from harness.report.whole import WholeReport, make_report
 from harness.writing import make_folder, writing
 
@@ -119,9 +117,9 @@ def _draw(made: WholeReport, path: Path) -> None:
     """Write the one figure that these tables have; raises UsageError where there is none, or no one."""
     drawn = made.figures
     if len(drawn) != 1:
+        hint = f"--figures {quoted(path.parent)}, or --table NAME --plot {quoted(path)} for a table of one figure"
         raise UsageError(
-            f"--plot draws one figure, and these tables have {len(drawn) or 'none'}",
-            hint=f"harness report RUN --figures {path.parent}, or --table NAME --plot {path} for a table of one figure",
+            f"--plot draws one figure, and these tables have {len(drawn) or 'none'}", hint=f"harness report RUN {hint}"
         )
     _write(path, next(iter(drawn.values())), "drawn")
 
@@ -130,7 +128,7 @@ def _draw_all(made: WholeReport, folder: Path) -> None:
     """Write every figure that these tables have; raises UsageError where there is none."""
     drawn = made.figures
     if not drawn:
-        raise UsageError("these tables have no figure", hint=f"harness report RUN --figures {folder}, without --table")
+        raise UsageError("these tables have no figure", hint=f"harness report RUN --figures {quoted(folder)}, without --table")
     for name, svg in drawn.items():
         _write(folder / f"{name}.svg", svg, "drawn")
 

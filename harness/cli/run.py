@@ -9,7 +9,6 @@ from pathlib import Path
 import typer
 
 from harness.agents.llm.replies import Replies
-from harness.caveats import setup_caveat
 from harness.cli.amounts import spent_by
 from harness.cli.closing import show_closing, show_left, stops
 from harness.cli.config import print_config
@@ -22,8 +21,9 @@ from harness.cli.signatures import takes_flags
 from harness.cli.streaming import STDOUT, streamed
 from harness.cli.tasks import gated, selected
 from harness.console import emit, log_to_stderr, say
-from harness.errors import BoundaryError, Cancelled, ProviderLost, UsageError
+from harness.errors import BoundaryError, Cancelled, ProviderLost, UsageError, quoted
 from harness.granted import grant
+from harness.headline import setup_caveat
 from harness.records import Result
 from harness.report.early import BIASED, sentence
 from harness.runs.choice import read_choice
@@ -161,7 +161,9 @@ def _next_command(results: list[Result], session: RunSession, *, is_resumed: boo
         return f"start the server with a larger context; then {session.resume_line}"
     if is_resumed or not ended <= _CURES.keys():
         return session.resume_line
-    return ", or ".join(f"{cure} --out {session.folder}-2" for cure in sorted({_CURES[one] for one in ended if one}))
+    return ", or ".join(
+        f"{cure} --out {quoted(f'{session.folder}-2')}" for cure in sorted({_CURES[one] for one in ended if one})
+    )
 
 
 def _confirm_all(session: RunSession) -> None:

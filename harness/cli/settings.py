@@ -19,7 +19,7 @@ from harness.agent import AgentSpec, Budget
 from harness.agents.llm.meter import RunLimits
 from harness.cli.flags import RunFlags
 from harness.cli.players import address_settled, new_agents, resumed_agents
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.play.agents import offers_handles, title
 from harness.records import RunFolder
 from harness.registry import Task, read_task
@@ -111,7 +111,7 @@ def found_again(recorded: dict[str, TaskRef], registry: Sequence[Task], *, trust
             if trust and not is_ours(here.path):
                 raise UsageError(
                     f"{here.path} is named by the run.json alone, and --trust vouches for folders that are typed",
-                    hint=f"harness run {here.path} --trust --resume ...",
+                    hint=f"harness run {quoted(here.path)} --trust --resume ...",
                 )
         if here is None:
             raise UsageError(f"{name} is neither here nor in {ref.path or 'the registry'}", hint="harness --tasks PATH run ...")

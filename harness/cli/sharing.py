@@ -9,7 +9,7 @@ import typer
 
 from harness.cli.tasks import Names, selected
 from harness.console import say
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.sharing.bases import Bases, LocalBases, PinnedBases
 from harness.sharing.folder import write_harbor
 from harness.sharing.standalone import PLAIN_BASE, StandaloneBases
@@ -58,5 +58,5 @@ def _references(given: str) -> list[str]:
         return Path(given).read_text(encoding="utf-8").split()
     except (OSError, UnicodeDecodeError):
         raise UsageError(
-            f"--images {given} is no reference and no file of them", hint=f"harness images --push PREFIX > {given}"
+            f"--images {given} is no reference and no file of them", hint=f"harness images --push PREFIX > {quoted(given)}"
         ) from None

@@ -13,11 +13,11 @@ import typer
 from harness.cli.progress import outcome
 from harness.cli.tasks import Json, Trust, gated, row
 from harness.console import emit, say, show_table
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.modules import family_part
 from harness.printable import printable
 from harness.reading import episode_lines, is_episode, is_recorded, read_episode, read_result, recorded_episodes
-from harness.reading.layout import NARROWEST, WIDEST, cut
+from harness.reading.text import NARROWEST, WIDEST, cut
 from harness.registry import Task
 from harness.trust import require
 from worlds.core.levels import LevelChanges
@@ -41,11 +41,13 @@ def show_command(
     """One task, one recorded episode, or the episodes of a run."""
     if is_recorded(name[0]) or len(name) > 1:
         if matrix or openapi:
-            raise UsageError("--matrix and --openapi are of a task, not of an episode", hint=f"harness show {name[0]}")
+            raise UsageError("--matrix and --openapi are of a task, not of an episode", hint=f"harness show {quoted(name[0])}")
         _show_recorded(name, full=full, seat=seat, json=json)
         return
     if full or seat is not None:
-        raise UsageError(f"--full and --seat are of a recorded episode, and {name[0]} is none", hint=f"harness show {name[0]}")
+        raise UsageError(
+            f"--full and --seat are of a recorded episode, and {name[0]} is none", hint=f"harness show {quoted(name[0])}"
+        )
     (task, *_) = gated(ctx, name, trust=trust).tasks
     if openapi:
         _show_openapi(task)
@@ -66,7 +68,9 @@ def _show_recorded(words: Sequence[str], *, full: bool, seat: int | None, json: 
     seats = {one.seat for one in episode.conversations}
     if seat is not None and seat not in seats:
         known = ", ".join(str(one) for one in sorted(one for one in seats if one is not None))
-        raise UsageError(f"the episode has no seat {seat}; it has {known or 'no seats'}", hint=f"harness show {folders[0]}")
+        raise UsageError(
+            f"the episode has no seat {seat}; it has {known or 'no seats'}", hint=f"harness show {quoted(folders[0])}"
+        )
     if json:
         _emit(episode.model_dump(mode="json"))
         return
@@ -86,7 +90,7 @@ def _list(folders: Sequence[Path], *, json: bool) -> None:
         words = (*([result.run] if runs > 1 else []), result.task_id, folder.name, result.agent, cut(outcome(result), 200))
         rows.append(tuple(" ".join(printable(word).split()) for word in words))
     show_table((*(["run"] if runs > 1 else []), "task", "episode", "agent", "outcome"), rows)
-    say(f"  read one: harness show {results[0][0].parents[3]} TASK EPISODE")
+    say(f"  read one: harness show {quoted(results[0][0].parents[3])} TASK EPISODE")
 
 
 def _emit(document: object) -> None:

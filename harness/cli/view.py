@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from harness.console import people, say
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.reading import is_episode
 from harness.run_files import is_packed, is_run
 from harness.viewing import Library, Site, first_page, open_server, write_bundle
@@ -30,7 +30,7 @@ def view_command(
 ) -> None:
     """Read recorded runs in a browser."""
     if bundle is not None and port is not None:
-        raise UsageError("--bundle writes files, and --port is a server's", hint=f"harness view RUNS --bundle {bundle}")
+        raise UsageError("--bundle writes files, and --port is a server's", hint=f"harness view RUNS --bundle {quoted(bundle)}")
     folders, episode = _named(runs or [Path("runs")])
     library = Library(folders)
     if bundle is not None:
@@ -56,7 +56,7 @@ def _named(words: list[Path]) -> tuple[list[Path], Path | None]:
     if len(words) == 1 and is_episode(words[0]):
         episode = words[0].resolve()
         if len(episode.parts) < 5 or episode.parts[-4] != "episodes" or not is_run(episode.parents[3]):
-            raise UsageError(f"{words[0]} is the folder of no run's episode", hint=f"harness show {words[0]}")
+            raise UsageError(f"{words[0]} is the folder of no run's episode", hint=f"harness show {quoted(words[0])}")
         return [episode.parents[3]], episode
     missing = [word for word in words if not (word.is_dir() or is_packed(word))]
     if missing:
@@ -83,5 +83,5 @@ def _write(library: Library, bundle: Path) -> None:
         number = f"{damaged} pages say" if damaged > 1 else "a page says"
         raise UsageError(
             f"the bundle is written, but {number} of an episode that it cannot be read",
-            hint=f"harness view RUNS --bundle {bundle}",
+            hint=f"harness view RUNS --bundle {quoted(bundle)}",
         )

@@ -15,9 +15,9 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.caveats import setup_caveat
 from harness.console import say
 from harness.errors import UsageError
+from harness.headline import setup_caveat
 from harness.interop.atif import whole_trajectory
 from harness.interop.harbor_job import HarborJob
 from harness.interop.inspect_log import LogTally, write_log
@@ -25,7 +25,7 @@ from harness.interop.scout import ScoutDatabase
 from harness.packs import read_recorded
 from harness.reading import LONGEST_FILE, RecordedEpisode, read_episode
 from harness.records import RunFolder
-from harness.report.runs import planned_runs
+from harness.report.evidence import planned_runs
 from harness.run_files import is_packed, run_name
 from harness.runs.request import Planned, read_record
 from harness.writing import make_folder, writing

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from harness.caveats import forfeits_told
+from harness.headline import forfeits_told
 from harness.interop.inspect_log import events_of, messages_of, talks_of
 from harness.reading import RecordedEpisode
 from harness.writing import make_folder

@@ -12,11 +12,10 @@ from typing import Any
 
 from harness.agent import Usage
 from harness.causes import CauseName, cause_of_old_record
-from harness.endings import Forfeits
 from harness.errors import VerifierFailure
 from harness.play.playing import Playing, writable
 from harness.pod import EpisodeSpec
-from harness.records import Hint, Result, RunFolder, Timings
+from harness.records import Forfeits, Hint, Result, RunFolder, Timings
 from validators.verdict import UNEXPLAINED, UNEXPLAINED_SEVERITY, Verdict
 from worlds.core.chance import key_digest
 from worlds.core.events import Requested, read_log

@@ -4,9 +4,8 @@ Everything in a run's folder is data from anybody. It is read through no link an
 named in one clear line, and nothing reaches a terminal before its control characters are spelled out.
 """
 
-from harness.reading.choosing import is_episode, is_recorded, recorded_episodes
+from harness.reading.choosing import breaking_request, is_episode, is_recorded, recorded_episodes
 from harness.reading.episode import FILES, LONGEST_FILE, read_episode, read_result
-from harness.reading.glance import breaking_request
 from harness.reading.lifetimes import Lifetime, breach_told, lifetimes, rule_told
 from harness.reading.model import (
     Act,
@@ -40,12 +39,11 @@ __all__ = [
     "episode_lines",
     "is_episode",
     "is_recorded",
-    "layout",
     "lifetimes",
-    "parts",
+    "model",
     "read_episode",
     "read_result",
     "recorded_episodes",
     "rule_told",
-    "traces",
+    "text",
 ]

@@ -3,6 +3,10 @@
 RUN/episodes/<family>/<task>/s0-a1   that episode; also one that was kept under attempts/
 RUN                                  all of a run, in a folder or packed, or of the runs in a folder of runs
 RUN TASK [s0-a1]                     those of a task, by its id
+
+The request that broke the rule, read off an episode's folder at a glance: two files, and one line of the log. Lists show it for
+each failed episode, so the log is not parsed: an event's number is that of its line. A folder that cannot be read so has no
+request here; the episode's own page names the file at fault.
 """
 
 from __future__ import annotations
@@ -11,9 +15,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.errors import UsageError
+from pydantic import ValidationError
+
+from harness.errors import UsageError, quoted
 from harness.packs import files_of
 from harness.run_files import is_packed, run_and_place, runs_in
+from validators.verdict import Verdict
+from worlds.core.events import Requested
 
 _EPISODE = re.compile(r"s\d+-a\d+(\.\d+)?")
 
@@ -37,13 +45,15 @@ def recorded_episodes(words: Sequence[str]) -> list[Path]:
         raise UsageError(f"there is no run in {first}", hint="harness show TASK, or harness show RUN [TASK [s0-a1]]")
     if is_episode(path):
         if rest:
-            raise UsageError(f"{first} is one episode, and {' '.join(rest)} names another", hint=f"harness show {first}")
+            raise UsageError(
+                f"{first} is one episode, and {' '.join(rest)} names another", hint=f"harness show {quoted(first)}"
+            )
         return [path]
     task, attempt = (*rest, "*", "*")[:2]
     folders = [folder for run in runs_in(path) for folder in _finished(run) if _fits(folder, task, attempt)]
     if not folders:
         what = " ".join(["", *rest])
-        raise UsageError(f"{first} has no finished episode{what}", hint=f"harness show {first}" if rest else "")
+        raise UsageError(f"{first} has no finished episode{what}", hint=f"harness show {quoted(first)}" if rest else "")
     return folders
 
 
@@ -62,3 +72,22 @@ def _finished(run: Path) -> list[Path]:
 
 def _fits(folder: Path, task: str, attempt: str) -> bool:
     return task in {"*", folder.parent.name} and attempt in {"*", folder.name}
+
+
+_LONGEST = 4 << 20
+"""Bytes of a file that is read for a list."""
+
+
+def breaking_request(run: Path, episode: str) -> str:
+    """`POST /api/submit at 8 s` of an episode of a run, packed or not; empty where no request broke a rule that can be read."""
+    try:
+        files = files_of(run)
+        verdict = Verdict.model_validate_json(files.read(f"{episode}/verdict.json", _LONGEST))
+        broken = next((one for one in verdict.violations if one.label == verdict.failure_label), None)
+        if broken is None:
+            return ""
+        line = files.read(f"{episode}/events.jsonl", _LONGEST).split(b"\n")[broken.seq]
+        request = Requested.model_validate_json(line)
+    except (OSError, ValidationError, IndexError):
+        return ""
+    return f"{request.method} {request.path} at {request.vt / 1000:g} s"

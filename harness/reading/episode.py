@@ -2,27 +2,258 @@
 
 result.json must be there. Any other file may be missing or empty, as where an episode was never judged; one that is there and
 cannot be read ends the reading, since half an episode would look like a whole one.
+
+The world's log as acts: every request with its time and what it was judged to be, every wait, and how the episode ended.
+
+What each seat of a game was told and replied: the world's log says it, and a trajectory adds what a model thought. The log is
+the evidence, and it has every seat, whoever played it. The nested trajectory of a seat is laid beside it turn by turn, matched
+by the text of the turn. A turn that a model never answered has no step there; a reply that the world did not take stands there
+alone.
+
+Conversations out of trajectory.json (ATIF): one for the agent, and one for each trajectory that is nested in it. Only what is
+shown is read, and what a later version adds is passed over. A seat's trajectory is known by its agent's name, `seat 3`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError
 
+from harness.headline import forfeits_told
 from harness.modules import family_part_or_none
 from harness.packs import read_recorded
-from harness.reading.acts import acts_of, bare_breach, broken_rule, with_forfeits
-from harness.reading.model import Conversation, RecordedEpisode
-from harness.reading.parts import FamilyReading, unreadable
-from harness.reading.seats import seat_conversations
-from harness.reading.trajectory import AtifDocument, conversations_of
+from harness.reading.model import (
+    Act,
+    Breach,
+    Conversation,
+    FamilyReading,
+    Moment,
+    RecordedEpisode,
+    ToolUse,
+    Utterance,
+    unreadable,
+)
 from harness.records import Result, first_problem
 from validators.verdict import Verdict
 from worlds.core.errors import LogError
-from worlds.core.events import Event, Opened, read_log
+from worlds.core.events import Closed, Event, Opened, Requested, Seated, Stopped, Turned, Waited, read_log
+from worlds.core.models import Lenient
+
+_SEAT = re.compile(r"seat (\d{1,6})")
+
+
+class _Call(Lenient):
+    tool_call_id: str
+    function_name: str
+    arguments: Any = None
+
+
+class _Seen(Lenient):
+    source_call_id: str | None = None
+    content: str | list[Any] | None = None
+
+
+class _Observation(Lenient):
+    results: tuple[_Seen, ...] = ()
+
+
+class _Extra(Lenient):
+    finish_reason: Any = None
+
+
+class _Step(Lenient):
+    source: Literal["system", "user", "agent"]
+    message: str | list[Any] = ""
+    reasoning_content: str | None = None
+    metrics: dict[str, Any] | None = None
+    timestamp: str | None = None
+    tool_calls: tuple[_Call, ...] = ()
+    observation: _Observation = _Observation()
+    extra: _Extra = _Extra()
+
+
+class _Agent(Lenient):
+    model_config = ConfigDict(protected_namespaces=())
+
+    name: str
+    model_name: str | None = None
+
+
+class AtifDocument(Lenient):
+    """The part of an ATIF trajectory that is shown; raises ValidationError for anything else."""
+
+    agent: _Agent
+    steps: tuple[_Step, ...] = ()
+    subagent_trajectories: tuple[AtifDocument, ...] = ()
+
+
+def conversations_of(document: AtifDocument) -> Iterator[Conversation]:
+    """Every conversation of a trajectory in which an agent said something, the outermost first."""
+    spoke = any(step.source == "agent" for step in document.steps)
+    if spoke:
+        seat = _SEAT.fullmatch(document.agent.name)
+        yield Conversation(
+            name=document.agent.name,
+            seat=int(seat[1]) if seat else None,
+            model=document.agent.model_name,
+            utterances=tuple(map(_utterance, document.steps)),
+        )
+    for nested in document.subagent_trajectories:
+        yield from conversations_of(nested)
+
+
+def _utterance(step: _Step) -> Utterance:
+    answers = {seen.source_call_id: _text(seen.content) for seen in step.observation.results if seen.source_call_id}
+    return Utterance(
+        speaker=step.source,
+        text=_text(step.message),
+        reasoning=step.reasoning_content or None,
+        usage=step.metrics,
+        said_at=step.timestamp,
+        finish_reason=step.extra.finish_reason if isinstance(step.extra.finish_reason, str) else None,
+        tools=tuple(
+            ToolUse(
+                tool=call.function_name,
+                arguments=json.dumps(call.arguments, ensure_ascii=False),
+                answer=answers.get(call.tool_call_id),
+            )
+            for call in step.tool_calls
+        ),
+        feedback=tuple(_text(seen.content) for seen in step.observation.results if not seen.source_call_id),
+    )
+
+
+def _text(content: str | list[Any] | None) -> str:
+    return content if isinstance(content, str) else "" if content is None else json.dumps(content, ensure_ascii=False)
+
+
+def seat_conversations(events: Sequence[Event], recorded: Sequence[Conversation]) -> Iterator[Conversation]:
+    """One conversation a seat, by the world's numbers; none where the log has no seats."""
+    session = next((event for event in events if isinstance(event, Seated)), None)
+    by_seat = {one.seat: one for one in recorded if one.seat is not None}
+    for seat, system in enumerate(session.seats if session else ()):
+        turns = [event for event in events if isinstance(event, Turned) and event.seat == seat]
+        played = by_seat.get(seat)
+        spoken = _laid_beside(turns, played.utterances if played else ())
+        yield Conversation(
+            name=f"seat {seat}",
+            seat=seat,
+            model=played.model if played else None,
+            utterances=(Utterance(speaker="system", text=_rules(system, played)), *spoken),
+        )
+
+
+def _rules(system: str, played: Conversation | None) -> str:
+    """The rules of a seat with what was appended to them, which the harness did and only the trajectory tells."""
+    first = next(iter(played.utterances), None) if played else None
+    told = first.text if first and first.speaker == "system" else ""
+    return told if told.startswith(system) else system
+
+
+def _laid_beside(turns: Sequence[Turned], recorded: Sequence[Utterance]) -> Iterator[Utterance]:
+    """The turns of a seat, each with its reply; what the model thought comes from the step that answers the same text."""
+    answered: dict[str, list[int]] = {}
+    for number, told in enumerate(recorded[:-1]):
+        if told.speaker == "user" and recorded[number + 1].speaker == "agent":
+            answered.setdefault(told.text, []).append(number + 1)
+    place = 0
+    for turn in turns:
+        moment = Moment(
+            turn=turn.turn, seq=turn.seq, at=turn.vt / 1000, phase=turn.phase, round=turn.round, attempt=turn.attempt,
+            is_ephemeral=turn.ephemeral,
+        )  # fmt: skip
+        yield Utterance(speaker="user", text=turn.text, moment=moment)
+        steps = answered.get(turn.text, [])
+        later = bisect_right(steps, place)
+        step = recorded[place := steps[later]] if later < len(steps) else None
+        yield Utterance(
+            speaker="agent",
+            text=turn.reply if turn.no_reply is None or step is None else step.text,
+            reasoning=step.reasoning if step else None,
+            usage=step.usage if step else None,
+            said_at=step.said_at if step else None,
+            finish_reason=step.finish_reason if step else None,
+            moment=moment,
+            forfeit=turn.no_reply,
+        )
+
+
+def acts_of(events: Sequence[Event]) -> Iterator[Act]:
+    """What was asked of the world, in order; the turns of a game are in the conversations of its seats."""
+    for event in events:
+        at = event.vt / 1000
+        if isinstance(event, Requested):
+            yield Act(
+                seq=event.seq, at=at, what="request", told=f"{event.method} {event.path}", status=event.status,
+                kind=event.kind, label=event.label, rule=event.rule, also=event.also, detail=event.detail, used=event.used,
+                issued=event.issued,
+            )  # fmt: skip
+        elif isinstance(event, Waited):
+            yield Act(seq=event.seq, at=at, what="wait", told=f"wait {event.ms / 1000:g} s")
+        elif isinstance(event, Closed):
+            yield Act(seq=event.seq, at=at, what="closed", told=f"closed by the world: {event.cause}")
+        elif isinstance(event, Stopped):
+            yield Act(seq=event.seq, at=at, what="stop", told=f"stopped by the harness: {event.cause}")
+
+
+def broken_rule(episode: RecordedEpisode) -> Breach | None:
+    """The violation that gave a verdict its label: the first of that label."""
+    verdict = episode.verdict
+    label = verdict.failure_label if verdict else None
+    broken = next((one for one in (verdict.violations if verdict else ()) if one.label == label), None)
+    if broken is None or label is None:
+        return None
+    return Breach(label=label, rule=broken.rule, where=_where(episode, broken.seq, broken.vt / 1000), seq=broken.seq)
+
+
+def bare_breach(episode: RecordedEpisode) -> Breach:
+    """Return what can be said of a failure where neither a violation nor its family says more."""
+    result, verdict = episode.result, episode.verdict
+    reason = str(result.failure_detail.get("reason", ""))
+    failed = [check for check in (verdict.checks if verdict else ()) if not check.ok]
+    if result.stopped:
+        rule = result.stopped + (f": {result.error}" if result.error else "")
+    elif failed and not _NAMED.fullmatch(reason):
+        rule = f"the hidden test {failed[0].name} failed: {failed[0].message.partition(chr(10))[0]}"
+    else:
+        rule = _REASONS.get(reason, f"the goal was not reached: {reason}")
+    ended = next((act for act in reversed(episode.acts) if act.what in {"closed", "stop"}), None)
+    return Breach(
+        label=result.failure_label or "ungraded",
+        rule=rule,
+        where=f"{ended.told} at {ended.at:g} s" if ended else "",
+        seq=ended.seq if ended else None,
+    )
+
+
+def _where(episode: RecordedEpisode, seq: int, at: float) -> str:
+    act = next((act for act in episode.acts if act.seq == seq), None)
+    return f"{act.told if act else f'event {seq}'} at {at:g} s"
+
+
+_NAMED = re.compile(r"[a-z_]+")
+"""A reason by name, as opposed to what a failed test said."""
+
+_REASONS = {
+    "": "the goal was not reached",
+    "pre_contract": "the agent sent no request",
+    "gave_up": "no rule was broken, and the goal was not reached",
+    "no_turns": "no turn was answered",
+}
+"""What a verdict means by a reason."""
+
+
+def with_forfeits(breach: Breach, episode: RecordedEpisode) -> Breach:
+    """Return a breach whose rule names the turns that seats forfeited."""
+    told = list(forfeits_told(episode.result.forfeits))
+    return breach.model_copy(update={"rule": "; ".join([breach.rule, *told])}) if told else breach
+
 
 LONGEST_FILE = 64 << 20
 """Bytes of one file of an episode."""
@@ -98,15 +329,8 @@ def _doubts(result: Result, verdict: Verdict | None, events: list[Event]) -> lis
     doubts = []
     if verdict is not None and last is not None and verdict.trace_hash != last:
         doubts.append("verdict.json judges another log than events.jsonl")
-    if (
-        verdict is not None
-        and result.status == "graded"
-        and (verdict.reward, verdict.failure_label)
-        != (
-            result.reward,
-            result.failure_label,
-        )
-    ):
+    said = result.reward, result.failure_label
+    if verdict is not None and result.status == "graded" and (verdict.reward, verdict.failure_label) != said:
         doubts.append("result.json has another reward or label than verdict.json")
     return doubts
 

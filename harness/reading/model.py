@@ -5,17 +5,32 @@
 2. An act is named by its `seq`, its number in the world's log, which is also how a verdict names the request of a violation.
 3. Times are virtual seconds since the episode began, unless a name says otherwise.
 4. A family adds tables (`Section`). A page or another command reads this model, never the text that is printed of it.
+
+What a family's own part takes from a recorded episode: its measures and the notes of its game, each by the family's schema. A
+family's part is `harness.families.<family>.reading`. Its `sections(episode)` are the tables that it adds; its `breach(episode)`
+says why an episode failed in which no request broke a rule, None where the family has nothing to say. Where prompts number
+people otherwise than the log numbers seats, `harness.families.<family>.naming` has `seat_name(seat)`: what the conversations
+are called.
+
+Traces: one recorded episode in one file that can be played again from there, in the layout of its family's paper. A family that
+has them has a part `trace` (`FamilyTrace`). `harness export trace` and `harness replay` ask for it by name; which family a file
+is of, each family says of itself.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
-from pydantic import Field
+from pydantic import BaseModel, Field, ValidationError
 
-from harness.records import Result
+from harness.contents import read_file
+from harness.errors import UsageError, quoted
+from harness.records import Result, first_problem
 from validators.verdict import Verdict
-from worlds.core.events import Event, Issued, Kind
+from worlds.core.events import Event, Issued, Kind, Noted
 from worlds.core.models import Strict
 
 Cell = str | int | float | bool | None
@@ -157,3 +172,113 @@ class RecordedEpisode(Strict):
 
     events: tuple[Event, ...] = Field(default=(), exclude=True, repr=False)
     """The log itself, for a family's sections."""
+
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+class FamilyReading(Protocol):
+    """The module that a family may have."""
+
+    def sections(self, episode: RecordedEpisode) -> list[Section]:
+        """The tables of an episode."""
+        ...
+
+    def breach(self, episode: RecordedEpisode) -> Breach | None:
+        """Why it failed."""
+        ...
+
+
+class NotePlace(NamedTuple):
+    """Where a note of a game stands: its number in the log, virtual seconds, and the seat that it is about."""
+
+    seq: int
+    at: float
+    seat: int | None
+
+
+def unreadable(path: str, name: str, why: str) -> UsageError:
+    """The one error of reading: a file of an episode's folder, and what is wrong with it."""
+    return UsageError(f"{Path(path) / name} cannot be read: {why}")
+
+
+def measured(episode: RecordedEpisode, schema: type[Shape]) -> Shape | None:
+    """The family's measures of an episode, None where nothing could be measured; raises UsageError naming the file."""
+    if episode.verdict is None or not episode.verdict.metrics:
+        return None
+    try:
+        return schema.model_validate(episode.verdict.metrics)
+    except ValidationError as error:
+        raise unreadable(episode.path, "verdict.json", f"metrics: {first_problem(error)}") from None
+
+
+def notes(episode: RecordedEpisode, what: str, schema: type[Shape]) -> Iterator[tuple[NotePlace, Shape]]:
+    """The notes of one kind, in order; raises UsageError naming the file where one has another shape."""
+    for event in episode.events:
+        if isinstance(event, Noted) and event.what == what:
+            try:
+                data = schema.model_validate(event.data)
+            except ValidationError as error:
+                why = f"event {event.seq}, {what}: {first_problem(error)}"
+                raise unreadable(episode.path, "events.jsonl", why) from None
+            yield NotePlace(event.seq, event.vt / 1000, event.seat), data
+
+
+LONGEST_TRACE = 256 << 20
+"""Bytes of a trace that are read."""
+
+
+class Replayed(Strict):
+    """What came of playing a trace again."""
+
+    title: str
+    """Which episode it is."""
+
+    agreed: tuple[str, ...]
+    """What was compared and is equal, in a few words each."""
+
+    differences: tuple[str, ...]
+    """`path: what the file says, what the rules say`, in the order of the file."""
+
+    unchecked: tuple[str, ...] = ()
+    """What no rule can say anything of."""
+
+
+class FamilyTrace(Protocol):
+    """The part `trace` of a family."""
+
+    def exported_text(self, episode: RecordedEpisode, digest: str) -> str:
+        """The trace of an episode as a file holds it; raises UsageError for one that has no game."""
+        ...
+
+    def is_trace(self, document: Any) -> bool:
+        """Whether a JSON document is a trace of this family."""
+        ...
+
+    def replayed(self, document: Any) -> Replayed:
+        """Play a trace again; raises UsageError for one that cannot be read."""
+        ...
+
+
+def trace_files(paths: Iterable[Path]) -> list[Path]:
+    """These files, and of each folder every .json below it, by name; raises UsageError for a folder without any."""
+    files: list[Path] = []
+    for path in paths:
+        inside = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+        if not inside:
+            raise UsageError(f"{path} holds no .json file", hint=f"harness export trace RUN --out {quoted(path)}")
+        files += inside
+    return list(dict.fromkeys(files))
+
+
+def read_document(path: Path) -> Any:
+    """The JSON in a file; raises UsageError naming it."""
+    try:
+        # a user may name it through a link
+        whole = path.resolve()
+        return json.loads(read_file(whole.parent, whole.name, LONGEST_TRACE).data)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+    except (ValueError, RecursionError) as error:
+        why = f"no JSON: {error}"
+    raise UsageError(f"{path} cannot be read: {why}", hint="harness export trace RUN --out DIR")

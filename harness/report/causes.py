@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from harness.causes import CAUSES, FORFEITS
-from harness.caveats import bounds_of, ended_by, setup_caveat, ungraded_by
+from harness.headline import bounds_of, ended_by, setup_caveat, ungraded_by
 from harness.records import Result
 from harness.report.evidence import Evidence, Group
 from harness.report.table import Column, Row, Table

@@ -4,20 +4,93 @@
 2. Main figures are of graded pairs. Beside them the worst and the best case: each episode that is missing or ungraded counted
    as 0 for the one side and 1 for the other.
 3. The test is McNemar's exact one where every task is one pair of successes and failures, else the sign-flip permutation.
+
+Two players on the same tasks: intervals and tests of one difference a task; numpy and scipy only.
+
+1. The interval of the mean difference is t at T - 1 degrees over task differences, which is the task-clustered interval of a
+   paired comparison (Miller 2024). Where all differences are equal there is no spread to measure: then the share of tasks that
+   may differ otherwise is bounded by Clopper and Pearson's none of T.
+2. The p value is of the sign-flip permutation test: were neither better, each task's difference might as well have had the
+   other sign. All sign patterns are tried while there are at most 8,192 of them, else 9,999 are drawn with a fixed seed.
+3. Holm's method keeps the error of a whole family of tests at alpha; p values are printed after it.
+
+What must be equal for two runs to be compared: the tasks' digests, the seeds, the edition's key, options, budget, texts. A
+difference that is the very question (`--across options`) may be allowed; digests, seeds and keys never, since then the two did
+not play the same instances.
+
+A comparison as tables: one row a family, the tasks that differ most, categories and labels side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import NamedTuple
 
-from harness.headline import Headline, cell_means, headline_of
+import numpy as np
+
+from harness.errors import UsageError
+from harness.headline import Headline, cell_means, ended_by, headline_of, setup_caveat
 from harness.records import Result
-from harness.report.evidence import Cell, Group
-from harness.report.paired import holm, paired_interval, seen, sign_flip
-from harness.report.reliability import pass_k
-from harness.report.statistics import Interval, exact_paired
+from harness.report.evidence import Cell, Conditions, Evidence, Group, pass_k
+from harness.report.statistics import Interval, exact_paired, mean_interval, scipy_stats, student
+from harness.report.table import Column, Row, Table, row_of
+
+DRAWS, SEED = 9_999, 20
+METHOD = (
+    "95 % intervals: t over one difference a task (T - 1 degrees), paired on task and seed; p: exact McNemar where a task is "
+    "one success or failure a side, else sign-flip permutation of task differences, exact up to 13 that are not 0, 9,999 draws "
+    "(seed 20) beyond"
+)
+
+
+def paired_interval(differences: Sequence[float]) -> Interval | None:
+    """The 95 % interval of a mean difference, one value in -1..1 a task; None for fewer than two tasks."""
+    if len(differences) < 2:
+        return None
+    if max(differences) - min(differences) > 1e-12:
+        low, high = mean_interval(differences) or (-1.0, 1.0)
+        return max(-1.0, low), min(1.0, high)
+    other, same = 1 - 0.025 ** (1 / len(differences)), differences[0]
+    return same - other * (1 + same), same + other * (1 - same)
+
+
+def sign_flip(differences: Sequence[float], shift: float = 0.0) -> float | None:
+    """The two-sided p of the sign-flip test that the mean difference is `shift`; None for fewer than two tasks."""
+    if len(differences) < 2:
+        return None
+    moved = np.array([value - shift for value in differences if abs(value - shift) > 1e-12])
+    if len(moved) < 2:
+        return 1.0
+    if np.ptp(moved) < 1e-12:
+        # scipy warns of constant data, and the answer is known: of all patterns only the two of one sign are as far off
+        return float(2.0 ** (1 - len(moved)))
+    test = scipy_stats().permutation_test(
+        (moved,), np.mean, permutation_type="samples", n_resamples=DRAWS, rng=np.random.default_rng(SEED)
+    )
+    return float(test.pvalue)
+
+
+def holm(ps: Sequence[float | None]) -> list[float | None]:
+    """Holm's adjusted p of each p among these; None for None."""
+    order = sorted((place for place, p in enumerate(ps) if p is not None), key=lambda place: ps[place] or 0.0)
+    adjusted: list[float | None] = [None] * len(ps)
+    highest = 0.0
+    for rank, place in enumerate(order):
+        highest = max(highest, min(1.0, (len(order) - rank) * (ps[place] or 0.0)))
+        adjusted[place] = highest
+    return adjusted
+
+
+def seen(differences: Sequence[float]) -> float | None:
+    """The true difference that these tasks would have shown four times of five, from the spread they had; None for too few."""
+    tasks = len(differences)
+    if tasks < 2:
+        return None
+    return (student(tasks - 1) + student(tasks - 1, 0.8)) * float(np.std(differences, ddof=1)) / math.sqrt(tasks)
 
 
 @dataclass(frozen=True)
@@ -104,6 +177,11 @@ class Comparison:
         return seen(self.differences)
 
     @property
+    def is_partial(self) -> bool:
+        """Whether something is missing or ungraded on either side."""
+        return bool(self.missing or self.first.ungraded or self.second.ungraded)
+
+    @property
     def k(self) -> int:
         """Attempts that both planned."""
         return min(self.first.attempts, self.second.attempts)
@@ -166,3 +244,210 @@ def _filled(group: Group, headline: Headline, cells: set[Cell], fill: float) -> 
         gaps = max(len(lost.get(cell, ())), group.attempts - len(values), 0)
         by_task.setdefault(cell[0], []).append(fmean([*values, *[fill] * gaps]))
     return fmean(map(fmean, by_task.values())) if by_task else fill
+
+
+ACROSS = ("options", "budget", "texts")
+_NAMED = 3
+
+
+class Differing(NamedTuple):
+    """One thing that two groups do not share."""
+
+    name: str
+    told: str
+
+
+def matched(first: Evidence, second: Evidence) -> list[tuple[Group, Group]]:
+    """The set-ups of one family, two by two; raises UsageError where it cannot be told which belongs to which."""
+    ours, theirs = first.played, second.played
+    if len(ours) == len(theirs) == 1:
+        return [(ours[0], theirs[0])]
+    by_how = {group.setup.how: group for group in theirs}
+    pairs = [(group, by_how[group.setup.how]) for group in ours if group.setup.how in by_how]
+    if len(pairs) != len(ours) or len(pairs) != len(theirs) or len(by_how) != len(theirs):
+        told = " against ".join(", ".join(group.name for group in groups) or "nothing" for groups in (ours, theirs))
+        raise UsageError(
+            f"not comparable: the set-ups of {first.family} do not come in pairs: {told}",
+            hint="harness compare with one set-up on each side: a part of a sweep is a folder of its own",
+        )
+    return pairs
+
+
+def check(first: Evidence, second: Evidence, pairs: Sequence[tuple[Group, Group]], across: Collection[str]) -> list[Differing]:
+    """What differs although it is allowed to; raises UsageError, exit 2, that names everything that may not."""
+    for name in across:
+        if name not in ACROSS:
+            raise UsageError(f"--across takes {', '.join(ACROSS)}, not {name!r}")
+    differing = [one for a, b in pairs for one in _differing(first, a, second, b)]
+    barred = [one for one in differing if one.name not in across]
+    if barred:
+        told = "; ".join(f"{one.name} differ ({one.told})" for one in dict.fromkeys(barred))
+        allowed = [one.name for one in barred if one.name in ACROSS]
+        hint = "play both on the same tasks, seeds and key"
+        if len(allowed) == len(barred):
+            hint = "harness compare A B " + " ".join(f"--across {name}" for name in dict.fromkeys(allowed))
+        raise UsageError(f"not comparable in {first.family}: {told}", hint=hint)
+    return differing
+
+
+def _differing(first: Evidence, a: Group, second: Evidence, b: Group) -> Iterator[Differing]:
+    ours, theirs = a.planned, b.planned
+    changed = sorted(task for task in ours.keys() & theirs.keys() if ours[task] != theirs[task])
+    if changed:
+        more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+        yield Differing("digests", f"of {', '.join(changed[:_NAMED])}{more}")
+    if ours and theirs and not ours.keys() & theirs.keys():
+        yield Differing("tasks", f"{len(ours)} and {len(theirs)}, none in common")
+    if a.seeds != b.seeds:
+        yield Differing("seeds", f"{_seeds(a)} and {_seeds(b)}")
+    keys = [{result.key_digest for result in (*group.graded, *group.ungraded)} for group in (a, b)]
+    if keys[0] != keys[1]:
+        yield Differing("keys", " and ".join("+".join(sorted(key[:8] for key in some)) for some in keys))
+    for name, told in {
+        "options": [_conditions(evidence, group)[0] for evidence, group in ((first, a), (second, b))],
+        "budget": [_conditions(evidence, group)[1] for evidence, group in ((first, a), (second, b))],
+        "texts": [sorted({plan.templates[:8] for plan in group.plans if plan.templates}) for group in (a, b)],
+    }.items():
+        if told[0] != told[1]:
+            yield Differing(name, " and ".join(", ".join(words) or "the default" for words in told))
+
+
+def _seeds(group: Group) -> str:
+    seeds = sorted(group.seeds)
+    whole = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1))
+    return f"{seeds[0]}-{seeds[-1]}" if whole else ",".join(map(str, seeds)) or "none"
+
+
+def _conditions(evidence: Evidence, group: Group) -> tuple[list[str], list[str]]:
+    """Options and budgets that are not the default; all episodes of a group share them."""
+    results = [*group.graded, *group.ungraded]
+    conditions = Conditions(group.plans[0], evidence.registry, results)
+    return conditions.options(results[0]), conditions.budgets()
+
+
+def verdict(one: Comparison) -> str:
+    """One family in a few words."""
+    if one.mean is None:
+        return "nothing in common"
+    if one.is_worse:
+        return "worse" if not one.max_drop else "worse than allowed"
+    if one.mean > 0 and (p := one.p if one.max_drop else one.adjusted) is not None and p < 0.05:
+        return "better"
+    if one.max_drop:
+        return "no drop beyond it shown" if one.may_be_worse else "within it"
+    return "no difference shown"
+
+
+_FAMILIES = (
+    Column("family", "Family", of=lambda one: one.family),
+    Column("measure", "Measure", of=lambda one: one.headline.title),
+    Column("tasks", "Tasks", of=lambda one: len(one.tasks)),
+    Column("pairs", "Pairs", of=lambda one: one.pairs),
+    Column("missing", "Missing", kept=True, of=lambda one: one.missing),
+    Column("first", "A %", "percent", of=lambda one: fmean(pair.first for pair in one.tasks) if one.tasks else None),
+    Column("second", "B %", "percent", of=lambda one: fmean(pair.second for pair in one.tasks) if one.tasks else None),
+    Column("difference", "B - A, pp", "points", kept=True, of=lambda one: one.mean),
+    Column("interval", "95 %", "interval", kept=True, of=lambda one: one.interval),
+    Column("p", "p", "p", kept=True, of=lambda one: one.p),
+    Column("adjusted", "p of drop, Holm", "p"),
+    Column("worst", "If missing all failed for B..A", "interval", of=lambda one: one.worst if one.is_partial else None),
+    Column("sees", "Sees, pp", "points", of=lambda one: one.sees or None),
+    Column("k", "k", of=lambda one: one.k),
+    Column("first_pass_k", "A pass^k", "rate", of=lambda one: one.reliability(one.first)),
+    Column("second_pass_k", "B pass^k", "rate", of=lambda one: one.reliability(one.second)),
+    Column("verdict", "Verdict", of=verdict),
+    Column("test", "Test", shown=False, of=lambda one: "McNemar, exact" if one.is_binary else "sign-flip permutation"),
+    Column("max_drop", "Allowed drop", "points", shown=False, of=lambda one: one.max_drop),
+    Column("ungraded", "Ungraded", shown=False, of=lambda one: len(one.first.ungraded) + len(one.second.ungraded)),
+)
+_TASKS = (
+    Column("family", "Family"),
+    Column("task", "Task", of=lambda pair: pair.task),
+    Column("first", "A %", "percent", of=lambda pair: pair.first),
+    Column("second", "B %", "percent", of=lambda pair: pair.second),
+    Column("difference", "B - A, pp", "points", of=lambda pair: pair.difference),
+    Column("seeds", "Seeds", of=lambda pair: pair.seeds),
+)
+_CATEGORIES = (
+    Column("family", "Family"),
+    Column("category", "Category"),
+    Column("tasks", "Tasks"),
+    Column("first", "A %", "percent"),
+    Column("second", "B %", "percent"),
+    Column("difference", "B - A, pp", "points"),
+    Column("interval", "95 %", "interval"),
+)
+_LABELS = (
+    Column("family", "Family"),
+    Column("label", "Label"),
+    Column("first", "A"),
+    Column("second", "B"),
+    Column("change", "B - A"),
+)
+_MOST = 10
+_MEANT = (
+    "means over tasks of means over seeds of means over attempts; missing: planned instances that one side has no graded "
+    "attempt at; sees: the true difference that these tasks show four times of five; verdict: Holm over the rows, at .05"
+)
+
+
+def tables(comparisons: Sequence[Comparison], *, every_task: bool) -> list[Table]:
+    """All of them; of the tasks only those that differ most, unless `every_task`."""
+    notes = (METHOD, _MEANT, *_caveats(comparisons))
+    differing = [(one, pair) for one in comparisons for pair in one.tasks if every_task or abs(pair.difference) > 1e-12]
+    differing.sort(key=lambda item: (-abs(item[1].difference), item[1].task))
+    alike = sum(abs(pair.difference) <= 1e-12 for one in comparisons for pair in one.tasks)
+    shown = differing if every_task else differing[:_MOST]
+    more = (f"{len(differing)} tasks differ, {alike} do not", *([] if every_task else ["--json has them all"]))
+    rows = [
+        {**row_of(_FAMILIES, one), "adjusted": one.adjusted if one.max_drop or len(comparisons) > 1 else None}
+        for one in comparisons
+    ]
+    pairs = tuple({"family": one.family, **row_of(_TASKS, pair)} for one, pair in shown)
+    made = [
+        Table("compare", "B against A", _FAMILIES, tuple(rows), notes),
+        Table("differing", "Tasks that differ most", _TASKS, pairs, more if shown else ()),
+        Table("categories", "By category", _CATEGORIES, tuple(row for one in comparisons for row in _categories(one))),
+        Table("labels", "Labels, graded episodes", _LABELS, tuple(row for one in comparisons for row in _labels(one))),
+    ]
+    return [table for table in made if table.rows]
+
+
+def _caveats(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Yield what ended the ungraded episodes of each side, and that its set-up was at fault."""
+    for one in comparisons:
+        for side, group in (("A", one.first), ("B", one.second)):
+            if group.ungraded:
+                yield f"{one.family}, {side}: {len(group.ungraded)} ungraded: {ended_by(group.ungraded)}"
+            if caveat := setup_caveat([*group.graded, *group.ungraded]):
+                yield f"{one.family}, {side}: {caveat}"
+
+
+def _categories(one: Comparison) -> Iterator[Row]:
+    """The strata of a family, where it has more than one."""
+    category = {result.task_id: result.category for group in (one.first, one.second) for result in group.graded}
+    names = list(dict.fromkeys(category.get(pair.task) for pair in one.tasks))
+    for name in names if len(names) > 1 else ():
+        mine = [pair for pair in one.tasks if category.get(pair.task) == name]
+        yield {
+            "family": one.family,
+            "category": name,
+            "tasks": len(mine),
+            "first": fmean(pair.first for pair in mine),
+            "second": fmean(pair.second for pair in mine),
+            "difference": fmean(pair.difference for pair in mine),
+            "interval": paired_interval([pair.difference for pair in mine]),
+        }
+
+
+def _labels(one: Comparison) -> Iterator[Row]:
+    counts = [Counter(str(result.failure_label) for result in group.graded) for group in (one.first, one.second)]
+    for label in sorted({*counts[0], *counts[1]}, key=lambda label: -(counts[0][label] + counts[1][label])):
+        first, second = counts[0][label], counts[1][label]
+        yield {
+            "family": one.family,
+            "label": label,
+            "first": first,
+            "second": second,
+            "change": f"{second - first:+d}" if second != first else "0",
+        }

@@ -9,23 +9,23 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from harness.report.table import Column, Row, Table
-from harness.runs.deciding import Decision, read_decision
+from harness.report.table import Column, Table, row_of
+from harness.runs.deciding import Decision, Step, read_decision
 from harness.runs.executors.base import Scored
 
 _COLUMNS = (
-    Column("first", "A"),
-    Column("second", "B"),
-    Column("winner", "Better"),
-    Column("e_value", "e-value", "rate"),
-    Column("needed", "needs", "rate"),
-    Column("tasks", "Tasks"),
-    Column("of", "of"),
-    Column("share", "Played %", "percent"),
-    Column("interval", "A - B, anytime-valid", "signed_interval"),
-    Column("mean", "Mean so far (biased)", "signed"),
-    Column("alpha", "alpha", "p", shown=False),
-    Column("path", "Path", shown=False),
+    Column("first", "A", of=lambda one: named(one.until.first)),
+    Column("second", "B", of=lambda one: named(one.until.second)),
+    Column("winner", "Better", of=lambda one: named(one.winner) if one.winner else "not decided"),
+    Column("e_value", "e-value", "rate", of=lambda one: one.path[-1].e_value if one.path else None),
+    Column("needed", "needs", "rate", of=lambda one: one.needed),
+    Column("tasks", "Tasks", of=lambda one: len(one.path)),
+    Column("of", "of", of=lambda one: len(one.until.order)),
+    Column("share", "Played %", "percent", of=lambda one: one.share),
+    Column("interval", "A - B, anytime-valid", "signed_interval", of=lambda one: one.interval if one.path else None),
+    Column("mean", "Mean so far (biased)", "signed", of=lambda one: fmean(one.differences) if one.path else None),
+    Column("alpha", "alpha", "p", shown=False, of=lambda one: one.until.alpha),
+    Column("path", "Path", shown=False, of=lambda one: " ".join(map(_step, one.path)) or None),
 )
 BIASED = (
     "a run that stops when the difference looks large has a mean that is too large: quote the anytime-valid interval, which "
@@ -53,7 +53,8 @@ def decisions(paths: Iterable[Path]) -> list[Decision]:
 
 def tables(made: Sequence[Decision]) -> list[Table]:
     """One table of these decisions; none without any."""
-    return [Table("until", "Decided early", _COLUMNS, tuple(map(_row, made)), (_METHOD, BIASED))] if made else []
+    rows = tuple(row_of(_COLUMNS, one) for one in made)
+    return [Table("until", "Decided early", _COLUMNS, rows, (_METHOD, BIASED))] if rows else []
 
 
 def sentence(decision: Decision) -> str:
@@ -79,19 +80,5 @@ def standing(now: Scored) -> str:
     return f"{now.scored} of {now.tasks} tasks scored, e-value {now.e_value:.2f} of {now.needed:g} needed{ahead}; {last}"
 
 
-def _row(decision: Decision) -> Row:
-    until, path = decision.until, decision.path
-    return {
-        "first": named(until.first),
-        "second": named(until.second),
-        "winner": named(decision.winner) if decision.winner else "not decided",
-        "e_value": path[-1].e_value if path else None,
-        "needed": decision.needed,
-        "tasks": len(path),
-        "of": len(until.order),
-        "share": decision.share,
-        "interval": decision.interval if path else None,
-        "mean": fmean(decision.differences) if path else None,
-        "alpha": until.alpha,
-        "path": " ".join(f"{step.task}:{step.difference:+.4f}:{step.e_value:.4g}" for step in path) or None,
-    }
+def _step(step: Step) -> str:
+    return f"{step.task}:{step.difference:+.4f}:{step.e_value:.4g}"

@@ -2,20 +2,217 @@
 
 1. Ungraded episodes stand apart: a failure of a provider or a runtime is no failure of the agent.
 2. So do retries: they play failures only, and may have been told something, so they are no first tries.
+
+Whether a row may be ranked: every task of the release, every planned seed, as many graded attempts as planned. The release is
+the pinned list of `harness.release`, whatever lies in the tasks folder of whoever reports. Where no run played a task of it - a
+family or a suite of one's own - what the registry holds stands in its place, or what all the runs together planned. Tasks
+beyond that make another suite, and a row on another suite is not ranked; tasks that somebody added stand in a table of their
+own (`Evidence.split`). A task that was played in another version is named.
+
+What a plan can see: the smallest true difference between two models that it tells apart four times of five. For T tasks that
+both play, with n attempts each at every task (seeds times k): (t(1 - alpha/2) + t(power)) * sqrt((w^2 + 2 v / n) / T), t at T -
+1 degrees; w is the deviation of true differences over tasks, v the variance of attempts at one task (Miller 2024,
+arXiv:2411.00640). More attempts shrink the second term only: past some point a plan needs more tasks.
+
+pass^k of a group: the share of instances at which all of k attempts succeed; trust is this, and not the mean. It is unbiased
+where more than k attempts were graded: C(c, k) / C(n, k) for each (task, seed), averaged over those with n >= k.
+
+Who played, and under which conditions: what two episodes must share to share a row of a table.
+
+1. A condition is whatever is not the default: the interface of a model, who else holds seats of a game, options of the world
+   (tiers, mutations, handles, mitigations), sampling parameters, budgets, the edition, texts in the place of ours or after
+   them. Episodes under other conditions are never averaged, so a mixed table never shares a row with one that the same players
+   hold alone, nor an adversarial one with its base.
+2. The fine print - model id, prompt - also separates, but is shown only where names would read the same without it. Where a
+   model was asked does not separate: an address may change between two runs, and what answers there is what its id names.
+3. Seats of games are asked in one way only, so a game's rows name no interface and no protocol.
+4. Who played is what the plan says: an episode whose sandbox never opened does not know its model, and is the model's still.
+
+Reads run folders: the frozen plan, and every finished episode. A folder that holds run folders stands for all of them, and so
+does one that holds folders of sweeps. A run may be packed.
+
+What cannot be read is an error that names the file, unless whoever asks takes the damaged ones: a report that passes over an
+episode in silence would be a wrong report.
+
+A family's tables by name: which were asked for, which have something to say, and what an empty one lacks.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
 
-from harness.records import Result
+from harness.agent import Budget, SeatSpec
+from harness.errors import HarnessError, UsageError
+from harness.headline import ended_by
+from harness.kept import kept
+from harness.records import Result, RunFolder
 from harness.registry import Task
+from harness.release import pinned_tasks
 from harness.report.models import ModelEntry, find_model
-from harness.report.runs import Run
-from harness.report.setups import Conditions, Setup
-from harness.runs.request import Planned
+from harness.report.statistics import pass_hat, student
+from harness.report.table import Table
+from harness.run_files import runs_in
+from harness.runs.request import Planned, read_record
+from harness.teams import PlannedTeam
+from worlds.core.chance import PUBLISHED_KEY, key_digest
+from worlds.core.manifest import STANDARD
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its folder, its plan, and its episodes by path, kept (`harness.kept`)."""
+
+    path: Path
+    planned: Planned
+    results: tuple[Result, ...]
+
+
+def read_runs(paths: Sequence[Path], damaged: list[HarnessError] | None = None) -> list[Run]:
+    """The runs in these folders, each once; raises UsageError for a folder without runs and a file that does not read.
+
+    An episode that does not read is told in `damaged`, where that is given, and left out.
+    """
+    return [Run(path, planned, tuple(kept(RunFolder(path).results(damaged)))) for path, planned in planned_runs(paths)]
+
+
+def planned_runs(paths: Sequence[Path]) -> list[tuple[Path, Planned]]:
+    """The folders and plans of the runs in these folders, each once, without their episodes; raises as `read_runs` does."""
+    folders = dict.fromkeys(folder.resolve() for path in paths for folder in _folders(path))
+    return [(folder, _planned(folder)) for folder in folders]
+
+
+def _folders(path: Path) -> list[Path]:
+    runs = runs_in(path)
+    if not runs:
+        raise UsageError(f"{path} holds no run.json", hint="harness report runs/*, or the folder that harness run printed")
+    return runs
+
+
+def _planned(folder: Path) -> Planned:
+    record = read_record(RunFolder(folder))
+    if record is None:
+        raise UsageError(f"{folder} holds no run.json any more")
+    return record.identity
+
+
+_SAMPLING = {"temperature": 0.0}
+"""The parameters that a model is asked with unless flags say otherwise."""
+
+_PROTOCOL = "tools"
+"""How a model calls tools unless a flag says otherwise; its interface is always said."""
+
+_SEATS = "seats"
+"""The interface of a result whose agent held seats of a game."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The identity of a row."""
+
+    agent: str
+    model: str | None
+    how: tuple[str, ...]
+    """Interface and conditions, as people read them."""
+
+    fine: tuple[str, ...]
+    """The fine print."""
+
+
+class Conditions:
+    """What of one run's plan and results is not the default."""
+
+    def __init__(self, planned: Planned, registry: Mapping[str, Task], results: Sequence[Result] = ()) -> None:
+        self.planned = planned
+        known = [registry[task] for task in planned.tasks if task in registry]
+        self._defaults = [_defaults(task) for task in known]
+        self._known: dict[tuple[Any, ...], Setup] = {}
+        # an episode whose sandbox never opened knows no interface: those beside it do, or the registry
+        self._is_game = any(task.is_seated for task in known) or any(result.interface == _SEATS for result in results)
+
+    def setup(self, result: Result) -> Setup:
+        """The setup that an episode belongs to."""
+        # a run has ten thousand episodes and a handful of these
+        told = (result.agent, result.key_digest, result.templates, json.dumps(result.options, sort_keys=True))
+        if told not in self._known:
+            self._known[told] = self._setup(result)
+        return self._known[told]
+
+    def _setup(self, result: Result) -> Setup:
+        agent = self.planned.agent
+        how = [*self._playing(), *self._line_up(), *self.options(result), *self.budgets()]
+        if result.key_digest != key_digest(PUBLISHED_KEY):
+            how.append(f"edition {result.key_digest[:8]}")
+        if result.templates:
+            how.append(f"templates {result.templates[:8]}")
+        prompt = agent.prompt_digest
+        fine = (agent.model, f"prompt {prompt[:8]}" if prompt else None)
+        return Setup(agent.name or result.agent, agent.model, tuple(how), tuple(part for part in fine if part))
+
+    def _playing(self) -> list[str]:
+        agent = self.planned.agent
+        if agent.requested is None:
+            return []
+        asked = {"temperature": "unset", **agent.requested}
+        asking = () if self._is_game else (agent.interface, agent.protocol)
+        words = [word for word in asking if word not in {None, _PROTOCOL}]
+        return [*words, *(_said(name, value) for name, value in sorted(asked.items()) if _SAMPLING.get(name) != value)]
+
+    def _line_up(self) -> list[str]:
+        """Who holds seats beside whom the row is named for, and which seats are told more than their rules."""
+        agent = self.planned.agent
+        # people are a kind of player: what they want to be called makes no other set-up
+        seats = [f"seat {one.seat}={_called(one)}" for one in agent.seats]
+        rotating = ["rotating"] if agent.rotate else []
+        variants = {"": agent.variant, **{f"seat {seat} ": one for seat, one in sorted(agent.seat_variants.items())}}
+        varied = [f"{where}variant {one.name} {one.digest[:8]}" for where, one in variants.items() if one is not None]
+        return [*(_members(agent.team) if agent.team else []), *seats, *rotating, *varied]
+
+    def options(self, result: Result) -> list[str]:
+        """The options of an episode's world that are not the default, as people read them."""
+        return [_said(name, value) for name, value in sorted(result.options.items()) if not self._is_default(name, value)]
+
+    def _is_default(self, name: str, value: Any) -> bool:
+        """Whether an option was set to what it is anyway, in every task of the run that has a say."""
+        if name in STANDARD:
+            return bool(STANDARD[name] == value)
+        return bool(self._defaults) and all(name in known and known[name] == value for known in self._defaults)
+
+    def budgets(self) -> list[str]:
+        """The budgets that are not the default, as people read them."""
+        # what is meant where nobody said anything may have been said, and is so in the plans of older versions
+        usual = asdict(Budget(wall_s=Budget().seconds(game=self._is_game)))
+        told = asdict(self.planned.budget)
+        return [_said(n, value) for n, value in sorted(told.items()) if value is not None and usual.get(n) != value]
+
+
+def _called(seat: SeatSpec) -> str:
+    return "human" if seat.kind == "human" else f"{'replay:' * (seat.kind == 'replay')}{seat.name}"
+
+
+def _members(team: PlannedTeam) -> list[str]:
+    """A team's members, whatever the order in which they were named; its line-ups are balanced, so they are no condition."""
+    names = [one.name for one in team.members]
+    guest = names.pop() if team.entrant else None
+    where = "" if team.entrant_seat is None else f" at seat {team.entrant_seat}"
+    return [*sorted(names), *([f"entrant {guest}{where}"] if guest else [])]
+
+
+def _defaults(task: Task) -> dict[str, Any]:
+    ours = task.parley
+    if ours is None:
+        return {}
+    return {n: spec.default for n, spec in ours.declared.items()} | {n: spec.default for n, spec in ours.knobs.items()}
+
+
+def _said(name: str, value: Any) -> str:
+    return f"{name}={f'{value:g}' if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else value}"
+
 
 Cell = tuple[str, int]
 """A task and a seed."""
@@ -197,3 +394,152 @@ def _name(groups: Sequence[Group]) -> None:
     for group in groups:
         if counted[group.name] > 1:
             group.name += f" [{', '.join(group.setup.fine)}]"
+
+
+@dataclass(frozen=True)
+class Status:
+    """How much of the family a group has covered."""
+
+    done: int
+    """Tasks with all their attempts."""
+
+    wanted: int
+    others: int
+    """Tasks that the family does not have."""
+
+    changed: tuple[str, ...]
+    """Tasks that were played with another digest than the release, or the registry, has."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the row may be ranked."""
+        return self.done == self.wanted and not self.others
+
+    @property
+    def text(self) -> str:
+        """`complete`, or how far it got."""
+        if self.complete:
+            return "complete"
+        return f"{self.done} of {self.wanted} tasks" + (f" and {self.others} other" if self.others else "")
+
+
+def status(group: Group, evidence: Evidence) -> Status:
+    """How much of the family a group has covered."""
+    digests = wanted_tasks(evidence)
+    wanted = set(digests)
+    cells, seeds = group.cells, group.seeds
+    done = [task for task in wanted if all(len(cells.get((task, seed), ())) >= group.attempts for seed in seeds)]
+    changed = [task for plan in group.plans for task, digest in plan.tasks.items() if (digests.get(task) or digest) != digest]
+    others = {*group.planned, *group.tasks} - wanted
+    return Status(len(done), len(wanted), len(others), tuple(dict.fromkeys(changed)))
+
+
+def wanted_tasks(evidence: Evidence) -> Mapping[str, str]:
+    """The tasks that complete means, with their digests; "" for the digest of a task that is only known by its runs."""
+    played = {task for one in evidence.groups for task in (*one.planned, *one.tasks)}
+    pinned = pinned_tasks(evidence.family)
+    if played & set(pinned):
+        return pinned
+    if evidence.registry:
+        return {name: task.digest for name, task in evidence.registry.items()}
+    return {task: "" for one in evidence.groups for task in one.planned}
+
+
+BETWEEN, WITHIN = 0.15, 0.15
+"""Assumed where nothing is measured: the deviation of true differences over tasks, the variance of attempts at one task."""
+
+
+def mde(
+    tasks: int, attempts: int, *, power: float = 0.8, alpha: float = 0.05, between: float = BETWEEN, within: float = WITHIN
+) -> float | None:
+    """The difference that such a plan sees, in 0..1; `attempts` are seeds times k at each task. None for fewer than two tasks.
+
+    Pass the tasks and attempts of the run at hand, never those of the registry. More than 1 means that it can see nothing.
+    """
+    if tasks < 2:
+        return None
+    quantiles = student(tasks - 1, 1 - alpha / 2) + student(tasks - 1, power)
+    return float(quantiles * math.sqrt((between**2 + 2 * within / attempts) / tasks))
+
+
+def mde_words(tasks: int, attempts: int) -> str:
+    """A sentence for a person: what this plan can see."""
+    seen = mde(tasks, attempts)
+    near = "any two models" if seen is None or seen >= 1 else f"models that differ by less than about {100 * seen:.0f} points"
+    one = "task x" if tasks == 1 else "tasks x"
+    return f"{tasks} {one} {attempts} {'attempt' if attempts == 1 else 'attempts'} do not tell {near} apart"
+
+
+def plan_words(groups: Sequence[Group]) -> list[str]:
+    """A sentence for each number of attempts among the rows that planned most tasks: what these plans can see."""
+    most = max((len(group.planned) for group in groups), default=0)
+    widest = {max(1, len(group.seeds)) * group.attempts for group in groups if len(group.planned) == most}
+    return [mde_words(most, attempts) for attempts in sorted(widest)]
+
+
+def pass_k(cells: Iterable[Sequence[Result]], k: int) -> float | None:
+    """pass^k over the instances that have k graded attempts; None where none has."""
+    counted = [(sum(result.success for result in cell), len(cell)) for cell in cells if len(cell) >= k]
+    return sum(pass_hat(passed, n, k) for passed, n in counted) / len(counted) if counted else None
+
+
+def reliability(group: Group) -> float | None:
+    """pass^k of a group at the k that was planned."""
+    return pass_k(group.cells.values(), group.attempts)
+
+
+class Maker(Protocol):
+    """What makes a table, or several that belong together; nothing where the runs hold nothing for it."""
+
+    def __call__(self, evidence: Evidence, *, published: bool) -> list[Table]:
+        """The tables, with the paper's numbers beside ours where asked."""
+        ...
+
+
+ALL = "all"
+"""The name that stands for every table."""
+
+Needs = Mapping[str, tuple[str, str]]
+"""Table -> what it lacks where it is empty, and the command that makes it."""
+
+
+def by_name(tables: Mapping[str, tuple[Maker, ...]], wanted: Sequence[str]) -> dict[str, tuple[Maker, ...]]:
+    """Return the tables that are made only where they are named: all of them, to be listed, unless `all` is wanted."""
+    return {name: makers for name, makers in tables.items() if name in wanted or (wanted and ALL not in wanted)}
+
+
+def make(
+    tables: Mapping[str, tuple[Maker, ...]], needs: Needs, evidence: Evidence, wanted: Sequence[str], *, published: bool
+) -> list[Table]:
+    """The wanted tables; all that have something to say where none are named, or `all`.
+
+    Raises UsageError for a table of no such name, and for a named one that is empty.
+    """
+    wanted = [] if ALL in wanted else wanted
+    for name in wanted:
+        if name not in tables:
+            raise UsageError(f"no table of {evidence.family} is called {name!r}; there are {', '.join(tables)} and all")
+    made: list[Table] = []
+    for name in wanted or tables:
+        new_tables = [table for maker in tables[name] for table in maker(evidence, published=published)]
+        if name in wanted and not new_tables:
+            raise empty(name, needs.get(name, ("graded first tries", "harness run")), evidence.played)
+        made += new_tables
+    return _with_addresses(made, evidence)
+
+
+def empty(name: str, need: tuple[str, str], played: Sequence[Group]) -> UsageError:
+    """Return what to say of a table that was asked for and is empty; where nothing is graded, what ended the episodes."""
+    (lacking, hint), lost = need, [result for group in played for result in group.ungraded]
+    why = f"the table {name} needs {lacking}, and these runs have none"
+    if lost and not any(group.graded for group in played):
+        count = f"all {len(lost)} episodes are" if len(lost) > 1 else "the one episode is"
+        return UsageError(f"{why}: {count} ungraded: {ended_by(lost)}", hint="harness report RUN --table causes")
+    return UsageError(why, hint=hint)
+
+
+def _with_addresses(made: Sequence[Table], evidence: Evidence) -> list[Table]:
+    """The tables, with a note under the first of where models were asked: rows say who answered, not at which address."""
+    asked = (f"{group.name} was asked at {' and at '.join(group.addresses)}" for group in evidence.played if group.addresses)
+    notes = tuple(asked)
+    return [replace(table, notes=(*table.notes, *notes)) if table is made[0] else table for table in made]

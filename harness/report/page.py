@@ -13,7 +13,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +21,13 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from harness.caveats import ungraded_by
 from harness.columns import is_number, keys
+from harness.errors import quoted
+from harness.headline import ungraded_by
 from harness.printable import printable
 from harness.records import Result
-from harness.report.runs import Run
+from harness.report.evidence import Run
+from harness.report.svg import shade
 from harness.report.table import Column, Row, Table, Value
 from harness.report.whole import FamilyReport, WholeReport
 
@@ -128,7 +129,7 @@ class PageSection:
 
 def as_page(report: WholeReport, folder: Path) -> str:
     """The page, for a file in `folder`: pages of episodes are looked for beside it."""
-    style = _environment().get_template("style.css.j2").render(heat=[_colour(step / 10) for step in range(11)])
+    style = _environment().get_template("style.css.j2").render(heat=[shade(_STOPS, step / 10) for step in range(11)])
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     text = _environment().get_template("report.html.j2").render(
         title=f"Report on {_many(len(report.runs), 'run')}",
@@ -216,12 +217,6 @@ def _step(value: Value) -> int | None:
     return round(10 * value) if isinstance(value, int | float) else None
 
 
-def _colour(rate: float) -> str:
-    low, high = (_STOPS[0], _STOPS[1]) if rate < 0.5 else (_STOPS[1], _STOPS[2])
-    share = 2 * (rate if rate < 0.5 else rate - 0.5)
-    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(low, high, strict=True))
-
-
 def _episode(run: Run, result: Result, folder: Path) -> EpisodeLine:
     name = f"episodes/{result.key.name}"
     pages = [path for path in (f"{run.path.name}/{name}.html", f"{name}.html") if (folder / path).is_file()]
@@ -234,7 +229,7 @@ def _episode(run: Run, result: Result, folder: Path) -> EpisodeLine:
         outcome=printable(result.outcome),
         reward="-" if result.reward is None else f"{result.reward:.2f}",
         page=quote(pages[0]) if pages else "",
-        command=printable(f"harness show {shlex.quote(f'{run.path}/{name}')}"),
+        command=printable(f"harness show {quoted(f'{run.path}/{name}')}"),
     )
 
 

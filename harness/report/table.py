@@ -1,11 +1,18 @@
 """A table is data: named columns, rows of plain values, notes. How it looks is decided afterwards, once for all tables.
 
 Values stay exact (a rate is a float in 0..1) and go into JSON as they are; a column's form says how people read them.
+
+Tables as CSV: exact values under column keys, as in JSON, one file a table.
+
+1. An interval fills two columns, its ends; a tally two, its count and its share. An empty cell is a value that does not exist.
+2. A text that a spreadsheet would take for a formula begins with an apostrophe: names of models are not ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -43,6 +50,9 @@ class Column:
     shown: bool = True
     kept: bool = False
     """Whether people read it also where no row says anything in it: what could not be measured must be seen."""
+
+    of: Callable[[Any], Any] | None = None
+    """What it shows of whatever a row is about (`row_of`); None where the maker of the row says that."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +94,24 @@ class Table:
         return {"name": self.name, "title": self.title, "columns": columns, "rows": rows, "notes": list(self.notes)}
 
 
+def with_interval(
+    key: str,
+    title: str,
+    form: Form = "rate",
+    ends: Form = "span",
+    of: Callable[[Any], Any] | None = None,
+    *,
+    kept: bool = False,
+) -> tuple[Column, Column]:
+    """Return the column of a figure, and that of its 95 % interval behind it."""
+    return Column(key, title, form, kept=kept, of=of), Column(f"{key}_interval", "95 %", ends)
+
+
+def row_of(columns: Iterable[Column], about: Any) -> dict[str, Value]:
+    """Return what columns show of whatever a row is about."""
+    return {column.key: column.of(about) for column in columns if column.of is not None}
+
+
 def _cell(column: Column, value: Value) -> str:
     """A value in its column's form; text stands for itself in any column, and an interval where rates are is a span of them."""
     if value is None:
@@ -95,3 +123,39 @@ def _cell(column: Column, value: Value) -> str:
 
 def _piped(cells: list[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+_PAIRS = {"interval": ("low", "high"), "signed_interval": ("low", "high"), "span": ("low", "high"), "tally": ("count", "share")}
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def as_csv(table: Table) -> str:
+    """The whole table, with a line of column names."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([name for column in table.columns for name in _names(column)])
+    for row in table.rows:
+        writer.writerow([cell for column in table.columns for cell in _fields(column, row.get(column.key))])
+    return text.getvalue()
+
+
+def _names(column: Column) -> list[str]:
+    return [f"{column.key}_{end}" for end in _PAIRS.get(column.form, ())] or [column.key]
+
+
+def _fields(column: Column, value: Value) -> Iterator[str]:
+    if column.form in _PAIRS:
+        ends = value if isinstance(value, tuple) else (value, None)
+        yield from map(_field, ends)
+    elif isinstance(value, tuple):
+        yield "..".join(map(_field, value))
+    else:
+        yield _field(value)
+
+
+def _field(value: Value) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(_FORMULA) else value
+    return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -1,28 +1,114 @@
 """A whole report as data: the tables of every family in some runs, their figures, and what the runs took.
 
 How it looks - on a terminal, as Markdown, JSON, CSV or a page - is decided afterwards, from this alone.
+
+Difficulty curves: each player's success and reward by level, of runs with `--set level=1..4`. One table for any family. Level 1
+is the default, so a run that names no level is of it. A curve needs two levels under otherwise the same conditions.
 """
 
 from __future__ import annotations
 
 from collections import UserDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
 from types import ModuleType
 from typing import Any
 
-from harness.caveats import setup_caveat
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
+from harness.headline import setup_caveat
 from harness.modules import family_part, family_part_or_none
+from harness.records import Result
 from harness.registry import Task
-from harness.report import causes, levels, spent
-from harness.report.catalogue import ALL
-from harness.report.evidence import Breadth, gather
-from harness.report.runs import Run
-from harness.report.table import Table
+from harness.report import causes, spent
+from harness.report.evidence import ALL, Breadth, Evidence, Run, empty, gather
+from harness.report.statistics import METHOD, rate_interval
+from harness.report.svg import Mark, Panel, Segment, panel_chart
+from harness.report.table import Column, Row, Table, row_of
 
-_OWN = (levels.NAME, causes.NAME, spent.NAME)
-"""Tables of any family."""
+
+def _mean_reward(graded: Sequence[Result]) -> float | None:
+    return sum(result.reward or 0.0 for result in graded) / len(graded) if graded else None
+
+
+def _by_task(graded: Sequence[Result]) -> dict[str, list[bool]]:
+    tasks: dict[str, list[bool]] = {}
+    for result in graded:
+        tasks.setdefault(result.task_id, []).append(result.success)
+    return tasks
+
+
+LEVELS = "levels"
+_LEVELS_NEED = ("one player at two levels", "harness run ... --set level=1..4")
+_LEVEL_COLUMNS = (
+    Column("player", "Player"),
+    Column("setup", "Set-up"),
+    Column("level", "Level"),
+    Column("tasks", "Tasks", of=lambda graded: len(_by_task(graded))),
+    Column("episodes", "Eps", of=len),
+    Column("passed", "Pass", of=lambda graded: sum(result.success for result in graded)),
+    Column("rate", "SR %", "percent", of=lambda graded: fmean(result.success for result in graded) if graded else None),
+    Column("interval", "95 %", "interval", of=lambda graded: rate_interval(list(_by_task(graded).values()))),
+    Column("reward", "Reward", "rate", of=_mean_reward),
+    Column("ungraded", "Ungraded"),
+)
+
+
+def level_tables(evidence: Evidence) -> list[Table]:
+    """One table; none where nobody was met at two levels."""
+    curves: dict[tuple[str, str], dict[int, tuple[list[Result], int]]] = {}
+    for group in evidence.played:
+        how = ", ".join(word for word in group.setup.how if not word.startswith("level="))
+        for level in {_level(result) for result in (*group.graded, *group.ungraded)}:
+            graded = [result for result in group.graded if _level(result) == level]
+            lost = sum(_level(result) == level for result in group.ungraded)
+            curves.setdefault((group.title, how), {})[level] = (graded, lost)
+    rows = [
+        {
+            "player": player,
+            "setup": how or None,
+            "level": level,
+            **row_of(_LEVEL_COLUMNS, points[level][0]),
+            "ungraded": points[level][1],
+        }
+        for (player, how), points in curves.items()
+        if len(points) > 1
+        for level in sorted(points)
+    ]
+    title = f"Curves of difficulty, {evidence.family}"
+    return [Table(LEVELS, title, _LEVEL_COLUMNS, tuple(rows), ("level 1 is the default", METHOD))] if rows else []
+
+
+def level_figure(made: Mapping[str, Table]) -> str | None:
+    """Success rate over levels, one line a player and set-up."""
+    if LEVELS not in made:
+        return None
+    rows = [row for row in made[LEVELS].rows if row["rate"] is not None]
+    marks = tuple(_mark(row) for row in rows)
+    lines = [
+        Segment(one.series, (one.x, one.y), (other.x, other.y)) for one, other in pairwise(marks) if one.series == other.series
+    ]
+    panel = Panel("", "level", "success rate, %", marks, tuple(lines))
+    return panel_chart("Success by level", [panel]) if marks else None
+
+
+def _level(result: Result) -> int:
+    level = result.options.get("level", 1)
+    return int(level) if isinstance(level, int | str) and str(level).isdecimal() else 1
+
+
+def _mark(row: Row) -> Mark:
+    name = ", ".join(str(row[key]) for key in ("player", "setup") if row[key])
+    rate, level = (float(str(row[key])) for key in ("rate", "level"))
+    return Mark(name, level, 100 * rate, f"{name}, level {level:g}: {100 * rate:.1f} %, n = {row['episodes']}")
+
+
+_OWN: Mapping[str, tuple[Callable[[Evidence], list[Table]], tuple[str, str]]] = {
+    LEVELS: (level_tables, _LEVELS_NEED),
+    causes.NAME: (causes.tables, causes.NEEDED),
+}
+"""Tables of any family, with what they lack where they are empty and the command that makes it."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +193,13 @@ def make_report(
     """
     played = list(dict.fromkeys(result.family for run in runs for result in run.results))
     if not played:
-        raise UsageError("these runs have no finished episode", hint=f"the run's command again, with --resume {runs[0].path}")
+        raise UsageError(
+            "these runs have no finished episode", hint=f"the run's command again, with --resume {quoted(runs[0].path)}"
+        )
     makers, silent = _makers(played)
     evidence = {family: gather(runs, family, tasks, breadth) for family in makers}
     made: dict[str, list[Table]] = {family: [] for family in makers}
-    for names in [[name] for name in wanted if name not in _OWN] or ([] if wanted else [[]]):
+    for names in [[name] for name in wanted if name not in {*_OWN, spent.NAME}] or ([] if wanted else [[]]):
         refused = []
         for family, maker in makers.items():
             try:
@@ -121,11 +209,10 @@ def make_report(
         if len(refused) == len(makers):
             # one that is empty says more than one that a family does not know
             raise max(refused, key=lambda error: error.hint is not None)
-    for module in (levels, causes):
-        more = {family: module.tables(evidence[family]) for family in makers if not wanted or {module.NAME, ALL} & set(wanted)}
-        if module.NAME in wanted and not any(more.values()):
-            lacking, hint = module.NEEDED
-            raise UsageError(f"the table {module.NAME} needs {lacking}, and these runs have none", hint=hint)
+    for name, (tables, need) in _OWN.items():
+        more = {family: tables(evidence[family]) for family in makers if not wanted or {name, ALL} & set(wanted)}
+        if name in wanted and not any(more.values()):
+            raise empty(name, need, [group for one in evidence.values() for group in one.played])
         for family, some in more.items():
             made[family] += some
     sections = tuple(FamilyReport(family, tuple(some), _figures(family, some)) for family, some in made.items() if some)
@@ -146,7 +233,7 @@ def _figures(family: str, tables: Sequence[Table]) -> dict[str, Figure]:
     """Each figure that these tables have what it needs for."""
     by_name = {table.name: table for table in tables}
     part = family_part_or_none(family, "figure")
-    drawers = {**(part.FIGURES if part else {}), levels.NAME: levels.figure}
+    drawers = {**(part.FIGURES if part else {}), LEVELS: level_figure}
     drawn = {}
     for name, draw in drawers.items():
         watched = _Watched(by_name)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.agent import AgentSpec
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.modules import family_part
 from harness.records import Hint, HintMode, Key, Result, RunFolder
 from harness.registry import Task
@@ -67,7 +67,7 @@ def read_retry(folder: Path, hint: str, key: str = PUBLISHED_KEY) -> FirstRun:
     if record.identity.key_digest != key_digest(key):
         raise UsageError(
             f"{folder} was played in another edition, so these would be other instances",
-            hint=f"set PARLEY_KEY as then, or --key {folder} where that keeps its key",
+            hint=f"set PARLEY_KEY as then, or --key {quoted(folder)} where that keeps its key",
         )
     if not failed:
         raise UsageError(f"{folder} has no failed episode to retry")

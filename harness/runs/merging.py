@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from harness.agents.llm.meter import RunLimits
 from harness.contents import LONGEST
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.packs import files_of
 from harness.records import Key, Result, RunFolder, first_problem
 from harness.run_files import RunFiles, is_abandoned, runs_in
@@ -100,10 +100,10 @@ def _read(folder: Path) -> ShardRun:
         raise UsageError(f"{folder} is no shard: it was planned whole", hint="harness run ... --shard 1/4 --out FOLDER")
     if alone and alone.part:
         why = f"{folder} is one part of a sweep, and a sweep is merged whole"
-        raise UsageError(why, hint=f"harness merge OUT {folder.parent} ...")
+        raise UsageError(why, hint=f"harness merge OUT {quoted(folder.parent)} ...")
     one = ShardRun(folder, request.shard, request, records)
     if missing := [part.name for part in request.parts if part.name not in records]:
-        raise UsageError(f"{one} has not begun its part {missing[0]}", hint=f"harness run --resume {folder}")
+        raise UsageError(f"{one} has not begun its part {missing[0]}", hint=f"harness run --resume {quoted(folder)}")
     if any(RunFolder(path).is_played for path, _ in records.values()):
         raise UsageError(f"{one} is being played by another process", hint="the same command once it has ended")
     return one
@@ -154,7 +154,7 @@ def _check_episodes(shards: Sequence[ShardRun], part: str) -> None:
         if lacking := [name for name in mine if name not in held]:
             raise UsageError(
                 f"{one} lacks {len(lacking)} of its {len(mine)} episodes, {lacking[0]} for one",
-                hint=f"harness run --resume {one.path}",
+                hint=f"harness run --resume {quoted(one.path)}",
             )
 
 
@@ -218,7 +218,7 @@ def _result(one: ShardRun, name: str, data: bytes) -> Result:
         result = Result.model_validate_json(data)
     except ValidationError as error:
         why = f"{one} holds {name}, whose result.json is no result of this version: {first_problem(error)}"
-        raise UsageError(why, hint=f"harness run --resume {one.path}") from None
+        raise UsageError(why, hint=f"harness run --resume {quoted(one.path)}") from None
     if result.key.name != name:
         raise UsageError(f"{one} holds {result.key.name} in the place of {name}")
     return result

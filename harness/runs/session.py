@@ -22,7 +22,7 @@ from harness.agents.llm.provider import public_address
 from harness.agents.llm.replies import Replies
 from harness.agents.path import is_bent
 from harness.descriptors import allow_many_files
-from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError
+from harness.errors import Cancelled, LimitReached, ProviderLost, UsageError, quoted
 from harness.interrupts import interrupting
 from harness.kept import kept
 from harness.play.agents import Cast, Make, make_agent, models_of
@@ -86,11 +86,11 @@ class Resumed:
 def read_resumed(folder: Path) -> Resumed:
     """The run in a folder, or the sweep whose parts lie in it; raises UsageError where there is none that can be rebuilt."""
     if is_packed(folder):
-        raise UsageError(f"{folder} is packed, and nothing can be played into it", hint=f"harness unpack {folder}")
+        raise UsageError(f"{folder} is packed, and nothing can be played into it", hint=f"harness unpack {quoted(folder)}")
     alone = read_record(RunFolder(folder))
     if alone is not None and alone.request is not None and alone.request.until is not None:
         why = f"{folder} is one of two players that are compared as they play"
-        raise UsageError(why, hint=f"harness run --resume {folder.parent}")
+        raise UsageError(why, hint=f"harness run --resume {quoted(folder.parent)}")
     if alone is not None:
         return Resumed(requested(alone, folder), (alone.part,))
     inner = sorted(path.parent for path in folder.glob("*/run.json"))
@@ -156,7 +156,7 @@ class RunSession:
                 agent.check()
             self._check_prices(plan)
             if not resumed and RunFolder(folder).is_planned:
-                raise UsageError(f"{folder} already holds a run", hint=f"harness run ... --resume {folder}")
+                raise UsageError(f"{folder} already holds a run", hint=f"harness run ... --resume {quoted(folder)}")
         for line in dict.fromkeys(line for plan in self.plans.values() for line in plan.idle()):
             self._person.say(f"warning: {line}")
 

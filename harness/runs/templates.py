@@ -14,7 +14,7 @@ from pathlib import Path
 
 from harness.agent import AgentSpec
 from harness.contents import names_in, read_file
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.play.agents import title
 from harness.registry import Task
 from worlds.core.errors import ManifestError
@@ -33,7 +33,9 @@ def read_templates(folder: Path) -> dict[str, str]:
     except OSError as error:
         raise UsageError(f"--templates: {error.filename or folder}: {error.strerror}") from None
     if not texts:
-        raise UsageError(f"--templates: {folder} holds no texts", hint=f"harness export templates FAMILY --out {folder}")
+        raise UsageError(
+            f"--templates: {folder} holds no texts", hint=f"harness export templates FAMILY --out {quoted(folder)}"
+        )
     return texts
 
 

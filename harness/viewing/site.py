@@ -4,30 +4,47 @@
    nowhere but into the folders of the runs.
 2. A file of an episode is one of a fixed list of names, read through no link, and given out as plain text.
 3. Each page has a `.json` beside it.
+
+A site as a folder of files that can be published, or opened from a disk: each page, its JSON, and the episodes' files.
+
+1. It is written beside its place and renamed, so that a kill leaves no half bundle; a bundle that stands there is replaced, and
+   a folder that is none is never written into.
+2. A page that says that something cannot be read is written like the others, and counted.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.packs import files_of
 from harness.reading import FILES, RecordedEpisode, read_episode
 from harness.reading.addresses import INDEX, episode_page, run_page, seed_name
 from harness.records import Key
 from harness.run_files import run_and_place
-from harness.viewing.comparing import facts, tracks
-from harness.viewing.glossary import GLOSSARY, glossary
 from harness.viewing.library import Library, Recorded, ShownRun
-from harness.viewing.pages import ComparePage, PageLink, episode_page_of, run_page_of, runs_page, seat_links, seat_page_of
-from harness.viewing.rendering import HERE, render
+from harness.viewing.pages import (
+    ComparePage,
+    PageLink,
+    compared_facts,
+    episode_page_of,
+    run_page_of,
+    runs_page,
+    seat_links,
+    seat_page_of,
+    tracks,
+)
+from harness.viewing.rendering import GLOSSARY, HERE, glossary, render
+from harness.writing import make_folder, write_file, writing
 from worlds.core.models import Strict
 
 PAGE_ROWS = 200
@@ -187,7 +204,7 @@ class Site:
             left=PageLink(page=episode_page(run.name, key), told=f"{run.name}, {seed_name(key)}"),
             right=PageLink(page=episode_page(other.name, beside), told=f"{other.name}, {seed_name(beside)}"),
             task=f"{key.family}/{key.task_id}",
-            facts=facts(episode, second),
+            facts=compared_facts(episode, second),
             tracks=tracks(episode, second),
         )
 
@@ -278,3 +295,47 @@ def first_page(library: Library, episode: Path | None) -> str:
         family, task, attempt = episode.parts[-3:]
         return f"episodes/{next(iter(names))}/{family}/{task}/{attempt}.html"
     return run_page(next(iter(names))) if len(names) == 1 else INDEX
+
+
+MARK = "bundle.txt"
+"""The file by which a bundle is known."""
+
+_MARKED = b"Pages of recorded runs, written by `harness view --bundle`. This folder is replaced when they are written again.\n"
+
+
+def write_bundle(library: Library, folder: Path, wrote: Callable[[int], None]) -> int:
+    """Write all pages of some runs into a folder; the number of those that say that something cannot be read.
+
+    `wrote` is called with the number of files so far. Raises UsageError for a folder that holds something else, and where the
+    system refuses to write.
+    """
+    folder = folder.absolute()
+    if folder.exists() and not (folder / MARK).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is there and is no bundle", hint=f"harness view RUNS --bundle {quoted(f'{folder}/view')}")
+    beside = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
+    with writing(folder):
+        shutil.rmtree(beside, ignore_errors=True)
+        try:
+            damaged = _filled(Site(library, is_bundle=True), beside, wrote)
+            write_file(beside / MARK, _MARKED)
+            if folder.exists():
+                shutil.rmtree(folder)
+            beside.rename(folder)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+    return damaged
+
+
+def _filled(site: Site, folder: Path, wrote: Callable[[int], None]) -> int:
+    """Every page of a site below a folder; the number of those that say that something cannot be read."""
+    make_folder(folder)
+    damaged = 0
+    for number, address in enumerate(site.addresses(), start=1):
+        answer = site.answer(address)
+        if answer is not None:
+            place = folder / address
+            make_folder(place.parent)
+            write_file(place, answer.body)
+            damaged += not answer.is_whole and address.endswith(".html")
+        wrote(number)
+    return damaged

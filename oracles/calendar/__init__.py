@@ -1,4 +1,4 @@
-"""Solvers of calendar games: read `problem`, `states`, `programme`, `counting`, then `certificate`, which asks them all.
+"""Solvers of calendar games: read `problem`, `programme`, `counting`, then `certificate`, which asks them all.
 
-Three witnesses answer the same questions: a dynamic programme (`programme`), a solver (`cpsat`) and enumeration (`brute`).
+Two witnesses answer the same questions, a dynamic programme (`programme`) and a solver (`cpsat`); tests enumerate besides.
 """

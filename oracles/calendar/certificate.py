@@ -3,22 +3,210 @@
 `certify` asks the dynamic programme, and the solver where that has too many states; what only the programme can say is then
 None: `by_subset`, `optima`, and `feasible` with `difficulty` where counting is too much as well. Where no schedule exists,
 everything that describes one is None, and `optima` and `feasible` are 0. Costs are on the scored scale but for `shown_optimum`.
+
+The fairest of the optimal schedules: the least largest cost of an agent, then the least next largest, and so on (leximin).
+Costs of agents do not add up to fairness, so the optimal schedules are followed forwards along the moves that keep to the
+optimum (`Solution.tight`), and each state holds the different costs by agent that lead to it, with the lexicographically
+smallest slots of each. Costs in which one agent pays more than the most loaded one of a known optimum need no following.
+
+What planning in order of arrival comes to: two schedules that any planner should beat, or at least equal (5.4). Each takes the
+meetings in their order and gives each a place for good: prior meetings stay, meetings that share an agent do not overlap, and
+every place is an allowed one. `greedy` takes the lowest slot, whatever it costs; `myopic` takes the cheapest slot, the lowest
+of equal ones. A planner that finds no place is stuck, and then there is no schedule.
+
+The best that can be done while nobody moves anything but the participants of the round's own meeting.
+
+1. A round holds an item when every participant of the item takes part in the round's meeting. Only such a round can move the
+   item without an outsider, so a prior meeting that no round holds stays where it is.
+2. An item can end where a prior meeting stood only if it gets there no earlier than that can leave: the last round that holds
+   the item is not before the first one that holds the prior meeting. A new meeting is held by its own round.
+3. Every game without outsiders ends in a schedule that keeps both rules, and costs at least what the schedule costs directly.
+   So no such game is cheaper than the cheapest of these schedules. Where no round holds a prior meeting the bound is met: then
+   prior meetings are as good as blocked, and any schedule around them can be played (`problem`, rule 3).
+
+A schedule as batches: what each agent does in each round, so that everything displaced moves exactly once.
+
+1. Prior meetings that the schedule moves go in the first round that has a decision: participants of its meeting move them with
+   that decision, the others in the voluntary phase before. So they are in one place when the round is looked at.
+2. A displaced errand goes to a cell in which nothing ends: no meeting, no prior meeting, no errand that stays. There are
+   enough of these (`problem`, rule 3), and from the first round on they are free.
+3. An agent's errands take these cells in ascending order, as rounds displace them. Nothing is moved twice, so an agent pays
+   exactly what the certificate says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import add
 from typing import Any
 
-from oracles.calendar import bounds, counting, cpsat
-from oracles.calendar.fairest import fairest
-from oracles.calendar.outsiders import best_without_outsiders
-from oracles.calendar.packing import BEST, WORST
-from oracles.calendar.problem import Problem, tables
-from oracles.calendar.programme import LIMIT, Solution, solve
+import numpy as np
+from numpy.typing import NDArray
+
+from oracles.calendar import counting, cpsat
+from oracles.calendar.problem import Problem, Scale, tables
+from oracles.calendar.programme import BEST, LIMIT, WORST, Solution, solve
 from worlds.calendar.rules.certificate import Certificate, Extremes, Fairest, Schedule, SimplePlan, Witness
-from worlds.calendar.rules.scenario import Scenario
+from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
+
+
+def best_without_outsiders(scenario: Scenario, scale: Scale = "scored", *, limit: int = LIMIT) -> int | None:
+    """What all pay at least in any game in which no outsider of a round moves anything; None where no such game succeeds.
+
+    Args:
+        scenario: the task.
+        scale: which costs count.
+        limit: the size (`programme.LIMIT`) beyond which the solver takes over.
+    """
+    return _least(_confined(tables(scenario, scale)), limit)
+
+
+def saved_by_outsiders(scenario: Scenario, scale: Scale = "scored") -> int | None:
+    """How much less the optimum costs than anything without outsiders; None where nothing succeeds without them."""
+    alone, together = best_without_outsiders(scenario, scale), _least(tables(scenario, scale), LIMIT)
+    return None if alone is None or together is None else alone - together
+
+
+def _least(problem: Problem, limit: int) -> int | None:
+    """The cost of the cheapest schedule; None where there is none."""
+    solution = solve(problem, limit=limit)
+    if solution is None:
+        best = cpsat.optimum(problem)
+        return None if best is None else best.cost
+    return solution.totals[BEST][-1] if solution.possible[-1] else None
+
+
+def holding(problem: Problem, item: int) -> list[int]:
+    """The rounds, from 0, whose meeting all participants of an item take part in."""
+    return [number for number, who in enumerate(problem.masks[: problem.meetings]) if problem.masks[item] & ~who == 0]
+
+
+def _confined(problem: Problem) -> Problem:
+    """The items that can go anywhere without outsiders, and where: what stays is left out, and its cells are closed."""
+    rounds = [holding(problem, item) for item in range(problem.count)]
+    movable = [item for item in range(problem.count) if rounds[item]]
+    return replace(
+        problem,
+        ids=tuple(problem.ids[item] for item in movable),
+        durations=tuple(problem.durations[item] for item in movable),
+        masks=tuple(problem.masks[item] for item in movable),
+        stays=tuple(problem.stays[item - problem.meetings] for item in movable if item >= problem.meetings),
+        costs=problem.costs[movable],
+        allowed=(problem.allowed & _reached(problem, rounds))[movable],
+    )
+
+
+def _reached(problem: Problem, rounds: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
+    """(n, slots): where each item can start as far as the second rule says; `rounds`: those that hold it."""
+    reached = np.ones(problem.allowed.shape, bool)
+    for prior, stays in enumerate(problem.stays, start=problem.meetings):
+        leaves = min(rounds[prior], default=problem.meetings)
+        for item in range(problem.count):
+            if problem.conflicts[prior] >> item & 1 and max(rounds[item], default=-1) < leaves:
+                earliest = max(0, stays - problem.durations[item] + 1)
+                reached[item, earliest : stays + problem.durations[prior]] = False
+    return reached
+
+
+def greedy(problem: Problem) -> tuple[int, ...] | None:
+    """The lowest allowed slot of each meeting in order; None when stuck."""
+    return _in_order(problem, [range(problem.slots)] * problem.meetings)
+
+
+def myopic(problem: Problem) -> tuple[int, ...] | None:
+    """The cheapest allowed slot of each meeting in order, the lowest of equal ones; None when stuck."""
+    return _in_order(problem, np.argsort(problem.prices[: problem.meetings], axis=1, kind="stable").tolist())
+
+
+def planned_price(problem: Problem, slots: Sequence[int]) -> int | None:
+    """What all pay for these slots of the meetings while prior meetings stay; None where that is no schedule."""
+    if not problem.holds(range(problem.meetings)):
+        return None
+    placed = _standing(problem)
+    for item, slot in enumerate(slots):
+        if not 0 <= slot < problem.slots or not _open(problem, placed, item, slot):
+            return None
+        placed[item] = slot
+    return sum(int(problem.prices[item, slot]) for item, slot in enumerate(slots))
+
+
+def _standing(problem: Problem) -> dict[int, int]:
+    return dict(enumerate(problem.stays, start=problem.meetings))
+
+
+def _open(problem: Problem, placed: dict[int, int], item: int, slot: int) -> bool:
+    """Whether an item may start in a slot beside what is placed."""
+    return bool(problem.allowed[item, slot]) and not any(
+        slot < at + problem.durations[other] and at < slot + problem.durations[item]
+        for other, at in placed.items()
+        if problem.masks[other] & problem.masks[item]
+    )
+
+
+def _in_order(problem: Problem, wishes: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
+    """The first slot that is open of those that each meeting wishes for, in that order."""
+    if not problem.holds(range(problem.meetings)):
+        return None
+    placed = _standing(problem)
+    for item, wished in enumerate(wishes):
+        slot = next((slot for slot in wished if _open(problem, placed, item, slot)), None)
+        if slot is None:
+            return None
+        placed[item] = slot
+    return tuple(placed[item] for item in range(problem.meetings))
+
+
+MOST_COSTS = 200_000
+"""Different costs by agent, over all states of a slot, beyond which this is left to the solver."""
+
+Costs = tuple[int, ...]
+Slots = tuple[int, ...]
+
+
+def fairest(solution: Solution, limit: int = MOST_COSTS) -> tuple[Slots, Costs] | None:
+    """Slots and costs by agent, ties to the smallest slots; None when there are too many costs to track, or no schedule."""
+    if not solution.possible[-1]:
+        return None
+    known = tuple(solution.per_agent[BEST][-1])
+    if all(low == high for low, high in solution.ranges):
+        return tuple(solution.vectors[BEST, -1].tolist()), known
+    slots_by_costs = _follow(solution, max(known), limit)
+    if slots_by_costs is None:
+        return None
+    costs, slots = min(slots_by_costs.items(), key=lambda one: (sorted(one[0], reverse=True), one[1]))
+    return slots, costs
+
+
+def _follow(solution: Solution, most: int, limit: int) -> dict[Costs, Slots] | None:
+    """The costs by agent of all optimal schedules in which nobody pays more than `most`, each with its smallest slots."""
+    graph, problem = solution.graph, solution.problem
+    states: dict[int, dict[Costs, Slots]] = {int(graph.starts[-1]): {(0,) * problem.agents: (0,) * problem.count}}
+    successors = graph.successors.tolist()
+    members = [np.flatnonzero(row).tolist() for row in graph.members]
+    costs = problem.costs.transpose(2, 0, 1).tolist()
+    for slot, tight in enumerate(solution.tight):
+        after: dict[int, dict[Costs, Slots]] = {}
+        for state, ways in states.items():
+            for group in tight[:, state].nonzero()[0].tolist():
+                reached = after.setdefault(successors[group][state], {})
+                for paid, slots in ways.items():
+                    _start(reached, paid, slots, members[group], costs[slot], slot, most)
+        states = after
+        if sum(map(len, states.values())) > limit:
+            return None
+    return states[graph.done]
+
+
+def _start(
+    reached: dict[Costs, Slots], paid: Costs, slots: Slots, group: list[int], costs: list[list[int]], slot: int, most: int
+) -> None:
+    """One way goes on with a group that starts in a slot, unless somebody pays too much."""
+    for item in group:
+        paid = tuple(map(add, paid, costs[item]))
+        slots = (*slots[:item], slot, *slots[item + 1 :])
+    if max(paid) <= most and (paid not in reached or slots < reached[paid]):
+        reached[paid] = slots
 
 
 @dataclass(frozen=True)
@@ -54,8 +242,8 @@ def certify(scenario: Scenario, *, limit: int = LIMIT) -> Certificate:
         feasible=count,
         total=total,
         difficulty=None if count is None else count / total if total else 0.0,
-        greedy=_bound(problem, bounds.greedy(problem)),
-        myopic=_bound(problem, bounds.myopic(problem)),
+        greedy=_bound(problem, greedy(problem)),
+        myopic=_bound(problem, myopic(problem)),
         witness=_witness(scenario, problem),
         shown_optimum=known.shown_optimum if known else None,
         shown_agrees=known.shown_least == known.shown_optimum if known else None,
@@ -163,7 +351,7 @@ def _moved(problem: Problem, slots: Sequence[int]) -> Schedule:
 
 
 def _bound(problem: Problem, slots: Sequence[int] | None) -> SimplePlan | None:
-    return None if slots is None else SimplePlan(cost=bounds.price(problem, slots), slots=_meetings(problem, slots))
+    return None if slots is None else SimplePlan(cost=planned_price(problem, slots), slots=_meetings(problem, slots))
 
 
 def _witness(scenario: Scenario, problem: Problem) -> Witness | None:
@@ -171,4 +359,84 @@ def _witness(scenario: Scenario, problem: Problem) -> Witness | None:
     slots = [scenario.witness[number] for number in problem.ids[: problem.meetings] if number in scenario.witness]
     if len(slots) < problem.meetings:
         return None
-    return Witness(slots=_meetings(problem, slots), cost=bounds.price(problem, slots))
+    return Witness(slots=_meetings(problem, slots), cost=planned_price(problem, slots))
+
+
+Action = dict[str, Any]
+Round = dict[str, dict[int, list[Action]]]
+"""`decision` and `voluntary`: agent -> its actions. Only agents that do something are named."""
+
+
+def plan(scenario: Scenario, assignment: Mapping[int, int]) -> list[Round]:
+    """The batches of every round that bring about a schedule.
+
+    Args:
+        scenario: the task.
+        assignment: meeting -> slot; a prior meeting that is not named stays, and the round of a meeting that is not named has
+            no decision.
+
+    Raises:
+        ValueError: the assignment is no schedule: it puts an item outside, over a blocked errand or over another item, or
+            leaves no cell for what it displaces.
+    """
+    items = [item for item in (*scenario.meetings, *scenario.prior) if item.id in assignment or isinstance(item, PriorMeeting)]
+    places = [(item, _place(item, assignment)) for item in items]
+    order = {meeting.id: number for number, meeting in enumerate(scenario.meetings) if meeting.id in assignment}
+    order |= {prior.id: min(order.values(), default=0) for prior in scenario.prior}
+    rounds: list[Round] = [{"decision": {}, "voluntary": {}} for _ in scenario.meetings]
+    for agent in scenario.agents:
+        mine = [(item, slot) for item, slot in places if agent in item.participants]
+        moves = _by_round(scenario, agent, mine, order)
+        for number, meeting in enumerate(scenario.meetings):
+            actions = moves.get(number, [])
+            if agent in meeting.participants and meeting.id in assignment:
+                here = {"type": "schedule", "meeting_id": meeting.id, "slot": assignment[meeting.id]}
+                rounds[number]["decision"][agent] = [here, *actions]
+            elif actions:
+                phase = "decision" if agent in meeting.participants else "voluntary"
+                rounds[number][phase][agent] = actions
+    return rounds
+
+
+def _place(item: Meeting, assignment: Mapping[int, int]) -> int:
+    return assignment.get(item.id, item.slot) if isinstance(item, PriorMeeting) else assignment[item.id]
+
+
+def _by_round(
+    scenario: Scenario, agent: int, mine: list[tuple[Meeting, int]], order: Mapping[int, int]
+) -> dict[int, list[Action]]:
+    """An agent's reschedules by round, for the final places of its items; `order`: the round in which each goes there."""
+    ends: dict[int, Meeting] = {}
+    for item, slot in mine:
+        for cell in range(slot, slot + item.duration):
+            if cell in ends or not 0 <= cell < scenario.slots:
+                raise ValueError(f"{item.item().name} cannot be at slot {slot} of agent {agent}")
+            ends[cell] = item
+    errands = {errand.slot: errand for errand in scenario.errands[agent]}
+    spare = iter(sorted(set(range(scenario.slots)) - ends.keys() - errands.keys()))
+    moves: dict[int, list[Action]] = {}
+    for item, slot in mine:
+        if isinstance(item, PriorMeeting) and item.slot != slot:
+            moves.setdefault(order[item.id], []).append(_move(item.item().name, item.slot, slot, _reason(item, ends)))
+    for item, slot in sorted(mine, key=lambda one: order[one[0].id]):
+        under = [errands[cell] for cell in range(slot, slot + item.duration) if cell in errands]
+        moves.setdefault(order[item.id], []).extend(_out_of_the_way(under, spare, item, agent))
+    return moves
+
+
+def _out_of_the_way(under: list[Errand], spare: Iterator[int], item: Meeting, agent: int) -> Iterator[Action]:
+    for errand in under:
+        target = next(spare, None)
+        if errand.blocked or target is None:
+            raise ValueError(f"#{errand.id} of agent {agent} cannot make room for {item.item().name}")
+        yield _move(f"#{errand.id}", errand.slot, target, f"room for {item.item().name}")
+
+
+def _reason(prior: PriorMeeting, ends: Mapping[int, Meeting]) -> str:
+    """Why a prior meeting moves: what ends where it stood on this calendar, if anything does."""
+    over = [ends[cell] for cell in range(prior.slot, prior.slot + prior.duration) if cell in ends and ends[cell] != prior]
+    return f"room for {over[0].item().name}" if over else "it moves on all its calendars"
+
+
+def _move(name: str, source: int, target: int, reason: str) -> Action:
+    return {"type": "reschedule", "item_id": name, "from_slot": source, "to_slot": target, "justification": reason}

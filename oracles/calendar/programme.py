@@ -1,26 +1,246 @@
 """One dynamic programme over slots answers everything about all subsets of the meetings at once.
 
 1. Backwards over the slots: the value of a state is the best over the groups that may start now, of what the group costs and
-   of the value of the state after it (`states`). All states, groups and questions of a slot are one array operation.
-2. A question is a column, all in the (min, +) semiring (`packing`); maximising is minimising the negative. The tie-break
+   of the value of the state after it (`Graph`). All states, groups and questions of a slot are one array operation.
+2. A question is a column, all in the (min, +) semiring (`Packing`); maximising is minimising the negative. The tie-break
    (specification 5.2) is part of the number: the lexicographically smallest vector of slots in the order of the items.
 3. Counting is a second semiring over the same graph: the moves that keep to the optimum are known by then, and counts of what
    follows them add up.
 4. The value in the first slot of the state where a subset is left is the answer for that subset.
+
+How several questions fit into the numbers of one dynamic programme, whose steps only add numbers and keep the least.
+
+1. A column's number is a first part, shifted up, plus a second part: least by the first, then by the second.
+2. The slots of the items in order are the digits of one number, which is least for the lexicographically smallest vector. As
+   many digits as there is room for are the second part of a column; the others go into further levels of digits.
+3. Everything is 64 bits wide. Where costs alone are too large for that, Python's own numbers of any size take over, and one
+   level is enough.
+
+An example, as the tests have it: one agent, two meetings, and four slots, of which slot 1 costs 3, slot 3 costs 2, and the
+others nothing. A digit takes 2 bits, the second part 56. In the column of the optimum, three of the schedules are
+
+    slots (0, 3) at a cost of 2:  2 << 56 | 0b0011
+    slots (1, 2) at a cost of 3:  3 << 56 | 0b0110
+    slots (2, 3) at a cost of 2:  2 << 56 | 0b1011
+
+and the least number is the first: no other is cheaper, and of the two that cost 2 its vector of slots is the smaller one.
+Shifting it down gives the cost back, and cutting off its lowest digits, two bits each, the slots 0 and 3.
+
+The graph that the dynamic programme walks: what is left to place and what is still running, slot by slot.
+
+1. In each slot a group of items starts, perhaps none; no two of a group share an agent, and none shares one with what runs.
+2. A state is the set of items left and the items running with the slots that they still take. Where all items take one slot
+   nothing ever runs, and the state is the set alone.
+3. A state and a group have one successor, whatever the slot: the graph is a table (groups, states), made once for all slots,
+   and it knows no cost, no calendar and no agent, only which items are in conflict. So tasks of one shape share it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.calendar.packing import AGENTS, BEST, WORST, Packing
-from oracles.calendar.problem import Problem, Table
-from oracles.calendar.states import Graph, graph_of
+from oracles.calendar.problem import LARGEST, Problem, Table
+
+Running = tuple[tuple[int, int], ...]
+State = tuple[int, Running]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Groups, states, and which follows which."""
+
+    groups: tuple[int, ...]
+    """Sets of items that may start in one slot, one bit an item; the empty one first."""
+
+    successors: NDArray[np.intp]
+    """(groups, states): the state afterwards; `states` itself where the group may not start there."""
+
+    starts: NDArray[np.intp]
+    """For each subset of the meetings the state in which it and all prior meetings are left."""
+
+    done: int
+    """The state in which nothing is left and nothing runs."""
+
+    @property
+    def states(self) -> int:
+        """How many states there are."""
+        return len(self.successors[0])
+
+    @cached_property
+    def members(self) -> NDArray[np.int64]:
+        """(groups, items): who is in a group."""
+        count = max(self.groups).bit_length()
+        return (np.array(self.groups)[:, None] >> np.arange(count)) & 1
+
+
+@lru_cache(maxsize=16)
+def graph_of(conflicts: tuple[int, ...], durations: tuple[int, ...], meetings: int, limit: int) -> Graph | None:
+    """The graph for these items, the first `meetings` of them new; None when its table would have more than `limit` cells."""
+    groups = _groups(conflicts, limit >> len(conflicts) if max(durations) == 1 else limit)
+    if groups is None:
+        return None
+    prior = (1 << len(conflicts)) - (1 << meetings)
+    starts = np.arange(1 << meetings) | prior
+    if max(durations) == 1:
+        return Graph(groups, _subsets(groups, len(conflicts)), starts, 0)
+    table = _reached(groups, conflicts, durations, [(int(left), ()) for left in starts], limit // len(groups))
+    if table is None:
+        return None
+    index = {state: number for number, state in enumerate(table)}
+    rows = [[index.get(after, len(table)) if after else len(table) for after in row] for row in table.values()]
+    return Graph(groups, np.array(rows, np.intp).T.copy(), np.arange(len(starts)), index[0, ()])
+
+
+def _groups(conflicts: tuple[int, ...], most: int) -> tuple[int, ...] | None:
+    """Every set of items of which no two are in conflict; None for more than `most`."""
+    groups = [(0, 0)]
+    for item, others in enumerate(conflicts):
+        groups += [(group | 1 << item, closed | others) for group, closed in groups if not closed >> item & 1]
+        if len(groups) > most:
+            return None
+    return tuple(sorted(group for group, _ in groups))
+
+
+def _subsets(groups: tuple[int, ...], items: int) -> NDArray[np.intp]:
+    left = np.arange(1 << items)
+    starting = np.array(groups)[:, None]
+    return np.where(left & starting == starting, left & ~starting, 1 << items)
+
+
+def _reached(
+    groups: tuple[int, ...], conflicts: tuple[int, ...], durations: tuple[int, ...], starts: list[State], most: int
+) -> dict[State, list[State | None]] | None:
+    """Every state that can be reached from these, in the order found, with its successors by group."""
+    table: dict[State, list[State | None]] = {}
+    waiting: dict[State, None] = dict.fromkeys(starts)
+    while waiting:
+        if len(table) + len(waiting) > most:
+            return None
+        for state in waiting:
+            table[state] = [_after(state, group, conflicts, durations) for group in groups]
+        waiting = {after: None for state in waiting for after in table[state] if after and after not in table}
+    return table
+
+
+def _after(state: State, group: int, conflicts: tuple[int, ...], durations: tuple[int, ...]) -> State | None:
+    left, running = state
+    if group & ~left or any(conflicts[item] & group for item, _ in running):
+        return None
+    starting = [(item, durations[item]) for item in range(len(conflicts)) if group >> item & 1]
+    still = sorted((item, slots - 1) for item, slots in (*running, *starting) if slots > 1)
+    return left ^ group, tuple(still)
+
+
+BITS = LARGEST.bit_length() - 1
+BEST, WORST, AGENTS = 0, 1, 2
+"""Columns: the optimum, the worst schedule, each agent's least cost and each one's greatest, what the other scale says."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """The columns' weights for a problem, and how to read the numbers that they add up to."""
+
+    problem: Problem
+    shown: Problem | None
+    """The problem at the prices that are shown; None where those are the scored ones."""
+
+    @cached_property
+    def digit(self) -> int:
+        """Bits of one slot."""
+        return max(1, (self.problem.slots - 1).bit_length())
+
+    @cached_property
+    def second(self) -> int:
+        """Bits of a second part that is a cost."""
+        return max(self.problem.most, self.shown.most if self.shown else 0).bit_length()
+
+    @cached_property
+    def wide(self) -> bool:
+        """Whether 64 bits are too few."""
+        return self.second + self.problem.most.bit_length() >= BITS
+
+    @cached_property
+    def shift(self) -> int:
+        """Bits of the second part."""
+        if self.wide:
+            return max(self.second, self.digit * self.problem.count)
+        return BITS - 1 - self.problem.most.bit_length()
+
+    @cached_property
+    def unreachable(self) -> int:
+        """Numbers from here on mean that there is none."""
+        return 1 << (self.second + self.shift + 2) if self.wide else LARGEST
+
+    @property
+    def infinity(self) -> int:
+        """What stands for none; two of them can be added, and what is subtracted from one leaves it unreachable."""
+        return self.unreachable << 1
+
+    @property
+    def dtype(self) -> Any:
+        """What the numbers are."""
+        return object if self.wide else np.int64
+
+    @cached_property
+    def levels(self) -> list[range]:
+        """The items whose slots are digits of each level."""
+        count, room, levels = self.problem.count, self.shift // self.digit, []
+        done = 0
+        while done < count:
+            levels.append(range(done, min(count, done + room)))
+            done, room = done + room, BITS // self.digit
+        return levels
+
+    @property
+    def columns(self) -> int:
+        """How many questions are asked at once."""
+        return AGENTS + 2 * self.problem.agents + (2 if self.shown else 0)
+
+    def weights(self, graph: Graph) -> Table:
+        """(slots, groups, columns): what a group that starts in a slot adds to each column; infinity where it may not."""
+        problem, agents = self.problem, self.problem.agents
+        items = np.zeros((problem.count, problem.slots, self.columns), self.dtype)
+        items[:] = (problem.prices.astype(self.dtype) << self.shift)[:, :, None]
+        items[:, :, WORST] *= -1
+        items[:, :, :AGENTS] += self._digits(0).astype(self.dtype)[:, :, None]
+        paid = problem.costs.transpose(0, 2, 1)
+        items[:, :, AGENTS : AGENTS + agents] += paid
+        items[:, :, AGENTS + agents : AGENTS + 2 * agents] -= paid
+        if self.shown:
+            items[:, :, -2] = self.shown.prices
+            items[:, :, -1] += self.shown.prices
+        items[~problem.allowed] = 0
+        total = np.tensordot(graph.members.astype(self.dtype), items, 1).transpose(1, 0, 2)
+        total[(graph.members @ ~problem.allowed).T > 0] = self.infinity
+        return np.ascontiguousarray(total)
+
+    def deeper(self, graph: Graph) -> list[Table]:
+        """(slots, groups) for each further level of digits."""
+        return [(graph.members @ self._digits(level)).T for level in range(1, len(self.levels))]
+
+    def vectors(self, numbers: list[Table]) -> Table:
+        """The slots in a last axis, from the numbers of each level."""
+        slots = np.zeros((*numbers[0].shape, self.problem.count), np.intp)
+        for number, items in zip(numbers, self.levels, strict=True):
+            for item in items:
+                slots[..., item] = number >> self._place(items, item) & ((1 << self.digit) - 1)
+        return slots
+
+    def _digits(self, level: int) -> Table:
+        """(n, slots): the digit that an item in a slot is in this level; 0 for the items of other levels."""
+        digits = np.zeros((self.problem.count, self.problem.slots), self.dtype)
+        for item in self.levels[level]:
+            digits[item] = np.arange(self.problem.slots).astype(self.dtype) << self._place(self.levels[level], item)
+        return digits
+
+    def _place(self, items: range, item: int) -> int:
+        return self.digit * (items.stop - 1 - item)
+
 
 LIMIT = 50_000_000
 """Slots times states times groups beyond which the solver takes over: some seconds of work."""
@@ -55,11 +275,6 @@ class Solution:
 
     tight: NDArray[np.bool_]
     """(slots, groups, states): whether starting this group now belongs to a cheapest schedule of what is left."""
-
-    @property
-    def all_meetings(self) -> int:
-        """The subset that is all of them."""
-        return len(self.possible) - 1
 
     @cached_property
     def per_agent(self) -> list[list[list[int]]]:

@@ -2,7 +2,14 @@
 
 Each is a function from what a seat can see in a deal to the options it cannot choose between; its score is the key's share of
 them. They are played over every deal of a deck and every seat, so scores are exact. Check C9 bounds all rules by one hand of
-one deck at once; these are the ones that once broke a suite, by name, and two that learn from the other decks (`learned`).
+one deck at once; these are the ones that once broke a suite, by name, and two that learn from the other decks.
+
+A guesser that learns: what do keys of other decks have in common, that one hand shows? A linear score over what is to be seen
+of each option, fitted as a logistic regression of "is the key" over all hands of all deals of the decks but the one that it is
+asked about. The weights are data (`learned.json`), so this needs no scikit-learn; `tests/hidden_profile/fitting.py` fits them,
+and a test does it again.
+
+What one seat has before it in one deal, and what it is to guess from that without a word said.
 """
 
 from __future__ import annotations
@@ -11,15 +18,122 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, cached_property, partial
+from pathlib import Path
 
+from oracles.hidden_profile.decks import hand_of
 from oracles.hidden_profile.guessers import GUESSERS as BY_TEXT
-from oracles.hidden_profile.guessers import share
-from oracles.hidden_profile.learned import LESSONS, learned
-from oracles.hidden_profile.sight import Adversary, Options, Sight
-from oracles.hidden_profile.tells import hand_of
-from worlds.hidden_profile.rules.deck import KINDS
-from worlds.hidden_profile.rules.draws import Draws
+from oracles.hidden_profile.guessers import Handout, handout, naming, negative_words, share, words
+from worlds.core.models import Strict
+from worlds.hidden_profile.rules import worlds
+from worlds.hidden_profile.rules.deck import KINDS, Draws
+from worlds.hidden_profile.rules.scenario import Fact, Scenario
+
+Options = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What one seat has before it in one deal; seats count from 1."""
+
+    scenario: Scenario
+    seat: int
+
+    @cached_property
+    def shared(self) -> tuple[Fact, ...]:
+        """The facts that everybody has."""
+        return self._of("shared")
+
+    @cached_property
+    def private(self) -> tuple[Fact, ...]:
+        """The deciding facts that it has itself."""
+        return self._of("private")
+
+    @cached_property
+    def idle(self) -> tuple[Fact, ...]:
+        """Its idle notes."""
+        return self._of("noise")
+
+    @cached_property
+    def leader(self) -> str | None:
+        """The option that looks best by the shared facts."""
+        return worlds.leading(self.scenario, [fact.id for fact in self.shared])
+
+    def impression(self, *facts: Fact) -> dict[str, int]:
+        """How each option looks by these facts."""
+        return worlds.surface(self.scenario, [fact.id for fact in facts])
+
+    @cached_property
+    def handout(self) -> Handout:
+        """The brief and all its facts, as a guesser by words reads them."""
+        return handout(self.scenario, [fact.id for fact in (*self.shared, *self.private, *self.idle)])
+
+    def _of(self, scope: str) -> tuple[Fact, ...]:
+        held = (fact for fact in self.scenario.facts if fact.scope == scope)
+        return tuple(fact for fact in held if scope == "shared" or self.seat in fact.holders)
+
+
+Adversary = Callable[[Sight], Options]
+"""From what a seat has before it to the options that it cannot choose between."""
+
+
+LESSONS = ("hidden keys", "both kinds")
+"""What it was taught: the keys of hidden deals alone, or those of both kinds of deals."""
+
+FILE = Path(__file__).with_name("learned.json")
+FEATURES = (
+    "is the leader", "behind the leader", "second by shared facts", "worst by shared facts", "impression of own notes",
+    "own notes for", "own notes against", "touched by own notes", "leader and touched", "leader and spoken against",
+    "named by idle note", "first in the file", "last in the file", "named by shared texts", "named by own texts",
+    "negative words beside it", "words about it", "length of the label",
+)  # fmt: skip
+
+
+class Weights(Strict):
+    """By lesson and by the scenario that was left out, a weight for each feature; "" is for scenarios that it never met."""
+
+    features: tuple[str, ...]
+    lessons: Mapping[str, Mapping[str, tuple[float, ...]]]
+
+
+@cache
+def weights() -> Weights:
+    """The weights as committed."""
+    return Weights.model_validate_json(FILE.read_bytes())
+
+
+def learned(seen: Sight, lesson: str) -> Options:
+    """The options that score best by what was learnt without this scenario."""
+    by_scenario = weights().lessons[lesson]
+    return best_by(by_scenario.get(seen.scenario.id, by_scenario[""]), features(seen))
+
+
+def best_by(weighed: tuple[float, ...], shown: Mapping[str, tuple[float, ...]]) -> Options:
+    """The options with the highest weighted sum; sums that differ by rounding are level."""
+    sums = {option: sum(w * x for w, x in zip(weighed, values, strict=True)) for option, values in shown.items()}
+    best = max(sums.values())
+    return tuple(option for option, total in sums.items() if total > best - 1e-9)
+
+
+def features(seen: Sight) -> dict[str, tuple[float, ...]]:
+    """By option, what is to be seen of it on this hand, in the order of FEATURES."""
+    shared, own = seen.impression(*seen.shared), seen.impression(*seen.private)
+    ranks = sorted(set(shared.values()), reverse=True)
+    sentences = naming(seen.handout)
+    in_shared = naming(Handout(seen.handout.options, tuple(fact.text for fact in seen.shared)))
+    ids, made = seen.scenario.option_ids, {}
+    for option in ids:
+        notes = [fact for fact in seen.private if option in fact.about]
+        signs = [fact.weights.get(option, 0) for fact in seen.private]
+        leads, touched, against = option == seen.leader, len(notes), -sum(min(sign, 0) for sign in signs)
+        made[option] = (
+            leads, ranks[0] - shared[option], ranks[1:2] == [shared[option]], shared[option] == ranks[-1], own[option],
+            sum(max(sign, 0) for sign in signs), against, touched, leads * touched, leads * against,
+            sum(option in fact.about for fact in seen.idle), option == ids[0], option == ids[-1], len(in_shared[option]),
+            len(sentences[option]) - len(in_shared[option]), sum(map(negative_words, sentences[option])),
+            sum(len(words(one)) for one in sentences[option]) / 10, len(dict(seen.handout.options)[option]) / 10,
+        )  # fmt: skip
+    return {option: tuple(map(float, values)) for option, values in made.items()}
 
 
 def ranked(seen: Sight, rank: int, *, hand: bool) -> Options:

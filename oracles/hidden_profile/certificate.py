@@ -1,16 +1,198 @@
 """What is on record of a scenario with one deal: that nothing is proved of it, its hands, and how far words give it away.
 
 Such a scenario names its key, so whoever has seen the file knows it (decision 0022); only decks are proved.
+
+The certificate of a deck, as tests/oracle.json holds it: checks, deals, what hands tell, what scripted groups must score.
+Scores are by enumeration: every deal is played by every group, and counted as often as it is drawn. Chances are floats for
+readers, made from exact ones at the last moment.
+
+The numbers of people to whom a deck can be dealt so that its certificate still holds, and how.
+
+1. Fewer people: whole hands come together on one. More people: a hand is parted, and its idle notes with it; where there are
+   fewer notes than parts, some people hold the same one. No card changes, and no hand is both parted and put with another.
+2. A dealing holds where on every hand of every deal nothing is settled and the leader leads (C2), enough people hold something
+   necessary (C3), and no hand tells (C9). What a hand tells depends on its cards alone, so each set of cards is asked once.
+3. Of all dealings for a number of people the one is taken whose worst hand tells least, the first of equals; the prover then
+   proves it whole. A number for which none holds is not listed.
+4. A deck whose brief names its people, or counts them in words that cannot be changed, is for its own number alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+from oracles.hidden_profile import session
+from oracles.hidden_profile.decks import INFORMED_MOST, Tabulated, alone, keys, necessary, prove_deck, tells, told_by
+from oracles.hidden_profile.groups import UNIFORM
 from oracles.hidden_profile.guessers import scored
-from worlds.hidden_profile.rules.certificate import Certificate
+from worlds.hidden_profile.rules.certificate import Accuracy, Certificate, DealRow, SizeRow, TellRow
+from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, Hands, Kind, counted_otherwise, resized
 from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.worlds import tabulate
 
 
 def certify(scenario: Scenario) -> Certificate:
     """The certificate, which says that there is none: no check is asked, nor would fail."""
     hands = {str(seat): scenario.hand(seat) for seat in scenario.seats}
     return Certificate(scenario=scenario.id, certified=False, hands=hands, guessers=scored(scenario))
+
+
+FEWEST, MOST = 3, 8
+"""People that a deck may be for."""
+
+Partition = list[list[int]]
+
+
+class Sized(NamedTuple):
+    """One number of people that a deck is for."""
+
+    people: int
+    hands: Hands
+    informed: Fraction
+    """C9 (a) of the worst hand."""
+
+    hidden: Fraction
+    """C9 (b) of the worst hand."""
+
+
+def sizes(deck: Deck) -> tuple[Sized, ...]:
+    """Every number of people but the deck's own at which a dealing holds; raises ValueError where a table is too large."""
+    words = [deck.brief, *(text.text for card in deck.cards for text in card.texts)]
+    if deck.named or any(counted_otherwise(text, deck.agents) for text in words):
+        return ()
+    case = _Case(deck)
+    dealings = (case.best(people) for people in range(FEWEST, MOST + 1) if people != deck.agents)
+    return tuple(one for one in dealings if one is not None)
+
+
+class _Case:
+    """One deck, with what is known of its hands so far."""
+
+    def __init__(self, deck: Deck) -> None:
+        self._deck, self._logic, self._draws = deck, Tabulated(deck), Draws(deck)
+        self._shared = deck.of_scope("shared")
+        self._private = {card.id: card for card in deck.of_scope("private")}
+        self._notes = {seat: [c.id for c in deck.of_scope("noise") if seat in c.holders] for seat in deck.seats}
+        self._held = {seat: [c.id for c in self._private.values() if seat in c.holders] for seat in deck.seats}
+        needed = (necessary(deck, self._logic, draw.versions) for draw in self._draws.all)
+        self._needed = [frozenset(card.id for card in cards) for cards in needed]
+        self._most_hidden = Fraction(1, max(len(keys(self._draws)), 1)) + INFORMED_MOST
+        self._told = cache(self._told_by)
+
+    def best(self, people: int) -> Sized | None:
+        """The dealing to so many people that tells least and holds; None where none does."""
+        dealings = self._merged(people) if people < self._deck.agents else self._parted(people)
+        holding = []
+        for hands in dealings:
+            if self._enough(hands) and all(tells := [self._told(self._own(hand)) for hand in hands]):
+                worst = [max(tell[place] for tell in tells if tell) for place in (0, 1)]
+                holding.append(Sized(people, hands, *worst))
+        for one in sorted(holding, key=lambda one: one[2:]):
+            if prove_deck(resized(self._deck, one.hands), self._logic).certified:
+                return one
+        return None
+
+    def _merged(self, people: int) -> Iterator[Hands]:
+        """Whole hands together."""
+        for groups in partitions(list(self._deck.seats), people):
+            yield tuple(
+                tuple(dict.fromkeys(card for seat in group for card in (*self._held[seat], *self._notes[seat])))
+                for group in groups
+            )
+
+    def _parted(self, people: int) -> Iterator[Hands]:
+        """Every hand whole or in parts."""
+        ways = [list(self._parts(seat)) for seat in self._deck.seats]
+        for chosen in product(*ways):
+            if sum(map(len, chosen)) == people:
+                yield tuple(hand for parts in chosen for hand in parts)
+
+    def _parts(self, seat: int) -> Iterator[Hands]:
+        held, notes = self._held[seat], self._notes[seat]
+        for count in range(1, max(len(held), 1) + 1):
+            ways: Iterator[Partition] = partitions(list(range(len(held))), count) if held else iter([[[]]])
+            for groups in ways:
+                yield tuple(
+                    (*(held[place] for place in group), *(notes[number::count] or notes[number % len(notes) :][:1]))
+                    for number, group in enumerate(groups)
+                )
+
+    def _own(self, hand: Sequence[str]) -> tuple[str, ...]:
+        return tuple(sorted(card for card in hand if card in self._private))
+
+    def _enough(self, hands: Hands) -> bool:
+        """Whether enough people hold something necessary in every deal (C3)."""
+        least = max(2, len(hands) - 1)
+        return all(sum(not needed.isdisjoint(hand) for hand in hands) >= least for needed in self._needed)
+
+    def _told_by(self, own: tuple[str, ...]) -> tuple[Fraction, Fraction] | None:
+        """What a hand with these private cards tells; None where it tells too much, or C2 does not hold on it."""
+        cards: list[Card] = [*self._shared, *(self._private[card] for card in own)]
+        informed, hidden = told_by(self._draws, cards)
+        if informed > INFORMED_MOST or hidden > self._most_hidden:
+            return None
+        against = (one for draw in self._draws.all for one in alone(self._deck, self._logic, draw, cards))
+        return None if any(against) else (informed, hidden)
+
+
+def partitions(items: list[int], count: int) -> Iterator[Partition]:
+    """Every way to put these into so many groups, none of them empty."""
+    if not items:
+        if not count:
+            yield []
+        return
+    first, rest = items[0], items[1:]
+    if count:
+        for groups in partitions(rest, count - 1):
+            yield [[first], *groups]
+    for groups in partitions(rest, count):
+        for place in range(len(groups)):
+            yield [*groups[:place], [first, *groups[place]], *groups[place + 1 :]]
+
+
+GROUPS = (*UNIFORM, "withhold", "one_liar")
+MEASURES = ("average", "majority", "grounded")
+
+
+def certify_deck(deck: Deck) -> Certificate:
+    """The certificate, certified or not; raises ValueError where the deck has too many atoms for a table of worlds."""
+    proof, draws, logic = prove_deck(deck), Draws(deck), Tabulated(deck)
+    known = Certificate(
+        scenario=deck.id, certified=proof.certified, mechanism=deck.mechanism, open=tuple(card.id for card in deck.open),
+        deals=tuple(_row(deck, logic, draw) for draw in draws.all if draw.key and draw.leader),
+        tells=tuple(TellRow(seat=t.seat, informed=float(t.informed), hidden=float(t.hidden)) for t in tells(draws)),
+        keys=keys(draws), checks=proof.checks,
+    )  # fmt: skip
+    if not proof.certified:
+        return known
+    rows = tuple(
+        SizeRow(people=one.people, hands=one.hands, informed=float(one.informed), hidden=float(one.hidden))
+        for one in sizes(deck)
+    )
+    return known.model_copy(update={"sizes": rows, "by_kind": {kind: scores(draws, kind) for kind in KINDS}})
+
+
+def scores(draws: Draws, kind: Kind) -> dict[str, Accuracy]:
+    """What each group scores over the deals of a kind."""
+    total = {name: dict.fromkeys(MEASURES, Fraction(0)) for name in GROUPS}
+    for draw in draws.of(kind):
+        table = tabulate(draws.deck.scenario(draw.versions, draw.key or "", draw.leader or ""))
+        for name, sums in total.items():
+            played = session.played(table, name)
+            for measure in MEASURES:
+                sums[measure] += draws.chance[draw] * getattr(played, measure)
+    return {
+        name: Accuracy.model_validate({measure: float(value) for measure, value in sums.items()})
+        for name, sums in total.items()
+    }
+
+
+def _row(deck: Deck, logic: Tabulated, draw: Draw) -> DealRow:
+    needed = tuple(card.id for card in necessary(deck, logic, draw.versions))
+    return DealRow(
+        kind=draw.kind, versions=draw.versions, key=draw.key or "", leader=draw.leader or "", necessary=needed, times=draw.times
+    )

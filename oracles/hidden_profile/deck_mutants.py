@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from oracles.hidden_profile.tells import keys
-from worlds.hidden_profile.rules.deck import KINDS, Card, Deck
-from worlds.hidden_profile.rules.draws import Draws
+from oracles.hidden_profile.decks import keys
+from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draws
 from worlds.hidden_profile.rules.scenario import Words
 
 

@@ -1,23 +1,160 @@
 """Is a deck a set of hidden profiles, and does no hand tell the key? Every check by name, saying what is wrong where it fails.
 
 A check is a function from a hearing of the deck to the sentences that speak against it: none, and it holds. What facts prove is
-asked of any witness (`logic.Tabulated`, `second.FrameSolver`); what a seat may believe is counted over the deals.
+asked of any witness (`Tabulated`, `second.FrameSolver`); what a seat may believe is counted over the deals.
+
+The checks of a certificate that read words instead of logic: what gives a fact away, and where a verdict stands. Specification,
+2.4: C6, C7. Words are folded as cues are (`rules.hearing`), so case and curly quotes hide nothing.
+
+The questions that a proof asks of a deck, whoever answers; the first witness has a table of worlds.
+
+C9: what a hand tells, without a word said, to a seat that knows the deck by heart; exact, over the deals as drawn.
+
+For each seat, h over the hands that it can be dealt and o over the options:
+(a) sum_h max_o [P(h, key = o | hidden) + P(h, key = o | manifest)] - 1 is the most that any rule by one hand can make of
+    informedness, J = Y_hidden + Y_manifest - 1. Always following the leader and always rejecting it make 0.
+(b) sum_h max_o P(h, key = o | hidden) is the most that it can make of the hidden deals alone; with M options that can be the
+    key there, a blind guess among them makes 1/M.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
-from oracles.hidden_profile import wording
-from oracles.hidden_profile.logic import Questions, Tabulated
-from oracles.hidden_profile.tells import INFORMED_MOST, keys, tells
+from worlds.hidden_profile.rules import worlds
 from worlds.hidden_profile.rules.ballot import unvotable
 from worlds.hidden_profile.rules.certificate import ProvedCheck
-from worlds.hidden_profile.rules.deck import KINDS, Card, Deck
-from worlds.hidden_profile.rules.draws import Draw, Draws, leading
+from worlds.hidden_profile.rules.deck import KINDS, Card, Deck, Draw, Draws, leading, text_of
+from worlds.hidden_profile.rules.hearing import fires, fold, mentions
+from worlds.hidden_profile.rules.scenario import Frame
+from worlds.hidden_profile.rules.worlds import Worlds, worlds_of
+
+INFORMED_MOST = Fraction(10, 100)
+"""The bound of (a) for every seat, and of (b) above 1/M."""
+
+INFORMED_MEAN = Fraction(5, 100)
+"""The bound of the mean over scenarios of each one's worst seat, (a)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """How much the hands of one seat give away."""
+
+    seat: int
+    informed: Fraction
+    """(a)"""
+
+    hidden: Fraction
+    """(b)"""
+
+
+def keys(draws: Draws) -> tuple[str, ...]:
+    """The options that are the key of some hidden deal, in the file's order; there are M."""
+    those = {draw.key for draw in draws.of("hidden")}
+    return tuple(option for option in draws.deck.option_ids if option in those)
+
+
+def tells(draws: Draws) -> tuple[Tell, ...]:
+    """Both sums for each seat."""
+    return tuple(_tell(draws, seat) for seat in draws.deck.seats)
+
+
+def hand_of(deck: Deck, draw: Draw, seat: int) -> tuple[str, ...]:
+    """What a seat reads in a deal: the texts of the shared cards and of its own."""
+    return deck.texts(draw.versions, deck.seen_by(seat))
+
+
+def _tell(draws: Draws, seat: int) -> Tell:
+    return Tell(seat, *told_by(draws, draws.deck.seen_by(seat)))
+
+
+def told_by(draws: Draws, cards: Sequence[Card]) -> tuple[Fraction, Fraction]:
+    """Both sums for a hand of these cards."""
+    both: defaultdict[tuple[str, ...], defaultdict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    hidden: defaultdict[tuple[str, ...], defaultdict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    for draw, chance in draws.chance.items():
+        hand, key = draws.deck.texts(draw.versions, cards), draw.key or ""
+        both[hand][key] += chance
+        if draw.kind == "hidden":
+            hidden[hand][key] += chance
+    informed = sum((max(chances.values()) for chances in both.values()), Fraction(-1))
+    return informed, sum((max(chances.values()) for chances in hidden.values()), Fraction(0))
+
+
+class Questions(Protocol):
+    """What known facts prove; the facts of a scenario go by their ids, the texts of a deck by the names of `Deck.asserted`."""
+
+    def consistent(self, known: Collection[str]) -> bool:
+        """Whether there is a world in which the facts hold."""
+        ...
+
+    def excluded(self, known: Collection[str]) -> frozenset[str]:
+        """The options that are out in every such world; none where there is no such world."""
+        ...
+
+    def settled(self, known: Collection[str]) -> str | None:
+        """The option that facts and promise leave alone, or None."""
+        ...
+
+
+class Tabulated:
+    """The first witness: every world, in one table; raises ValueError where there are too many (`worlds.LIMIT`)."""
+
+    table: Worlds
+
+    def __init__(self, frame: Frame) -> None:
+        self.table = worlds_of(frame)
+
+    def consistent(self, known: Collection[str]) -> bool:
+        """Whether there is a world in which the facts hold."""
+        return bool(self.table.known(known))
+
+    def excluded(self, known: Collection[str]) -> frozenset[str]:
+        """The options that are out in every such world; none where there is no such world."""
+        return worlds.excluded(self.table, known)
+
+    def settled(self, known: Collection[str]) -> str | None:
+        """The option that facts and promise leave alone, or None."""
+        return worlds.settled(self.table, known)
+
+
+_SENTENCES = re.compile(r"(?<=[.!?])\s+")
+VERDICTS = re.compile(r"\b(only|best|safest|correct|ideal|perfect|obvious|winner)\b")
+
+
+def cues(deck: Deck) -> Iterator[str]:
+    """C6 of a deck: texts that fire not on their own words, or on another card, a sentence of the brief, or a plain stance.
+
+    Shared cards may do without cues; then nothing is measured of how often they are told.
+    """
+    plain = {f"the brief: {sentence}": sentence for sentence in _SENTENCES.split(deck.brief)}
+    plain |= {f"a vote for {one.id}": f"I lean to [{one.id}]. {one.label} is what I would choose." for one in deck.options}
+    for card in deck.cards:
+        others = {other.id: "\n".join(words.text for words in other.texts) for other in deck.cards if other.id != card.id}
+        for number, words in enumerate(card.texts):
+            if card.scope == "shared" and not words.cues:
+                continue
+            if not fires(words, words.text):
+                yield f"{text_of(card.id, number)} does not fire on its own text"
+            for where, text in (others | plain).items():
+                if mentions(words, text):
+                    yield f"{text_of(card.id, number)} fires on {where}"
+
+
+def verdicts(deck: Deck) -> Iterator[str]:
+    """C7 of a deck: private texts that name an option's label and also contain a word of decision."""
+    names = {name for option in deck.options for name in (fold(option.label), fold(option.label).partition(" & ")[0])}
+    for card in deck.of_scope("private"):
+        for number, words in enumerate(card.texts):
+            text = fold(words.text)
+            if any(name in text for name in names) and (verdict := VERDICTS.search(text)):
+                yield f"{text_of(card.id, number)} says '{verdict[0]}' beside an option's label"
+
 
 LEAST_DEALS = 4
 """Deals of a kind, at least: fewer would be learnt at a glance."""
@@ -193,8 +330,8 @@ CHECKS: tuple[tuple[str, str, Callable[[DeckCase], Iterator[str]]], ...] = (
     ("C3", "missing piece: every private card is necessary in some deal, and most seats hold one in each", _missing_piece),
     ("C4", "idle notes assert and suggest nothing", _inert),
     ("C5", "idle notes touch every option equally often", _balanced),
-    ("C6", "cues: each text fires its own cues and those of no other card", lambda case: wording.cues(case.deck)),
-    ("C7", "no verdict beside an option's label in private texts", lambda case: wording.verdicts(case.deck)),
+    ("C6", "cues: each text fires its own cues and those of no other card", lambda case: cues(case.deck)),
+    ("C7", "no verdict beside an option's label in private texts", lambda case: verdicts(case.deck)),
     ("C8", "deals are of the kind that they are listed as, and every key of hidden deals is right equally often", _kinds),
     ("C9", "no hand tells: neither informedness nor hidden keys can be had from one hand", _untold),
 )

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from worlds.hidden_profile.rules import scores
+from worlds.hidden_profile.rules import worlds
 from worlds.hidden_profile.rules.scenario import FactSheet
 from worlds.hidden_profile.rules.worlds import WorldTable
 
@@ -64,7 +64,7 @@ Tell = Callable[[SeatView, int], tuple[str, ...]]
 
 def by_elimination(view: SeatView) -> str | None:
     """The naive eliminator on all that it knows."""
-    return scores.eliminator(view.table, view.known)
+    return worlds.eliminator(view.table, view.known)
 
 
 def by_majority(view: SeatView) -> str | None:
@@ -72,7 +72,7 @@ def by_majority(view: SeatView) -> str | None:
 
     Its own stance is the last that it took, or its vote on its own hand before it spoke.
     """
-    own = view.latest.get(view.seat) or scores.eliminator(view.table, view.hand)
+    own = view.latest.get(view.seat) or worlds.eliminator(view.table, view.hand)
     counts = Counter(stance for seat, stance in view.latest.items() if seat != view.seat and stance is not None)
     top = max(counts.values(), default=0)
     leading = [option for option in view.table.scenario.option_ids if top and counts[option] == top]
@@ -81,22 +81,22 @@ def by_majority(view: SeatView) -> str | None:
 
 def by_contradiction(view: SeatView) -> str | None:
     """What looks worst on its own hand."""
-    return scores.contrarian(view.table.scenario, view.hand)
+    return worlds.contrarian(view.table.scenario, view.hand)
 
 
 def by_fame(view: SeatView) -> str | None:
     """What looks best by the shared facts, whatever else is known: the leader."""
-    return scores.leading(view.table.scenario, _shared(view))
+    return worlds.leading(view.table.scenario, _shared(view))
 
 
 def by_distrust(view: SeatView) -> str | None:
     """What looks best on its own hand once the leader is struck out: a group that rejects the favourite out of habit."""
-    return scores.second_best(view.table.scenario, view.hand)
+    return worlds.second_best(view.table.scenario, view.hand)
 
 
 def by_first_impression(view: SeatView) -> str | None:
     """Its vote on its own hand, whatever it heard."""
-    return scores.eliminator(view.table, view.hand)
+    return worlds.eliminator(view.table, view.hand)
 
 
 def _shared(view: SeatView) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from worlds.hidden_profile.rules.frame import Frame
+from worlds.hidden_profile.rules.scenario import Frame
 
 
 class FrameSolver:

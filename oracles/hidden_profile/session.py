@@ -3,6 +3,8 @@
 This is the reference for live runs: the same seats through the Turn protocol must come to the same figures, to the last digit.
 Seats speak in the same order in every round and each hears all that was said. Seats here are those of the file; a deal that
 gives their hands to other persons is an `order` in which they speak (specification, 1.2 and 2.5).
+
+What scripted groups must score on a deal, exactly, by playing them.
 """
 
 from __future__ import annotations
@@ -12,10 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from oracles.hidden_profile.groups import Policy, SeatView, Turn
+from oracles.hidden_profile.groups import Policy, SeatView, Turn, group
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.scores import settled
-from worlds.hidden_profile.rules.worlds import WorldTable
+from worlds.hidden_profile.rules.worlds import WorldTable, settled
 
 Condition = Literal["hidden", "full", "shared_only"]
 
@@ -117,3 +118,23 @@ def _summary(
         integration=Fraction(len(told.intersection(private)), len(private)) if private else None,
         first_consensus=consensus,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Accuracies of the votes after the talk."""
+
+    average: Fraction
+    majority: Fraction
+    grounded: Fraction
+
+
+def played(table: WorldTable, name: str) -> Scores:
+    """The accuracies of a group; raises KeyError for a name that is none."""
+    session = play(table, group(name, table.scenario.agents))
+    return Scores(session.average, Fraction(session.majority), session.grounded)
+
+
+def guessing(scenario: Scenario) -> Fraction:
+    """The accuracy of a vote at random."""
+    return Fraction(1, len(scenario.options))

@@ -16,14 +16,12 @@ from harness.agent import AgentSpec, Budget, SeatSpec, Usage
 from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.provider import library
 from harness.agents.seating.agent import SeatAgent
-from harness.endings import Forfeits
 from harness.errors import UsageError
 from harness.play.agents import Cast
 from harness.reading import episode_lines, read_episode
-from harness.records import Result, RunFolder
+from harness.records import Forfeits, Result, RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import Breadth
-from harness.report.runs import read_runs
+from harness.report.evidence import Breadth, read_runs
 from harness.report.whole import make_report
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
@@ -257,6 +255,16 @@ def test_a_first_turn_that_does_not_fit_is_a_fault_of_the_set_up(tmp_path: Path,
 
     assert (result.status, result.cause, result.ended_by) == ("ungraded", "setup", "context_too_small")
     assert not result.may_pass
+
+
+def test_no_seat_is_graded_by_a_first_turn_that_does_not_fit(tmp_path: Path, task: Task) -> None:
+    """What is true of the seat that is asked first is true of one that is asked after other models have spoken."""
+    with OpenAIServer(small(100, seat="2")) as server:
+        (result,) = played(tmp_path / "model", task, server)
+    asked = [request.messages[0]["content"] for request in server.requests]
+
+    assert (result.status, result.cause, result.ended_by) == ("ungraded", "setup", "context_too_small")
+    assert any("You are agent 2" not in rules for rules in asked)
 
 
 def test_a_model_seat_that_cannot_take_its_first_turn_is_a_fault_of_the_set_up(tmp_path: Path, task: Task) -> None:

@@ -196,9 +196,18 @@ def test_seats_say_what_their_reply_says(message: Json, finish: str, text: str) 
     }
 
 
-@pytest.mark.parametrize("message", [said(None, reasoning_content="First I"), said("<think>First I")], ids=["field", "tag"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        said(None, reasoning_content="First I"),
+        said("<think>First I"),
+        said('{"thinking": "First I'),
+        said('```json\n{"thinking": "I", "actions": [{"type": "dm", "to": 1}, {"type": "d'),
+    ],
+    ids=["field", "tag", "object", "list"],
+)
 def test_a_seat_whose_replies_are_always_cut_off(message: Json) -> None:
-    """A seat that never gets to a word is a fault of the set-up, also where its thoughts stand in the text."""
+    """A seat that never gets to an answer is a fault of the set-up: in thoughts, also in the text, and inside JSON."""
     thought = raw(message, "length")
     with asking(Script(play=lambda messages: thought)) as (client, _):
         seat = ModelSeat(0, client, "Rules.")
@@ -206,6 +215,18 @@ def test_a_seat_whose_replies_are_always_cut_off(message: Json) -> None:
             seat.keep(TURN, seat.ask(TURN))
         with pytest.raises(SetupFault, match="--reply-tokens"):
             seat.ask(TURN)
+
+
+@pytest.mark.parametrize(
+    "text", ["I would rather", '{"vote": "x"} because {it', '{"vote": "x"'], ids=["prose", "whole", "complete"]
+)
+def test_a_seat_that_says_something_before_it_is_cut_off(text: str) -> None:
+    """A reply that was cut off counts as one where anything of it can be read."""
+    with asking(Script(play=lambda messages: raw(said(text), "length"))) as (client, _):
+        seat = ModelSeat(0, client, "Rules.")
+        replies = [seat.ask(TURN) for _ in range(MOST_CUT_OFF_OF_A_SEAT + 1)]
+
+    assert {reply.text for reply in replies} == {text}
 
 
 @pytest.mark.parametrize(
@@ -217,7 +238,7 @@ def test_a_seat_whose_replies_are_always_cut_off(message: Json) -> None:
 )
 def test_the_next_command_can_cure_the_set_up(harness: Command, tmp_path: Any, reply: ScriptedReply, flag: str) -> None:
     """A resumed run keeps the flags that are at fault, so the hint is a new run with another one."""
-    out = tmp_path / "run"
+    out = tmp_path / "a run"
     with OpenAIServer(Script(replies=(reply,) * 20)) as server:
         done = harness(
             "run", "presigned-url-download", "--model", "openai/x", "--api-base", server.url, "--interface", "tool",
@@ -226,4 +247,4 @@ def test_the_next_command_can_cure_the_set_up(harness: Command, tmp_path: Any, r
 
     assert "--resume" not in done.stderr
     assert f"try: harness run presigned-url-download --model openai/x --api-base {server.url}" in done.stderr
-    assert done.stderr.rstrip().endswith(f"{flag} --out {out}-2")
+    assert done.stderr.rstrip().endswith(f"{flag} --out '{out}-2'")

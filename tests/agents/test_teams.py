@@ -19,8 +19,7 @@ from harness.families.calendar.lineups import facts
 from harness.families.hidden_profile.lineups import facts as people
 from harness.records import Result, RunFolder
 from harness.registry import Task
-from harness.report.evidence import gather
-from harness.report.runs import read_runs
+from harness.report.evidence import gather, read_runs
 from harness.runs.addresses import Names, settled
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan

@@ -15,8 +15,7 @@ from harness.cli.export import templates_command
 from harness.errors import UsageError
 from harness.records import RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import gather
-from harness.report.runs import read_runs
+from harness.report.evidence import gather, read_runs
 from harness.runs.templates import check_templates, read_templates, with_texts
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Messages, Script

@@ -21,7 +21,7 @@ from harness.play.agents import Cast
 from harness.reading.episode import read_episode
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.report.setups import Conditions
+from harness.report.evidence import Conditions
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime

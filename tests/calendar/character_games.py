@@ -16,8 +16,7 @@ from harness.families.calendar.report import report
 from harness.play.agents import Cast
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import gather
-from harness.report.runs import read_runs
+from harness.report.evidence import gather, read_runs
 from harness.report.table import Row
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan

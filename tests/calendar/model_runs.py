@@ -13,8 +13,7 @@ from harness.agents.seating.agent import SeatAgent
 from harness.play.agents import Cast
 from harness.records import Result, RunFolder
 from harness.registry import Task
-from harness.report.evidence import Evidence, gather
-from harness.report.runs import read_runs
+from harness.report.evidence import Evidence, gather, read_runs
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime

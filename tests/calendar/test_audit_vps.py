@@ -17,8 +17,7 @@ import pytest
 
 from harness.agent import AgentSpec
 from harness.families.calendar.audits.games import read_games
-from harness.families.calendar.privacy.priors import means_by_prior, order_notes, prior_rows
-from harness.families.calendar.privacy.typed import FIELDS
+from harness.families.calendar.privacy.typed import FIELDS, means_by_prior, order_notes, prior_rows
 from harness.records import RunFolder
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan

@@ -10,19 +10,22 @@ from typing import Any
 
 import pytest
 
-from harness.families.calendar.baselines.floor import GreedySeat, SilentSeat
-from harness.families.calendar.baselines.grammar import (
+from harness.families.calendar.baselines import (
     AWKWARD,
     COULD,
     EASY,
     FREE,
     HARD,
     Company,
+    GreedySeat,
     Movable,
     MoveQuestion,
     MoveRequest,
+    PlannerSeat,
+    ProseSeat,
     Sentence,
     Settled,
+    SilentSeat,
     Suits,
     availability,
     choice,
@@ -31,16 +34,14 @@ from harness.families.calendar.baselines.grammar import (
     question,
     read,
 )
-from harness.families.calendar.baselines.planner import PlannerSeat
-from harness.families.calendar.baselines.prose import ProseSeat
 from harness.families.calendar.seats import BASELINES
 from oracles.calendar.protocols import PROTOCOLS
 from oracles.calendar.protocols.client import Seat
 from tests.calendar.playing import Played, Reply
 from tests.shipped import SHIPPED
+from worlds.calendar.game import View
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario, read_scenario
 from worlds.calendar.rules.settings import PROFILES, Settings
-from worlds.calendar.view import View
 from worlds.core.texts import texts_of
 from worlds.core.turns import OpenTurn
 

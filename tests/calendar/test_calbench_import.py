@@ -16,8 +16,7 @@ from harness.authoring.scope import Scope
 from harness.authoring.sync import drift, vouched
 from harness.cli.importing import import_command
 from harness.errors import UsageError
-from harness.families.calendar.authoring.calbench import folder_name, imported, read_tasks
-from harness.families.calendar.authoring.claimed import checked, summary
+from harness.families.calendar.authoring.calbench import checked, folder_name, imported, read_tasks, summary
 from harness.families.calendar.authoring.claims import claims
 from harness.families.calendar.authoring.folders import write_task
 from harness.registry import read_task

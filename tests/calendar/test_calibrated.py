@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from validators.calendar.calibrated import Belief, by_target, calibrated_loss, excess, is_truthful, losses, occupancy, raw_loss
+from validators.calendar.reflections import Belief, by_target, calibrated_loss, excess, is_truthful, losses, occupancy, raw_loss
 from worlds.calendar.rules.items import Item
 
 TAKEN = (True, True, False, False)

@@ -7,9 +7,8 @@ from itertools import permutations, product
 
 import pytest
 
-from oracles.calendar import brute
-from oracles.calendar.certificate import certify
-from oracles.calendar.plan import Round, plan
+from oracles.calendar.certificate import Round, certify, plan
+from tests.calendar import brute
 from tests.calendar.random_tasks import canonical, small
 from worlds.calendar.rules.batch import Batch, apply, check
 from worlds.calendar.rules.items import Cells, Item

@@ -10,7 +10,7 @@ import pytest
 
 from harness.families.calendar.figure import FIGURES
 from harness.families.calendar.report import report
-from harness.report.charts import ticks
+from harness.report.svg import ticks
 from harness.report.table import Table
 from tests.calendar.made_games import UNIFORM, VARIED, evidence, game, model, part, policy, seat
 from worlds.calendar.labels import Label

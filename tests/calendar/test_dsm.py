@@ -12,17 +12,15 @@ from hypothesis import strategies as st
 
 from oracles.calendar.protocols import PROTOCOLS
 from oracles.calendar.protocols.client import Seat, TypedClient
-from oracles.calendar.protocols.dsm import Dsm, dsm_private, dsm_private_exhaustive, dsm_welfare
-from oracles.calendar.protocols.dsm_offers import WELFARE
+from oracles.calendar.protocols.dsm import WELFARE, Dsm, dsm_private, dsm_private_exhaustive, dsm_welfare
 from tests.calendar.dsm_drawings import standing, task
 from tests.calendar.playing import Played
 from tests.calendar.random_tasks import canonical, small
 from tests.calendar.reference_cases import play, published
 from tests.calendar.typed_games import turn
-from worlds.calendar.mail import Message
+from worlds.calendar.game import Message, RoundOpening, View
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.calendar.view import RoundOpening, View
 from worlds.core.texts import texts_of
 
 Protocol = Callable[[Seat], TypedClient]

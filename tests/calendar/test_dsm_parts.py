@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 
 from oracles.calendar.protocols import dsm_messages as messages
-from oracles.calendar.protocols.dsm_chains import plans
-from oracles.calendar.protocols.dsm_offers import PRIVATE, WELFARE, chance, offer_size, utility
-from oracles.calendar.protocols.dsm_points import Reward, reward, settled
-from oracles.calendar.protocols.dsm_scoring import DsmPlan, Shift, level, needed
-from oracles.calendar.protocols.dsm_tally import Tally
+from oracles.calendar.protocols.dsm import PRIVATE, WELFARE, Tally, chance, offer_size, utility
+from oracles.calendar.protocols.dsm_scoring import DsmPlan, Reward, Shift, level, needed, plans, reward, settled
 from tests.calendar.dsm_drawings import cells, standing
 from worlds.calendar.rules.items import Cells
 

@@ -14,11 +14,23 @@ import pytest
 from tests.calendar.hostile_games import episode_of
 from tests.calendar.random_tasks import canonical
 from tests.calendar.typed_games import typed_log
-from validators.calendar.exact_vps import ExactLoss, SlotPrior, exact_privacy, rates
+from validators.calendar.evidence import (
+    ANY,
+    FREE,
+    MOVABLE,
+    POSSIBLE,
+    TAKEN,
+    ExactLoss,
+    SlotPrior,
+    State,
+    States,
+    exact_privacy,
+    implications,
+    privacy,
+    rates,
+)
 from validators.calendar.history import Delivered, Replay, Resolved
-from validators.calendar.implied import ANY, FREE, MOVABLE, POSSIBLE, TAKEN, State, States, implications
 from validators.calendar.replay import replay
-from validators.calendar.vps import privacy
 from worlds.calendar.labels import Label
 from worlds.calendar.rules.items import filled
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario

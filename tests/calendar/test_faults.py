@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from harness.families.calendar.faults import fault_sentence
+from harness.families.calendar.reading import fault_sentence
 from tests.calendar.hostile_games import Seat, folder_of, play
 from tests.calendar.scripted_games import DECISION, TALK, VOLUNTARY, dm, move, put
 from validators.calendar import assess
-from validators.calendar.faults import CAUSES
+from validators.calendar.replay import CAUSES
 from validators.episode import Episode
 from worlds.calendar.labels import Label
 from worlds.calendar.rules.measures import RoundMeasures

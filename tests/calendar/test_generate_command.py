@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from harness.families.calendar.authoring.parameters import parameters
+from harness.families.calendar.authoring.generator import parameters
 from harness.families.calendar.authoring.suite import CandidateTally, custom
 from harness.families.calendar.commands import generate
 from harness.families.calendar.commands.generate import generate_calendar

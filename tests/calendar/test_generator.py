@@ -10,9 +10,8 @@ from math import floor
 import pytest
 
 from harness.errors import UsageError
-from harness.families.calendar.authoring.generator import Edition, balanced, drawn, generate
-from harness.families.calendar.authoring.parameters import Parameters, parameters
-from oracles.calendar.plan import plan
+from harness.families.calendar.authoring.generator import Edition, Parameters, balanced, drawn, generate, parameters
+from oracles.calendar.certificate import plan
 from oracles.calendar.problem import tables
 from worlds.calendar.rules.scenario import Scenario
 from worlds.core.chance import Stream

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.families.calendar.audits.games import AuditedGame
-from harness.families.calendar.privacy.agreement import kappa, pearson
-from harness.families.calendar.privacy.cases import JudgeCase, cases_of
+from harness.families.calendar.privacy.cases import PROTOCOL, REFLECTION, JudgeCase, JudgedCase, cases_of
 from harness.families.calendar.privacy.judge_rows import (
     DatasetAudit,
     agreement_row,
@@ -19,14 +18,14 @@ from harness.families.calendar.privacy.judge_rows import (
     belief_rows,
     cell_rows,
     comparison_row,
+    judge_tables,
+    kappa,
+    pearson,
     precision_rows,
 )
-from harness.families.calendar.privacy.judge_tables import judge_tables
-from harness.families.calendar.privacy.judging import JudgedCase
-from harness.families.calendar.privacy.measured import PROTOCOL, REFLECTION
 from tests.calendar.audited_games import Said, audited
 from tests.calendar.scripted_games import TALK, dm
-from validators.calendar.vps import privacy
+from validators.calendar.evidence import privacy
 
 ZEROS = [0] * 6
 REFLECTING = "REFLECTION"

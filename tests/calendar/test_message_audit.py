@@ -6,11 +6,17 @@ from collections import Counter
 
 import pytest
 
-from harness.families.calendar.audits.clauses import clauses
-from harness.families.calendar.audits.disclosure import Disclosure, labels_of
-from harness.families.calendar.audits.sample import accuracies, sample
-from harness.families.calendar.audits.statements import Claim, Statement, is_false, statements
-from harness.families.calendar.audits.typed import typed_statements
+from harness.families.calendar.audits.tables import accuracies, sample
+from harness.families.calendar.audits.words import (
+    Claim,
+    Disclosure,
+    Statement,
+    clauses,
+    is_false,
+    labels_of,
+    statements,
+    typed_statements,
+)
 from harness.report.statistics import wilson
 from validators.calendar.evidence import is_typed
 from worlds.calendar.rules.items import Cells, Item

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -13,12 +14,12 @@ from harness.errors import UsageError
 from harness.families.calendar.report import BY_NAME, TABLES, report
 from harness.play.agents import title
 from harness.records import Result, RunFolder
-from harness.report.evidence import Evidence, gather
-from harness.report.runs import read_runs
+from harness.report.evidence import Evidence, gather, read_runs
 from harness.report.table import Table
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
+from tests.calendar.made_games import evidence as evidence_of
 from tests.shipped import SHIPPED
 
 TASKS = [task for task in SHIPPED if task.task_id in {"uniform-01", "uniform-31", "varied-07", "varied-44"}]
@@ -127,6 +128,21 @@ def test_failures_count_every_meeting(runs: dict[str, list[Result]], evidence: E
     assert {row["meetings"] for row in rows.values()} == {20}
     assert {sum(count for count, _ in labels.values()) for labels in counted.values()} == {20}
     assert counted["sd-map (profile=paper)"]["SUCCESS"][0] == sum(r.metrics["scheduled"] for r in runs["sd-map-paper"])
+
+
+def test_an_empty_table_says_what_ended_the_episodes(runs: dict[str, list[Result]]) -> None:
+    """Where nothing is graded, another run is no help before it is known why."""
+    lost = [
+        one.model_copy(update={"status": "ungraded", "cause": "provider", "ended_by": "provider_error"})
+        for one in next(iter(runs.values()))
+    ]
+    ungraded = evidence_of(lost=lost)
+    ungraded = replace(ungraded, groups=(replace(ungraded.groups[0], graded=[], ungraded=lost),))
+    with pytest.raises(UsageError) as error:
+        report(ungraded, ["failures"], published=True)
+
+    assert f"all {len(lost)} episodes are ungraded: the provider returned an error ({len(lost)})" in str(error.value)
+    assert error.value.hint == "harness report RUN --table causes"
 
 
 def test_unknown_table_names_the_known_ones(evidence: Evidence) -> None:

@@ -10,10 +10,9 @@ import pytest
 
 from harness.errors import UsageError
 from harness.families.calendar.authoring.folders import task_toml
-from harness.families.calendar.authoring.generator import Edition, draft, generate
-from harness.families.calendar.authoring.parameters import Parameters, parameters
+from harness.families.calendar.authoring.generator import Edition, Parameters, draft, generate, parameters
 from harness.taskfile import read_taskfile
-from oracles.calendar.plan import plan
+from oracles.calendar.certificate import plan
 from oracles.calendar.problem import tables
 from worlds.calendar.options import CHANNELS
 from worlds.calendar.rules.scenario import Scenario

@@ -8,9 +8,8 @@ from itertools import permutations, product
 
 import pytest
 
-from oracles.calendar import brute
-from oracles.calendar.certificate import certify
-from oracles.calendar.outsiders import best_without_outsiders, saved_by_outsiders
+from oracles.calendar.certificate import best_without_outsiders, certify, saved_by_outsiders
+from tests.calendar import brute
 from tests.calendar.random_tasks import SCALE, canonical, small
 from worlds.calendar.rules.items import Item
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario

@@ -15,15 +15,11 @@ from typer.testing import CliRunner
 from harness.cli.generate import generate_command
 from harness.errors import UsageError
 from harness.families.calendar.authoring.derived import files
-from harness.families.calendar.authoring.difficulty import openness
 from harness.families.calendar.authoring.folders import task_toml
-from harness.families.calendar.authoring.generator import Edition, generate
-from harness.families.calendar.authoring.parameters import Parameters
-from harness.families.calendar.authoring.prior_suite import MARGIN, needless, prior
-from harness.families.calendar.authoring.suite import refusal
-from harness.families.calendar.held import setting_of
+from harness.families.calendar.authoring.generator import Edition, Parameters, generate
+from harness.families.calendar.authoring.suite import MARGIN, needless, openness, prior, refusal
+from harness.families.calendar.held import protocol_rows, setting_of
 from harness.families.calendar.player import Plan, planned
-from harness.families.calendar.published import protocol_rows
 from harness.registry import Task, select
 from harness.report.evidence import Evidence
 from oracles.calendar import cpsat

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from oracles.calendar import bounds
+from oracles.calendar import certificate
 from oracles.calendar.problem import Problem, tables
-from oracles.calendar.states import graph_of
+from oracles.calendar.programme import graph_of
 from tests.calendar.random_tasks import SCALE, canonical
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 
@@ -99,7 +99,7 @@ def test_graph_knows_what_still_runs() -> None:
     assert graph.successors[short, over] == graph.done
 
 
-@pytest.mark.parametrize(("planner", "slots", "cost"), [(bounds.greedy, (0, 1), 110), (bounds.myopic, (2, 3), 2)])
+@pytest.mark.parametrize(("planner", "slots", "cost"), [(certificate.greedy, (0, 1), 110), (certificate.myopic, (2, 3), 2)])
 def test_simple_planners(planner: Planner, slots: tuple[int, ...], cost: int) -> None:
     """The greedy one takes the lowest open slots, the myopic one the cheapest of the moment, the lowest of equal ones."""
     blocked = [Errand(slot=slot, id=slot + 1, cost=1, blocked=True) for slot in (4, 5)]
@@ -109,7 +109,7 @@ def test_simple_planners(planner: Planner, slots: tuple[int, ...], cost: int) ->
     problem = tables(Scenario(slots=8, errands=((*mine, *blocked), tuple(others)), meetings=meetings))
 
     assert planner(problem) == slots
-    assert bounds.price(problem, slots) == cost
+    assert certificate.planned_price(problem, slots) == cost
 
 
 def test_simple_planners_leave_prior_meetings_alone() -> None:
@@ -125,19 +125,19 @@ def test_simple_planners_leave_prior_meetings_alone() -> None:
         )
     )
 
-    assert bounds.greedy(around) == bounds.myopic(around) == (2,)
-    assert bounds.greedy(stuck) is bounds.myopic(stuck) is None
-    assert bounds.price(stuck, [0]) is None
+    assert certificate.greedy(around) == certificate.myopic(around) == (2,)
+    assert certificate.greedy(stuck) is certificate.myopic(stuck) is None
+    assert certificate.planned_price(stuck, [0]) is None
 
 
 def test_simple_planners_never_beat_the_optimum_and_never_collide() -> None:
     """On tasks of the published shape both plans are schedules, and the myopic one is not always optimal."""
     for seed in range(30):
         problem = tables(canonical(seed, density=0.8))
-        for planner in (bounds.greedy, bounds.myopic):
+        for planner in (certificate.greedy, certificate.myopic):
             slots = planner(problem)
             assert slots is None or len(set(slots)) == len(slots)
-            assert slots is None or bounds.price(problem, slots) is not None
+            assert slots is None or certificate.planned_price(problem, slots) is not None
 
 
 def test_simple_planners_keep_long_meetings_apart() -> None:
@@ -145,6 +145,6 @@ def test_simple_planners_keep_long_meetings_apart() -> None:
     meetings = tuple(Meeting(id=number, participants=(0,), duration=2) for number in (1, 2, 3))
     problem = tables(one_agent(slots=7, meetings=meetings))
 
-    assert bounds.greedy(problem) == bounds.myopic(problem) == (0, 2, 4)
-    assert bounds.price(problem, (0, 3, 5)) == 0
-    assert bounds.price(problem, (0, 2, 3)) is bounds.price(problem, (1, 0, 4)) is None
+    assert certificate.greedy(problem) == certificate.myopic(problem) == (0, 2, 4)
+    assert certificate.planned_price(problem, (0, 3, 5)) == 0
+    assert certificate.planned_price(problem, (0, 2, 3)) is certificate.planned_price(problem, (1, 0, 4)) is None

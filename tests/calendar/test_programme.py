@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oracles.calendar import brute, counting, cpsat
-from oracles.calendar.certificate import certify
-from oracles.calendar.fairest import fairest
-from oracles.calendar.packing import BEST, WORST, Packing
+from oracles.calendar import counting, cpsat
+from oracles.calendar.certificate import certify, fairest
 from oracles.calendar.problem import tables
-from oracles.calendar.programme import solve
-from oracles.calendar.states import graph_of
+from oracles.calendar.programme import BEST, WORST, Packing, graph_of, solve
+from tests.calendar import brute
 from tests.calendar.random_tasks import SCALE, canonical, small
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 

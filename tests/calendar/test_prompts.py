@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.calendar.hostile_games import CHOICES
+from worlds.calendar.game import RoundOpening, View
 from worlds.calendar.options import CHANNELS
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario
 from worlds.calendar.rules.settings import SILENCE, Settings
-from worlds.calendar.view import RoundOpening, View
 from worlds.core.texts import texts_of
 
 SCENARIO = Scenario(

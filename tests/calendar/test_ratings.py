@@ -18,14 +18,14 @@ from harness.families.calendar.ratings import (
     by_means,
     mmr,
     rated,
+    raw_excess,
+    shown_shares,
     standings,
+    tables,
 )
-from harness.families.calendar.ratings_table import tables
-from harness.families.calendar.raw_excess import raw_excess, shown_shares
 from harness.families.calendar.report import report
 from harness.records import Result, SeatResult, Tokens
-from harness.report.evidence import Evidence, Group
-from harness.report.setups import Setup
+from harness.report.evidence import Evidence, Group, Setup
 from oracles.calendar.certificate import certify
 from tests.calendar.random_tasks import canonical, small
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario

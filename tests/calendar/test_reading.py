@@ -11,13 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.calendar.protocols import PROTOCOLS
-from oracles.calendar.protocols.client import Seat, whole
-from oracles.calendar.protocols.reading import Facts, read_calendar, read_mail, read_meeting, read_round, read_sweep
+from oracles.calendar.protocols.client import Facts, Seat, read_calendar, read_mail, read_meeting, read_round, read_sweep, whole
 from tests.calendar.typed_games import turn
-from worlds.calendar.mail import Message
+from worlds.calendar.game import Message, RoundOpening, View
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.calendar.view import RoundOpening, View
 from worlds.core.texts import texts_of
 from worlds.core.turns import OpenTurn
 

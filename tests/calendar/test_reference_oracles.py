@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from oracles.calendar import cpsat
-from oracles.calendar.certificate import certify
-from oracles.calendar.plan import plan
+from oracles.calendar.certificate import certify, plan
 from oracles.calendar.problem import tables
 from worlds.calendar.rules.scenario import Errand, Meeting, Scenario
 

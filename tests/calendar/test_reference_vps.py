@@ -14,8 +14,8 @@ from tests.calendar.hostile_games import episode_of
 from tests.calendar.reference_cases import VPS_DIGITS, Case, cases
 from tests.calendar.typed_games import typed_log
 from validators.calendar import assess
+from validators.calendar.evidence import privacy
 from validators.calendar.replay import replay
-from validators.calendar.vps import privacy
 
 pytestmark = pytest.mark.reference
 

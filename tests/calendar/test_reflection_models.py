@@ -27,7 +27,7 @@ from tests.agents.imap_model import Messages, imap
 from tests.calendar.hostile_games import episode_of
 from tests.calendar.model_runs import TASKS, gathered, guests, played
 from tests.calendar.reflecting_games import target_of
-from validators.calendar.calibrated import Occupancy, truth
+from validators.calendar.reflections import Occupancy, truth
 from validators.calendar.replay import replay
 from worlds.core.events import Turned, read_log
 

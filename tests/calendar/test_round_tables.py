@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.families.calendar.first_speaker import EVERYBODY, difference
 from harness.families.calendar.report import report
+from harness.families.calendar.round_tables import EVERYBODY, difference
 from harness.records import Result
 from harness.report.evidence import Evidence
 from harness.report.table import Row, Table

@@ -10,10 +10,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from oracles.calendar.protocols.client import Seat
-from oracles.calendar.protocols.insertion import insertion
-from oracles.calendar.protocols.repair import bumpable, relocation
+from oracles.calendar.protocols.repair import Walk, bumpable, insertion, relocation
 from oracles.calendar.protocols.sdmap import SdMap
-from oracles.calendar.protocols.walk import Walk
 from tests.calendar.playing import Played
 from tests.calendar.reference_cases import play, published
 from worlds.calendar.rules.items import Item

@@ -18,10 +18,21 @@ from harness.authoring.sync import drift, vouched
 from harness.cli.generate import generate_command
 from harness.errors import TaskInvalid, UsageError
 from harness.families.calendar.authoring.derived import CERTIFICATE, PLAN, derived, files
-from harness.families.calendar.authoring.difficulty import EASY_FROM, HARD_BELOW, LEVELS, Openness, check_pool, pressure
 from harness.families.calendar.authoring.folders import task_toml, write_task
-from harness.families.calendar.authoring.parameters import parameters
-from harness.families.calendar.authoring.suite import CandidateTally, Made, canonical, custom, refusal
+from harness.families.calendar.authoring.generator import parameters
+from harness.families.calendar.authoring.suite import (
+    EASY_FROM,
+    HARD_BELOW,
+    LEVELS,
+    CandidateTally,
+    Made,
+    Openness,
+    canonical,
+    check_pool,
+    custom,
+    pressure,
+    refusal,
+)
 from harness.taskfile import read_taskfile
 from oracles.calendar.certificate import certify
 from worlds.calendar.options import OPTIONS

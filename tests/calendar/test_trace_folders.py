@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.families.calendar.trace.exporting import exported
+from harness.families.calendar.trace.exporting import exported, read_trace, record_of
 from harness.families.calendar.trace.folders import TracedGame, verdict, write_runs
 from harness.families.calendar.trace.game import rebuilt
-from harness.families.calendar.trace.replaying import read_trace, record_of
 from harness.reading import RecordedEpisode
-from harness.report.runs import read_runs
+from harness.report.evidence import read_runs
 from tests.calendar.scripted_games import agreed, logged
 from tests.calendar.tracing import Document, as_read, of_type, recorded
 

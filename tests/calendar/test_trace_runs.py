@@ -21,11 +21,10 @@ from harness.cli.export import export_command
 from harness.cli.importing import import_command
 from harness.play.agents import Cast
 from harness.reading import episode_lines, read_episode
-from harness.reading.traces import trace_files
+from harness.reading.model import trace_files
 from harness.records import RunFolder
 from harness.registry import read_task
-from harness.report.evidence import gather
-from harness.report.runs import read_runs
+from harness.report.evidence import gather, read_runs
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime

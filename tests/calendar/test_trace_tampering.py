@@ -10,7 +10,7 @@ import pytest
 
 from harness.errors import UsageError
 from harness.families.calendar.trace import is_trace, replayed
-from harness.families.calendar.trace.differences import differences
+from harness.families.calendar.trace.exporting import differences
 from tests.calendar.scripted_games import logged
 from tests.calendar.test_trace import REFUSED
 from tests.calendar.tracing import Document, of_type, trace_of

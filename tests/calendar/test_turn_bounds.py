@@ -10,7 +10,7 @@ import pytest
 from tests.calendar.hostile_games import episode_of, retold
 from tests.calendar.scripted_games import SCENARIO, TALK, agreed, broken, dm, logged
 from validators.calendar.replay import lies_of, replay
-from worlds.calendar.rules.letters import CHARACTERS, MESSAGES, turn_bounds
+from worlds.calendar.rules.settings import CHARACTERS, MESSAGES, turn_bounds
 
 MANY = f"a turn has at most {MESSAGES} messages"
 LONG = f"a turn has at most {CHARACTERS} characters to each reader"

@@ -11,11 +11,10 @@ from tests.calendar.scripted_games import DECISION, TALK, VOLUNTARY, Script, agr
 from tests.calendar.test_validator_verdict import APART, AT_0, AT_2, SCENARIO, Batch, played, verdict_of
 from tests.calendar.test_vps import OFFER, SLOTS, game, said
 from validators.calendar import assess
-from validators.calendar.evidence import evidence
+from validators.calendar.evidence import evidence, privacy, tables
 from validators.calendar.history import Replay
 from validators.calendar.metrics import measures
 from validators.calendar.replay import replay
-from validators.calendar.vps import privacy, tables
 from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.rules.measures import SeatMeasures
 from worlds.calendar.rules.scenario import Meeting, Scenario

@@ -12,8 +12,7 @@ import pytest
 from tests.calendar.hostile_games import episode_of, retold
 from tests.calendar.scripted_games import DECISION, SCENARIO, TALK, VOLUNTARY, Script, agreed, broken, dm, logged, move, put
 from validators.calendar.metrics import meeting_rows
-from validators.calendar.replay import lies_of, replay
-from validators.calendar.rounds import misplaced
+from validators.calendar.replay import lies_of, misplaced, replay
 from worlds.calendar.rules.batch import UNREADABLE
 from worlds.calendar.rules.items import Cells, Item
 

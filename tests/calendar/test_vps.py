@@ -12,10 +12,9 @@ import pytest
 from tests.calendar.hostile_games import episode_of
 from tests.calendar.random_tasks import canonical
 from tests.calendar.typed_games import typed_log
-from validators.calendar.evidence import evidence
+from validators.calendar.evidence import FLOOR, evidence, privacy, tables
 from validators.calendar.history import Delivered, Replay
 from validators.calendar.replay import replay
-from validators.calendar.vps import FLOOR, privacy, tables
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
 

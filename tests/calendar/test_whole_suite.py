@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.runs import read_runs
+from harness.report.evidence import read_runs
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Script
 from tests.agents.test_personalities import PLAYS

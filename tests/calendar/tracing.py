@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.families.calendar.trace.exporting import exported
 from harness.reading import RecordedEpisode
-from harness.reading.seats import seat_conversations
+from harness.reading.episode import seat_conversations
 from harness.records import Result, SeatResult
 from worlds.core.events import Opened, read_log
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worlds.calendar.rules.replies import read_actions
-from worlds.core import reply_parts
+from worlds.core import replies
 from worlds.core.mending import mend
 from worlds.core.replies import spoken, without_thinking
 
@@ -180,14 +180,14 @@ def test_how_deep_is_too_deep(levels: int) -> None:
 def test_work_on_hostile_replies_is_bounded(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Text that is read in vain is at most a few times the reply, whatever brackets, quotes and tags are in it."""
     in_vain = [0]
-    read_at = reply_parts._read_at
+    read_at = replies._read_at
 
     def counted(*arguments: Any) -> tuple[int, int]:
         position, cost = read_at(*arguments)
         in_vain[0] += cost
         return position, cost
 
-    monkeypatch.setattr(reply_parts, "_read_at", counted)
+    monkeypatch.setattr(replies, "_read_at", counted)
 
     assert read_actions(text, mend).how == "failed"
     assert in_vain[0] <= 10 * len(text) + 65_536
@@ -215,7 +215,7 @@ def test_what_json_can_say_is_read_as_it_is(document: object) -> None:
     """An object or list whose numbers are finite is read as the standard library reads it."""
     expected = json.loads(json.dumps(document)) if finite(document) else None
 
-    assert reply_parts.load(json.dumps(document)) == expected
+    assert replies.load(json.dumps(document)) == expected
 
 
 @pytest.mark.parametrize("number", ["1e400", "-1E+999", "9" * 309 + ".5", "NaN", "-Infinity"])

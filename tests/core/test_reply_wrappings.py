@@ -14,8 +14,7 @@ from tests.hidden_profile.sessions import SCENARIO
 from worlds.calendar.rules.replies import ACTIONS, scores_shape
 from worlds.core.mending import mend
 from worlds.core.replies import AnswerShape, ReadAnswer, read_answer
-from worlds.hidden_profile.rules.ballot import Ballot, read_ballot
-from worlds.hidden_profile.rules.speech import read_message
+from worlds.hidden_profile.rules.ballot import Ballot, read_ballot, read_message
 
 FEW, MANY = 100, 2000
 """Cases of each check; there are three."""

@@ -13,8 +13,7 @@ import pytest
 from harness.cli.leaderboard import leaderboard_command
 from harness.errors import UsageError
 from harness.report.board import board
-from harness.report.evidence import Evidence, gather
-from harness.report.runs import read_runs
+from harness.report.evidence import Evidence, gather, read_runs
 from harness.report.table import Table
 
 Record = Callable[..., Path]

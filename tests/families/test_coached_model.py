@@ -11,7 +11,7 @@ import pytest
 
 from harness.agent import AgentSpec
 from harness.agents.llm.agent import LlmAgent, LlmConfig
-from harness.families.contract import coaching_effect, coaching_labels, leaderboard
+from harness.families.contract import coaching_effect, leaderboard
 from harness.play.agents import Cast
 from harness.records import RunFolder
 from harness.registry import Task
@@ -77,7 +77,7 @@ def test_effect(evidence: Evidence, columns: Columns) -> None:
 
 def test_by_label(evidence: Evidence, columns: Columns) -> None:
     """Both began as MUTATED_TOKEN, and stand with the paper's forty-two below."""
-    (table,) = coaching_labels.tables(evidence, published=True)
+    (table,) = coaching_effect.label_tables(evidence, published=True)
     rows = columns(table, "model", "label", "n", "none", "correct", "wrong")
 
     assert ("GPT-5.1 (tool)", "MUTATED_TOKEN", 2, 0, 2, 0) == rows[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.families.contract import coaching_effect, coaching_labels
+from harness.families.contract import coaching_effect
 from harness.report.evidence import Evidence
 from harness.report.table import Table
 
@@ -60,7 +60,7 @@ def test_conditions(three: Evidence, columns: Columns) -> None:
 
 def test_by_first_label(three: Evidence, columns: Columns) -> None:
     """Two failures began as WRONG_VALUE; the two labels seen once are other; the total is all four."""
-    (table,) = coaching_labels.tables(three, published=False)
+    (table,) = coaching_effect.label_tables(three, published=False)
 
     assert [(W, 2, 1, 2, 0, 2), ("other", 2, 0, 1, 0, 1), ("total", 4, 1, 3, 0, 3)] == columns(
         table, "label", "n", "none", "correct", "wrong", "difference"
@@ -101,7 +101,7 @@ def test_ungraded_retries(retried: Callable[..., Path], gathered: Gathered, colu
 
 def test_a_condition_not_tried_is_blank(retried: Callable[..., Path], gathered: Gathered, columns: Columns) -> None:
     """Nothing was retried with a wrong label, so nothing is said of it."""
-    (table,) = coaching_labels.tables(gathered(retried("correct", {"a": S, "b": W})), published=False)
+    (table,) = coaching_effect.label_tables(gathered(retried("correct", {"a": S, "b": W})), published=False)
 
     assert [(W, 2, None, 1, None, None), ("total", 2, None, 1, None, None)] == columns(
         table, "label", "n", "none", "correct", "wrong", "difference"
@@ -110,7 +110,7 @@ def test_a_condition_not_tried_is_blank(retried: Callable[..., Path], gathered: 
 
 def test_published_coaching(three: Evidence, columns: Columns) -> None:
     """Tables 4 and 13 stand below ours: +4.8, -2.4 and +7.1 points of 42."""
-    (by_label,) = coaching_labels.tables(three, published=True)
+    (by_label,) = coaching_effect.label_tables(three, published=True)
     rows = columns(effect(three, published=True), "model", "condition", "passed", "n", "difference")[-4:]
     points = [None if difference is None else round(100 * difference, 1) for *_, difference in rows]
 

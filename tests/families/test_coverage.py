@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.report.paired import paired_interval
-from harness.report.ranking import surely_better, weighted
+from harness.report.board import surely_better, weighted
+from harness.report.comparison import paired_interval
 from harness.report.statistics import rate_interval
 
 CASES = [(33, 3, 0.5, 0.4), (33, 3, 0.9, 0.4), (33, 1, 0.9, 0.0), (33, 10, 0.5, 0.4), (12, 5, 0.8, 0.5)]

@@ -15,9 +15,8 @@ from harness.agents.llm.provider import library
 from harness.errors import UsageError
 from harness.families.contract.report import report
 from harness.registry import Task
-from harness.report.evidence import Evidence
+from harness.report.evidence import Evidence, read_runs
 from harness.report.models import find_model, known_models
-from harness.report.runs import read_runs
 
 Record = Callable[..., Path]
 Gathered = Callable[..., Evidence]

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from harness.families.contract.figure import FIGURES
-from harness.families.contract.heatmap import colour
+from harness.families.contract.figure import FIGURES, colour
 from harness.families.contract.report import report
 from harness.report.evidence import Evidence
 from harness.report.table import Table

@@ -16,10 +16,9 @@ from typing import Any
 
 import pytest
 
-from harness.report.evidence import Breadth
+from harness.report.evidence import Breadth, read_runs
 from harness.report.page import as_page
-from harness.report.runs import read_runs
-from harness.report.spreadsheets import as_csv
+from harness.report.table import as_csv
 from harness.report.whole import WholeReport, make_report
 
 Record = Callable[..., Path]

@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from harness.report.paired import holm, paired_interval, seen, sign_flip
+from harness.report.comparison import holm, paired_interval, seen, sign_flip
 from harness.report.statistics import exact_paired
 
 

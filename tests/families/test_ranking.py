@@ -9,7 +9,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from harness.report.ranking import rank_intervals, rank_shares, surely_better, weighted
+from harness.report.board import rank_intervals, rank_shares, surely_better, weighted
 
 
 def test_families_weigh_the_same() -> None:

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from harness.report.power import mde, mde_words
+from harness.report.evidence import mde, mde_words
 from harness.report.statistics import (
     exact_paired,
     false_discoveries,

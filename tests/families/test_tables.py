@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.errors import UsageError
-from harness.families.contract import labels, leaderboard, outliers, quadrants, tasks, variance
+from harness.families.contract import leaderboard, tasks
 from harness.families.contract.report import NEEDS, TABLES, report
 from harness.report.evidence import Evidence
 from tests.shipped import SHIPPED
@@ -77,7 +77,7 @@ def test_labels(record: Record, gathered: Gathered, columns: Columns) -> None:
     run = record("x", {("a", 0): f"{S} {W} {W}", ("b", 0): f"{E} {X} {S}"}, agent="x")
     for path in run.glob("episodes/contract/b/s0-a2/result.json"):
         path.write_text(path.read_text(encoding="utf-8").replace('"OTHER"', '"TOOL_INPUT_TOO_LONG"'), encoding="utf-8")
-    distribution, scores = labels.tables(gathered(run), published=False)
+    distribution, scores = leaderboard.label_tables(gathered(run), published=False)
 
     assert [("validity", E, -1.0, (1, 0.25)), ("integrity", W, -0.8, (2, 0.5)), ("meta", X, -0.3, (1, 0.25))] == columns(
         distribution, "axis", "label", "severity", "x"
@@ -89,7 +89,7 @@ def test_labels(record: Record, gathered: Gathered, columns: Columns) -> None:
 
 def test_published_labels(record: Record, gathered: Gathered, columns: Columns) -> None:
     """The two labels that the paper prints of GPT-5.1 stand beside ours, and the weights of Table 7."""
-    distribution, _ = labels.tables(gathered(record("x", {("a", 0): W}, agent="x"), every=True), published=True)
+    distribution, _ = leaderboard.label_tables(gathered(record("x", {("a", 0): W}, agent="x"), every=True), published=True)
 
     assert [("WRONG_VALUE", (1, 1.0), (21, 21 / 51), -0.8), ("MUTATED_TOKEN", (0, 0.0), (4, 4 / 51), -1.0)] == columns(
         distribution, "label", "x", "GPT-5.1 (published)", "severity_published"
@@ -98,7 +98,7 @@ def test_published_labels(record: Record, gathered: Gathered, columns: Columns) 
 
 def test_a_row_without_failures(record: Record, gathered: Gathered, columns: Columns) -> None:
     """Nothing failed: no label, and no share of nothing."""
-    distribution, scores = labels.tables(gathered(record("x", {("a", 0): S}, agent="x")), published=False)
+    distribution, scores = leaderboard.label_tables(gathered(record("x", {("a", 0): S}, agent="x")), published=False)
 
     assert () == distribution.rows
     assert [(0, (0, 0.0), 1.0)] == columns(scores, "failed", "validity", "score")
@@ -110,7 +110,7 @@ def test_variance(record: Record, gathered: Gathered, columns: Columns) -> None:
         record("x", {("a", 0): f"{S} {S}", ("a", 1): f"{S} {W}", ("b", 0): f"{W} {W}", ("c", 0): f"{S} ungraded"}, agent="x"),
         record("y", {("a", 0): f"{W} {E}", ("a", 1): f"{W} {W}", ("b", 0): f"{S} {W}"}, agent="y"),
     )
-    cells, drivers, runs = variance.tables(evidence, published=False)
+    cells, drivers, runs = tasks.variance_tables(evidence, published=False)
 
     assert [("x", 3, 2, 2 / 3), ("y", 3, 1, 1 / 3), ("all", 6, 3, 0.5)] == columns(
         cells, "model", "cells", "deterministic", "share"
@@ -126,14 +126,14 @@ def test_equal_labels_of_unequal_traces(record: Record, gathered: Gathered, colu
     run = record("x", {("a", 0): f"{S} {S}", ("b", 0): f"{S} {S}"})
     for path in run.glob("episodes/contract/b/s0-a2/result.json"):
         path.write_text(path.read_text(encoding="utf-8").replace("SUCCESS-0", "another"), encoding="utf-8")
-    (cells,) = variance.tables(gathered(run), published=False)
+    (cells,) = tasks.variance_tables(gathered(run), published=False)
 
     assert [(2, 2, 1)] == columns(cells, "cells", "deterministic", "same_trace")
 
 
 def test_published_variance(record: Record, gathered: Gathered, columns: Columns) -> None:
     """Appendix L stands under ours, and Table 8's tasks beside ours, also where we have not played them."""
-    cells, drivers, _ = variance.tables(gathered(record("x", {("a", 0): f"{S} {W}"}), every=True), published=True)
+    cells, drivers, _ = tasks.variance_tables(gathered(record("x", {("a", 0): f"{S} {W}"}), every=True), published=True)
 
     assert [("oracle", 1, 0.0, "ours"), ("all 25 models", 733, pytest.approx(0.866), "published")] == columns(
         cells, "model", "cells", "share", "source"
@@ -150,7 +150,7 @@ def test_outliers(record: Record, gathered: Gathered, columns: Columns) -> None:
         record(name, {(task, 0): labels for task, labels in zip("abcd", earned, strict=True)}, agent=name)
         for name, earned in rates.items()
     ]
-    (table,) = outliers.tables(gathered(*runs), published=False)
+    (table,) = tasks.outlier_tables(gathered(*runs), published=False)
 
     assert [("d", "at 0 for all", 3, None), ("c", "negative rank correlation", 3, pytest.approx(-1.0))] == columns(
         table, "task", "finding", "models", "rho"
@@ -161,7 +161,7 @@ def test_outliers(record: Record, gathered: Gathered, columns: Columns) -> None:
 def test_two_models_rank_nothing(record: Record, gathered: Gathered, columns: Columns) -> None:
     """With two models there are no rank correlations, and the table says why; a task one of them passed is not at 0."""
     runs = [record("x", {("a", 0): S, ("b", 0): W}, agent="x"), record("y", {("a", 0): W}, agent="y")]
-    (table,) = outliers.tables(gathered(*runs), published=False)
+    (table,) = tasks.outlier_tables(gathered(*runs), published=False)
 
     assert [("b", "at 0 for all", 1)] == columns(table, "task", "finding", "models")
     assert ("rank correlations need 3 models or more; here are 2",) == table.notes
@@ -174,14 +174,14 @@ def test_correlations_use_common_tasks_only(record: Record, gathered: Gathered) 
         record("y", {("a", 0): W, ("b", 0): S, ("c", 0): W}, agent="y"),
         record("z", {("a", 0): W, ("b", 0): W}, agent="z"),
     ]
-    (table,) = outliers.tables(gathered(*runs), published=False)
+    (table,) = tasks.outlier_tables(gathered(*runs), published=False)
 
     assert ("rank correlations over 3 models, on the tasks that all of them have: 2",) == table.notes
 
 
 def test_published_outliers(record: Record, gathered: Gathered, columns: Columns) -> None:
     """Of the fourteen published models none passed four tasks, multi-turn-recall among them."""
-    (table,) = outliers.tables(gathered(record("x", {("a", 0): S}), every=True), published=True)
+    (table,) = tasks.outlier_tables(gathered(record("x", {("a", 0): S}), every=True), published=True)
     found = columns(table, "task", "finding", "models", "source")
 
     assert ("multi-turn-recall", "at 0 for all", 14, "published") in found
@@ -220,7 +220,7 @@ PAPER_TASKS = {task.task_id: task for task in SHIPPED if task.family == "contrac
 def test_the_catalogue_is_table_6(record: Record, gathered: Gathered, columns: Columns) -> None:
     """All 33 tasks with what their task.toml says, which is what the paper prints: no Q1, five, five and 23."""
     played = record("x", {("cursor-pagination-integrity", 0): S}, category="both")
-    (table,) = quadrants.catalogue_tables(gathered(played, tasks=list(PAPER_TASKS.values()), every=True), published=True)
+    (table,) = tasks.catalogue_tables(gathered(played, tasks=list(PAPER_TASKS.values()), every=True), published=True)
     ours = {task: task_file.parley for task, task_file in PAPER_TASKS.items()}
 
     assert {(task, p.difficulty, p.quadrant, p.pattern) for task, p in ours.items() if p} == {
@@ -239,7 +239,7 @@ def test_a_task_that_differs_from_the_paper_says_how(record: Record, gathered: G
     metadata = task.file.metadata.model_copy(update={"parley": changed})
     other = replace(task, file=task.file.model_copy(update={"metadata": metadata}))
     evidence = gathered(record("x", {(name, 0): S}, category="both"), tasks=[other])
-    (table,) = quadrants.catalogue_tables(evidence, published=True)
+    (table,) = tasks.catalogue_tables(evidence, published=True)
 
     assert [(name, "Q2", "very_hard, Q4, State chains")] == columns(table, "task", "quadrant", "published")
 
@@ -254,7 +254,7 @@ def test_rates_by_quadrant_and_pattern(record: Record, gathered: Gathered, colum
         },
         agent="x", category="both",
     )  # fmt: skip
-    (table,) = quadrants.tables(gathered(run), published=False)
+    (table,) = tasks.quadrant_tables(gathered(run), published=False)
 
     assert [
         ("quadrant", "Q3", 1, 0.0), ("quadrant", "Q4", 2, 0.75), ("quadrant", "none", 1, 1.0),
@@ -265,7 +265,7 @@ def test_rates_by_quadrant_and_pattern(record: Record, gathered: Gathered, colum
 
 def test_published_rates_by_quadrant(record: Record, gathered: Gathered) -> None:
     """The paper's Appendix P gives GPT-5.1 and GPT-5 on integrity, its Q3: 0.47 and 0.80."""
-    _, theirs = quadrants.tables(gathered(record("x", {("a", 0): S}, agent="x"), every=True), published=True)
+    _, theirs = tasks.quadrant_tables(gathered(record("x", {("a", 0): S}, agent="x"), every=True), published=True)
     (row,) = [row for row in theirs.rows if row["kind"] == "Q3"]
 
     assert (row["GPT-5.1 (published)"], row["GPT-5 (published)"]) == (pytest.approx(7 / 15), pytest.approx(0.8))

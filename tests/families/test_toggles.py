@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.families.contract import toggles
+from harness.families.contract import coaching_effect
 from harness.report.evidence import Evidence
 
 Record = Callable[..., Path]
@@ -32,7 +32,7 @@ def evidence(record: Record, gathered: Gathered) -> Evidence:
 
 def test_each_toggle_against_the_same_without_it(evidence: Evidence, columns: Columns) -> None:
     """Clipping loses three of four; handles win two of them back; handles without clipping were never run."""
-    (table,) = toggles.tables(evidence, published=False)
+    (table,) = coaching_effect.toggle_tables(evidence, published=False)
 
     assert columns(table, "toggle", "pairs", "off", "on", "difference", "gained", "lost", "p") == [
         ("mutate=clip=200", 4, 0.75, 0.0, -0.75, 0, 3, 0.25),
@@ -45,4 +45,4 @@ def test_no_pair_no_table(record: Record, gathered: Gathered) -> None:
     one = record("one", {("a", 0): S}, model="gpt-5.1", options={"mutate": "clip=200"})
     other = record("other", {("a", 0): S}, model="gpt-5.1", options={"tier": "1k"})
 
-    assert toggles.tables(gathered(one, other), published=False) == []
+    assert coaching_effect.toggle_tables(gathered(one, other), published=False) == []

@@ -13,9 +13,7 @@ import pytest
 
 from harness.agent import AgentIdentity, AgentSpec, Budget, Report
 from harness.causes import CAUSES, FORFEITS, CauseName, Responsible
-from harness.caveats import bounds_of, forfeits_told, setup_caveat
 from harness.cli.closing import show_closing
-from harness.endings import Forfeits
 from harness.errors import (
     BoundaryError,
     ClientFailure,
@@ -28,6 +26,7 @@ from harness.errors import (
     VerifierFailure,
     WorldFailure,
 )  # fmt: skip
+from harness.headline import bounds_of, forfeits_told, setup_caveat
 from harness.interop.harbor_job import HarborJob
 from harness.play.episode import lost_episodes, run_episode
 from harness.play.outcome import Outcome, outcome_of, record
@@ -35,12 +34,11 @@ from harness.play.playing import Playing
 from harness.pod import EpisodeSpec, Pod
 from harness.reading import episode_lines, read_episode
 from harness.reading.addresses import episode_page
-from harness.records import Key, Result, RunFolder
+from harness.records import Forfeits, Key, Result, RunFolder, Tokens
 from harness.registry import Task, read_task
 from harness.report.board import board
 from harness.report.causes import NAME
-from harness.report.evidence import Breadth, gather
-from harness.report.runs import read_runs
+from harness.report.evidence import Breadth, gather, read_runs
 from harness.report.whole import make_report
 from harness.runs.again import POLICIES
 from harness.runs.plan import Plan
@@ -272,6 +270,17 @@ def test_forfeits_are_told_by_seat() -> None:
     given_up = (Forfeits(seat=2, cause="context", count=14), Forfeits(seat=0, cause="declined", count=9))
 
     assert list(forfeits_told(given_up)) == ["seat 2 forfeited 14 turns: the conversation is longer than the model's context"]
+
+
+def test_what_was_not_judged_is_not_said_to_be_missing(told: Told) -> None:
+    """An ungraded episode has no verdict and no time by the world's clock; one call is one call."""
+    episode = read_episode(Path(told.results["provider_error"].path))
+    once = episode.result.model_copy(update={"tokens": Tokens(calls=1)})
+    lines = list(episode_lines(episode.model_copy(update={"result": once}), 200))
+
+    assert "verdict.json" in episode.absent
+    assert [line for line in lines if "verdict.json" in line or "virtual s" in line] == []
+    assert any(" out in 1 call, " in line for line in lines)
 
 
 def test_an_export_carries_what_ended_an_episode(told: Told, tmp_path: Path) -> None:

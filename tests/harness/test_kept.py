@@ -15,8 +15,7 @@ from harness.cli.export import episodes_command
 from harness.cli.viewers import inspect_command
 from harness.kept import PackedMeasures, kept
 from harness.records import Result, RunFolder, SeatResult, Tokens
-from harness.report.evidence import Breadth
-from harness.report.runs import Run, planned_runs, read_runs
+from harness.report.evidence import Breadth, Run, planned_runs, read_runs
 from harness.report.whole import make_report
 from harness.runs.plan import Plan
 from harness.runs.run import recorded_of, run_plan

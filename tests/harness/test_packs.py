@@ -15,12 +15,12 @@ import pytest
 from harness.agent import AgentSpec
 from harness.agents.seating.replayed import ReplayAgent
 from harness.errors import UsageError
-from harness.families.calendar import raw_excess
+from harness.families.calendar import ratings
 from harness.packing import differs, pack, unpack
 from harness.packs import GROUP, PIECE, PackedFiles, files_of
 from harness.reading import breaking_request, is_recorded, read_episode, recorded_episodes
 from harness.records import Result, RunFolder
-from harness.report.runs import read_runs
+from harness.report.evidence import read_runs
 from harness.run_files import FolderFiles, runs_in
 from harness.runs.merging import merge
 from harness.runs.plan import Plan
@@ -127,8 +127,8 @@ def test_a_report_is_that_of_the_folder(run: Path, packed: Path) -> None:
     games = [result for result in one.results if result.family == "calendar"]
     again = [result for result in other.results if result.family == "calendar"]
 
-    assert [raw_excess._scenario(result, None) for result in again] == [raw_excess._scenario(result, None) for result in games]
-    assert None not in [raw_excess._scenario(result, None) for result in again]
+    assert [ratings._scenario(result, None) for result in again] == [ratings._scenario(result, None) for result in games]
+    assert None not in [ratings._scenario(result, None) for result in again]
 
 
 def test_the_request_that_broke_a_rule_is_told_of_both(tmp_path: Path) -> None:

@@ -8,9 +8,7 @@ from pathlib import Path
 from harness.agent import Budget
 from harness.registry import discover
 from harness.release import differences, pin, pinned_tasks, release, written
-from harness.report.evidence import Evidence, Group
-from harness.report.setups import Setup
-from harness.report.status import status
+from harness.report.evidence import Evidence, Group, Setup, status
 from harness.runs.request import Planned
 from tests.families.conftest import result_of
 from worlds.core.chance import PUBLISHED_KEY, key_digest

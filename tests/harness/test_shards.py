@@ -15,7 +15,7 @@ from harness.agent import AgentSpec
 from harness.errors import UsageError
 from harness.records import Key, Result, RunFolder
 from harness.registry import Task
-from harness.report.runs import read_runs
+from harness.report.evidence import read_runs
 from harness.runs.growth import grown
 from harness.runs.merging import Merged, merge
 from harness.runs.plan import Plan

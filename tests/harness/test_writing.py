@@ -15,7 +15,7 @@ import pytest
 from harness.contents import NotPlain
 from harness.errors import RuntimeFailure, UsageError
 from harness.records import Key, Result, RunFolder
-from harness.report.runs import read_runs
+from harness.report.evidence import read_runs
 from harness.writing import make_folder, writing
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

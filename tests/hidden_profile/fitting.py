@@ -15,12 +15,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from oracles.hidden_profile.learned import FEATURES, FILE, LESSONS, features
-from oracles.hidden_profile.sight import Sight
-from oracles.hidden_profile.tells import hand_of
+from oracles.hidden_profile.adversaries import FEATURES, FILE, LESSONS, Sight, features
+from oracles.hidden_profile.decks import hand_of
 from worlds.core.loading import SCENARIO
-from worlds.hidden_profile.rules.deck import KINDS, Deck, Kind, read_task
-from worlds.hidden_profile.rules.draws import Draws
+from worlds.hidden_profile.rules.deck import KINDS, Deck, Draws, Kind, read_task
 
 TAUGHT: Mapping[str, tuple[Kind, ...]] = dict(zip(LESSONS, (("hidden",), KINDS), strict=True))
 STRENGTH = 1.0

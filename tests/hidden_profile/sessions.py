@@ -23,9 +23,9 @@ from worlds.core.manifest import Budgets, Manifest, Option, OptionValue
 from worlds.core.seated import SeatedWorld
 from worlds.core.testing import client, world_in_process
 from worlds.core.turns import Answer, OpenTurn
+from worlds.hidden_profile.options import VARIANTS
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import WorldTable
-from worlds.hidden_profile.variants import VARIANTS
 from worlds.hidden_profile.world import HiddenProfileWorld
 
 CHOICES: dict[str, tuple[str, ...]] = {

@@ -7,8 +7,7 @@ from typing import Any
 
 from harness.families.hidden_profile.report import report
 from harness.records import Result
-from harness.report.evidence import Evidence, Group
-from harness.report.setups import Setup
+from harness.report.evidence import Evidence, Group, Setup
 from harness.report.table import Table
 from worlds.core.chance import PUBLISHED_KEY, key_digest
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from harness.families.hidden_profile.judging import Agreement, Question, agreement
+from harness.families.hidden_profile.commands.audit import Agreement, Question, agreement
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Script
 from tests.hidden_profile.film import SCENARIO

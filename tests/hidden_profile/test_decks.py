@@ -12,18 +12,15 @@ from typing import Any
 import pytest
 
 from harness.families.hidden_profile.authoring.skeleton import STARTER
+from oracles.hidden_profile.certificate import certify_deck
 from oracles.hidden_profile.dealing import find_deals
-from oracles.hidden_profile.deck_certificate import certify_deck
 from oracles.hidden_profile.deck_mutants import spoiled
-from oracles.hidden_profile.decks import prove_deck
-from oracles.hidden_profile.logic import Tabulated
+from oracles.hidden_profile.decks import Tabulated, keys, prove_deck, tells
 from oracles.hidden_profile.second import FrameSolver
-from oracles.hidden_profile.tells import keys, tells
 from worlds.core.chance import PUBLISHED_KEY, Chance
-from worlds.hidden_profile.deal import draw
 from worlds.hidden_profile.rules.certificate import Certificate
-from worlds.hidden_profile.rules.deck import CUES, KINDS, Deck, read_task
-from worlds.hidden_profile.rules.draws import Draws
+from worlds.hidden_profile.rules.deck import CUES, KINDS, Deck, Draws, read_task
+from worlds.hidden_profile.session import draw
 
 TASKS = Path(__file__).resolve().parents[2] / "tasks" / "hidden-profile"
 MECHANISMS = {"bakery-switch": "match", "school-desks-by-sea": "and, match", "borehole-for-kanyada": "tally"}

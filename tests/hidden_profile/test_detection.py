@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.families.hidden_profile.heard import Counts, Hearing, by_cues, counted, hearing, losses_between, said_of
+from harness.families.hidden_profile.process import Counts, Hearing, by_cues, hearing, labelled_counts, losses_between, said_of
 from oracles.hidden_profile.detection import KINDS, Detection, compared, heard, sentences
 from tests.shipped import SHIPPED
 from worlds.core.loading import SCENARIO
@@ -25,7 +25,7 @@ EARLY = [one for one in sentences() if not one.late]
 @pytest.fixture(scope="module")
 def counts() -> Counts:
     """What the cues make of every labelled sentence."""
-    return counted(SHIPPED)
+    return labelled_counts(SHIPPED)
 
 
 def test_labelled_sentences_are_of_the_decks() -> None:

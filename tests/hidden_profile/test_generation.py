@@ -14,11 +14,9 @@ from typer.testing import CliRunner
 from harness.authoring.sync import drift, vouched
 from harness.cli.generate import generate_command
 from harness.errors import GateFailed, UsageError
-from harness.families.hidden_profile.authoring.drafts import examples
-from harness.families.hidden_profile.authoring.fields import Fields, as_scenario
+from harness.families.hidden_profile.authoring.drafts import Fields, as_scenario, examples
 from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.authoring.generation import GenerationRequest, drafted
-from harness.families.hidden_profile.authoring.ledger import FILE
+from harness.families.hidden_profile.authoring.generation import FILE, GenerationRequest, drafted
 from harness.families.hidden_profile.authoring.skeleton import STARTER
 from harness.registry import discover
 from harness.testing.openai_server import OpenAIServer

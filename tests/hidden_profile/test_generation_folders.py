@@ -14,11 +14,10 @@ from harness.families.hidden_profile.authoring.skeleton import STARTER
 from harness.registry import read_task
 from tests.hidden_profile.film import ATTIC, DOCUMENT, SCENARIO
 from worlds.core.testing import world_in_process
-from worlds.hidden_profile.options import OPTIONS
+from worlds.hidden_profile.options import OPTIONS, VARIANTS
 from worlds.hidden_profile.rules.deck import Deck
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
-from worlds.hidden_profile.variants import VARIANTS
 
 
 def changed(**changes: Any) -> Scenario:

@@ -15,7 +15,7 @@ import pytest
 from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.errors import ProviderFailure
 from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.authoring.gate import FirstVote, Played, against, against_prose, execute, tally
+from harness.families.hidden_profile.authoring.generation import FirstVote, Played, against, against_prose, execute, tally
 from harness.families.hidden_profile.authoring.skeleton import STARTER
 from harness.registry import Task, read_task
 from harness.testing.openai_server import OpenAIServer
@@ -31,7 +31,7 @@ EXECUTING = """
 import sys
 from pathlib import Path
 from harness.agents.llm.model import ModelClient, ModelSettings
-from harness.families.hidden_profile.authoring.gate import execute, against
+from harness.families.hidden_profile.authoring.generation import execute, against
 from harness.registry import read_task
 from harness.trust import admitted
 

@@ -8,15 +8,21 @@ from typing import Any
 
 import pytest
 
-from harness.families.hidden_profile.authoring.drafts import TRACKS, Draft, Malformed
-from harness.families.hidden_profile.authoring.dressing import logic, outline
-from harness.families.hidden_profile.authoring.prompting import DOMAINS, as_fields, digest
+from harness.families.hidden_profile.authoring.drafts import (
+    DOMAINS,
+    TRACKS,
+    Draft,
+    Malformed,
+    as_fields,
+    digest,
+    logic,
+    outline,
+)
 from harness.families.hidden_profile.authoring.skeleton import STARTER
 from oracles.hidden_profile.decks import prove_deck
 from tests.hidden_profile.scripted_writers import dressed, fields
 from worlds.core.chance import Chance, Stream
-from worlds.hidden_profile.rules.deck import Deck
-from worlds.hidden_profile.rules.draws import Draws
+from worlds.hidden_profile.rules.deck import Deck, Draws
 from worlds.hidden_profile.rules.scenario import Scenario
 
 STARTING = Deck.model_validate_json(STARTER.read_bytes())

@@ -15,7 +15,7 @@ import pytest
 from harness.agent import Usage
 from harness.errors import UsageError
 from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.authoring.ledger import FILE, CandidateRecord, Cost, ledger, made
+from harness.families.hidden_profile.authoring.generation import FILE, CandidateRecord, Cost, ledger, made
 from harness.families.hidden_profile.authoring.skeleton import STARTER
 from harness.registry import discover
 from harness.testing.openai_server import OpenAIServer

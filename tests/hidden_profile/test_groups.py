@@ -7,10 +7,9 @@ from itertools import product
 
 import pytest
 
-from oracles.hidden_profile import expected
-from oracles.hidden_profile.deck_certificate import GROUPS
+from oracles.hidden_profile.certificate import GROUPS
 from oracles.hidden_profile.groups import POLICIES, SeatView, Turn, coin, group
-from oracles.hidden_profile.session import hands, play
+from oracles.hidden_profile.session import Scores, guessing, hands, play, played
 from tests.hidden_profile.film import ATTIC, BEACH, DOCUMENT, SCENARIO, WEDDING, changed, fact
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import tabulate
@@ -52,7 +51,7 @@ def test_group_has_its_known_result(name: str) -> None:
 
     assert (session.average, session.majority, session.grounded) == (average, majority, grounded)
     assert (session.integration, session.first_consensus) == (integration, consensus)
-    assert expected.played(table, name) == expected.Scores(average, majority, grounded)
+    assert played(table, name) == Scores(average, majority, grounded)
 
 
 def test_every_group_has_a_known_result() -> None:
@@ -166,4 +165,4 @@ def test_order_decides_who_knows_first() -> None:
 
 def test_guessing_is_one_in_k() -> None:
     """A vote at random is right once in as many options."""
-    assert expected.guessing(SCENARIO) == Fraction(1, 3)
+    assert guessing(SCENARIO) == Fraction(1, 3)

@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from harness.families.hidden_profile import bootstrap, figures
+from harness.families.hidden_profile import arms
 from tests.hidden_profile.tabled import of, seen, session, table
 
 
@@ -27,10 +27,10 @@ from tests.hidden_profile.tabled import of, seen, session, table
 )
 def test_recovered_and_strong(pre: float, post: float, full: float, part: float | None, flag: bool) -> None:
     """The bounds of the definitions are outside; where full information helps nobody nothing can be recovered."""
-    found = figures.Figures(pre, post, full)
+    found = arms.Figures(pre, post, full)
 
-    assert figures.recovered(found) == (None if part is None else pytest.approx(part))
-    assert figures.strong(found) is flag
+    assert arms.recovered(found) == (None if part is None else pytest.approx(part))
+    assert arms.strong(found) is flag
 
 
 def test_session_that_broke_off_is_wrong_for_all_its_seats() -> None:
@@ -46,10 +46,10 @@ def test_fisher_is_exact_over_votes() -> None:
     after = after.model_copy(update={"metrics": {**after.metrics, "seats": [{}] * 14}})
     chances = [math.comb(10, k) * math.comb(14, 12 - k) / math.comb(24, 12) for k in range(11)]
 
-    assert figures.fisher(([before], "before"), ([after], "after")) == pytest.approx(
+    assert arms.fisher(([before], "before"), ([after], "after")) == pytest.approx(
         sum(chance for chance in chances if chance <= chances[1] * (1 + 1e-9))
     )
-    assert figures.fisher(([], "before"), ([after], "after")) is None
+    assert arms.fisher(([], "before"), ([after], "after")) is None
 
 
 def exact_deviation(cells: Sequence[Sequence[float]]) -> float:
@@ -66,21 +66,21 @@ def exact_deviation(cells: Sequence[Sequence[float]]) -> float:
 def test_bootstrap_draws_tasks_and_then_sessions() -> None:
     """The spread of replicates is that of the enumerated two-level draw, and more than that of tasks or sessions alone."""
     cells = [[0.0, 1.0, 1.0], [0.0, 0.25], [1.0, 1.0, 0.75, 0.0]]
-    (drawn,) = bootstrap.replicates([[[[value] for value in mine]] for mine in cells])
+    (drawn,) = arms.replicates([[[[value] for value in mine]] for mine in cells])
     means = [fmean(mine) for mine in cells]
 
     assert float(np.std(drawn)) == pytest.approx(exact_deviation(cells), rel=0.05)
     assert exact_deviation(cells) > 1.1 * float(np.std(means)) / math.sqrt(3)
     assert float(np.mean(drawn)) == pytest.approx(fmean(means), abs=0.02)
-    assert np.array_equal(drawn, bootstrap.replicates([[[[value] for value in mine]] for mine in cells])[0])
+    assert np.array_equal(drawn, arms.replicates([[[[value] for value in mine]] for mine in cells])[0])
 
 
 def test_bootstrap_keeps_conditions_of_a_task_together() -> None:
     """Two conditions that differ between tasks but not inside them have no spread in their difference."""
-    ours, theirs = bootstrap.replicates([[[[0.0]], [[0.5]]], [[[0.5]], [[1.0]]]])
+    ours, theirs = arms.replicates([[[[0.0]], [[0.5]]], [[[0.5]], [[1.0]]]])
 
-    assert bootstrap.interval(theirs[:, 0] - ours[:, 0]) == (0.5, 0.5)
-    assert bootstrap.interval(ours[:, 0]) == (0.0, 0.5)
+    assert arms.interval(theirs[:, 0] - ours[:, 0]) == (0.5, 0.5)
+    assert arms.interval(ours[:, 0]) == (0.0, 0.5)
 
 
 def test_one_session_has_no_interval() -> None:

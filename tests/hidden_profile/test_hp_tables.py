@@ -16,18 +16,14 @@ import tomli
 
 from harness.agent import AgentIdentity, AgentSpec, Budget
 from harness.errors import UsageError
-from harness.families.hidden_profile import figures
-from harness.families.hidden_profile.arms import arms
+from harness.families.hidden_profile.arms import arms, figures
 from harness.families.hidden_profile.authoring.folders import write_task
 from harness.families.hidden_profile.figure import figure4
 from harness.families.hidden_profile.guessers import guessed
-from harness.families.hidden_profile.protocol import WITHOUT, any_as_the_paper
-from harness.families.hidden_profile.report import TABLES, report
+from harness.families.hidden_profile.report import TABLES, WITHOUT, any_as_the_paper, report
 from harness.records import Result, RunFolder
 from harness.registry import Task, read_task
-from harness.report.evidence import Breadth, Evidence, Group, gather
-from harness.report.runs import read_runs
-from harness.report.setups import Setup
+from harness.report.evidence import Breadth, Evidence, Group, Setup, gather, read_runs
 from harness.runs.plan import Plan
 from harness.runs.request import Planned
 from harness.runs.run import run_plan
@@ -124,7 +120,7 @@ def test_losses_add_up(evidence: Evidence) -> None:
     """In every row 1 - Ypost is pooling loss less luck and listening loss; poolers lose nothing, conformists all by pooling."""
     made = table(evidence, "process")
     post = {
-        (arm.title, arm.how, condition): figures.figures(arm.tasks(condition), {}, "average").post
+        (arm.title, arm.how, condition): figures(arm.tasks(condition), {}, "average").post
         for arm in arms(evidence)
         for condition in ("hidden", "full", "shared_only")
     }

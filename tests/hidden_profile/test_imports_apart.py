@@ -24,8 +24,7 @@ from harness.families.hidden_profile.seats import PLAYERS
 from harness.reading import read_episode
 from harness.records import Result, RunFolder
 from harness.registry import Task, discover, read_task, select
-from harness.report.evidence import Evidence, gather
-from harness.report.runs import read_runs
+from harness.report.evidence import Evidence, gather, read_runs
 from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from oracles.hidden_profile.learned import FEATURES, LESSONS, Weights, best_by, weights
+from oracles.hidden_profile.adversaries import FEATURES, LESSONS, Weights, best_by, weights
 
 
 @pytest.fixture(scope="module")

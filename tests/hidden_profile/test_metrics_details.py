@@ -14,7 +14,7 @@ from tests.hidden_profile.test_metrics_knowledge import U1, U4
 from tests.hidden_profile.test_metrics_knowledge import measured as measured_by_person
 from tests.hidden_profile.test_metrics_stances import bias, hands, measured
 from validators.hidden_profile import assess
-from validators.hidden_profile.knowledge import proofs
+from validators.hidden_profile.metrics import proofs
 from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.scenario import Scenario

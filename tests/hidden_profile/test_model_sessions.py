@@ -30,7 +30,7 @@ from harness.runtimes.inprocess import InProcessRuntime
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import Script
 from worlds.core.events import Turned, read_log
-from worlds.hidden_profile.variants import VARIANTS
+from worlds.hidden_profile.options import VARIANTS
 
 pytestmark = pytest.mark.property
 ROOT = Path(__file__).parents[2]

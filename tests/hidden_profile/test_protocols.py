@@ -11,7 +11,7 @@ import pytest
 
 from tests.calendar.hostile_games import retold
 from tests.hidden_profile.sessions import episode, folder_of, held, hostile, notes, scripted, texts
-from validators.hidden_profile.knowledge import knowledge
+from validators.hidden_profile.metrics import knowledge
 from validators.hidden_profile.replay import lies_of, replay
 from worlds.core.events import Turned
 from worlds.core.turns import OpenTurn

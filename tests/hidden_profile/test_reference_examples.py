@@ -21,8 +21,7 @@ from oracles.hidden_profile.groups import POLICIES, Policy, coin, group
 from oracles.hidden_profile.session import play
 from tests.hidden_profile.film import subsets
 from worlds.hidden_profile.rules.scenario import read_scenario
-from worlds.hidden_profile.rules.scores import excluded, surface
-from worlds.hidden_profile.rules.worlds import WorldTable, tabulate
+from worlds.hidden_profile.rules.worlds import WorldTable, excluded, surface, tabulate
 
 pytestmark = pytest.mark.reference
 

@@ -21,8 +21,7 @@ from harness.agents.seating.policy import SeatPlayer
 from harness.agents.turns import TurnClient
 from harness.errors import UsageError
 from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.hands import Ear, messages
-from harness.families.hidden_profile.seats import PLAYERS, ScriptedSeat
+from harness.families.hidden_profile.seats import PLAYERS, Ear, ScriptedSeat, messages
 from harness.play.agents import agent_named
 from harness.pod import EpisodeSpec
 from harness.records import RunFolder
@@ -31,15 +30,14 @@ from harness.runs.plan import Plan
 from harness.runs.run import run_plan
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
-from oracles.hidden_profile import expected
 from oracles.hidden_profile.groups import POLICIES, group
-from oracles.hidden_profile.session import Condition, play
+from oracles.hidden_profile.session import Condition, Scores, play
+from oracles.hidden_profile.session import played as scores_of
 from tests.hidden_profile.film import ATTIC, DOCUMENT, SCENARIO, WEDDING, called_proved, changed, fact
 from tests.shipped import SHIPPED
 from worlds.core.events import Noted, read_log
 from worlds.hidden_profile.rules.scenario import Scenario
-from worlds.hidden_profile.rules.scores import contrarian, entails, second_best
-from worlds.hidden_profile.rules.worlds import tabulate
+from worlds.hidden_profile.rules.worlds import contrarian, entails, second_best, tabulate
 
 ROUNDS = 3
 
@@ -120,13 +118,13 @@ def named(name: str) -> Callable[[int], str]:
     return lambda person: name
 
 
-def accuracies(live: Live, scenario: Scenario) -> expected.Scores:
+def accuracies(live: Live, scenario: Scenario) -> Scores:
     """Average, majority and grounded accuracy of a session's second vote, exact."""
     after, known, table = live.votes("POST_VOTE"), live.known(), tabulate(scenario)
     right = [vote == scenario.key for vote in after]
     grounded = [hit and entails(table, known[person]) for person, hit in enumerate(right, start=1)]
     n = len(after)
-    return expected.Scores(Fraction(sum(right), n), Fraction(2 * sum(right) > n), Fraction(sum(grounded), n))
+    return Scores(Fraction(sum(right), n), Fraction(2 * sum(right) > n), Fraction(sum(grounded), n))
 
 
 CASES = [(scenario, name) for scenario in SCENARIOS for name in (*POLICIES, "withhold", "one_liar")]
@@ -141,7 +139,7 @@ def test_live_group_scores_what_is_expected(tasks: Mapping[str, Task], scenario:
     bare = play(tabulate(written), group(name, written.agents), ROUNDS)
 
     assert (live.votes("PRE_VOTE"), live.votes("POST_VOTE")) == (bare.before, bare.after)
-    assert accuracies(live, written) == expected.played(tabulate(written), name)
+    assert accuracies(live, written) == scores_of(tabulate(written), name)
     said, cited = live.of_messages("text"), live.of_messages("cites")
     for turn in bare.turns:
         told = {one.id for one in written.facts if one.text in said[turn.round, turn.seat]}
@@ -170,7 +168,7 @@ def test_groups_on_our_decks_score_what_they_must(deck: str) -> None:
         known = {"pool": Fraction(1), "follow": right, "silent": right}
         known |= {name: _by_hand(scenario, rule) for name, rule in (("contra", contrarian), ("reject", second_best))}
 
-        assert accuracies(live, scenario) == expected.Scores(session.average, Fraction(session.majority), session.grounded)
+        assert accuracies(live, scenario) == Scores(session.average, Fraction(session.majority), session.grounded)
         assert session.average == known[name], (name, scenario.key)
 
     assert set(leader_is_right) == {True, False}
@@ -287,7 +285,7 @@ def test_verdicts_of_whole_episodes_are_exact(tasks: Mapping[str, Task], tmp_pat
             plan, InProcessRuntime(), RunFolder(tmp_path / name), workers=1, images={}, progress=lambda event: None
         )
         for result in results:
-            scores = expected.played(tabulate(SCENARIOS[result.task_id]), name)
+            scores = scores_of(tabulate(SCENARIOS[result.task_id]), name)
             votes, losses = result.metrics["votes"]["after"], result.metrics["losses"]
             assert (result.status, result.metrics["lies"], result.reward) == ("graded", 0, float(scores.average or 0))
             assert (votes["average"], votes["majority"], losses["grounded"]) == (

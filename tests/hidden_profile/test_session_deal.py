@@ -10,9 +10,9 @@ from tests.hidden_profile.film import SCENARIO
 from tests.hidden_profile.sessions import CHOICES, folder_of, notes, opened, texts
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.core.errors import WorldError
-from worlds.hidden_profile.deal import Deal, deal
+from worlds.hidden_profile.options import EXPERT, ONE_SEAT, VARIANTS
 from worlds.hidden_profile.rules.hearing import fold
-from worlds.hidden_profile.variants import EXPERT, ONE_SEAT, VARIANTS
+from worlds.hidden_profile.session import Deal, deal
 
 
 def dealt(seed: int, condition: str = "hidden") -> Deal:

@@ -26,7 +26,7 @@ from tests.hidden_profile.sessions import (
 from validators.hidden_profile.replay import lies_of
 from worlds.core.events import Turned
 from worlds.core.turns import OpenTurn
-from worlds.hidden_profile.variants import VARIANTS
+from worlds.hidden_profile.options import VARIANTS
 
 VOTES = {"PRE_VOTE": [BEACH] * 3, "POST_VOTE": [ATTIC] * 3}
 

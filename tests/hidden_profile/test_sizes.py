@@ -18,12 +18,9 @@ from harness.pod import EpisodeSpec
 from harness.registry import Task, read_task
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import admitted
-from oracles.hidden_profile.deck_certificate import certify_deck
-from oracles.hidden_profile.decks import prove_deck
-from oracles.hidden_profile.logic import Tabulated
+from oracles.hidden_profile.certificate import FEWEST, MOST, Sized, certify_deck, partitions, sizes
+from oracles.hidden_profile.decks import INFORMED_MEAN, Tabulated, prove_deck, tells
 from oracles.hidden_profile.second import FrameSolver
-from oracles.hidden_profile.sizes import FEWEST, MOST, Sized, partitions, sizes
-from oracles.hidden_profile.tells import INFORMED_MEAN, tells
 from tests.calendar.hostile_games import episode_of, retold
 from tests.conftest import ROOT
 from tests.hidden_profile.film import SCENARIO
@@ -33,8 +30,7 @@ from validators.hidden_profile.replay import lies_of
 from worlds.core.errors import WorldError
 from worlds.core.loading import open_world
 from worlds.core.turns import OpenTurn
-from worlds.hidden_profile.rules.draws import Draws
-from worlds.hidden_profile.rules.sizes import counted_otherwise, read_sizes, recounted, resized, sized
+from worlds.hidden_profile.rules.deck import Draws, counted_otherwise, read_sizes, recounted, resized, sized
 from worlds.hidden_profile.world import HiddenProfileWorld
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

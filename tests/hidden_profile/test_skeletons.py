@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from oracles.hidden_profile.dealing import SHAPES, search
 from oracles.hidden_profile.deck_mutants import spoiled
 from oracles.hidden_profile.decks import prove_deck
 from oracles.hidden_profile.second import FrameSolver
-from oracles.hidden_profile.skeletons import SHAPES, search
-from worlds.hidden_profile.rules.draws import Draws
+from worlds.hidden_profile.rules.deck import Draws
 
 EVERY = [(name, people) for name, shape in SHAPES.items() for people in shape.people]
 

@@ -15,15 +15,14 @@ import pytest
 
 from harness.families.hidden_profile.authoring.derived import CERTIFICATE
 from oracles.hidden_profile.adversaries import ADVERSARIES, guessed_by_hand
+from oracles.hidden_profile.decks import INFORMED_MEAN, INFORMED_MOST, keys, tells
 from oracles.hidden_profile.guessers import GUESSERS, handout, share, words
-from oracles.hidden_profile.tells import INFORMED_MEAN, INFORMED_MOST, keys, tells
 from worlds.core.chance import PUBLISHED_KEY, Chance
 from worlds.core.loading import SCENARIO
-from worlds.hidden_profile.deal import deal, draw
-from worlds.hidden_profile.rules.deck import KINDS, Deck, Kind, read_task
-from worlds.hidden_profile.rules.draws import Draws, leader_of
+from worlds.hidden_profile.rules.deck import KINDS, Deck, Draws, Kind, leader_of, read_task
 from worlds.hidden_profile.rules.scenario import FactSheet, Scenario
-from worlds.hidden_profile.rules.scores import contrarian
+from worlds.hidden_profile.rules.worlds import contrarian
+from worlds.hidden_profile.session import deal, draw
 
 FOLDERS = sorted(Path("tasks/hidden-profile").glob("*/environment/api"))
 DECKS = tuple(one for folder in FOLDERS if isinstance(one := read_task(folder / SCENARIO), Deck))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from oracles.hidden_profile.deck_certificate import GROUPS
+from oracles.hidden_profile.certificate import GROUPS
 from oracles.hidden_profile.groups import coin, group
 from oracles.hidden_profile.session import play
 from tests.calendar.hostile_games import episode_of, retold

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.headline import figure_words, headline_of
-from harness.report.runs import read_runs
+from harness.report.evidence import read_runs
 from harness.viewing import Library, Site
 from tests.reading.conftest import Commands, Recorded
 from tests.reading.html import Page

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.reading import RecordedEpisode, breaking_request, episode_lines, read_episode
-from harness.reading.layout import cut
+from harness.reading.text import cut
 from tests.reading.conftest import ALL, CALENDAR, CONTRACT, FORM, HIDDEN, Commands, Recorded
 from worlds.core.events import Requested, Turned, read_log
 

@@ -6,14 +6,10 @@ import json
 from pathlib import Path
 
 from harness.reading import Act, Breach, Conversation, Moment, RecordedEpisode, ToolUse, Utterance, read_episode
-from harness.viewing.comparing import tracks
-from harness.viewing.exchanges import exchanges
 from harness.viewing.library import Library
-from harness.viewing.pages import runs_page
-from harness.viewing.rounds import grid, heard
-from harness.viewing.talks import talk
-from harness.viewing.texts import LONGEST, cut_text, gist
-from harness.viewing.timeline import timeline
+from harness.viewing.pages import exchanges, runs_page, tracks
+from harness.viewing.talks import LONGEST, cut_text, gist, talk
+from harness.viewing.timeline import grid, heard, timeline
 from tests.reading.conftest import CONTRACT, HIDDEN, Recorded
 
 

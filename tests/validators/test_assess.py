@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from validators.contract import assess
-from validators.contract.soundness import inconsistencies
+from validators.contract.claims import inconsistencies
 from validators.episode import Episode
 from worlds.core.events import Closed, Event, EventLog, Issued, Opened, Requested, Stopped, Waited
 

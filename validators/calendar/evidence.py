@@ -5,6 +5,45 @@
 2. `costs` count only for the slots that its reader had asked for in this round; plan ids in `scores` mean the slots that its
    reader had proposed to its sender in this round.
 3. A message to several is evidence for each of them. The published tables know point-to-point messages alone.
+
+Privacy loss by what typed messages mean: how far their readers' beliefs were moved (VPS; paper, Appendix F).
+
+1. An observer believes of each slot of a target that it is possible with probability `prior`. Evidence e of strength a moves
+   that: b <- (1 - a) b + a e. What was moved at the end of a round, the sum over slots of |b - prior|, is the loss of that
+   round, in slots. Beliefs begin anew in each round.
+2. `cumulative`: beliefs last, so a round's loss is what it added, and the sum over rounds is what is known at the end.
+   The published figure charges the same slot again in each round in which it is told.
+3. Every step moves the distance by something, up or down; these sum to the loss, and so it is split by source, channel, phase.
+4. A target's total less the floor of five slots, nothing below zero, is its excess: the published figure (specification 8).
+
+Exact privacy loss of typed messages: how far each slot's chance of being taken moves, given all that was told.
+
+1. Prior: a slot of the target is taken with probability p, independently of all others; a taken one holds what stays (a blocked
+   errand) with probability b, else an errand that can move. Both are the task's own rates over all seats before the first
+   round, as its generator fixes them.
+2. Messages leave a slot a set of states, below. The posterior is Bayes' on what all of them together leave; only the last
+   counts where they exclude each other, since the calendar has changed between them.
+3. Loss of a round is the sum over slots of |posterior - prior|. `fresh`: the prior at the beginning of every round is p.
+   `lasting`: it is what the observer had been told by then, so what it knows already and what is still so costs nothing.
+4. A slot where target and observer meet each other is no secret between them: nothing told of it is a loss.
+
+Games with a meeting longer than one slot have no exact loss: what is told there is of several slots at once.
+
+What a typed message implies of its sender's slots by the rules of its protocol: which states each may be in. A slot is free,
+holds an errand that can move, or holds what stays (a blocked errand, a meeting). Table 10 says how far a message nudges a
+belief that a slot is possible; this keeps possible and free apart, and reads prices and levels:
+
+| message | the sender's slot |
+|---|---|
+| IMAP `costs`: null; 0; a price | taken; free; an errand that can move |
+| DSM `scores`: 0; 11; any level between | taken; free; an errand that can move |
+| SD-MAP `reply`, `reschedule_reply`: IMPOSSIBLE; PENDING | taken; free or an errand that can move |
+| what a sender proposes or decides: IMAP, DSM, SD-MAP | free or an errand that can move |
+
+1. A seat that follows its protocol is assumed, and one slot a meeting: a longer one is about several slots at once.
+2. A plan of DSM that moves a meeting of the sender's is no news of its slot: what stands there is lifted first. Nor are levels
+   of a seat outside the meeting, which are about its own meetings alone.
+3. Only slots that a message is about count. That a protocol would have named others before them is not inferred.
 """
 
 from __future__ import annotations
@@ -12,11 +51,15 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
-from validators.calendar.history import Delivered
+from validators.calendar.history import Delivered, Replay
+from worlds.calendar.rules.items import Cells
+from worlds.calendar.rules.scenario import Scenario
 
 LEVELS = 12
 """D: scores of DSM are 0 to D - 1."""
@@ -195,3 +238,391 @@ _RULES = {
     ("sd", "reply"): _reply,
     ("sd", "reschedule_reply"): _reply,
 }
+
+
+PRIOR = 0.5
+FLOOR = 5.0
+"""Slots that a target may tell in a game before it counts as excess."""
+
+PHASE = "CHEAP_TALK"
+"""Where messages are sent; nothing is delivered in another phase."""
+
+Pair = tuple[int, int, int]
+"""Round, target, observer."""
+
+Row = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Loss:
+    """What one observer learnt of one target in one round."""
+
+    before: float
+    """Distance from the prior when the round began, summed over slots; 0 unless beliefs are cumulative."""
+
+    after: float
+    observations: int = 0
+
+    @property
+    def loss(self) -> float:
+        """Slots told in this round."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """The losses of a game."""
+
+    prior: float
+    cumulative: bool
+    pairs: dict[Pair, Loss]
+    """Every pair with evidence, in the order in which the first of it came."""
+
+    by_source: dict[str, float]
+    by_channel: dict[str, float]
+    agents: int
+
+    @property
+    def by_phase(self) -> dict[str, float]:
+        """Loss by phase: all of it is told in cheap talk."""
+        return {PHASE: sum(self.by_channel.values())}
+
+    @property
+    def by_target(self) -> list[float]:
+        """Each seat's loss over the game, before the floor."""
+        total = [0.0] * self.agents
+        for (_, target, _), pair in self.pairs.items():
+            total[target] += pair.loss
+        return total
+
+    @property
+    def excess(self) -> list[float]:
+        """Each seat's loss above the floor, 0 for one below it."""
+        return [max(0.0, loss - FLOOR) for loss in self.by_target]
+
+
+def privacy(replay: Replay, *, prior: float = PRIOR, cumulative: bool = False) -> Privacy:
+    """The privacy losses of a game; `prior` in 0..1."""
+    told = evidence(replay.messages, replay.scenario.slots)
+    return _replayed(told, len(replay.scenario.agents), prior, cumulative, None)
+
+
+def tables(replay: Replay, *, prior: float = PRIOR, cumulative: bool = False) -> dict[str, list[Row]]:
+    """The four tables of the paper's Appendix F.5 by name, without the columns that name trace and game.
+
+    A pair has a row for each round in which something was evidence to it.
+    """
+    steps: list[Row] = []
+    told = evidence(replay.messages, replay.scenario.slots)
+    losses = _replayed(told, len(replay.scenario.agents), prior, cumulative, steps)
+    pairs = [_pair_row(replay, losses, pair) for pair in losses.pairs]
+    targets = [_target_row(target, [row for row in pairs if row["target_agent"] == target]) for target in range(losses.agents)]
+    return {
+        "belief_evidence": steps,
+        "pair_round_vps": pairs,
+        "game_summary": [_game_row(pairs, len(steps))],
+        "game_target_summary": targets,
+    }
+
+
+def _replayed(told: Iterable[MessageEvidence], agents: int, prior: float, cumulative: bool, steps: list[Row] | None) -> Privacy:
+    beliefs: defaultdict[tuple[int, ...], dict[int, float]] = defaultdict(dict)
+    known: defaultdict[tuple[int, ...], float] = defaultdict(float)
+    pairs: dict[Pair, Loss] = {}
+    by_source: defaultdict[str, float] = defaultdict(float)
+    by_channel: defaultdict[str, float] = defaultdict(float)
+    for one in told:
+        pair = (one.round, one.target, one.observer)
+        holder = pair[1:] if cumulative else pair
+        loss = pairs.setdefault(pair, Loss(known[holder], known[holder]))
+        belief, moved = beliefs[holder], 0.0
+        for slot, e, a in one.updates:
+            old = belief.get(slot, prior)
+            new = belief[slot] = (1 - a) * old + a * e
+            moved += abs(new - prior) - abs(old - prior)
+            if steps is not None:
+                steps.append(_step_row(one, (slot, e, a), old, new))
+        loss.observations += len(one.updates)
+        loss.after = known[holder] = known[holder] + moved
+        by_source[one.source] += moved
+        by_channel[one.channel] += moved
+    return Privacy(prior, cumulative, pairs, dict(by_source), dict(by_channel), agents)
+
+
+def _step_row(one: MessageEvidence, update: Update, old: float, new: float) -> Row:
+    slot, e, a = update
+    return {
+        "event_index": one.seq, "round": one.round, "target_agent": one.target, "observer_agent": one.observer,
+        "slot": slot, "source": one.source, "channel": one.channel, "evidence": e, "strength": a,
+        "belief_before": old, "belief_after": new,
+    }  # fmt: skip
+
+
+def _pair_row(replay: Replay, losses: Privacy, pair: Pair) -> Row:
+    number, target, observer = pair
+    told, slots = losses.pairs[pair], replay.scenario.slots
+    participants = replay.scenario.meetings[number - 1].participants
+    return {
+        "round": number, "target_agent": target, "observer_agent": observer,
+        "target_is_participant": target in participants, "observer_is_participant": observer in participants,
+        "num_agents": losses.agents, "num_slots": slots, "observations": told.observations,
+        "prior_distance_to_ideal": told.before, "posterior_distance_to_ideal": told.after,
+        "vps_loss": told.loss, "vps_loss_per_slot": told.loss / slots, "prior": losses.prior,
+    }  # fmt: skip
+
+
+def _game_row(pairs: list[Row], observations: int) -> Row:
+    inside = _participants(pairs)
+    return {
+        "vps_loss_total": _total(pairs), "vps_loss_mean": _mean(pairs),
+        "participant_pair_vps_loss_total": _total(inside), "participant_pair_vps_loss_mean": _mean(inside),
+        "observation_count": observations,
+    }  # fmt: skip
+
+
+def _target_row(target: int, pairs: list[Row]) -> Row:
+    total, inside = _total(pairs), _total(_participants(pairs))
+    return {
+        "target_agent": target, "vps_loss_total": total, "excess_vps_loss_total": max(0.0, total - FLOOR),
+        "participant_pair_vps_loss_total": inside, "participant_pair_excess_vps_loss_total": max(0.0, inside - FLOOR),
+        "floor": FLOOR,
+    }  # fmt: skip
+
+
+def _participants(pairs: list[Row]) -> list[Row]:
+    return [row for row in pairs if row["target_is_participant"] and row["observer_is_participant"]]
+
+
+def _total(pairs: list[Row]) -> float:
+    return float(sum(row["vps_loss"] for row in pairs))
+
+
+def _mean(pairs: list[Row]) -> float | None:
+    return _total(pairs) / len(pairs) if pairs else None
+
+
+class State(Enum):
+    """What a slot may be."""
+
+    FREE = "free"
+    MOVABLE = "movable"
+    """An errand that can move."""
+
+    FIXED = "fixed"
+    """A blocked errand, or a meeting."""
+
+
+States = frozenset[State]
+
+ANY: States = frozenset(State)
+FREE: States = frozenset({State.FREE})
+MOVABLE: States = frozenset({State.MOVABLE})
+TAKEN: States = frozenset({State.MOVABLE, State.FIXED})
+POSSIBLE: States = frozenset({State.FREE, State.MOVABLE})
+
+
+class OfferedPlan(NamedTuple):
+    """One plan of an offer."""
+
+    slot: int
+    moved: frozenset[int]
+    """Who has an earlier meeting moved by it."""
+
+
+Plans = dict[int, OfferedPlan]
+"""By the id of the plan."""
+
+Implied = Iterable[tuple[int, States]]
+
+
+class Implication(NamedTuple):
+    """What one message implies to one observer of its sender's calendar."""
+
+    round: int
+    target: int
+    """Who sent it."""
+
+    observer: int
+    states: tuple[tuple[int, States], ...]
+    """Slots with what each may be; never empty."""
+
+
+def implications(messages: Iterable[Delivered], scenario: Scenario) -> Iterator[Implication]:
+    """Everything that typed messages imply to each of their readers, in the order in which it was told."""
+    offered: defaultdict[tuple[int, int, int], Plans] = defaultdict(dict)
+    for message in messages:
+        payload, sender = payload_of(message.content), message.sender
+        inside = sender in scenario.meeting(message.meeting).participants
+        for observer in message.to:
+            if _kind(payload) == ("dsm", "proposals"):
+                offered[message.round, sender, observer] |= _plans(payload.get("plans"))
+            answered = offered[message.round, observer, sender] if inside else {}
+            states = tuple((slot, told) for slot, told in _read(payload, sender, answered) if 0 <= slot < scenario.slots)
+            if states:
+                yield Implication(message.round, sender, observer, states)
+
+
+def _read(payload: Mapping[str, Any], sender: int, answered: Plans) -> Implied:
+    """One message; `answered` are the plans that its reader had offered to its sender in this round."""
+    match _kind(payload):
+        case ("imap", "costs"):
+            return _priced(payload.get("costs"))
+        case ("dsm", "scores"):
+            return _levelled(payload.get("scores"), _own_slots(answered, sender))
+        case ("dsm", "proposals"):
+            return [(slot, POSSIBLE) for slot in dict.fromkeys(_own_slots(_plans(payload.get("plans")), sender).values())]
+        case ("dsm", "decision"):
+            return [(slot, POSSIBLE) for slot in _own_slots(_plans([{**payload, "id": 0}]), sender).values()]
+        case ("imap", "decision") | ("sd", "propose"):
+            return _named(payload, "slot", POSSIBLE)
+        case ("sd", "propose_reschedule"):
+            return _named(payload, "to_slot", POSSIBLE)
+        case ("sd", "reply" | "reschedule_reply" as kind):
+            told = {"PENDING": POSSIBLE, "IMPOSSIBLE": TAKEN}.get(str(payload.get("reply_status")))
+            return _named(payload, "slot" if kind == "reply" else "to_slot", told)
+        case _:
+            return ()
+
+
+def _kind(payload: Mapping[str, Any]) -> tuple[Any, Any]:
+    return payload.get("protocol"), payload.get("type")
+
+
+def _named(payload: Mapping[str, Any], name: str, told: States | None) -> Implied:
+    slot = payload.get(name)
+    return [(slot, told)] if told is not None and isinstance(slot, int) and is_whole(slot) else ()
+
+
+def _priced(costs: Any) -> Implied:
+    for name, cost in costs.items() if isinstance(costs, dict) else ():
+        slot = number_of(name)
+        if slot is not None and (cost is None or (is_whole(cost) and cost >= 0)):
+            yield slot, TAKEN if cost is None else MOVABLE if cost else FREE
+
+
+def _levelled(scores: Any, slots: Mapping[int, int]) -> Implied:
+    for name, level in scores.items() if isinstance(scores, dict) else ():
+        plan = number_of(name)
+        if plan is not None and plan in slots and is_whole(level) and level < LEVELS:
+            yield slots[plan], TAKEN if level <= 0 else FREE if level == LEVELS - 1 else MOVABLE
+
+
+def _own_slots(plans: Plans, sender: int) -> dict[int, int]:
+    """The slots of the plans that move no meeting of the sender's."""
+    return {number: plan.slot for number, plan in plans.items() if sender not in plan.moved}
+
+
+def _plans(records: Any) -> Plans:
+    """What can be read of an offer; a plan whose moves cannot be read is left out."""
+    known = [one for one in records if isinstance(one, dict)] if isinstance(records, list) else []
+    read = {
+        one["id"]: (one["slot"], _movers(one.get("displacements") or []))
+        for one in known
+        if is_whole(one.get("id")) and is_whole(one.get("slot"))
+    }
+    return {number: OfferedPlan(slot, moved) for number, (slot, moved) in read.items() if moved is not None}
+
+
+def _movers(shifts: Any) -> frozenset[int] | None:
+    """Everybody who has a meeting moved; None where that cannot be read."""
+    if not isinstance(shifts, list) or not all(
+        isinstance(one, dict) and isinstance(one.get("participants"), list) for one in shifts
+    ):
+        return None
+    return frozenset(seat for one in shifts for seat in one["participants"] if is_whole(seat))
+
+
+Known = dict[int, States]
+"""Slot -> what it may be; a slot of which nothing is known is missing."""
+
+
+class SlotPrior(NamedTuple):
+    """What is believed of a slot before anything is told."""
+
+    taken: float
+    """p, in 0..1."""
+
+    fixed: float
+    """b: of taken slots, the share that cannot be freed; 0..1."""
+
+    def occupancy(self, states: States) -> float:
+        """The chance that a slot is taken, given the states that it may be in."""
+        if states <= TAKEN:
+            return 1.0
+        if states == FREE:
+            return 0.0
+        weight = self.taken * (1 - self.fixed if states == POSSIBLE else 1.0)
+        whole = weight + 1 - self.taken
+        return weight / whole if whole else 1.0
+
+
+class ExactLoss(NamedTuple):
+    """What one observer learnt of one target in one round, in slots."""
+
+    fresh: float
+    lasting: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExactPrivacy:
+    """The exact losses of a game."""
+
+    prior: SlotPrior
+    pairs: dict[Pair, ExactLoss]
+    """Every pair that was told anything, in the order in which the first of it came."""
+
+    agents: int
+
+    @property
+    def by_target(self) -> list[ExactLoss]:
+        """Each seat's losses over the game."""
+        mine = [[loss for (_, target, _), loss in self.pairs.items() if target == seat] for seat in range(self.agents)]
+        return [ExactLoss(sum(one.fresh for one in some), sum(one.lasting for one in some)) for some in mine]
+
+
+def exact_privacy(replay: Replay, prior: SlotPrior | None = None) -> ExactPrivacy | None:
+    """The exact losses of a game, under the task's own rates unless told; None where a meeting is longer than a slot."""
+    scenario = replay.scenario
+    if any(meeting.duration > 1 for meeting in (*scenario.meetings, *scenario.prior)):
+        return None
+    prior = prior or rates(scenario)
+    calendars = replay.beginnings
+    fresh: defaultdict[Pair, Known] = defaultdict(dict)
+    lasting: defaultdict[tuple[int, int], Known] = defaultdict(dict)
+    before: dict[Pair, Known] = {}
+    after: dict[Pair, Known] = {}
+    for one in implications(replay.messages, scenario):
+        pair, holder = (one.round, one.target, one.observer), (one.target, one.observer)
+        shared = frozenset(_shared(calendars[one.round][one.target], one.observer))
+        if pair not in before:
+            lasting[holder] |= dict.fromkeys(shared, TAKEN)
+            before[pair] = dict(lasting[holder])
+        secret = [(slot, states) for slot, states in one.states if slot not in shared]
+        for known in (fresh[pair], lasting[holder]):
+            _learn(known, secret)
+        # the last message of the round says what was known at its end
+        after[pair] = dict(lasting[holder])
+    losses = {pair: ExactLoss(_moved({}, fresh[pair], prior), _moved(before[pair], after[pair], prior)) for pair in before}
+    return ExactPrivacy(prior, losses, len(scenario.agents))
+
+
+def rates(scenario: Scenario) -> SlotPrior:
+    """The share of slots that are taken before the first round, and of these that are blocked, over all seats."""
+    cells = [cell for calendar in scenario.calendars for cell in calendar]
+    taken = [cell for cell in cells if cell is not None]
+    return SlotPrior(len(taken) / len(cells), sum(item.blocked for item in taken) / len(taken) if taken else 0.0)
+
+
+def _shared(cells: Cells, observer: int) -> Iterator[int]:
+    """The slots of a calendar in which the observer has the same meeting."""
+    return (slot for slot, item in enumerate(cells) if item is not None and observer in item.participants)
+
+
+def _learn(known: Known, told: Iterable[tuple[int, States]]) -> None:
+    for slot, states in told:
+        known[slot] = known.get(slot, ANY) & states or states
+
+
+def _moved(before: Mapping[int, States], after: Mapping[int, States], prior: SlotPrior) -> float:
+    """How far the chances of all slots moved, in slots."""
+    return sum(abs(prior.occupancy(states) - prior.occupancy(before.get(slot, ANY))) for slot, states in after.items())

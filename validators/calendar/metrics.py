@@ -3,24 +3,218 @@
 `seats` has the paper's measures by its names; `means`, `sums` and `counts` are over the seats that have a value.
 `rounds` has one row for each meeting, reached or not, `seat_rounds` one for each seat in each of them. What needs a certificate
 is None without one.
+
+Each seat's part in each round: what it sent, told, moved and paid, and what the optimal schedule would have had it pay.
+
+1. A message is typed where it is one object of a known protocol that holds no words besides. What a seat told by typed messages
+   is measured; of a seat that wrote prose in a round, the number here says nothing of what the prose told.
+2. A meeting that stood is moved alone where not all its participants moved it in the same round.
+3. `oracle_cost` follows the certificate's schedule of all meetings (paper, G.2: cost above the oracle schedule). Costs there
+   are direct, so a seat pays for a meeting what stands in its slot on the seat's first calendar.
+
+What each seat did, paid and told in one game: the paper's measures, seat by seat (specification 8).
+
+All costs are on the scored scale except `paid_shown`. Three costs differ only where rounds failed:
+1. `cost` is everything that was ever committed, failed rounds included (as published);
+2. `cost_kept` is what the rounds that succeeded cost;
+3. `paid` is what is on the seat's account at the end: `cost_kept` where failed rounds are undone, `cost` where they are kept.
+   Excess, deviation and adjusted cost are about `paid`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from validators.calendar.history import Replay, Resolved
-from validators.calendar.reflections import reflections, told
-from validators.calendar.seat_rounds import seat_rounds
-from validators.calendar.seats import MEASURES, OF_REFLECTION, scheduled_best, seat_rows
-from validators.calendar.vps import Privacy, privacy
+from validators.calendar.evidence import Privacy, is_typed, privacy
+from validators.calendar.history import Committed, Replay, Resolved
+from validators.calendar.reflections import Reflections, reflections, told
 from worlds.calendar.labels import LETTERS, Label
-from worlds.calendar.rules.certificate import Certificate
-from worlds.calendar.rules.measures import Measured, Measures, PrivacyMeasures, RoundMeasures, SeatMeasures
+from worlds.calendar.rules.certificate import Certificate, Extremes
+from worlds.calendar.rules.measures import (
+    Measured,
+    Measures,
+    PrivacyMeasures,
+    Role,
+    RoundMeasures,
+    SeatMeasures,
+    SeatRoundMeasures,
+)
 from worlds.calendar.rules.resolution import common_slot, slots_of
-from worlds.calendar.rules.scenario import Meeting
+from worlds.calendar.rules.scenario import Meeting, Scenario
+
+Row = dict[str, Any]
+
+MEASURES = (
+    "meetings", "scheduled", "coordination", "first_speaker", "cost", "cost_kept", "paid", "paid_shown", "oracle_cost",
+    "excess", "excess_kept", "excess_fairest", "deviation", "fairness", "adjusted_cost",
+    "messages", "messages_per_scheduled", "vps", "excess_vps",
+)  # fmt: skip
+"""The numbers of a seat that can be summed and averaged."""
+
+OF_REFLECTION = ("raw_reflection_vps", "reflection_vps", "excess_reflection_vps", "beliefs", "unreadable")
+"""Those of games that asked for beliefs."""
+
+
+def scheduled_best(replay: Replay, certificate: Certificate) -> Extremes:
+    """The certificate's entry for the meetings that were scheduled; empty where it has none."""
+    name = ",".join(map(str, replay.scheduled))
+    subset = (certificate.by_subset or {}).get(name)
+    if subset is not None:
+        return subset
+    return certificate.whole if len(replay.scheduled) == len(replay.scenario.meetings) else Extremes()
+
+
+def seat_rows(
+    replay: Replay, certificate: Certificate, losses: Privacy, answers: Reflections | None = None
+) -> tuple[SeatMeasures, ...]:
+    """One row a seat; None where the certificate does not say what is needed, or a seat takes part in nothing."""
+    best = scheduled_best(replay, certificate).per_agent
+    told, above = losses.by_target, losses.excess
+    rows = [_counts(replay, seat) for seat in replay.scenario.agents]
+    for seat, row in enumerate(rows):
+        oracle = best[seat] if best else None
+        row |= {
+            "oracle_cost": oracle,
+            "excess": _over(row["paid"], oracle),
+            "excess_kept": _over(row["cost_kept"], oracle),
+            "deviation": None if oracle is None else row["paid"] - oracle,
+            **_against_all(replay, certificate, seat, row["paid"]),
+            "vps": round(told[seat], 9),
+            "excess_vps": round(above[seat], 9),
+            **(answers.of_seat(seat) if answers else {}),
+        }
+        row["adjusted_cost"] = _adjusted(row, certificate, seat)
+    _add_fairness(rows)
+    return tuple(map(SeatMeasures.model_validate, rows))
+
+
+def _counts(replay: Replay, seat: int) -> Row:
+    meetings = [meeting for meeting in replay.scenario.meetings if seat in meeting.participants]
+    won = sum(meeting.id in replay.scheduled for meeting in meetings)
+    mine = [one for one in replay.committed if one.seat == seat]
+    messages = sum(message.sender == seat for message in replay.messages)
+    stands = [one for one in mine if one.stands]
+    return {
+        "seat": seat,
+        "meetings": len(meetings),
+        "scheduled": won,
+        "coordination": won / len(meetings) if meetings else None,
+        "first_speaker": sum(meeting.order[0] == seat for meeting in meetings),
+        "cost": _cost(replay, mine),
+        "cost_kept": _cost(replay, [one for one in mine if one.success]),
+        "paid": _cost(replay, stands),
+        "paid_shown": sum(one.batch.cost for one in stands),
+        "messages": messages,
+        "messages_per_scheduled": messages / max(won, 1),
+    }
+
+
+def _cost(replay: Replay, batches: Sequence[Committed]) -> int:
+    return sum(replay.scored(one) for one in batches)
+
+
+def _over(cost: int, oracle: int | None) -> int | None:
+    return None if oracle is None else max(0, cost - oracle)
+
+
+def _against_all(replay: Replay, certificate: Certificate, seat: int, paid: int) -> Row:
+    """Excess against every optimum, and against the fairest: known where all meetings were scheduled."""
+    whole = len(replay.scheduled) == len(replay.scenario.meetings)
+    ranges, fairest = certificate.ranges, certificate.fairest
+    return {
+        "excess_range": [max(0, paid - cost) for cost in reversed(ranges[seat])] if whole and ranges else None,
+        "excess_fairest": _over(paid, fairest.per_agent[seat]) if whole and fairest else None,
+    }
+
+
+def _adjusted(row: Row, certificate: Certificate, seat: int) -> float | None:
+    """Excess, and for each meeting missed the seat's whole span from best to worst, a meeting."""
+    best, worst = certificate.per_agent, certificate.worst_per_agent
+    if not row["meetings"] or row["excess"] is None or not best or not worst:
+        return None
+    missed = row["meetings"] - row["scheduled"]
+    return float((row["excess"] + missed * max(0, worst[seat] - best[seat])) / row["meetings"])
+
+
+def _add_fairness(rows: Sequence[Row]) -> None:
+    """How far each seat's deviation lies from the mean of all."""
+    known = [row["deviation"] for row in rows if row["deviation"] is not None]
+    for row in rows:
+        row["fairness"] = None if row["deviation"] is None else abs(row["deviation"] - sum(known) / len(known))
+
+
+Cell = tuple[int, int]
+"""Round and seat."""
+
+
+def seat_rounds(
+    replay: Replay, certificate: Certificate, losses: Privacy, answers: Reflections | None = None
+) -> tuple[SeatRoundMeasures, ...]:
+    """One row for each round and seat, in that order, rounds that were never reached included."""
+    sent = Counter((message.round, message.sender) for message in replay.messages)
+    prose = Counter((message.round, message.sender) for message in replay.messages if not is_typed(message.content))
+    told: defaultdict[Cell, float] = defaultdict(float)
+    for (number, target, _), pair in losses.pairs.items():
+        told[number, target] += pair.loss
+    batches: defaultdict[Cell, list[Committed]] = defaultdict(list)
+    for one in replay.committed:
+        batches[one.round, one.seat].append(one)
+    movers = _movers(replay.committed)
+    rows = []
+    for number, meeting in enumerate(replay.scenario.meetings, start=1):
+        for seat in replay.scenario.agents:
+            cell, mine = (number, seat), batches[number, seat]
+            moves = [move.item for one in mine for move in one.batch.moves]
+            moved = sorted({item.id for item in moves if item.kind == "meeting"})
+            rows.append(
+                SeatRoundMeasures(
+                    round=number,
+                    seat=seat,
+                    role=_role(meeting, seat),
+                    messages=sent[cell],
+                    prose=prose[cell],
+                    vps=round(told[cell], 9),
+                    moves=len(moves),
+                    cost=sum(replay.scored(one) for one in mine),
+                    oracle_cost=oracle_cost(replay.scenario, certificate, meeting, seat),
+                    reflection_vps=answers.in_round(number, seat) if answers else None,
+                    moved=tuple(moved),
+                    alone=tuple(item for item in moved if not _participants(replay.scenario, item) <= movers[number, item]),
+                )
+            )
+    return tuple(rows)
+
+
+def oracle_cost(scenario: Scenario, certificate: Certificate, meeting: Meeting, seat: int) -> int | None:
+    """What a participant pays for one meeting in the certificate's schedule; None for outsiders and without a schedule."""
+    slot = (certificate.assignment or {}).get(str(meeting.id))
+    if slot is None or seat not in meeting.participants:
+        return None
+    in_the_way = {item for item in scenario.calendars[seat][slot : slot + meeting.duration] if item is not None}
+    return sum(scenario.scored(item.cost) for item in in_the_way)
+
+
+def _role(meeting: Meeting, seat: int) -> Role:
+    if seat == meeting.order[0]:
+        return "first"
+    return "participant" if seat in meeting.participants else "outsider"
+
+
+def _movers(committed: Sequence[Committed]) -> Mapping[Cell, set[int]]:
+    """Round and meeting -> the seats that moved it."""
+    movers: defaultdict[Cell, set[int]] = defaultdict(set)
+    for one in committed:
+        for move in one.batch.moves:
+            if move.item.kind == "meeting":
+                movers[one.round, move.item.id].add(one.seat)
+    return movers
+
+
+def _participants(scenario: Scenario, meeting: int) -> set[int]:
+    return set(scenario.meeting(meeting).participants)
+
 
 INFEASIBLE = "infeasible"
 """Said of a task that no schedule of all meetings solves."""

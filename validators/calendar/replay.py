@@ -3,21 +3,557 @@
 The scenario and the options are the log's own; all else - who had to be asked, who had to hear what, which batch stands, what
 it costs, which meeting stands, why a round failed - is worked out from the raw replies with the rules, and each note and
 each delivered text is held against it. No log that `read_log` accepts makes this raise: what cannot be understood is a lie.
+
+A game, rebuilt round by round: talk, decisions, what was committed, and what that came to under the game's options.
+
+Which seats lost a calendar round, where the rules say it: pure functions of what each seat decided and of the calendars.
+`CAUSES` has the causes that each label can have; docs/calendar.md, "Whose failure it is", defines each cause.
+
+What everybody was asked to believe of everybody else after a round, rebuilt: who was asked of whom, and what was read. A reply
+that the world had to repair is taken as its note tells it, and must then be scores all the same.
+
+Voluntary moves and decisions, rebuilt: every attempt judged again on the calendar as it is, every commit foretold.
+
+1. A reply that is read gives its batch, and `rules.batch.check` says whether it stands or which conflicts had to be told.
+2. Of a reply that the world repaired, the refused actions stand in the log and are judged again; an accepted batch is `UNSEEN`
+   until its `committed` note tells it, and then it must be a valid one.
+3. A seat is asked again exactly while its batch is refused and tries are left.
+
+Cheap talk, rebuilt: who had to be asked in which sweep, what each sent to whom, and when it had to end. Of a reply that is read
+every note is foretold. Of one that the world repaired, each message is held against the channels and their recipients, and what
+it dropped is taken as told.
 """
 
 from __future__ import annotations
 
-from validators.calendar.board import Board
-from validators.calendar.history import Replay
-from validators.calendar.reading import read_scenario, read_settings
-from validators.calendar.reflecting import PHASE
-from validators.calendar.rounds import follow, misplaced
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from validators.calendar.board import CHANNEL_OF, TOOL_OF, Board, Now, Said, read_scenario, read_settings, split
+from validators.calendar.history import Delivered, MovedMeeting, Reflected, Replay, Resolved, Touch
 from validators.episode import Episode
-from validators.remembered import remembered
-from validators.tape import Lost, Tape, Unanswered
-from worlds.calendar.rules.scenario import Scenario
+from validators.tape import Lost, Tape, Unanswered, lies_at_the_end, lies_of_measuring, remembered, same
+from worlds.calendar.labels import Label, reason
+from worlds.calendar.rules.batch import UNREADABLE, Batch, Conflict, Refusal, check
+from worlds.calendar.rules.items import Cells, drawn, items_of
+from worlds.calendar.rules.replies import read_actions, read_expected, read_scores, refusal, scores_shape, weighed
+from worlds.calendar.rules.resolution import Resolution, Slots, outcome_line, resolve
+from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.core.events import Closed, Seated, Stopped, Turned
+from worlds.core.events import Seated, Turned
+from worlds.core.faults import LONGEST_DETAIL, FaultCause, SeatFault
+from worlds.core.replies import load, read_answer
+
+TALK = "CHEAP_TALK"
+
+
+def talk(board: Board, now: Now) -> list[int]:
+    """Follow the talk of a round; returns the outsiders who were written to, ascending."""
+    return _Floor(board, now).follow()
+
+
+class _Floor:
+    """Who may speak in a round."""
+
+    def __init__(self, board: Board, now: Now) -> None:
+        self._board, self._now = board, now
+        self._active = list(now.meeting.order)
+        self._contacted: set[int] = set()
+        self._waiting: set[int] = set()
+        self._spoken: set[int] = set()
+
+    def follow(self) -> list[int]:
+        for sweep in range(self._board.settings.turn_cap if self._board.settings.channels else 0):
+            delivered = sum([self._turn(seat, sweep) for seat in self._active])
+            called, self._waiting = sorted(self._waiting), set()
+            if self._board.settings.outsiders == "stay":
+                self._active = [*self._active, *called]
+            delivered += sum([self._turn(seat, sweep) for seat in called])
+            if not delivered:
+                break
+        return sorted(self._contacted)
+
+    def _turn(self, seat: int, sweep: int) -> int:
+        """One turn; 0 where it delivered no message."""
+        board, now = self._board, self._now
+        turn = board.tape.turn(seat, TALK, now.number)
+        board.tape.barrier([turn])
+        first = seat not in self._spoken
+        told = board.begun(seat) if first and seat in now.meeting.participants else []
+        board.check_text(turn, board.drain(seat), drawn(board.calendars[seat]) if first else "", told)
+        self._spoken.add(seat)
+        board.in_turn = []
+        where = {"round": now.number, "phase": TALK}
+        board.check_notice(turn)
+        said = read_reply(board, seat, turn.reply, where)
+        if said.problem and turn.no_reply is None:
+            board.unread[seat] = said.problem
+        if said.actions is None:
+            return self._as_told(seat, sweep)
+        actions, dropped = split(said.actions, tuple(CHANNEL_OF))
+        for tool in dropped:
+            board.tape.exactly("invalid_tool_call", seat, {**where, "tool": tool, "why": "no action of this phase"})
+        return sum([self._send(seat, sweep, action) for action in actions])
+
+    def _send(self, seat: int, sweep: int, action: Any) -> bool:
+        routed = self._board.route(seat, action, self._now.meeting)
+        if routed is None:
+            self._dropped(seat, action)
+            return False
+        channel, to, content = routed
+        self._deliver(seat, sweep, channel, to, content)
+        return True
+
+    def _deliver(self, seat: int, sweep: int, channel: str, to: tuple[int, ...], content: str) -> None:
+        now = self._now
+        expected = {
+            "round": now.number, "sweep": sweep, "channel": channel, "to": list(to), "meeting": now.meeting.id,
+            "content": content,
+        }  # fmt: skip
+        note = self._board.tape.exactly("message", seat, expected)
+        self._board.deliver(Delivered(note.seq, now.number, sweep, seat, to, channel, now.meeting.id, content))
+        if channel != "participants":
+            reached = set(to) - set(now.meeting.participants)
+            self._contacted |= reached
+            # who is asked in every sweep anyway waits for nothing
+            self._waiting |= reached - set(self._active)
+
+    def _dropped(self, seat: int, action: Any) -> None:
+        tool = action.get("type") if isinstance(action, dict) else ""
+        self._drop(seat, tool if isinstance(tool, str) and tool in CHANNEL_OF else "")
+
+    def _drop(self, seat: int, tool: str | None = None) -> None:
+        """The note on what was dropped; why in words is the world's to say, and which tool, where only it could read that."""
+        note = self._board.tape.note("invalid_tool_call", seat)
+        told, why = note.data.get("tool"), note.data.get("why")
+        expected = {"round": self._now.number, "phase": TALK, "tool": told if tool is None else tool, "why": why}
+        if not same(note.data, expected) or not isinstance(told, str) or not isinstance(why, str):
+            self._board.tape.lie(note, f"what was dropped is {tool or 'something'} in round {self._now.number}, {TALK}")
+
+    def _as_told(self, seat: int, sweep: int) -> bool:
+        """Take what the notes tell of a reply that cannot be read without mending it."""
+        tape, sent = self._board.tape, False
+        while tape.is_next("message", seat) or tape.is_next("invalid_tool_call", seat):
+            if tape.is_next("invalid_tool_call", seat):
+                self._drop(seat)
+                continue
+            routed = self._told_route(seat)
+            if routed is None:
+                raise Lost(f"a message stands in the log that no rule lets pass: seq {tape.note('message', seat).seq}")
+            self._deliver(seat, sweep, *routed)
+            sent = True
+        return sent
+
+    def _told_route(self, seat: int) -> tuple[str, tuple[int, ...], str] | None:
+        data = self._board.tape.ahead
+        channel, to = data.get("channel"), data.get("to")
+        one = to[0] if isinstance(to, list) and to else None
+        tool = TOOL_OF.get(channel) if isinstance(channel, str) else None
+        return self._board.route(seat, {"type": tool, "to": one, "content": data.get("content")}, self._now.meeting)
+
+
+def read_reply(board: Board, seat: int, reply: str, where: dict[str, Any]) -> Said:
+    """Follow the note on how a reply was read; returns what it says, without the actions of one that was repaired."""
+    said, tape = read_actions(reply), board.tape
+    told = tape.ahead.get("how") if tape.is_next("parsed", seat) else None
+    how = "repaired" if said.is_broken and told == "repaired" and not board.settings.strict_replies else said.how
+    if how != "strict":
+        tape.exactly("parsed", seat, {**where, "how": how})
+    return Said(None, how) if how == "repaired" else Said(said.value or [], how, said.problem)
+
+
+UNSEEN = "unseen"
+"""A batch that was accepted, and whose actions only its commit tells."""
+
+_TOOLS = {"DECISION": ("schedule", "reschedule"), "VOLUNTARY": ("reschedule",)}
+_Outcome = Batch | list[Refusal] | str
+
+
+class RebuiltDecision(NamedTuple):
+    """What one seat's attempts came to: a batch, UNSEEN, or None when all were refused."""
+
+    seat: int
+    batch: Batch | str | None
+    conflicts: tuple[Conflict, ...]
+    """Of the last attempt."""
+
+    turn: int
+    """Number in the log of the last attempt."""
+
+    no_reply: str | None
+    """Why the last attempt has no reply."""
+
+    is_unreadable: bool
+
+
+def decide(board: Board, now: Now, seats: Sequence[int], phase: str) -> list[RebuiltDecision]:
+    """Follow one phase; raises Unanswered where the log ends in it, Lost where it cannot be followed."""
+    mail = {seat: board.drain(seat) for seat in seats}
+    # without talk a round begins with its decision
+    told = {seat: [] if board.settings.channels else board.begun(seat) for seat in seats}
+    turns = {seat: _attempts(board, now, seat, phase) for seat in sorted(seats)}
+    board.tape.barrier([turn for mine in turns.values() for turn in mine])
+    for seat, mine in turns.items():
+        if mine:
+            board.check_text(mine[0], mail[seat], drawn(board.calendars[seat]), told[seat])
+            board.check_notice(mine[0])
+    # an agent without a host may just quit, and where outsiders move nothing there is no note that they were done
+    if board.tape.over and (not any(turns.values()) or (phase == "VOLUNTARY" and all(turns.values()))):
+        raise Unanswered
+    if board.tape.over or not all(turns.values()):
+        board.tape.broken_off(f"{phase} of round {now.number}")
+    return [_decided(board, now, seat, phase, turns[seat]) for seat in seats]
+
+
+def commit(board: Board, now: Now, decided: Sequence[RebuiltDecision], meeting: Meeting | None) -> None:
+    """Follow the commits of a phase, seat after seat."""
+    for one in decided:
+        if one.batch is None or (one.batch == UNSEEN and meeting is None and not board.tape.is_next("committed", one.seat)):
+            continue
+        batch = one.batch if isinstance(one.batch, Batch) else _told(board, one.seat, meeting)
+        if batch.moves or meeting:
+            moves = [[move.item.name, move.source, move.target] for move in batch.moves]
+            board.tape.exactly(
+                "committed", one.seat, {"round": now.number, "slot": batch.slot, "moves": moves, "cost": batch.cost}
+            )
+        board.apply(now, one.seat, batch, meeting, one.turn)
+
+
+def _attempts(board: Board, now: Now, seat: int, phase: str) -> list[Turned]:
+    """One seat's turns in a barrier, none where it had not answered yet; nobody is asked more often than its tries allow."""
+    turns: list[Turned] = []
+    while (again := board.tape.asked(seat, phase, now.number, len(turns) + 1)) is not None:
+        turns.append(again)
+    if len(turns) > max(board.settings.decision_retries, 0) + 1:
+        board.tape.lie(turns[-1], f"seat {seat} had {len(turns)} tries")
+    return turns
+
+
+def _decided(board: Board, now: Now, seat: int, phase: str, turns: Sequence[Turned]) -> RebuiltDecision:
+    outcome: _Outcome = UNSEEN
+    for place, turn in enumerate(turns, start=1):
+        outcome = _attempt(board, now, turn, phase)
+        if isinstance(outcome, list):
+            is_blocked = any(refusal.conflict is Conflict.BLOCKED for refusal in outcome)
+            board.refused.append(Touch(seat, turn.seq, is_blocked))
+        if place < len(turns):
+            _asked_again(board, turns[place], outcome)
+        elif isinstance(outcome, list) and place <= board.settings.decision_retries:
+            board.tape.lie(turn, f"seat {seat} was refused and not asked again")
+    seq, no_reply = turns[-1].seq, turns[-1].no_reply
+    if isinstance(outcome, list):
+        is_unreadable = any(refusal.text.startswith(UNREADABLE) for refusal in outcome)
+        return RebuiltDecision(seat, None, tuple(refusal.conflict for refusal in outcome), seq, no_reply, is_unreadable)
+    return RebuiltDecision(seat, outcome, (), seq, no_reply, is_unreadable=False)
+
+
+def _asked_again(board: Board, again: Turned, outcome: _Outcome) -> None:
+    if not isinstance(outcome, list):
+        board.tape.lie(again, f"seat {again.seat} was asked again after a batch that stands")
+    elif any(one.text not in again.text for one in outcome):
+        board.tape.lie(again, f"seat {again.seat} was not told why its batch was refused")
+
+
+def _attempt(board: Board, now: Now, turn: Turned, phase: str) -> _Outcome:
+    """What one attempt came to, and its notes followed."""
+    tape, seat = board.tape, turn.seat
+    where = {"round": now.number, "phase": phase, "attempt": turn.attempt}
+    said = read_reply(board, seat, turn.reply, where)
+    if said.actions is None:
+        return _as_told(board, now, seat, where)
+    actions, dropped = split(said.actions, _TOOLS[phase])
+    for tool in dropped:
+        tape.exactly("invalid_tool_call", seat, {**where, "tool": tool, "why": "no action of this phase"})
+    outcome = _judged(board, now, seat, phase, actions)
+    if isinstance(outcome, list):
+        tape.exactly("batch_rejected", seat, {**where, "conflicts": _told_conflicts(outcome), "actions": actions})
+        if said.problem:
+            # its seat is told that, and not what an empty batch lacks
+            return [one._replace(text=refusal(said.problem)) for one in outcome]
+    return outcome
+
+
+def _as_told(board: Board, now: Now, seat: int, where: Mapping[str, Any]) -> _Outcome:
+    """The outcome of a reply that cannot be read without mending it."""
+    tape = board.tape
+    while tape.is_next("invalid_tool_call", seat):
+        foreign = tape.note("invalid_tool_call", seat)
+        tool = foreign.data.get("tool")
+        if foreign.data != {**where, "tool": tool, "why": "no action of this phase"} or not isinstance(tool, str):
+            tape.lie(foreign, "this is no tool that was dropped in this attempt")
+    if not tape.is_next("batch_rejected", seat):
+        return UNSEEN
+    actions = tape.ahead.get("actions")
+    read = actions if isinstance(actions, list) else []
+    outcome = _judged(board, now, seat, str(where["phase"]), read)
+    conflicts = _told_conflicts(outcome) if isinstance(outcome, list) else []
+    tape.exactly("batch_rejected", seat, {**where, "conflicts": conflicts, "actions": read})
+    return outcome
+
+
+def _judged(board: Board, now: Now, seat: int, phase: str, actions: Sequence[Any]) -> Batch | list[Refusal]:
+    item = now.meeting.item() if phase == "DECISION" else None
+    return check(board.calendars[seat], actions, item, justify=board.settings.justification == "required")
+
+
+def _told_conflicts(refused: Sequence[Refusal]) -> list[list[str]]:
+    return [[str(one.conflict), one.text] for one in refused]
+
+
+def _told(board: Board, seat: int, meeting: Meeting | None) -> Batch:
+    """The batch that a commit tells, if the rules let it pass; else nothing moves and nothing is scheduled."""
+    data = board.tape.ahead if board.tape.is_next("committed", seat) else {}
+    moves = data.get("moves")
+    actions: list[Any] = [_reschedule(move) for move in moves] if isinstance(moves, list) else [None]
+    if meeting is not None:
+        actions.append({"type": "schedule", "meeting_id": meeting.id, "slot": data.get("slot")})
+    checked = check(board.calendars[seat], actions, meeting.item() if meeting else None)
+    return checked if isinstance(checked, Batch) else Batch(None, ())
+
+
+def _reschedule(move: Any) -> dict[str, Any] | None:
+    if not isinstance(move, list) or len(move) != 3:
+        return None
+    return {"type": "reschedule", "item_id": move[0], "from_slot": move[1], "to_slot": move[2]}
+
+
+PHASE = "REFLECTION"
+_CELL = re.compile(r"^Slot +\d+: (?:\[FREE\]|(?:Blocked )?Errand #|Meeting M)", re.MULTILINE)
+"""How a line of a calendar begins."""
+
+
+def reflect(board: Board, now: Now) -> None:
+    """Follow the questions after a round; raises Unanswered where the log ends in them, Lost where they cannot be followed."""
+    seats = board.scenario.agents
+    for step in range(1, len(seats)):
+        turns = [turn for seat in seats if (turn := board.tape.asked(seat, PHASE, now.number))]
+        board.tape.barrier(turns)
+        if len(turns) < len(seats):
+            if board.tape.over and not turns:
+                raise Unanswered
+            board.tape.broken_off(f"{PHASE} of round {now.number}")
+        for turn in turns:
+            # a question brings nothing: no mail, no word of what became of a round, no calendar
+            board.check_text(turn, (), "", ())
+            if _CELL.search(turn.text):
+                board.tape.lie(turn, f"seat {turn.seat} was shown a calendar")
+        for turn in turns:
+            _noted(board, now, turn, (turn.seat + step) % len(seats))
+
+
+def _noted(board: Board, now: Now, turn: Turned, target: int) -> None:
+    """One answer, with the note on how it was read."""
+    slots, weighs = board.scenario.slots, board.settings.reflection == "expected"
+    outer = load(turn.reply) if weighs else None
+    said = weighed(outer)
+    reading = read_answer(turn.reply if said is None else said, scores_shape(slots))
+    scores, expected, how = reading.value, read_expected(outer, slots), reading.how
+    if reading.is_broken and not board.settings.strict_replies and (scores := _repaired(board, turn.seat)) is not None:
+        how = "repaired"
+    how = "strict" if how == "bare_list" else how
+    expected = None if scores is None else expected
+    data: dict[str, Any] = {"round": now.number, "target": target, "how": how, "no_reply": turn.no_reply}
+    data["scores"] = None if scores is None else list(scores)
+    if weighs:
+        data["expected"] = None if expected is None else list(expected)
+    board.tape.exactly("reflection", turn.seat, data)
+    board.reflected.append(Reflected(now.number, turn.seat, target, scores, how, turn.no_reply, expected))
+
+
+def _repaired(board: Board, seat: int) -> tuple[int, ...] | None:
+    ahead = board.tape.ahead if board.tape.is_next("reflection", seat) else {}
+    return read_scores(ahead.get("scores"), board.scenario.slots) if ahead.get("how") == "repaired" else None
+
+
+_NO_BATCH: tuple[FaultCause, ...] = ("no_reply", "unreadable", "refused")
+CAUSES: dict[Label, tuple[FaultCause, ...]] = {
+    Label.SUCCESS: (),
+    Label.SLOT_MISMATCH: ("other_slot", "different_slots", *_NO_BATCH),
+    Label.BLOCKED_ITEM: ("refused", "touched_blocked", *_NO_BATCH),
+    Label.NO_SCHEDULE: _NO_BATCH,
+    Label.PRIOR_MEETING_MOVED: ("moved_meeting", *_NO_BATCH),
+    Label.SLOT_OCCUPIED: _NO_BATCH,
+    Label.TARGET_OCCUPIED: _NO_BATCH,
+    Label.SEVERAL: ("other_slot", "different_slots", "touched_blocked", "moved_meeting", *_NO_BATCH),
+    Label.OTHER: _NO_BATCH,
+}
+"""Label -> the causes that its faults can have; a round that was never reached is OTHER and has none.
+
+A seat without a batch has its place under every label: a conflict that the paper does not name makes no label of its own.
+"""
+
+
+def find_faults(
+    decided: Sequence[RebuiltDecision], slots: Slots, broken: Iterable[MovedMeeting], doomed_by: Iterable[Touch]
+) -> tuple[SeatFault, ...]:
+    """Return the faults of one round by seat; `doomed_by` are the refused batches where one on a blocked item fails a round."""
+    without = [one for one in decided if one.batch is None]
+    made = [*map(_without_batch, without), *_touched(doomed_by, without), *_apart(slots, decided)]
+    made += [fault for meeting in broken for fault in _moved(meeting)]
+    return tuple(sorted(made, key=lambda fault: fault.seat))
+
+
+def _without_batch(one: RebuiltDecision) -> SeatFault:
+    if one.no_reply is not None:
+        return SeatFault(seat=one.seat, cause="no_reply", detail=one.no_reply[:LONGEST_DETAIL], turn=one.turn)
+    if one.is_unreadable:
+        return SeatFault(seat=one.seat, cause="unreadable", turn=one.turn)
+    return SeatFault(seat=one.seat, cause="refused", detail=", ".join(dict.fromkeys(one.conflicts)), turn=one.turn)
+
+
+def _touched(doomed_by: Iterable[Touch], without: Iterable[RebuiltDecision]) -> Iterator[SeatFault]:
+    """Seats with an attempt on a blocked item, unless their last batch was refused for it and says so already."""
+    said = {one.seat for one in without if Conflict.BLOCKED in one.conflicts}
+    last = {touch.seat: touch.turn for touch in doomed_by if touch.is_blocked and touch.seat not in said}
+    yield from (SeatFault(seat=seat, cause="touched_blocked", turn=turn) for seat, turn in last.items())
+
+
+def _apart(slots: Slots, decided: Iterable[RebuiltDecision]) -> Iterator[SeatFault]:
+    """Seats outside the slot of more than half of those who have one; all of these, where no slot has more than half."""
+    chosen = {seat: slot for seat, slot in slots.items() if slot is not None}
+    if len(set(chosen.values())) < 2:
+        return
+    turns = {one.seat: one.turn for one in decided}
+    most = _majority(chosen)
+    for seat, slot in chosen.items():
+        if slot != most:
+            cause: FaultCause = "different_slots" if most is None else "other_slot"
+            yield SeatFault(seat=seat, cause=cause, detail=str(slot), turn=turns.get(seat))
+
+
+def _moved(one: MovedMeeting) -> Iterator[SeatFault]:
+    """Seats that have the meeting elsewhere than it stood; where all do, those outside the slot of more than half."""
+    away = {seat: slot for seat, slot in one.slots.items() if slot is not None and slot != one.stood}
+    if len(away) == len(one.slots) and (most := _majority(away)) is not None:
+        away = {seat: slot for seat, slot in away.items() if slot != most}
+    for seat, slot in away.items():
+        yield SeatFault(seat=seat, cause="moved_meeting", detail=str(slot), meeting=one.meeting, turn=one.turns.get(seat))
+
+
+def _majority(slots: Mapping[int, int | None]) -> int | None:
+    """The slot of more than half, or None."""
+    slot, count = Counter(slots.values()).most_common(1)[0]
+    return slot if 2 * count > len(slots) else None
+
+
+def follow(board: Board) -> None:
+    """Follow a game to its end; raises Unanswered where the log ends before it, Lost where it cannot be followed."""
+    for number, meeting in enumerate(board.scenario.meetings, start=1):
+        board.tape.exactly(
+            "round_start", None,
+            {
+                "round": number, "meeting": meeting.id, "participants": list(meeting.participants),
+                "speakers": list(meeting.order), "duration": meeting.duration,
+            },
+        )  # fmt: skip
+        _round(board, Now(number, meeting))
+    board.tape.exactly("game_end", None, {"spent": board.spent, "sent": board.sent})
+    board.tape.rest()
+
+
+def misplaced(scenario: Scenario, calendars: Sequence[Cells]) -> Iterator[str]:
+    """What no valid batch can do: errands lost or doubled, blocked ones moved, meetings with the wrong people."""
+    for agent, (before, after) in enumerate(zip(scenario.calendars, calendars, strict=True)):
+        had, has = Counter(item for item in before if item), Counter(item for item in after if item)
+        grown = Counter({item: count for item, count in (has - had).items() if item.kind == "errand"})
+        if had - has or grown:
+            yield f"agent {agent} lost or doubled {', '.join(sorted(item.name for item in (had - has) + grown))}"
+        at = {item: slot for slot, item in items_of(after)}
+        for slot, item in items_of(before):
+            if item.blocked and at.get(item) != slot:
+                yield f"agent {agent}: {item.name} is blocked and was moved"
+        for item in has:
+            if item.kind == "meeting" and (agent not in item.participants or has[item] != item.duration):
+                yield f"agent {agent} has {item.name} in {has[item]} slots"
+
+
+def _round(board: Board, now: Now) -> None:
+    before, first = list(board.calendars), len(board.committed)
+    board.refused = []
+    contacted = talk(board, now)
+    voluntary = decide(board, now, contacted, "VOLUNTARY") if contacted else []
+    if board.settings.voluntary == "immediate" and voluntary:
+        commit(board, now, voluntary, None)
+        before, first = list(board.calendars), len(board.committed)
+        voluntary = []
+    decided = decide(board, now, now.meeting.order, "DECISION")
+    spent = list(board.spent)
+    _commit(board, now, voluntary, decided)
+    _resolve(board, now, decided, before, spent, first)
+    if board.settings.asks:
+        reflect(board, now)
+
+
+def _commit(board: Board, now: Now, voluntary: Sequence[RebuiltDecision], decided: Sequence[RebuiltDecision]) -> None:
+    exhausted = any(one.batch is None for one in decided)
+    if not _doomed(board) and not (exhausted and board.settings.exhausted == "rollback"):
+        commit(board, now, voluntary, None)
+        commit(board, now, decided, now.meeting)
+
+
+def _doomed(board: Board) -> bool:
+    """Whether a try on a blocked item, even a mended one, fails the round."""
+    return board.settings.blocked_attempts == "doom" and any(one.is_blocked for one in board.refused)
+
+
+def _resolve(
+    board: Board, now: Now, decided: Sequence[RebuiltDecision], before: Sequence[Cells], spent: Sequence[int], first: int
+) -> None:
+    """`before` and `spent` are what an undone round goes back to; its batches begin at `first` of those committed."""
+    resolution = resolve(board.calendars, now.meeting, board.registered)
+    label = reason(resolution, [one.conflicts for one in decided if one.batch is None], doomed=_doomed(board))
+    charged = [after - paid for after, paid in zip(board.spent, spent, strict=True)]
+    faults = () if label is Label.SUCCESS else _faults(board, decided, resolution)
+    kept = label is Label.SUCCESS or board.settings.failed_rounds == "keep"
+    _tell(board, now, resolution, label, charged, kept=kept)
+    if not kept:
+        board.calendars, board.spent = list(before), list(spent)
+    elif resolution.agreed:
+        board.registered.append(now.meeting)
+    board.settle()
+    success = label is Label.SUCCESS
+    if board.settings.outcomes == "told":
+        line = outcome_line(now.number, now.meeting, resolution, success=success)
+        for seat in now.meeting.participants:
+            board.untold[seat].append(line)
+    for place, one in enumerate(board.committed):
+        if one.round == now.number:
+            board.committed[place] = one._replace(stands=kept or place < first, success=success)
+    board.resolved.append(
+        Resolved(
+            now.number,
+            now.meeting,
+            label,
+            resolution.slots,
+            resolution.standing,
+            resolution.broken,
+            kept,
+            len(board.refused),
+            sum(one.is_blocked for one in board.refused),
+            tuple(board.calendars),
+            faults,
+        )
+    )
+
+
+def _faults(board: Board, decided: Sequence[RebuiltDecision], resolution: Resolution) -> tuple[SeatFault, ...]:
+    """Return the faults of a failed round, before anything is undone."""
+    doomed_by = board.refused if _doomed(board) else []
+    return find_faults(decided, resolution.slots, [board.moved(meeting) for meeting in resolution.broken], doomed_by)
+
+
+def _tell(board: Board, now: Now, resolution: Resolution, label: Label, charged: list[int], *, kept: bool) -> None:
+    board.tape.exactly(
+        "resolution", None,
+        {
+            "round": now.number, "meeting": now.meeting.id, "label": str(label), "kept": kept,
+            "broken": list(resolution.broken),
+            "slots": {str(agent): slot for agent, slot in resolution.slots.items()}, "charged": charged,
+            "standing": {str(meeting): slot for meeting, slot in resolution.standing.items()},
+        },
+    )  # fmt: skip
 
 
 class NoGame(ValueError):
@@ -50,7 +586,7 @@ def replay(episode: Episode) -> Replay:
         finished,
         (
             *_frame(episode, scenario),
-            *(_measuring(episode) if settings.asks else ()),
+            *(lies_of_measuring(episode, {PHASE}) if settings.asks else ()),
             *tape.lies,
             *misplaced(scenario, board.calendars),
         ),
@@ -66,21 +602,8 @@ def lies_of(episode: Episode) -> list[str]:
         return [str(error)]
 
 
-def _measuring(episode: Episode) -> list[str]:
-    """Lies about which turns only measure, of a game in which some do."""
-    return [
-        f"seq {e.seq}: a turn of {e.phase[:20]} must {'' if e.phase == PHASE else 'not '}only measure"
-        for e in episode.events
-        if isinstance(e, Turned) and e.ephemeral is not (e.phase == PHASE)
-    ]
-
-
 def _frame(episode: Episode, scenario: Scenario) -> list[str]:
     """Lies in what stands around the game."""
-    lies = [f"seq {e.seq}: the world failed" for e in episode.events if isinstance(e, Closed) and e.cause == "fault"]
-    ends = [e.seq for e in episode.events if isinstance(e, Closed | Stopped)]
-    lies += [f"seq {seq}: something follows the end" for seq in ends if seq != len(episode.events) - 1]
-    sessions = [e for e in episode.events if isinstance(e, Seated)]
-    if [len(one.seats) for one in sessions] != [len(scenario.agents)]:
-        lies.append(f"there must be one session, with {len(scenario.agents)} seats")
-    return lies
+    sessions, seats = [e for e in episode.events if isinstance(e, Seated)], len(scenario.agents)
+    one = [len(session.seats) for session in sessions] == [seats]
+    return lies_at_the_end(episode) + ([] if one else [f"there must be one session, with {seats} seats"])

@@ -1,10 +1,161 @@
-"""What a rebuilt session is: votes, turns of talk, what each turn told whom - and the lies of the log. All of it is data."""
+"""What a log says before anything is judged: the scenario, the options and the deal of its session.
+
+What a rebuilt session is: votes, turns of talk, what each turn told whom - and the lies of the log. All of it is data.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from validators.hidden_profile.reading import Opening
+from pydantic import ValidationError
+
+from validators.episode import Episode
+from worlds.core.events import Noted
+from worlds.hidden_profile.rules.scenario import Scenario
+
+_CHOICES = {
+    "condition": ("hidden", "full", "shared_only"),
+    "track": ("free", "structured"),
+    "vote_view": ("all", "last_round"),
+    "deal": ("mixed", "hidden", "manifest"),
+    "first_vote": ("ephemeral", "kept"),
+    "heard": ("last", "all"),
+    "horizon": ("told", "untold"),
+    "talk": ("turns", "chat"),
+}
+_TYPES: dict[str, type] = {
+    "rounds": int, "size": int, "variant": str, "remind_pre_vote": bool, "early_stop": bool, "stakes": bool,
+    "exchange_decide": bool, "reveal_all": bool, "stance_poll": bool, "minutes": int,
+}  # fmt: skip
+_QUIET = {"talk": "turns", "minutes": 15}
+"""What a log leaves out, and means."""
+
+
+class NoSession(ValueError):
+    """The log does not say what was held."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedSettings:
+    """How the session was held; the world's options by their names."""
+
+    condition: str
+    deal: str
+    size: int
+    rounds: int
+    variant: str
+    track: str
+    vote_view: str
+    first_vote: str
+    heard: str
+    horizon: str
+    talk: str
+    minutes: int
+    remind_pre_vote: bool
+    early_stop: bool
+    stance_poll: bool
+    stakes: bool
+    exchange_decide: bool
+    reveal_all: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedDeal:
+    """One deal of a deck."""
+
+    kind: str
+    versions: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """All that shapes a session; seats count from 0."""
+
+    scenario: Scenario
+    settings: LoggedSettings
+    people: tuple[int, ...]
+    """By seat: which of the scenario's hands (from 1) it has."""
+
+    hands: tuple[tuple[str, ...], ...]
+    """By seat: ids of its facts, in the order shown."""
+
+    options: tuple[str, ...]
+    """Ids, in the order shown."""
+
+    deal: LoggedDeal | None = None
+    """Which deal of a deck it is; None of a scenario by itself."""
+
+    @property
+    def seats(self) -> range:
+        """The seats, from 0."""
+        return range(self.scenario.agents)
+
+
+def read_opening(episode: Episode) -> Opening:
+    """What the log opens with; raises NoSession where scenario, options or deal cannot be read, or are none."""
+    settings = _settings(episode.opened.options)
+    first = next((event for event in episode.events if isinstance(event, Noted)), None)
+    if first is None or first.what != "session_start" or first.seat is not None:
+        raise NoSession("the first note must be session_start")
+    if set(first.data) - {"deal"} != {"scenario", "people", "hands", "options"}:
+        raise NoSession(
+            f"seq {first.seq}: session_start holds scenario, people, hands and options, may tell the deal, and no more"
+        )
+    try:
+        scenario = Scenario.model_validate(first.data["scenario"])
+    except ValidationError as error:
+        raise NoSession(f"seq {first.seq}: no scenario: {error.errors()[0]['msg']}") from None
+    if settings.size not in {0, scenario.agents}:
+        raise NoSession(f"seq {first.seq}: {scenario.agents} people, and the option size says {settings.size}")
+    people, hands, options = (first.data[name] for name in ("people", "hands", "options"))
+    if not _permutes(people, scenario.seats) or not _permutes(options, scenario.option_ids):
+        raise NoSession(f"seq {first.seq}: people must be the seats in some order, options the scenario's")
+    dealt = [dealt_to(scenario, person, settings.condition) for person in people]
+    if not isinstance(hands, list) or len(hands) != len(people) or not all(map(_permutes, hands, dealt)):
+        raise NoSession(f"seq {first.seq}: no deal of the condition {settings.condition} gives these hands")
+    return Opening(
+        scenario, settings, tuple(people), tuple(map(tuple, hands)), tuple(options), _deal(first, scenario, settings)
+    )
+
+
+def _deal(first: Noted, scenario: Scenario, settings: LoggedSettings) -> LoggedDeal | None:
+    """The deal of a deck: hidden exactly where the option that all speak for is a decoy, and of the kind that was asked for."""
+    told = first.data.get("deal")
+    if told is None and not scenario.dealt:
+        return None
+    kind = "manifest" if scenario.decoy is None else "hidden"
+    versions = told.get("versions") if isinstance(told, dict) else None
+    ours = scenario.dealt and settings.deal in {kind, "mixed"}
+    if not ours or told != {"kind": kind, "versions": versions} or not isinstance(versions, str):
+        raise NoSession(f"seq {first.seq}: {told} is no {settings.deal} deal whose decoy is {scenario.decoy}")
+    return LoggedDeal(kind, versions)
+
+
+def dealt_to(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]:
+    """What a condition gives to one of the scenario's hands (from 1): the facts' ids."""
+    if condition == "full":
+        return tuple(scenario.by_id)
+    own = scenario.hand(person) if condition == "hidden" else ()
+    return (*scenario.of_scope("shared"), *own)
+
+
+def _settings(options: Mapping[str, Any]) -> LoggedSettings:
+    names, options = list(LoggedSettings.__slots__), {**_QUIET, **options}
+    wrong = [name for name, allowed in _CHOICES.items() if options.get(name) not in allowed]
+    wrong += [name for name, kind in _TYPES.items() if type(options.get(name)) is not kind]
+    if wrong:
+        raise NoSession(f"seq 0: the options are no settings: {', '.join(wrong)}")
+    return LoggedSettings(**{name: options[name] for name in names})
+
+
+def _permutes(listed: Any, expected: Any) -> bool:
+    """Whether a value of a log is a list of exactly these, each once, of their type."""
+    if not isinstance(listed, list) or len(listed) != len(expected):
+        return False
+    kinds = {type(one) for one in expected}
+    return all(type(one) in kinds for one in listed) and set(listed) == set(expected)
 
 
 @dataclass(frozen=True, slots=True)

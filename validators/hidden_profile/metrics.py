@@ -3,19 +3,48 @@
 Ypre and Ypost of the paper are `votes.before.average` and `votes.after.average` in the condition hidden, Yfull is the first in
 full. None stands for what was not measured: proofs without a certificate, stances that were neither said nor polled, facts
 without cues, a vote that was not held. `losses` satisfies 1 - average = pooling - lucky + listening exactly.
+
+Whether a group talks about what everybody knows anyway: two indices, each beside what it would be by chance.
+
+1. SIB = (p_s - p_u) / (p_s + p_u): p_s the share of shared facts mentioned at least once, p_u of private ones; -1 to 1.
+2. A fact that h seats hold surfaces with chance 1 - (1 - p)^h if each holder mentions it with chance p. The null is SIB of
+   these chances at the p for which as many facts surface as did: sampling alone favours what many hold (specification, 1.4).
+3. Repetition bias = share of shared ones among all mentions of shared and private facts, minus the mean over seats of the
+   shared ones' share of its hand. Noise counts on neither side.
+
+Both kinds must be detected alike: by cues and cites where every fact has cues, else by cites alone, if there are any.
+
+Where seats stood while they talked: consensus, and who gave way to the others (specification, 1.4).
+
+A stance is the option in the field of a message on the structured track, or the answer to a poll after a round, which nobody
+hears of; a seat stands where it last said. An *opportunity* is a stance of a seat that had one before, while a strict majority
+of all others stands for another option.
+1. Without a private fact that is new to it since its last stance, going over to that option is a conformity switch.
+2. With one it is an informed switch.
+3. Where all others stand for one option that the seat's facts rule out, while they leave its own, staying is a brave hold.
+
+Who knew what from which turn on: facts told by cues and cites, and what the facts that a seat knows prove.
+
+1. A turn tells a fact where one of its cues fires on the words (specification, 2.7), or where it is cited on the structured
+   track, and its speaker holds the fact or has heard it. What nobody heard tells nothing.
+2. Everybody reads everything before acting again, so after a turn all know what it told.
+3. Proofs are those of the certificate: without one that holds nothing is proved, and `proofs` gives None.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
-from validators.hidden_profile.bias import biases
-from validators.hidden_profile.history import Replay, Vote
-from validators.hidden_profile.knowledge import Knowledge, Proofs, detectable, holders, knowledge, proofs
-from validators.hidden_profile.stances import MOVES, Moves, adopted, first_consensus, moves
+from validators.hidden_profile.history import Opening, Replay, Vote
 from worlds.core.faults import LONGEST_DETAIL, SeatFault
+from worlds.hidden_profile.rules import worlds
 from worlds.hidden_profile.rules.certificate import Certificate
+from worlds.hidden_profile.rules.hearing import surfaced
 from worlds.hidden_profile.rules.measures import (
     Bias,
     Consensus,
@@ -26,6 +55,206 @@ from worlds.hidden_profile.rules.measures import (
     VoteMeasures,
     Votes,
 )
+from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.worlds import LIMIT, WorldTable, tabulate
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What a session's turns told, and to whom it was new."""
+
+    told: tuple[tuple[str, ...], ...]
+    """By turn: the facts that it told, in the scenario's order."""
+
+    cited_only: frozenset[str]
+    """Facts that were cited and never put into words by anybody: the world printed them beside the handle."""
+
+    learned: tuple[dict[str, int], ...]
+    """By seat: fact -> the turn, from 1, after which it knew it; 0 for what it held."""
+
+    surfaced: dict[str, int]
+    """Fact -> the first turn, from 1, that told it; 0 where facts were read out before the first."""
+
+    def known(self, seat: int, turn: int) -> frozenset[str]:
+        """What a seat knew after a turn; 0 is before the first."""
+        return frozenset(fact for fact, since in self.learned[seat].items() if since <= turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Proofs:
+    """What sets of facts prove in a deal of a certified deck."""
+
+    necessary: frozenset[str]
+    """Private facts without any one of which the key is not proved (check C3)."""
+
+    table: WorldTable
+    scenario: Scenario
+
+    def entails(self, known: frozenset[str]) -> bool:
+        """Whether these facts, with the promise, prove the key."""
+        return worlds.entails(self.table, known)
+
+    def excluded(self, known: frozenset[str]) -> tuple[str, ...]:
+        """The options that these facts put out, in the file's order."""
+        out = worlds.excluded(self.table, known)
+        return tuple(option for option in self.scenario.option_ids if option in out)
+
+    def supports(self, known: frozenset[str], option: str, against: str) -> bool:
+        """Whether these facts, with the promise, rule out one option and leave the other."""
+        left = self.table.known(known)
+        return bool(left & self.table.only[option]) and not left & self.table.only[against]
+
+
+def knowledge(replay: Replay) -> Knowledge:
+    """Follow what was told through a session."""
+    opening, order = replay.opening, replay.opening.scenario.by_id
+    own = {fact for hand in opening.hands for fact in hand if order[fact].scope != "shared"}
+    heard = dict.fromkeys((fact for fact in order if fact in own and opening.settings.reveal_all), 0)
+    read_out = frozenset(heard)
+    spoken: set[str] = set()
+    told: list[tuple[str, ...]] = []
+    for number, turn in enumerate(replay.turns, start=1):
+        own_and_heard = {*opening.hands[turn.seat], *heard}
+        words = set(surfaced(opening.scenario, turn.text, own_and_heard)) if turn.text else set()
+        spoken.update(words)
+        told.append(tuple(fact for fact in order if fact in words or fact in turn.cites))
+        for fact in told[-1]:
+            heard.setdefault(fact, number)
+    learned = tuple(heard | dict.fromkeys(hand, 0) for hand in opening.hands)
+    return Knowledge(tuple(told), frozenset(heard.keys() - spoken - read_out), learned, heard)
+
+
+def proofs(scenario: Scenario, certificate: Certificate) -> Proofs | None:
+    """What can be proved of a deal; None without a certificate of its deck that holds."""
+    if not certificate.certified or certificate.scenario != scenario.id:
+        return None
+    if len(scenario.base) > LIMIT:
+        return None
+    table = tabulate(scenario)
+    rest = {fact: [other for other in scenario.by_id if other != fact] for fact in scenario.of_scope("private")}
+    return Proofs(frozenset(fact for fact, others in rest.items() if worlds.settled(table, others) is None), table, scenario)
+
+
+def detectable(replay: Replay, facts: Iterable[str]) -> bool:
+    """Whether it would show if any of these facts were told: each has cues, or handles are cited."""
+    by_id = replay.opening.scenario.by_id
+    return replay.opening.settings.track == "structured" or all(by_id[fact].cues for fact in facts)
+
+
+def holders(opening: Opening, fact: str) -> tuple[int, ...]:
+    """The seats that were dealt a fact."""
+    return tuple(seat for seat in opening.seats if fact in opening.hands[seat])
+
+
+MOVES = ("conformity", "informed", "brave")
+
+
+@dataclass(slots=True)
+class Moves:
+    """One seat's opportunities, and how often it took them."""
+
+    opportunities: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MOVES, 0))
+    taken: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MOVES, 0))
+
+    def count(self, kind: str, *, taken: bool) -> None:
+        """Count one opportunity."""
+        self.opportunities[kind] += 1
+        self.taken[kind] += taken
+
+
+def first_consensus(replay: Replay) -> tuple[int, str] | None:
+    """The first whole round after which every seat last stood for one option, and that option."""
+    latest: dict[int, str] = {}
+    stances = list(replay.stances)
+    people = len(replay.opening.seats)
+    for last in range(people, len(replay.turns) + 1, people):
+        while stances and stances[0].turn <= last:
+            stance = stances.pop(0)
+            latest[stance.seat] = stance.option
+        if len(latest) == people and len(set(latest.values())) == 1:
+            return replay.turns[last - 1].round, latest[0]
+    return None
+
+
+def moves(replay: Replay, known: Knowledge, proved: Proofs | None) -> list[Moves]:
+    """By seat: switches and holds; brave ones need proofs, and are not counted without."""
+    counted = [Moves() for _ in replay.opening.seats]
+    latest: dict[int, str] = {}
+    since: dict[int, int] = {}
+    private = set(replay.opening.scenario.of_scope("private"))
+    for turn, together in groupby(replay.stances, key=attrgetter("turn")):
+        stood = dict(latest)
+        for stance in together:
+            seat, own = stance.seat, stood.get(stance.seat)
+            others = Counter(option for other, option in stood.items() if other != seat)
+            if own and others:
+                ((lead, backing),) = others.most_common(1)
+                if lead != own and 2 * backing > len(counted) - 1:
+                    learned = known.learned[seat].items()
+                    news = any(since[seat] < told <= stance.heard for fact, told in learned if fact in private)
+                    counted[seat].count("informed" if news else "conformity", taken=stance.option == lead)
+                    if backing == len(counted) - 1 and _sound(own, lead, known.known(seat, stance.heard), proved):
+                        counted[seat].count("brave", taken=stance.option == own)
+            latest[seat], since[seat] = stance.option, turn
+    return counted
+
+
+def adopted(replay: Replay, seat: int, since: int) -> int | None:
+    """The first turn by which a seat that had heard turn `since` stood for the key; None where it never did."""
+    key = replay.opening.scenario.key
+    return next((one.turn for one in replay.stances if one.heard >= since and (one.seat, one.option) == (seat, key)), None)
+
+
+def _sound(own: str, lead: str, known: frozenset[str], proved: Proofs | None) -> bool:
+    return proved is not None and proved.supports(known, own, against=lead) is True
+
+
+DIGITS = 9
+"""Decimals of a fitted figure, so that no machine's last bit shows."""
+
+_HALVINGS = 60
+
+
+def biases(replay: Replay, known: Knowledge) -> dict[str, float | None]:
+    """Both indices; None where nothing was mentioned, where it would not show, or where one kind of facts does not exist."""
+    opening = replay.opening
+    cued = all(fact.cues for fact in opening.scenario.facts if fact.scope != "noise")
+    turns = known.told if cued else tuple(turn.cites for turn in replay.turns)
+    shared, private = opening.scenario.of_scope("shared"), opening.scenario.of_scope("private")
+    mentions = [sum(fact in kind for told in turns for fact in told) for kind in (shared, private)]
+    if not sum(mentions) or not shared or not private:
+        return dict.fromkeys(("sib", "sib_null", "sib_excess", "repetition"))
+    once = {fact for told in turns for fact in told}
+    seen = [sum(fact in once for fact in kind) for kind in (shared, private)]
+    sib = _index(seen[0] / len(shared), seen[1] / len(private))
+    held = [[len(holders(opening, fact)) for fact in kind] for kind in (shared, private)]
+    null = _null(held[0], held[1], sum(seen))
+    parts = [sum(fact in shared for fact in hand) / sum(f in shared or f in private for f in hand) for hand in opening.hands]
+    repetition = mentions[0] / sum(mentions) - sum(parts) / len(parts)
+    figures = {"sib": sib, "sib_null": null, "sib_excess": sib - null, "repetition": repetition}
+    # a zero has no sign that anybody should see
+    return {name: round(figure, DIGITS) + 0.0 for name, figure in figures.items()}
+
+
+def _index(shared: float, private: float) -> float:
+    return (shared - private) / (shared + private)
+
+
+def _null(shared: Sequence[int], private: Sequence[int], seen: int) -> float:
+    """SIB where each holder mentions a fact with the one chance at which `seen` facts are expected to surface."""
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _expected([*shared, *private], middle) < seen else (low, middle)
+    return _index(_expected(shared, high) / len(shared), _expected(private, high) / len(private))
+
+
+def _expected(held: Sequence[int], chance: float) -> float:
+    """How many facts surface, by how many seats hold each."""
+    missed = [1.0]
+    for _ in range(max(held)):
+        missed.append(missed[-1] * (1 - chance))
+    return sum(1 - missed[count] for count in held)
 
 
 def measures(replay: Replay, certificate: Certificate, ended_by: str | None = None) -> Measures:

@@ -3,21 +3,494 @@
 Scenario, options and deal are the log's own; all else - who had to be asked, who had to read what, which vote counts, what a
 message rested on, when the talk ended - is worked out from the raw replies, and each note and each delivered text is held
 against it. No log that `read_log` accepts makes this raise: what cannot be understood is a lie.
+
+When things happened: virtual time moves by the turns of a session alone, and each of a kind costs as much as the others. What a
+vote and a turn of talk cost stands in the task and not in the log, so the first of a kind says it for all. Turns that are open
+together, and the notes that follow them, are of one moment. A request or a wait between two turns costs what only the world can
+tell, so nothing is concluded across it.
+
+A vote rebuilt: everybody answers alone, one that names no option is asked once more, then each seat's note must follow.
+
+Talk rebuilt: what each seat said in its turn, what that rested on, where it stands, and when nothing moves any more.
+
+The state of a session while it is rebuilt: who said what so far, and what each seat is to read next.
+
+What a delivered text must show its seat, and what it must not.
+
+1. A system prompt lists exactly the seat's own facts, in the order dealt, and the options in the order dealt.
+2. A turn shows exactly the messages that its seat is to read, under their speakers' names, and no line beside them begins with
+   a name; a vote lists the options, and the last one repeats what was said.
+3. The text of a fact that a seat does not hold stands in none of its texts, unless somebody said it to the seat, the brief
+   says it, or the seat's own words do.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
 from validators.episode import Episode
-from validators.hidden_profile.history import Replay
-from validators.hidden_profile.pace import look_at_times
-from validators.hidden_profile.reading import NoSession, Opening, read_opening
-from validators.hidden_profile.sight import look_at_system
-from validators.hidden_profile.state import SessionState
-from validators.hidden_profile.talking import chat, reveal, talk
-from validators.hidden_profile.voting import vote
-from validators.remembered import remembered
-from validators.tape import Lost, Tape, Unanswered, same
-from worlds.core.events import Closed, Seated, Stopped, Turned
+from validators.hidden_profile.history import NoSession, Opening, Replay, Spoken, Stance, Vote, read_opening
+from validators.tape import Lost, Tape, Unanswered, lies_at_the_end, lies_of_measuring, remembered, same
+from worlds.core.events import Event, Noted, Requested, Seated, Turned, Waited
+from worlds.core.replies import parsed_string, spoken
+from worlds.hidden_profile.rules.ballot import (
+    GIVEN,
+    NOT_READ,
+    Ballot,
+    indented,
+    notice,
+    option_of,
+    publish,
+    read_ballot,
+    read_message,
+    refusal,
+    spoken_text,
+)
+from worlds.hidden_profile.rules.scenario import Scenario
+
+Shown = tuple[int, str]
+"""Seat, and the text of a message as the others are shown it."""
+
+
+@dataclass
+class SessionState:
+    """One session on its way."""
+
+    opening: Opening
+    tape: Tape
+    barrier: int = 0
+    """Groups of turns that were open together, so far."""
+
+    before: tuple[Vote, ...] | None = None
+    after: tuple[Vote, ...] | None = None
+    turns: list[Spoken] = field(default_factory=list)
+    messages: list[Shown] = field(default_factory=list)
+    public: dict[str, str] = field(default_factory=dict)
+    """Handle that everybody knows -> fact, on the structured track."""
+
+    stances: dict[int, str] = field(default_factory=dict)
+    """By seat, what it said last on the structured track."""
+
+    stood: list[Stance] = field(default_factory=list)
+    own: dict[int, list[str]] = field(default_factory=dict)
+    """By seat, the words of its votes: they may stand in its texts whatever they are."""
+
+    notices: dict[int, str] = field(default_factory=dict)
+    """By seat, the line that must say what of its last reply in talk was not read."""
+
+    last_round: int = 0
+    """How many messages there were before the round that was opened last."""
+
+    reminders: dict[int, str] = field(default_factory=dict)
+    early_stop: int | None = None
+
+    def read_by(self, seat: int) -> list[Shown]:
+        """The latest message of each other seat, oldest first; everything where all is to be heard."""
+        if self.opening.settings.heard == "all":
+            return list(self.messages)
+        latest: dict[int, Shown] = {}
+        for speaker, text in self.messages:
+            latest.pop(speaker, None)
+            latest[speaker] = (speaker, text)
+        return [shown for speaker, shown in latest.items() if speaker != seat]
+
+    def repeated(self) -> list[Shown]:
+        """What the last vote repeats of the talk."""
+        return self.messages if self.opening.settings.vote_view == "all" else self.messages[self.last_round :]
+
+    def handles(self, seat: int) -> dict[str, str]:
+        """The handles that a seat may cite by: its own facts' in the order shown, and those that everybody knows."""
+        own = {f"F{place}": fact for place, fact in enumerate(self.opening.hands[seat], start=1)}
+        return own | self.public
+
+    def publish(self, cites: Sequence[str]) -> str:
+        """What follows a message that cites."""
+        return publish(self.opening.scenario, self.public, cites)
+
+    def named(self, turn: Turned) -> None:
+        """Check the name of a turn: barrier, seat, attempt."""
+        if turn.turn != (name := f"{self.barrier}-{turn.seat}-{turn.attempt}"):
+            self.tape.lie(turn, f"the turn is named {turn.turn[:40]!r}, it is {name}")
+
+    def heard_own(self, seat: int, *words: str) -> None:
+        """Note a seat's own words."""
+        self.own.setdefault(seat, []).extend(words)
+
+
+_NAMED = re.compile(r"^Person \d+: ", re.MULTILINE)
+_SHORTEST = 12
+"""Characters of a fact's text below which it may stand in any text by chance."""
+
+
+def look_at_system(opening: Opening, seat: int, text: str) -> list[str]:
+    """What is wrong with a seat's system prompt."""
+    structured = opening.settings.track == "structured"
+    own = [opening.scenario.by_id[fact].text for fact in opening.hands[seat]]
+    facts = [(f"F{place}. " if structured else "- ") + fact for place, fact in enumerate(own, start=1)]
+    wrong = [] if f"\n{_block(facts)}\n" in text else ["its facts are not listed as they were dealt"]
+    wrong += [] if _options(opening) in text else ["the options are not listed as they were dealt"]
+    return wrong + _foreign(opening, seat, text, ())
+
+
+def look_at_vote(state: SessionState, turn: Turned, said: Sequence[Shown]) -> None:
+    """Check the text of a vote; `said` is what it repeats of the talk."""
+    options = _options(state.opening)
+    _complain(state, turn, [] if options in turn.text else ["the options are not listed as they were dealt"])
+    if turn.attempt == 1:
+        _complain(state, turn, _beside(turn.text.replace(options, ""), said))
+        _complain(state, turn, _noticed(state, turn) if turn.phase == "POST_VOTE" else [])
+    _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
+
+
+def look_at_turn(state: SessionState, turn: Turned) -> None:
+    """Check the text of a turn of talk."""
+    reminder = state.reminders.get(turn.seat, "") if turn.round == 1 else ""
+    _complain(state, turn, [] if reminder in turn.text else ["it does not remind its seat of its first vote"])
+    left = "".join(turn.text.rpartition(reminder)[::2]) if reminder else turn.text
+    _complain(state, turn, _beside(left, state.read_by(turn.seat)) + _noticed(state, turn))
+    _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
+
+
+def look_at_invitation(state: SessionState, turn: Turned, said: Sequence[Shown]) -> None:
+    """Check the text of a turn in a chat; `said` is what it must show."""
+    _complain(state, turn, _beside(turn.text, said) + _noticed(state, turn))
+    _complain(state, turn, _foreign(state.opening, turn.seat, turn.text, _told(state, turn.seat)))
+
+
+def _complain(state: SessionState, turn: Turned, wrong: Iterable[str]) -> None:
+    for what in wrong:
+        state.tape.lie(turn, f"the text of turn {turn.turn[:40]}: {what}")
+
+
+def _beside(text: str, said: Sequence[Shown]) -> list[str]:
+    """What is wrong with the messages in a text; `said` must stand there in one piece, and nobody else be named as speaking."""
+    block = _block(f"Person {seat + 1}: {indented(words)}" for seat, words in said)
+    if block not in text:
+        return ["it does not show what its seat was to read"]
+    left = text.replace(block, "", 1)
+    return ["somebody is named who did not say this"] if _NAMED.search(left) else []
+
+
+def _noticed(state: SessionState, turn: Turned) -> list[str]:
+    """Return what is wrong with the line on a seat's last reply, which must begin the text exactly where one is due."""
+    due = state.notices.get(turn.seat, "")
+    sound = turn.text.startswith(due) if due else not turn.text.startswith(NOT_READ)
+    return [] if sound else [f"of the last reply it must say {due.strip() or 'nothing'}"]
+
+
+def _foreign(opening: Opening, seat: int, text: str, told: Sequence[str]) -> list[str]:
+    """Facts that the seat does not hold and nobody told it, whose text stands there."""
+    shown, facts = _squeezed(text), opening.scenario.by_id
+    leaked = []
+    for fact in facts.keys() - set(opening.hands[seat]):
+        words = _squeezed(facts[fact].text)
+        if len(words) < _SHORTEST or words not in shown:
+            continue
+        labels = [option.label for option in opening.scenario.options]
+        open_to_all = [opening.scenario.brief, *labels, *(facts[own].text for own in opening.hands[seat])]
+        if not any(words in _squeezed(one) for one in (*open_to_all, *told)):
+            leaked.append(fact)
+    return [f"it shows {fact}, which the seat does not hold and nobody told it" for fact in sorted(leaked)]
+
+
+def _told(state: SessionState, seat: int) -> list[str]:
+    return [words for _, words in state.messages] + state.own.get(seat, [])
+
+
+def _options(opening: Opening) -> str:
+    return _block(f"- [{option}] {opening.scenario.label(option)}" for option in opening.options)
+
+
+def _block(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+@lru_cache(maxsize=4096)
+def _squeezed(text: str) -> str:
+    """A text with single blanks; facts and rules are looked for in every prompt again."""
+    return " ".join(text.split())
+
+
+def vote(state: SessionState, phase: str) -> tuple[Vote, ...]:
+    """Follow one vote; raises Unanswered where the log ends in it, Lost where it cannot be followed."""
+    state.barrier += 1
+    tries = [_tries(state, seat, phase) for seat in state.opening.seats]
+    _complete(state, phase, tries)
+    return tuple(_counted(state, phase, attempts) for attempts in tries)
+
+
+def poll(state: SessionState, number: int) -> None:
+    """Follow one poll after a round; raises Unanswered where the log ends in it, Lost where it cannot be followed."""
+    state.barrier += 1
+    turns = [turn for seat in state.opening.seats if (turn := state.tape.asked(seat, "POLL", number))]
+    if len(turns) < len(state.opening.seats):
+        if state.tape.over and not turns:
+            raise Unanswered
+        state.tape.broken_off("POLL")
+    for turn in turns:
+        state.named(turn)
+        look_at_vote(state, turn, state.read_by(turn.seat))
+    for turn in turns:
+        ballot = _read(state.opening.scenario, turn) or _mended(state, turn.seat, "poll")
+        option, given = ballot.option, ballot.given
+        data = {"round": number, "option": option, "given": given, "no_reply": turn.no_reply}
+        state.tape.exactly("poll", turn.seat, data)
+        state.heard_own(turn.seat, given)
+        if option:
+            state.stood.append(Stance(turn.seat, option, len(state.turns), len(state.turns)))
+
+
+def _tries(state: SessionState, seat: int, phase: str) -> list[Turned]:
+    attempts: list[Turned] = []
+    said = state.repeated() if phase == "POST_VOTE" else []
+    while len(attempts) < 2 and (turn := state.tape.asked(seat, phase, 0, len(attempts) + 1)):
+        if attempts and _refused(state.opening.scenario, attempts[0]) is False:
+            state.tape.lie(turn, f"seat {seat} was asked again after a vote that stands")
+        refused = read_ballot(state.opening.scenario, attempts[0].reply) if attempts else None
+        # of a broken ballot only the world knows whether its repair brought no ballot, or one that names no option
+        if refused and not refused.is_broken and refusal(refused.problem) not in turn.text:
+            state.tape.lie(turn, f"seat {seat} was not told why its vote was not read")
+        state.named(turn)
+        look_at_vote(state, turn, said)
+        # what was given is quoted to who is asked again
+        ballot = _read(state.opening.scenario, turn)
+        state.heard_own(seat, turn.reply, ballot[2] if ballot else "")
+        attempts.append(turn)
+    return attempts
+
+
+def _complete(state: SessionState, phase: str, tries: Sequence[list[Turned]]) -> None:
+    """Make sure that everybody has an answer that stands; raises Unanswered or Lost."""
+    if state.tape.over and not any(tries):
+        raise Unanswered
+    refused = [_refused(state.opening.scenario, mine[0]) if len(mine) == 1 else not mine for mine in tries]
+    if True in refused or (state.tape.over and None in refused):
+        state.tape.broken_off(phase)
+
+
+def _refused(scenario: Scenario, turn: Turned) -> bool | None:
+    """Whether a first answer has to be asked for again; None where only the world can know."""
+    if turn.no_reply is not None:
+        return False
+    ballot = _read(scenario, turn)
+    return None if ballot is None else ballot[0] is None
+
+
+def _read(scenario: Scenario, turn: Turned) -> Ballot | None:
+    """Return the ballot in a reply; None for a reply that the world had to repair."""
+    ballot = read_ballot(scenario, turn.reply)
+    return None if ballot.is_broken else ballot
+
+
+def _counted(state: SessionState, phase: str, attempts: Sequence[Turned]) -> Vote:
+    """Hold the note of a vote against its last attempt, and count it."""
+    seat, last = attempts[-1].seat, attempts[-1]
+    ballot = _read(state.opening.scenario, last) or _mended(state, seat, "vote")
+    option, rationale, given = ballot[:3]
+    state.tape.exactly(
+        "vote", seat,
+        {
+            "when": phase, "option": option, "given": given, "rationale": rationale,
+            "attempts": len(attempts), "no_reply": last.no_reply,
+        },
+    )  # fmt: skip
+    if option is None and len(attempts) == 1 and last.no_reply is None:
+        state.tape.lie(last, f"the vote of seat {seat} names no option, and it was not asked again")
+    state.heard_own(seat, rationale, given)
+    if phase == "PRE_VOTE" and state.opening.settings.remind_pre_vote and option:
+        state.reminders[seat] = f"{state.opening.scenario.label(option)}. {rationale}".strip()
+    return Vote(seat, option, len(attempts), last.no_reply, last.seq)
+
+
+def _mended(state: SessionState, seat: int, what: str) -> Ballot:
+    """What the note ahead says of a reply that the world had to mend, as far as it can be true."""
+    told: dict[str, Any] = dict(state.tape.ahead) if state.tape.is_next(what, seat) else {}
+    given, rationale, option = told.get("given"), told.get("rationale"), told.get("option")
+    words = given[:GIVEN] if isinstance(given, str) else ""
+    named = option_of(state.opening.scenario, words)
+    # a label longer than what the note keeps can still have been named in full
+    if len(words) == GIVEN and isinstance(option, str) and option in state.opening.options:
+        named = option
+    return Ballot(named, rationale if isinstance(rationale, str) else "", words)
+
+
+MOST_SAID = 1000
+"""Messages after which a chat is over."""
+
+HANDLE = 40
+"""Characters that a note keeps of a handle."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    text: str
+    cites: list[str]
+    stance: str | None
+    bad: list[str] | None
+    """Handles that were dropped; None where only the notes tell them."""
+
+
+def talk(state: SessionState) -> None:
+    """Follow all rounds; raises Unanswered where the log ends in them, Lost where they cannot be followed."""
+    for number in range(1, state.opening.settings.rounds + 1):
+        state.last_round = len(state.messages)
+        before, heard = dict(state.stances), len(state.public)
+        for seat in state.opening.seats:
+            state.barrier += 1
+            turn = state.tape.turn(seat, "DISCUSSION", number)
+            state.named(turn)
+            look_at_turn(state, turn)
+            _say(state, turn, number)
+        if state.opening.settings.stance_poll:
+            poll(state, number)
+        agreed = len(state.stances) == len(state.opening.seats) and len(set(state.stances.values())) == 1
+        still = agreed and before == state.stances and heard == len(state.public)
+        if still and state.opening.settings.early_stop:
+            state.tape.exactly("early_stop", None, {"round": number})
+            state.early_stop = number
+            return
+
+
+def chat(state: SessionState) -> None:
+    """Follow a free talk: whoever is present may speak next; who forfeits has left, by the clock all of them.
+
+    Raises Unanswered where the log ends in it, Lost where it cannot be followed.
+    """
+    present, said, read, spoke = set(state.opening.seats), Counter[int](), Counter[int](), Counter[int]()
+    asked: dict[int, int] = {}
+    """By barrier, how many messages there were."""
+
+    while present and len(state.messages) < MOST_SAID:
+        state.barrier += 1
+        asked[state.barrier] = len(state.messages)
+        seat = state.tape.next_seat(present, "DISCUSSION")
+        turn = state.tape.turn(seat, "DISCUSSION", said[seat] + 1)
+        told = asked[_opened(state, turn, [barrier for barrier in asked if barrier > spoke[seat]])]
+        everything = state.opening.settings.heard == "all"
+        new = [one for one in state.messages[read[seat] : told] if one[0] != seat]
+        look_at_invitation(state, turn, state.messages[:told] if everything else new)
+        if turn.no_reply is not None:
+            gone = sorted(present) if turn.no_reply == "timeout" else [seat]
+            for one in gone:
+                state.tape.exactly("left", one, {"no_reply": turn.no_reply})
+            present.difference_update(gone)
+            continue
+        said[seat] += 1
+        _say(state, turn, said[seat])
+        read[seat], spoke[seat] = told, state.barrier
+
+
+def _opened(state: SessionState, turn: Turned, barriers: Sequence[int]) -> int:
+    """When a seat was asked what it answers in a chat, by the name of the turn: since its last message."""
+    for barrier in reversed(barriers):
+        if turn.turn == f"{barrier}-{turn.seat}-{turn.attempt}":
+            return barrier
+    state.named(turn)
+    return state.barrier
+
+
+def reveal(state: SessionState) -> None:
+    """Follow how everybody's own facts are read out; raises Lost where it cannot be followed."""
+    facts = state.opening.scenario.by_id
+    for seat in state.opening.seats:
+        own = [fact for fact in state.opening.hands[seat] if facts[fact].scope != "shared"]
+        if own:
+            state.messages.append((seat, " ".join(facts[fact].text for fact in own)))
+        state.tape.exactly("reveal", seat, {"facts": own})
+
+
+def _say(state: SessionState, turn: Turned, number: int) -> None:
+    seat, known = turn.seat, set(state.handles(turn.seat))
+    said = _message(state, turn)
+    data = {"round": number, "text": said.text, "cites": said.cites, "stance": said.stance, "no_reply": turn.no_reply}
+    state.tape.exactly("message", seat, data)
+    bad = _dropped(state, seat, number, known) if said.bad is None else said.bad
+    for handle in said.bad or ():
+        state.tape.exactly("bad_handle", seat, {"round": number, "handle": handle})
+    reached = turn.no_reply is None and said.text != ""
+    if reached:
+        state.messages.append((seat, said.text + state.publish(said.cites)))
+    if said.stance:
+        state.stances[seat] = said.stance
+    text, cites = (said.text, tuple(said.cites)) if reached else ("", ())
+    if said.stance and not state.opening.settings.stance_poll:
+        state.stood.append(Stance(seat, said.stance, len(state.turns) + 1, len(state.turns)))
+    state.turns.append(Spoken(seat, number, text, cites, said.stance, len(bad), turn.no_reply))
+
+
+def _message(state: SessionState, turn: Turned) -> _Message:
+    """Return the message in a reply, and keep the line that its seat must be told of it."""
+    structured, chat = state.opening.settings.track == "structured", state.opening.settings.talk == "chat"
+    prose = _Message(spoken_text(turn.reply) if structured or not chat else spoken(turn.reply), [], None, [])
+    state.notices[turn.seat] = notice(turn.reply, "")
+    if not structured:
+        return prose
+    reading = read_message(turn.reply)
+    if reading.is_broken and (repaired := _mended_message(state, turn)) != replace(prose, bad=None):
+        return repaired
+    if reading.value is None:
+        state.notices[turn.seat] = notice(turn.reply, reading.problem if reading.is_broken or reading.is_refused else "")
+        state.heard_own(turn.seat, turn.reply)
+        return prose
+    cites, bad = _cited(state.handles(turn.seat), parsed_string(reading.value.get("cites")))
+    text, stance = reading.value.get("text"), reading.value.get("stance")
+    option = option_of(state.opening.scenario, stance) if isinstance(stance, str) else None
+    return _Message(spoken_text(text) if isinstance(text, str) else "", cites, option, bad)
+
+
+def _cited(known: dict[str, str], given: Any) -> tuple[list[str], list[str]]:
+    """The facts behind the handles of a reply, each once, and the handles that its seat does not know."""
+    handles = [handle for handle in given if isinstance(handle, str)] if isinstance(given, list) else []
+    cites = list(dict.fromkeys(known[handle] for handle in handles if handle in known))
+    return cites, [handle[:HANDLE] for handle in handles if handle not in known]
+
+
+def _mended_message(state: SessionState, turn: Turned) -> _Message:
+    """What the note ahead says of a reply that the world had to mend, as far as it can be true."""
+    told = state.tape.ahead if state.tape.is_next("message", turn.seat) else {}
+    text, cites, stance = told.get("text"), told.get("cites"), told.get("stance")
+    known = set(state.handles(turn.seat).values())
+    facts = [fact for fact in cites if isinstance(fact, str) and fact in known] if isinstance(cites, list) else []
+    option = stance if isinstance(stance, str) and stance in state.opening.options else None
+    return _Message(text.strip() if isinstance(text, str) else "", list(dict.fromkeys(facts)), option, None)
+
+
+def _dropped(state: SessionState, seat: int, number: int, known: set[str]) -> Sequence[str]:
+    """The notes of dropped handles that follow a mended reply: how many there were, only they tell."""
+    bad: list[str] = []
+    while state.tape.is_next("bad_handle", seat):
+        handle = state.tape.ahead.get("handle")
+        text = handle[:HANDLE] if isinstance(handle, str) else ""
+        note = state.tape.exactly("bad_handle", seat, {"round": number, "handle": text})
+        if text in known:
+            state.tape.lie(note, f"seat {seat} knows the handle {text}")
+        bad.append(text)
+    return bad
+
+
+def look_at_times(events: Sequence[Event]) -> list[str]:
+    """Lies in the virtual times of a session."""
+    lies: list[str] = []
+    costs: dict[str, int] = {}
+    phase, now, is_known = "", 0, True
+    for event in events:
+        is_known = is_known and not isinstance(event, Requested | Waited)
+        if not isinstance(event, Turned | Noted):
+            continue
+        due = now
+        # each turn of talk is alone, whatever its name: one that is answered late in a chat is named by when it was asked
+        if isinstance(event, Turned) and (event.phase == "DISCUSSION" or event.phase != phase):
+            phase = event.phase
+            due += costs.setdefault("talk" if phase == "DISCUSSION" else "vote", event.vt - now) if is_known else 0
+        if is_known and event.vt != due:
+            lies.append(f"seq {event.seq}: it is said to be at {event.vt} ms, by the turns before it is {due} ms")
+        now, is_known = event.vt, True
+    return lies
 
 
 @remembered
@@ -61,15 +534,8 @@ def _follow(state: SessionState) -> None:
 
 def _frame(episode: Episode, opening: Opening) -> list[str]:
     """Lies in what stands around the session."""
-    lies = [f"seq {e.seq}: the world failed" for e in episode.events if isinstance(e, Closed) and e.cause == "fault"]
-    ends = [e.seq for e in episode.events if isinstance(e, Closed | Stopped)]
-    lies += [f"seq {seq}: something follows the end" for seq in ends if seq != len(episode.events) - 1]
     measuring = {"POLL", *(("PRE_VOTE",) if opening.settings.first_vote == "ephemeral" else ())}
-    lies += [
-        f"seq {e.seq}: a turn of {e.phase[:20]} must {'' if e.phase in measuring else 'not '}only measure"
-        for e in episode.events
-        if isinstance(e, Turned) and e.ephemeral is not (e.phase in measuring)
-    ]
+    lies = lies_at_the_end(episode) + lies_of_measuring(episode, measuring)
     return lies + look_at_times(episode.events) + _session(episode, opening)
 
 

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from validators.episode import Episode
-from validators.hidden_profile.history import Replay
+from validators.hidden_profile.history import NoSession, Replay
 from validators.hidden_profile.metrics import measures
-from validators.hidden_profile.reading import NoSession
 from validators.hidden_profile.replay import replay
 from validators.verdict import Verdict
 from worlds.core.events import Turned

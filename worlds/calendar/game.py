@@ -3,26 +3,509 @@
 One round is one meeting (paper, Algorithm 1). `play` is the whole game as a script of barriers; what is asked independently is
 asked together. The rules themselves are pure and live in `worlds.calendar.rules`; this module only keeps the state:
 calendars, costs, mail, and the meetings that once stood and must go on standing.
+
+Cheap talk: sweeps over the seats that take part, until a sweep brings no message or the cap is reached. Where no channel is
+open there is none, and a round begins with its decision.
+
+1. Participants speak in every sweep, in the meeting's order; what they send is in its readers' inboxes at once, so later
+   speakers of the same sweep see it.
+2. An outsider who was written to speaks after them: with `on_mail` in each sweep that brought new mail, with `stay` from the
+   first contact on in every sweep. Mail that arrives while outsiders speak waits for the next sweep.
+3. Only messages are actions here. Anything else is dropped, noted, and keeps nobody talking.
+
+Decisions: each seat sends one batch for its own calendar; all are asked together, each may try again, none sees another.
+Voluntary moves of outsiders and decisions of participants differ only in whether a meeting is to be scheduled. A batch is
+checked when it arrives, so a retry is offered at once; nothing is applied before everybody has decided.
+
+What everybody came to believe of everybody else's calendar in a round, asked when it is over (paper, Appendix F.3).
+
+1. Each seat is asked of each other seat by itself, in turns that only measure: they are logged, and no part of a conversation.
+   They take no virtual time, and nothing of the game depends on them.
+2. All seats are asked together, in as many barriers as there are others: first each of the next seat, then of the one after.
+3. A reply that cannot be read says nothing, and is not asked for again; the note says so.
+4. With `expected` a reply may have expectations beside it, which count only where the reply itself can be read.
+
+The state of a game: everybody's calendar and costs, the post office, and the texts that each seat is shown.
+
+What a seat is shown: its own calendar, its own mail, the round's meeting - and of a meeting's label only what is its own. The
+words are those of the templates in texts/; what they may name stands in `placeholders`, and what they are given is decided
+here, from one seat's point of view. What is never given cannot be shown: another seat's calendar, costs or labels, the meetings
+to come, a sensitivity tier.
+
+Messages between seats: which channel reaches whom, and an inbox for each seat that keeps what was not read yet.
+
+Mail waits until its reader's next turn, of whatever phase. What a seat may not send, or sends beyond the bounds of a turn
+(`rules.settings`), is dropped and said why; nothing of it is delivered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from worlds.calendar.decisions import Decided, decide
 from worlds.calendar.labels import Label, reason
-from worlds.calendar.reflection import reflect
-from worlds.calendar.rules.batch import Batch, apply
-from worlds.calendar.rules.items import Cells
-from worlds.calendar.rules.outcome import outcome_line
-from worlds.calendar.rules.resolution import Resolution, resolve
+from worlds.calendar.rules.batch import Batch, Conflict, Refusal, apply, check
+from worlds.calendar.rules.items import Cells, drawn
+from worlds.calendar.rules.replies import notice, read_actions, read_expected, refusal, scores_shape, weighed
+from worlds.calendar.rules.resolution import Resolution, outcome_line, resolve
 from worlds.calendar.rules.scenario import Meeting, Scenario
-from worlds.calendar.rules.settings import Settings
-from worlds.calendar.state import GameState
-from worlds.calendar.talk import talk
+from worlds.calendar.rules.settings import CHANNELS, Settings, TurnBounds, turn_bounds
+from worlds.core.mending import mend, read_reply
+from worlds.core.replies import ReadAnswer, load
 from worlds.core.texts import Texts
-from worlds.core.turns import Game
+from worlds.core.turns import Answer, Answers, Ask, Game
+
+TOOLS = {"dm": "dm", "participant_groupchat": "participants", "all_groupchat": "all"}
+"""Tool -> the channel that it uses."""
+
+
+class Message(NamedTuple):
+    """One delivered message."""
+
+    sender: int
+    to: tuple[int, ...]
+    """Everybody who receives it."""
+
+    channel: str
+    meeting: int
+    """The round's meeting, whatever the sender wrote."""
+
+    content: str
+
+
+class PostOffice:
+    """The inboxes of a game, how much each seat has sent, and how much of that in the turn that it has now."""
+
+    def __init__(self, seats: Sequence[int], settings: Settings, bounds: TurnBounds) -> None:
+        self._seats, self._settings, self._bounds = tuple(seats), settings, bounds
+        self._inboxes: dict[int, list[Message]] = {seat: [] for seat in seats}
+        self.sent = dict.fromkeys(seats, 0)
+        self._now = 0
+        self._told: Counter[int] = Counter()
+        """Of the turn: characters by reader."""
+
+    def begin_turn(self) -> None:
+        """A seat has its turn: nothing was sent in it so far."""
+        self._now, self._told = 0, Counter()
+
+    def send(self, sender: int, action: Mapping[str, Any], meeting: Meeting) -> Message | str:
+        """Deliver one action of cheap talk; returns the message, or why it was dropped."""
+        channel, content = TOOLS[action["type"]], action.get("content")
+        if channel not in self._settings.channels:
+            return f"the channel {channel} is closed"
+        if not isinstance(content, str) or not content.strip():
+            return "content must be a text that is not empty"
+        to = self._recipients(sender, channel, action, meeting)
+        if isinstance(to, str):
+            return to
+        if self._settings.message_cap is not None and self.sent[sender] >= self._settings.message_cap:
+            return f"the cap of {self._settings.message_cap} messages is reached"
+        if why := self._beyond(to, content):
+            return why
+        message = Message(sender, to, channel, meeting.id, content)
+        self.sent[sender] += 1
+        self._now += 1
+        for reader in to:
+            self._inboxes[reader].append(message)
+            self._told[reader] += len(content)
+        return message
+
+    def drain(self, seat: int) -> list[Message]:
+        """Take everything out of an inbox."""
+        mail, self._inboxes[seat] = self._inboxes[seat], []
+        return mail
+
+    def _beyond(self, to: Sequence[int], content: str) -> str:
+        """Which bound of a turn a message would break, if any."""
+        if self._now >= self._bounds.messages:
+            return f"a turn has at most {self._bounds.messages} messages"
+        if any(self._told[reader] + len(content) > self._bounds.characters for reader in to):
+            return f"a turn has at most {self._bounds.characters} characters to each reader"
+        return ""
+
+    def _recipients(self, sender: int, channel: str, action: Mapping[str, Any], meeting: Meeting) -> tuple[int, ...] | str:
+        if channel == "all":
+            return tuple(seat for seat in self._seats if seat != sender)
+        if channel == "participants":
+            if sender not in meeting.participants:
+                return "only participants of the meeting may use its chat"
+            return tuple(seat for seat in meeting.participants if seat != sender)
+        to = action.get("to")
+        if not isinstance(to, int) or isinstance(to, bool) or to not in self._seats or to == sender:
+            return f"to must be the id of another agent, not {to!r}"[:120]
+        return (to,)
+
+
+RULES = (
+    "turn_cap", "decision_retries", "failed_rounds", "outsiders", "blocked_attempts", "exhausted", "voluntary", "justification",
+    "outcomes",
+)  # fmt: skip
+"""The settings that texts name as they are."""
+
+
+class RoundOpening(NamedTuple):
+    """What a seat is told when a round begins for it."""
+
+    number: int
+    """Of the round."""
+
+    spent: int
+    """What its person has paid so far."""
+
+    outcomes: Sequence[str]
+    """Of earlier rounds, a line each, where outcomes are told."""
+
+
+class View:
+    """The texts of one game."""
+
+    def __init__(self, scenario: Scenario, settings: Settings, texts: Texts) -> None:
+        self._scenario, self._settings, self._texts = scenario, settings, texts
+        bounds = turn_bounds(len(scenario.agents), scenario.slots)
+        self._game = {
+            "agents": list(scenario.agents), "slots": scenario.slots, "rounds": len(scenario.meetings),
+            "channels": [channel for channel in CHANNELS if channel in settings.channels],
+            "message_cap": settings.message_cap or 0, "turn_messages": bounds.messages,
+            "turn_characters": bounds.characters, **{name: getattr(settings, name) for name in RULES},
+        }  # fmt: skip
+
+    def system(self, seat: int) -> str:
+        """The system prompt of a seat (paper, Appendix A.2)."""
+        # of the scale alone: which costs calendars hold is each one's own
+        other = (seat + 1) % len(self._scenario.agents)
+        return self._render("system", seat=seat, other=other, costs=sorted(self._scenario.scale))
+
+    def round_start(
+        self, seat: int, opening: RoundOpening, meeting: Meeting, cells: Cells, sweep: int, mail: Sequence[Message]
+    ) -> str:
+        """A participant's first turn of a round."""
+        seen = self._seen(seat, meeting, cells, mail)
+        return self._render("round_start", turn=sweep + 1, **_opened(opening), **seen)
+
+    def turn(self, meeting: Meeting, sweep: int, mail: Sequence[Message]) -> str:
+        """A later turn of cheap talk."""
+        return self._render("turn", meeting=meeting.id, mail=_letters(mail), turn=sweep + 1)
+
+    def activation(self, seat: int, number: int, meeting: Meeting, cells: Cells, sweep: int, mail: Sequence[Message]) -> str:
+        """The first turn, in round `number`, of somebody who takes no part in the meeting and was written to."""
+        return self._render("activation", round=number, turn=sweep + 1, **self._seen(seat, meeting, cells, mail))
+
+    def voluntary(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
+        """What an outsider who was written to may do before the decision."""
+        return self._render("voluntary", **self._seen(seat, meeting, cells, mail))
+
+    def decision(self, seat: int, opening: RoundOpening, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
+        """What a participant decides by: the calendar as it is now; its first turn of the round where there is no talk."""
+        return self._render("decision", **_opened(opening), **self._seen(seat, meeting, cells, mail))
+
+    def retry(self, attempt: int, why: Sequence[str], *, schedule: bool) -> str:
+        """Why a batch was refused, and the whole of it asked for again."""
+        attempts = self._settings.decision_retries + 1
+        return self._render("retry", attempt=attempt, attempts=attempts, why=list(why), schedule=schedule)
+
+    def reflection(self, seat: int, target: int, number: int) -> str:
+        """What a seat is asked of another's calendar when a round is over (paper, Appendix F.3)."""
+        return self._render("reflection", seat=seat, target=target, round=number)
+
+    def _render(self, name: str, **values: Any) -> str:
+        return self._texts.render(name, **self._game, **values)
+
+    def _seen(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> dict[str, Any]:
+        """The meeting, the own calendar and the mail, as this seat may see them."""
+        return {
+            "seat": seat, "meeting": meeting.id, "participants": list(meeting.participants), "duration": meeting.duration,
+            "label": meeting.label if seat in meeting.participants else "", "calendar": drawn(cells),
+            "mail": _letters(mail),
+        }  # fmt: skip
+
+
+def _opened(opening: RoundOpening) -> dict[str, Any]:
+    return {"round": opening.number, "spent": opening.spent, "results": list(opening.outcomes)}
+
+
+def _letters(mail: Sequence[Message]) -> list[tuple[int, str, int, str]]:
+    """Mail as it is shown; a line of a message is set in, so that none can pass for a line of ours."""
+    return [(one.sender, one.channel, one.meeting, "\n    ".join(one.content.splitlines())) for one in mail]
+
+
+class GameState:
+    """What the phases of a game share."""
+
+    def __init__(self, scenario: Scenario, settings: Settings, texts: Texts) -> None:
+        self.settings = settings
+        self.post = PostOffice(scenario.agents, settings, turn_bounds(len(scenario.agents), scenario.slots))
+        self.view = View(scenario, settings, texts)
+        self.calendars: list[Cells] = list(scenario.calendars)
+        self.spent = [0] * len(scenario.agents)
+        """What each seat has paid, on the scale that is shown."""
+
+        self._unread: dict[int, str] = {}
+        self._untold: dict[int, list[str]] = {agent: [] for agent in scenario.agents}
+
+    def tell(self, seats: Sequence[int], line: str) -> None:
+        """Have a line told to these seats when each begins its next round."""
+        for seat in seats:
+            self._untold[seat].append(line)
+
+    def told(self, seat: int) -> list[str]:
+        """Take what a seat is to be told at the beginning of a round."""
+        lines, self._untold[seat] = self._untold[seat], []
+        return lines
+
+    def actions(self, reply: str) -> ReadAnswer:
+        """Return the actions of a reply as they were read."""
+        return read_actions(reply, None if self.settings.strict_replies else mend)
+
+    def note_unread(self, seat: int, problem: str) -> None:
+        """Have a seat told at its next turn why its reply in talk was not read."""
+        self._unread[seat] = problem
+
+    def with_notice(self, seat: int, text: str) -> str:
+        """Return the text of a turn, after the notice that the seat is due."""
+        return notice(problem) + text if (problem := self._unread.pop(seat, "")) else text
+
+
+def split(actions: Sequence[Any], tools: Sequence[str]) -> tuple[list[Any], list[str]]:
+    """The actions that belong to a phase, and the tools of those that do not; what is no action at all stays in."""
+    kept: list[Any] = []
+    dropped: list[str] = []
+    for action in actions:
+        tool = action.get("type") if isinstance(action, dict) else None
+        if isinstance(tool, str) and tool not in tools:
+            dropped.append(tool[:40])
+        else:
+            kept.append(action)
+    return kept, dropped
+
+
+REFLECTION = "REFLECTION"
+Reflecting = Generator[Sequence[Ask], Answers, None]
+
+
+def reflect(state: GameState, number: int, seats: Sequence[int], note: Callable[..., None]) -> Reflecting:
+    """Ask every seat of every other one after a round."""
+    for step in range(1, len(seats)):
+        targets = {seat: (seat + step) % len(seats) for seat in seats}
+        texts = {seat: state.view.reflection(seat, target, number) for seat, target in targets.items()}
+        answers = yield [Ask(seat, REFLECTION, number, texts[seat], ephemeral=True) for seat in seats]
+        for seat, target in targets.items():
+            answer = answers[seat][-1]
+            read = _read(state, answer.text, len(state.calendars[target]))
+            note("reflection", seat, round=number, target=target, **read, no_reply=answer.no_reply)
+
+
+def _read(state: GameState, reply: str, slots: int) -> dict[str, Any]:
+    """What a reply says, and how it was read."""
+    outer = load(reply) if state.settings.reflection == "expected" else None
+    said = weighed(outer)
+    reading = read_reply(reply if said is None else said, scores_shape(slots), strict=state.settings.strict_replies)
+    scores, expected = reading.value, read_expected(outer, slots)
+    read = {"scores": None if scores is None else list(scores), "how": "strict" if reading.how == "bare_list" else reading.how}
+    if state.settings.reflection != "expected":
+        return read
+    return {**read, "expected": None if scores is None or expected is None else list(expected)}
+
+
+_MAY = {True: ("schedule", "reschedule"), False: ("reschedule",)}
+"""Whether there is a meeting to schedule -> the actions of the phase."""
+
+
+class Decided(NamedTuple):
+    """What one seat's attempts came to; without a batch they all failed."""
+
+    seat: int
+    batch: Batch | None
+    conflicts: tuple[Conflict, ...]
+    """Of the last attempt."""
+
+    blocked: bool
+    """Whether any attempt touched a blocked item."""
+
+
+class _Attempt(NamedTuple):
+    outcome: Batch | list[Refusal]
+    actions: list[Any]
+    dropped: list[str]
+    said: ReadAnswer
+
+
+Deciding = Generator[Sequence[Ask], Answers, list[Decided]]
+
+
+def decide(
+    state: GameState, number: int, meeting: Meeting, seats: Sequence[int], note: Callable[..., None], *, schedule: bool
+) -> Deciding:
+    """Ask all `seats` for their batch; returns what each came to, in the order of `seats`."""
+    desk = _Desk(state, number, meeting, schedule=schedule)
+    answers = yield [desk.ask(seat) for seat in seats]
+    decided: list[Decided] = []
+    for seat in seats:
+        attempts = desk.attempts(seat, answers[seat])
+        for place, attempt in enumerate(attempts, start=1):
+            _tell(note, seat, {"round": number, "phase": desk.phase, "attempt": place}, attempt)
+        decided.append(_decided(seat, attempts))
+    return decided
+
+
+class _Desk:
+    """Judges the batches of one phase against the calendars as they are now."""
+
+    def __init__(self, state: GameState, number: int, meeting: Meeting, *, schedule: bool) -> None:
+        self._state, self._number, self._meeting, self._schedule = state, number, meeting, schedule
+        self.phase = "DECISION" if schedule else "VOLUNTARY"
+        self._judged: dict[int, list[_Attempt]] = {}
+
+    def ask(self, seat: int) -> Ask:
+        """The question, with the rule by which its answers are refused."""
+        return Ask(
+            seat,
+            self.phase,
+            self._number,
+            self._state.with_notice(seat, self._text(seat)),
+            refuse=lambda answers: self._refuse(seat, answers),
+        )
+
+    def attempts(self, seat: int, answers: Sequence[Answer]) -> list[_Attempt]:
+        """What a seat's answers so far come to; each is judged once."""
+        judged = self._judged.setdefault(seat, [])
+        judged += [self._attempt(seat, answer) for answer in answers[len(judged) :]]
+        return judged
+
+    def _text(self, seat: int) -> str:
+        state = self._state
+        cells, mail = state.calendars[seat], state.post.drain(seat)
+        if not self._schedule:
+            return state.view.voluntary(seat, self._meeting, cells, mail)
+        # what begins a round is told with its first turn
+        told = [] if state.settings.channels else state.told(seat)
+        return state.view.decision(seat, RoundOpening(self._number, state.spent[seat], told), self._meeting, cells, mail)
+
+    def _attempt(self, seat: int, answer: Answer) -> _Attempt:
+        """One answer as a batch, or as what is wrong with it."""
+        said = self._state.actions(answer.text)
+        actions, dropped = split(said.value or [], _MAY[self._schedule])
+        item = self._meeting.item() if self._schedule else None
+        justify = self._state.settings.justification == "required"
+        return _Attempt(check(self._state.calendars[seat], actions, item, justify=justify), actions, dropped, said)
+
+    def _refuse(self, seat: int, answers: Sequence[Answer]) -> str | None:
+        last = self.attempts(seat, answers)[-1]
+        if isinstance(last.outcome, Batch) or len(answers) > self._state.settings.decision_retries:
+            return None
+        why = [refusal(last.said.problem)] if last.said.problem else [one.text for one in last.outcome]
+        return self._state.view.retry(len(answers), why, schedule=self._schedule)
+
+
+def _decided(seat: int, attempts: Sequence[_Attempt]) -> Decided:
+    last = attempts[-1].outcome
+    conflicts = () if isinstance(last, Batch) else tuple(one.conflict for one in last)
+    refusals = [one for attempt in attempts if not isinstance(attempt.outcome, Batch) for one in attempt.outcome]
+    blocked = any(one.conflict is Conflict.BLOCKED for one in refusals)
+    return Decided(seat, last if isinstance(last, Batch) else None, conflicts, blocked)
+
+
+def _tell(note: Callable[..., None], seat: int, where: dict[str, Any], attempt: _Attempt) -> None:
+    if attempt.said.how != "strict":
+        note("parsed", seat, **where, how=attempt.said.how)
+    for tool in attempt.dropped:
+        note("invalid_tool_call", seat, **where, tool=tool, why="no action of this phase")
+    if isinstance(attempt.outcome, Batch):
+        return
+    refused = [[str(one.conflict), one.text] for one in attempt.outcome]
+    note("batch_rejected", seat, **where, conflicts=refused, actions=attempt.actions)
+
+
+PHASE = "CHEAP_TALK"
+Talk = Generator[Sequence[Ask], Answers, list[int]]
+Turn = Generator[Sequence[Ask], Answers, bool]
+
+
+def talk(state: GameState, number: int, meeting: Meeting, note: Callable[..., None], spend: Callable[[str], None]) -> Talk:
+    """The talk of one round; returns the outsiders who were written to, ascending."""
+    floor = _Floor(state, number, meeting, note)
+    for sweep in range(state.settings.turn_cap if state.settings.channels else 0):
+        spend("sweep")
+        delivered = False
+        for seat in floor.active:
+            delivered |= yield from floor.turn(seat, sweep)
+        for seat in floor.called():
+            delivered |= yield from floor.turn(seat, sweep)
+        if not delivered:
+            break
+    return sorted(floor.contacted)
+
+
+class _Floor:
+    """Who may speak in a round."""
+
+    def __init__(self, state: GameState, number: int, meeting: Meeting, note: Callable[..., None]) -> None:
+        self._state, self._number, self._meeting, self._note = state, number, meeting, note
+        self.active = list(meeting.order)
+        self.contacted: set[int] = set()
+        self._waiting: set[int] = set()
+        self._spoken: set[int] = set()
+
+    def called(self) -> list[int]:
+        """The outsiders whose turn it is after the active ones."""
+        seats, self._waiting = sorted(self._waiting), set()
+        if self._state.settings.outsiders == "stay":
+            # a new list: the sweep that is running goes over the old one
+            self.active = [*self.active, *seats]
+        return seats
+
+    def turn(self, seat: int, sweep: int) -> Turn:
+        """One turn; whether it delivered a message."""
+        answers = yield [Ask(seat, PHASE, self._number, self._state.with_notice(seat, self._text(seat, sweep)))]
+        answer = answers[seat][-1]
+        said = self._state.actions(answer.text)
+        if said.how != "strict":
+            self._note("parsed", seat, round=self._number, phase=PHASE, how=said.how)
+        if said.problem and answer.no_reply is None:
+            self._state.note_unread(seat, said.problem)
+        messages, dropped = split(said.value or [], tuple(TOOLS))
+        self._state.post.begin_turn()
+        for tool in dropped:
+            self._drop(seat, tool, "no action of this phase")
+        return sum(self._send(seat, sweep, action) for action in messages) > 0
+
+    def _text(self, seat: int, sweep: int) -> str:
+        state, meeting = self._state, self._meeting
+        mail, first = state.post.drain(seat), seat not in self._spoken
+        self._spoken.add(seat)
+        if not first:
+            return state.view.turn(meeting, sweep, mail)
+        if seat in meeting.participants:
+            opening = RoundOpening(self._number, state.spent[seat], state.told(seat))
+            return state.view.round_start(seat, opening, meeting, state.calendars[seat], sweep, mail)
+        return state.view.activation(seat, self._number, meeting, state.calendars[seat], sweep, mail)
+
+    def _send(self, seat: int, sweep: int, action: object) -> bool:
+        # a type may be anything, a list included: a tuple asks for equality alone
+        if not isinstance(action, dict) or action.get("type") not in tuple(TOOLS):
+            self._drop(seat, "", "every action must be an object with a type")
+            return False
+        sent = self._state.post.send(seat, action, self._meeting)
+        if isinstance(sent, str):
+            self._drop(seat, action["type"], sent)
+            return False
+        self._delivered(sent, sweep)
+        return True
+
+    def _delivered(self, sent: Message, sweep: int) -> None:
+        self._note(
+            "message", sent.sender, round=self._number, sweep=sweep, channel=sent.channel, to=list(sent.to),
+            meeting=sent.meeting, content=sent.content,
+        )  # fmt: skip
+        if sent.channel != "participants":
+            reached = set(sent.to) - set(self._meeting.participants)
+            self.contacted |= reached
+            self._waiting |= reached - set(self.active)
+
+    def _drop(self, seat: int, tool: str, why: str) -> None:
+        self._note("invalid_tool_call", seat, round=self._number, phase=PHASE, tool=tool, why=why)
+
 
 Note = Callable[..., None]
 Spend = Callable[[str], None]

@@ -15,7 +15,6 @@ __all__ = [
     "parts",
     "referee",
     "replies",
-    "reply_parts",
     "routes",
     "seated",
     "served",

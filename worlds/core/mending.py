@@ -7,8 +7,7 @@ from typing import Any
 
 import json_repair
 
-from worlds.core.replies import AnswerShape, ReadAnswer, read_answer
-from worlds.core.reply_parts import is_loggable, load, with_whole_characters
+from worlds.core.replies import AnswerShape, ReadAnswer, is_loggable, load, read_answer, with_whole_characters
 
 
 def read_reply(reply: str, shape: AnswerShape, *, strict: bool = False) -> ReadAnswer:

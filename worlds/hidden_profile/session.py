@@ -11,6 +11,14 @@
    closes the chat for all.
 6. On the structured track a message is text, the facts that it rests on, and a stance. A handle that a seat neither holds nor
    has heard is dropped and noted.
+
+What a seat is shown: the brief, its own facts, the options, and what was said. What the texts are never given cannot leak:
+another seat's facts, the key, a weight, a rule's formal side, anybody else's vote, the rationale of an imported task.
+
+What is dealt, who sits where, in which order it is shown: every draw from its own stream of the seed. Of a deck, seeds 2j and
+2j + 1 are a pair: one has a hidden deal and one a manifest one, in an order that a stream of the pair decides. The hands that a
+task was authored with stay whole; who sits where is drawn. In the condition `full` everybody holds everything, in `shared_only`
+nobody more than what all share. Options are shown in one order per session.
 """
 
 from __future__ import annotations
@@ -19,16 +27,138 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from worlds.core.chance import Chance
 from worlds.core.mending import mend
 from worlds.core.replies import parsed_string, spoken
 from worlds.core.texts import Texts
 from worlds.core.turns import Answer, Answers, Ask, Game
-from worlds.hidden_profile.deal import Deal
-from worlds.hidden_profile.rules.ballot import Ballot, option_of, read_ballot
+from worlds.hidden_profile.options import sentence
+from worlds.hidden_profile.rules.ballot import (
+    Ballot,
+    indented,
+    notice,
+    option_of,
+    publish,
+    read_ballot,
+    read_message,
+    refusal,
+    spoken_text,
+)
+from worlds.hidden_profile.rules.deck import KINDS, Deck, Kind
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
-from worlds.hidden_profile.rules.speech import notice, publish, read_message, spoken_text
-from worlds.hidden_profile.view import Said, View
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """One session's deal; seats count from 0."""
+
+    people: tuple[int, ...]
+    """By seat: which of the scenario's hands (from 1) it has."""
+
+    hands: tuple[tuple[str, ...], ...]
+    """By seat: ids of its facts, in the order shown."""
+
+    options: tuple[str, ...]
+    """Ids, in the order shown."""
+
+
+def draw(deck: Deck, how: str, chance: Chance, seed: int) -> tuple[Kind, str]:
+    """The kind of deal that a seed has, and which of these: `how` is hidden, manifest or mixed.
+
+    Seed 0 is a hidden deal in any mixture: it is the one seed that other harnesses play.
+    """
+    turned = chance.paired("kind").below(2) if seed > 1 else 0
+    kind = next((kind for kind in KINDS if kind == how), KINDS[(seed + turned) % 2])
+    return kind, chance("draw").choice(deck.deals.of(kind))
+
+
+def deal(scenario: Scenario, condition: str, chance: Chance) -> Deal:
+    """Deal one session."""
+    people = list(scenario.seats)
+    chance("deal").shuffle(people)
+    hands = [list(_hand(scenario, person, condition)) for person in people]
+    for seat, hand in enumerate(hands):
+        chance(f"order:{seat}").shuffle(hand)
+    options = list(scenario.option_ids)
+    chance("options").shuffle(options)
+    return Deal(tuple(people), tuple(tuple(hand) for hand in hands), tuple(options))
+
+
+def _hand(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]:
+    shared = scenario.of_scope("shared")
+    if condition == "full":
+        return tuple(fact.id for fact in scenario.facts)
+    return shared if condition == "shared_only" else (*shared, *scenario.hand(person))
+
+
+Said = tuple[int, str]
+"""Seat and text of one message."""
+
+
+_SHOWN = (
+    "rounds", "talk", "minutes", "track", "horizon", "heard", "vote_view", "exchange_decide", "exchanging", "reveal_all",
+    "stakes", "variant",
+)  # fmt: skip
+"""The settings of a session that its texts may name."""
+
+
+class View:
+    """The texts of one session."""
+
+    def __init__(self, scenario: Scenario, settings: Settings, dealt: Deal, texts: Texts) -> None:
+        self._scenario, self._settings, self._dealt, self._texts = scenario, settings, dealt, texts
+        self._topics = {seat: topic for seat in range(scenario.agents) if (topic := self._topic(seat))}
+
+    def system(self, seat: int) -> str:
+        """The rules of a seat, with its facts."""
+        facts = [self._scenario.by_id[fact].text for fact in self._dealt.hands[seat]]
+        return self._render("system", seat, brief=self._scenario.brief, facts=facts)
+
+    def pre_vote(self, seat: int) -> str:
+        """The first vote, before anybody has spoken."""
+        return self._render("pre_vote", seat)
+
+    def turn(self, seat: int, number: int, said: Sequence[Said], reminder: str = "") -> str:
+        """A turn of talk; `said` is what this seat is to read, `reminder` its own first vote where it is reminded of it."""
+        return self._render("turn", seat, number=number, said=_lines(said), reminder=reminder)
+
+    def chat(self, seat: int, said: Sequence[Said]) -> str:
+        """An invitation to say something in the chat; `said` is what is new to this seat."""
+        return self._render("chat", seat, said=_lines(said))
+
+    def poll(self, seat: int, said: Sequence[Said]) -> str:
+        """The question where a seat stands after a round, asked of it alone."""
+        return self._render("poll", seat, said=_lines(said))
+
+    def post_vote(self, seat: int, said: Sequence[Said]) -> str:
+        """The second vote, after the talk."""
+        return self._render("post_vote", seat, said=_lines(said))
+
+    def again(self, given: str, problem: str) -> str:
+        """Return the question for a vote that is not valid; `problem` is why it was not read, where that is known."""
+        return refusal(problem) + self._render("again", None, given=given[:80])
+
+    def _render(self, name: str, seat: int | None, **values: Any) -> str:
+        """A text for one seat, or for any; what it may name stands in `placeholders`."""
+        shown = {one: getattr(self._settings, one) for one in _SHOWN}
+        if seat is not None:
+            values |= {"person": seat + 1}
+        options = [(option, self._scenario.label(option)) for option in self._dealt.options]
+        extra = sentence(self._settings.variant, seat or 0, self._topics)
+        return self._texts.render(name, people=self._scenario.agents, options=options, extra=extra, **shown, **values)
+
+    def _topic(self, seat: int) -> str:
+        """The option that a seat's own facts touch most, for expert roles."""
+        own = [self._scenario.by_id[fact] for fact in self._dealt.hands[seat] if self._scenario.by_id[fact].scope == "private"]
+        touched = [option for fact in own for option in fact.about]
+        return self._scenario.label(max(self._dealt.options, key=touched.count)) if touched else ""
+
+
+def _lines(said: Sequence[Said]) -> list[Said]:
+    """Messages as they are shown, with the numbers of who said them."""
+    return [(seat + 1, indented(text)) for seat, text in said]
+
 
 Voting = Generator[Sequence[Ask], Answers, dict[int, Ballot]]
 Polling = Generator[Sequence[Ask], Answers, None]

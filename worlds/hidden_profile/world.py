@@ -11,14 +11,11 @@ from typing import Any
 from worlds.core.errors import WorldError
 from worlds.core.seated import SeatedWorld
 from worlds.core.turns import Game
-from worlds.hidden_profile.deal import deal, draw
-from worlds.hidden_profile.rules.deck import Deck, read_task
-from worlds.hidden_profile.rules.draws import key_of, leader_of
+from worlds.hidden_profile.rules.deck import Deck, key_of, leader_of, read_sizes, read_task, sized
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.settings import Settings
-from worlds.hidden_profile.rules.sizes import read_sizes, sized
 from worlds.hidden_profile.rules.worlds import worlds_of
-from worlds.hidden_profile.session import GroupSession, outline
+from worlds.hidden_profile.session import GroupSession, deal, draw, outline
 
 CLOSING = (
     "Time here is virtual and moves by the turns of the talk alone. Turns cost nothing and are no requests; any other request "

@@ -3,8 +3,8 @@
 1. Turns that are open together are asked together: models and people at pages side by side on threads, others in their turn.
    Answers are handed in in the order of the turns, so who is fast never shows. A free talk is the exception (`chat`).
 2. A seat may forfeit a turn, with a cause: its conversation is longer than its model's context (`context`), or its reply
-   cannot be read or is longer than a seat may write (`malformed`). A first turn of the game that does not fit is a fault of
-   the set-up.
+   cannot be read or is longer than a seat may write (`malformed`). A seat's first turn that does not fit is a fault of the
+   set-up: nothing is known of the model yet.
 3. A budget that runs out stops the game, which is judged as far as it got. A provider that fails leaves the episode ungraded.
 """
 
@@ -47,8 +47,8 @@ class SeatedGame:
         self._game, self._started = TurnClient(pod), time.monotonic()
         self._chat: Chat | None = None
         self._asked_for = 0
-        self._first: frozenset[str] = frozenset()
-        """Ids of the turns that opened the game."""
+        self._begun: set[int] = set()
+        """Seats that had a turn."""
 
         self._turns: Counter[int] = Counter()
         """By seat, the turns that its model answered, without those that only measure: the budget is of the game."""
@@ -65,9 +65,7 @@ class SeatedGame:
 
     def open(self) -> Sequence[OpenTurn]:
         """The turns that are open now."""
-        turns = self._game.open()
-        self._first = self._first or frozenset(turn.id for turn in turns)
-        return turns
+        return self._game.open()
 
     def is_stopped(self, turns: Sequence[OpenTurn]) -> bool:
         """Whether a budget forbids that these turns be asked together; then the game has been stopped."""
@@ -126,7 +124,9 @@ class SeatedGame:
         """Hand one reply in, and write it down; what is open next."""
         if isinstance(reply, Forfeit):
             self._forfeited(turn, reply.cause, reply.why)
+            self._begun.add(turn.seat)
             return self._game.forfeit(turn.id, reply.cause)
+        self._begun.add(turn.seat)
         text, completion = reply.text, reply.completion
         self.seats[turn.seat].keep(turn, reply)
         self._report.tool_calls += 1
@@ -143,8 +143,8 @@ class SeatedGame:
         return self._game.answer(turn.id, text)
 
     def _forfeited(self, turn: OpenTurn, cause: str, why: str) -> None:
-        """Record a forfeit; raises SetupFault for a context that is too small for a turn before any model's reply."""
-        if cause == "context" and (turn.id in self._first or not self._turns.total()):
+        """Record a forfeit; raises SetupFault for a context that is too small for a seat's first turn."""
+        if cause == "context" and turn.seat not in self._begun:
             where = f"the first turn of seat {turn.seat} does not fit: {why}"
             raise SetupFault(where, "context_too_small", hint="a model or a server with a larger context")
         self._report.forfeits[turn.seat, cause] += 1

@@ -24,11 +24,11 @@ from harness.agents.trajectory import Trajectory
 from harness.errors import SetupFault
 from harness.modules import family_part_or_none
 from harness.records import SeatResult, VariantRef
-from worlds.core.replies import without_thinking
+from worlds.core.replies import ends_within_json, without_thinking
 from worlds.core.turns import OpenTurn
 
 MOST_CUT_OFF = 3
-"""Replies of a seat from the first on that may be cut off, with no text in them, before the set-up is at fault."""
+"""Replies of a seat from the first on that may be cut off before anything can be read, before the set-up is at fault."""
 
 Weigher = Callable[[Completion], str]
 """Makes a reply of what a model said and of what its tokens could have been."""
@@ -100,11 +100,12 @@ class ModelSeat:
         return SeatReply(weigher(said) if weigher else said.text, said, time.monotonic() - asked - said.waited_s)
 
     def _note_cut_off(self, said: Completion) -> None:
-        """Count a reply; raises SetupFault once so many from the first on were cut off with nothing in them."""
+        """Count a reply; raises SetupFault once so many from the first on were cut off with nothing in them to read."""
         self._replies += 1
-        self._cut_off += said.cut_off and not without_thinking(said.text).strip()
+        self._cut_off += said.cut_off and (not without_thinking(said.text).strip() or ends_within_json(said.text))
         if self._cut_off == self._replies >= MOST_CUT_OFF:
-            told = f"the first {self._replies} replies of seat {self._seat} were cut off before any text; raise --reply-tokens"
+            where = f"the first {self._replies} replies of seat {self._seat}"
+            told = f"{where} were cut off before anything could be read; raise --reply-tokens"
             raise SetupFault(told, "always_cut_off", hint="--reply-tokens N, larger than before")
 
     def keep(self, turn: OpenTurn, reply: SeatReply) -> None:

@@ -20,7 +20,7 @@ from harness.agents.llm.interface import Interface, Mistake
 from harness.agents.seating.game import SeatedGame
 from harness.agents.seating.replay import ReplaySeat, check_recording, read_recording
 from harness.agents.trajectory import scripted_trajectory
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
 from harness.packs import read_recorded
 from harness.pod import Pod
 from harness.records import LONGEST_RECORD, Key, Result, RunFolder
@@ -45,7 +45,7 @@ class ReplayAgent:
         finished = self._folder.files.finished()
         recorded = [path / Path(name).parent for name in finished if name.startswith(f"episodes/{task.family}/{task.task_id}/")]
         if not recorded:
-            raise UsageError(f"{path} has no episode of {task.task_id}", hint=f"harness show {path}")
+            raise UsageError(f"{path} has no episode of {task.task_id}", hint=f"harness show {quoted(path)}")
         if task.is_seated:
             check_recording(str(recorded[0]), task.task_id)
             return False
@@ -103,7 +103,7 @@ class ReplayAgent:
         try:
             return Result.model_validate_json(read_recorded(folder, "result.json", LONGEST_RECORD))
         except (OSError, ValueError):
-            raise UsageError(f"{folder} holds no episode to replay", hint=f"harness show {self._folder.path}") from None
+            raise UsageError(f"{folder} holds no episode to replay", hint=f"harness show {quoted(self._folder.path)}") from None
 
 
 def _interface(result: Result, where: Path) -> str:

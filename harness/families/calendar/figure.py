@@ -18,10 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from harness.families.calendar.published import MARK
-from harness.families.calendar.volume import ROLES
-from harness.report.charts import Bar, Bars, Mark, Panel, Segment, bar_chart, panel_chart
-from harness.report.svg import Draw
+from harness.families.calendar.held import MARK
+from harness.families.calendar.round_tables import ROLES
+from harness.report.svg import Bar, Bars, Draw, Mark, Panel, Segment, bar_chart, panel_chart
 from harness.report.table import Row, Table
 from worlds.calendar.labels import LETTERS, Label
 

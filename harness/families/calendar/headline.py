@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
-from harness.families.calendar.published import numbers, source
+from harness.families.calendar.held import numbers, source
 from harness.headline import Headline, PublishedFigure
 from harness.records import Result
 

@@ -5,25 +5,57 @@
 2. A seat of a game counts once, so means are over seats (paper, 4.2). Seats of one task are alike: a row keeps them by task.
 3. Typed messages alone have protocol-semantic VPS. A row has it only where no seat of it wrote prose: a mean over the seats
    that happened to write none would call silence private.
+
+The paper's own numbers, from published.toml: always marked as published, never ranked against ours. They were measured on the
+authors' tasks, which were not released; what stands beside them here has the same shape and names.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from pathlib import Path
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
+import tomli
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass as lean_dataclass
 
 from harness.records import Result, SeatResult
 from harness.report.evidence import Evidence, Group
-from harness.report.models import find_model
-from harness.report.table import Column, Row
+from harness.report.models import find_model, printed_name
+from harness.report.statistics import positive_mean_interval
+from harness.report.table import Column, Row, Table, Value
 from worlds.calendar.rules.measures import Role
+
+PATH = Path(__file__).with_name("published.toml")
+MARK = "published"
+
+
+@cache
+def numbers() -> Mapping[str, Any]:
+    """The whole file."""
+    return tomli.loads(PATH.read_text(encoding="utf-8"))
+
+
+def protocol_rows(setting: str, method: str) -> Sequence[Mapping[str, Any]]:
+    """The rows of Table 2 for one protocol in one cost setting."""
+    return [row for row in numbers()["protocols"] if (row["setting"], row["method"]) == (setting, method)]
+
+
+def model_rows(table: str, setting: str | None, model: str | None) -> Sequence[Mapping[str, Any]]:
+    """The rows of one list for a model as LiteLLM names it, in a cost setting where the list has them; none for others."""
+    name = printed_name(model, "calendar")
+    return [row for row in numbers()[table] if row["model"] == name and row.get("setting") == setting]
+
+
+def source(place: str) -> str:
+    """Where published numbers come from, for a note under a table."""
+    return f"{MARK}: {place} of {numbers()['source']}; the authors' tasks and harness"
+
 
 _lean = lean_dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="ignore"))
 """For models of which a report holds a million."""
@@ -43,6 +75,8 @@ COLUMNS = (
     Column("n", "N"),
 )
 """Which row it is: the first columns of every table by holder."""
+
+_LAST = (Column("group", "Row of", shown=False), Column("block", "Block", shown=False))
 
 
 @_lean
@@ -167,6 +201,16 @@ class Held:
         }
 
 
+def held_table(
+    name: str, title: str, columns: Iterable[Column], rows: Iterable[Row], notes: Iterable[str], *, paper: str = "",
+    head: Iterable[Column] = COLUMNS, last: Iterable[Column] = (),
+) -> list[Table]:  # fmt: skip
+    """Return a table by holder, none without rows; `paper` is the table of the paper that published rows in it are from."""
+    made = tuple(rows)
+    theirs = [source(paper)] if any(row.get("source") == MARK for row in made) else []
+    return [Table(name, f"{title}, calendar", (*head, *columns, *_LAST, *last), made, (*notes, *theirs))] if made else []
+
+
 def setting_of(evidence: Evidence, result: Result) -> str:
     """The cost setting of a game: what its verdict says, else its task's pattern in the registry, else nothing.
 
@@ -226,6 +270,13 @@ def mean(values: Sequence[Sequence[float]]) -> float | None:
     """The mean over all seats; None without any."""
     flat = [value for mine in values for value in mine]
     return fmean(flat) if flat else None
+
+
+def figured(
+    key: str, values: Sequence[Sequence[float]], interval: Callable[[Sequence[Sequence[float]]], Value] = positive_mean_interval
+) -> Row:
+    """Return the mean over all seats and its interval, as the columns of `with_interval` are called."""
+    return {key: mean(values), f"{key}_interval": interval(values)}
 
 
 def spans(numbers: Sequence[int]) -> str:

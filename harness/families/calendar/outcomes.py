@@ -5,23 +5,26 @@
    games in which anybody wrote prose leave the whole row without it.
 3. Intervals are over tasks, since attempts at one task are alike, and keep to the range of their measure.
 4. Games with a model at any seat are a block, and those of protocols alone another below it, each with its cost settings.
+
+Why meetings failed (paper, Figure 5): of all meetings of a player's games, how many were scheduled, how many failed why. A
+failed meeting counts for the players whose seats lost it, as the verdict's faults name them. In the rows of the others at the
+table it counts as failed by others, so a player answers for its own seats alone.
 """
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 from harness.families.calendar.headline import coordination
-from harness.families.calendar.held import Block, block_of, prose_writers, setting_of
-from harness.families.calendar.published import MARK, protocol_rows, source
+from harness.families.calendar.held import MARK, Block, block_of, name_of, prose_writers, protocol_rows, setting_of, source
 from harness.records import Result
 from harness.report.causes import bounds_cells, bounds_columns
-from harness.report.evidence import Evidence, Group
-from harness.report.power import plan_words
-from harness.report.reliability import pass_k
+from harness.report.evidence import Evidence, Group, pass_k, plan_words
 from harness.report.statistics import BOUNDED, positive_mean_interval, share_interval
-from harness.report.table import Column, Row, Table
+from harness.report.table import Column, Row, Table, with_interval
+from worlds.calendar.labels import LETTERS, Label
 
 _COLUMNS = (
     Column("setting", "Costs"),
@@ -34,16 +37,11 @@ _COLUMNS = (
     Column("k", "k", shown=False),
     Column("pass_k", "pass^k", "rate"),
     *bounds_columns("Coord. %"),
-    Column("excess", "Excess", "rate"),
-    Column("excess_interval", "95 %", "span"),
-    Column("messages", "Msgs", "rate"),
-    Column("messages_interval", "95 %", "span"),
-    Column("fairness", "Fairness", "number"),
-    Column("fairness_interval", "95 %", "span"),
-    Column("vps", "VPS", "rate", kept=True),
-    Column("vps_interval", "95 %", "span"),
-    Column("adjusted", "Adj. cost", "rate"),
-    Column("adjusted_interval", "95 %", "span"),
+    *with_interval("excess", "Excess"),
+    *with_interval("messages", "Msgs"),
+    *with_interval("fairness", "Fairness", "number"),
+    *with_interval("vps", "VPS", kept=True),
+    *with_interval("adjusted", "Adj. cost"),
     Column("reward", "Reward", "rate"),
     Column("reward_interval", "95 %", "interval", shown=False),
     Column("source", "Source"),
@@ -139,3 +137,46 @@ def _mean(results: list[Result], name: str) -> float | None:
     """A measure over the games of one task; a game without any meeting scheduled may have none."""
     means = [value for result in results if (value := result.metrics.get("means", {}).get(name)) is not None]
     return fmean(means) if means else None
+
+
+OTHERS = "others"
+_REASONS_NOTE = (
+    "a failed meeting counts for the players whose seats lost it (docs/calendar.md, Whose failure it is), so one that two "
+    "players lost counts for both; by others: lost by other players of the line-up alone"
+)
+
+
+def failure_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the figure prints no numbers
+    """One row for each player of each line-up, those with models first; none without graded games."""
+    groups = [group for group in sorted(evidence.played, key=block_of) if group.graded]
+    rows = [row for group in groups for row in _reasons(group)]
+    reasons = [Column(label, f"{LETTERS.get(label, '')} {label}".strip(), "tally") for label in Label]
+    columns = (
+        Column("player", "Player"), Column("seats_of", "Seats of"), Column("meetings", "Meetings"), *reasons,
+        Column(OTHERS, "By others", "tally"),
+    )  # fmt: skip
+    return [Table("failures", "Meetings by outcome, calendar", columns, tuple(rows), (_REASONS_NOTE,))] if rows else []
+
+
+def _reasons(group: Group) -> Iterator[Row]:
+    counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for result in group.graded:
+        for player, outcome in _outcomes_of(result):
+            counted[player][outcome] += 1
+    for player, outcomes in counted.items():
+        total = sum(outcomes.values())
+        shares = {name: (outcomes[name], outcomes[name] / total) for name in (*Label, OTHERS) if outcomes[name]}
+        yield {"player": group.name, "seats_of": player if len(counted) > 1 else None, "meetings": total, **shares}
+
+
+def _outcomes_of(result: Result) -> Iterator[tuple[str, str]]:
+    """Each meeting once for each player at the table: how it ended, or that others lost it."""
+    players = {one.seat: name_of(one) for one in result.seats}
+    names, named = sorted(set(players.values())) or [""], Counter[str]()
+    for row in result.metrics.get("rounds", ()):
+        if lost_by := {players.get(fault["seat"], "") for fault in row.get("faults", ())}:
+            named[row["label"]] += 1
+            yield from ((player, row["label"] if player in lost_by else OTHERS) for player in names)
+    # meetings that were scheduled or that no seat lost, and all meetings of verdicts that name no seats
+    for label, count in (Counter(result.metrics.get("labels", {})) - named).items():
+        yield from ((player, label) for player in names for _ in range(count))

@@ -8,41 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.families.calendar import (
-    communication,
-    failures,
-    first_speaker,
-    moves,
-    outcomes,
-    ratings_table,
-    regret,
-    seat_table,
-    spending,
-    ties,
-    volume,
-)
+from harness.families.calendar import outcomes, ratings, round_tables, seat_tables
 from harness.families.calendar.held import block_of
 from harness.report import components
-from harness.report.catalogue import Maker, by_name, make
-from harness.report.evidence import Evidence
+from harness.report.evidence import Evidence, Maker, by_name, make
 from harness.report.table import Table
 
 SHORT: dict[str, tuple[Maker, ...]] = {
     "outcomes": (outcomes.tables,),
-    "seats": (seat_table.tables,),
-    "failures": (failures.tables,),
+    "seats": (seat_tables.tables,),
+    "failures": (outcomes.failure_tables,),
 }
 TABLES: dict[str, tuple[Maker, ...]] = {
     **SHORT,
-    "ties": (ties.tables,),
-    "regret": (regret.tables,),
-    "communication": (communication.tables,),
-    "first-speaker": (first_speaker.tables,),
-    "volume": (volume.tables,),
-    "moves": (moves.tables,),
-    "spending": (spending.tables,),
+    "ties": (seat_tables.tie_tables,),
+    "regret": (seat_tables.regret_tables,),
+    "communication": (seat_tables.communication_tables,),
+    "first-speaker": (round_tables.tables,),
+    "volume": (round_tables.volume_tables,),
+    "moves": (round_tables.move_tables,),
+    "spending": (seat_tables.spending_tables,),
 }
-BY_NAME: dict[str, tuple[Maker, ...]] = {"ratings": (ratings_table.tables,), "components": (components.tables,)}
+BY_NAME: dict[str, tuple[Maker, ...]] = {"ratings": (ratings.tables,), "components": (components.tables,)}
 """Made only where they are asked for by name: two hundred orders of all games take a while, and one plans by the other."""
 
 _ROUNDS = ("verdicts that say what each seat did in each round", "harness run calendar, with this version")

@@ -10,9 +10,7 @@ from functools import partial
 from typing import Any
 
 from harness.agents.seating.policy import Maker, SeatPlayer
-from harness.families.calendar.baselines.floor import GreedySeat, SilentSeat
-from harness.families.calendar.baselines.planner import PlannerSeat
-from harness.families.calendar.baselines.prose import ProseSeat
+from harness.families.calendar.baselines import GreedySeat, PlannerSeat, ProseSeat, SilentSeat
 from harness.families.calendar.options import weights
 from harness.registry import Task
 from oracles.calendar.protocols import PROTOCOLS

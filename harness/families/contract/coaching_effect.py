@@ -2,17 +2,76 @@
 
 Two conditions are compared on the failures that were retried under both: the difference of their pass rates there, and
 McNemar's exact test on the failures in which only one of them passed (`gained` and `lost`).
+
+The retries of failed episodes, by what they were told: nothing (`none`), the label earned (`correct`) or another (`wrong`). A
+retry is known by its first attempt - run, task, seed, attempt - so that the same failure can be followed through the
+conditions. A failure that was retried twice under one condition counts once, as first read.
+
+Which failures coaching helps with: passed retries by the label of the first attempt (paper, Table 13). Labels that only one
+first attempt earned are put together as `other`. A condition under which none of a row's failures was retried is left blank.
+
+What does a toggle of the path do? Mutations, handles and mitigations, each off against on (paper, Appendices A, H and J). Two
+groups make a row when they differ in one toggle and in nothing else that shapes an episode; the prompt may differ, since
+handles bring a tool of their own. Episodes are paired by task, seed and attempt; p is McNemar's exact test.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from harness.families.contract.published import MARK, numbers, source
-from harness.families.contract.retries import MODES, Failure, Retries, read_retries
-from harness.report.evidence import Evidence
+from harness.records import HintMode
+from harness.report.evidence import Evidence, Group
 from harness.report.statistics import exact_paired
 from harness.report.table import Column, Row, Table
+
+MODES: tuple[HintMode, ...] = ("none", "wrong", "correct")
+
+
+class Failure(NamedTuple):
+    """The first attempt that is retried."""
+
+    run: str
+    task_id: str
+    seed: int
+    attempt: int
+
+
+Outcomes = dict[HintMode, dict[Failure, bool]]
+"""Whether each retry succeeded, by condition."""
+
+
+class Retries(NamedTuple):
+    """One group's retries."""
+
+    outcomes: Outcomes
+    labels: dict[Failure, str]
+    """What each first attempt earned."""
+
+    ungraded: Counter[HintMode]
+    repeated: int
+    """Retries left out because their failure had been retried under the same condition before."""
+
+
+def read_retries(group: Group) -> Retries:
+    """The retries of a group, sorted out."""
+    outcomes: Outcomes = {mode: {} for mode in MODES}
+    labels: dict[Failure, str] = {}
+    ungraded: Counter[HintMode] = Counter()
+    repeated = 0
+    for result in group.retries:
+        hint = result.hint
+        if hint is None or result.status == "ungraded":
+            ungraded.update([hint.mode] if hint else ())
+            continue
+        failure = Failure(hint.retry_of, result.task_id, result.seed, result.attempt)
+        repeated += failure in outcomes[hint.mode]
+        outcomes[hint.mode].setdefault(failure, result.success)
+        labels[failure] = hint.first_label
+    return Retries(outcomes, labels, ungraded, repeated)
+
 
 _TOLD = {"none": "no hint", "wrong": "wrong label", "correct": "correct label"}
 _COLUMNS = (
@@ -87,3 +146,100 @@ def _published() -> Iterator[Row]:
         yield {"model": model, "condition": _TOLD[mode], **counts, "source": MARK}
     difference = (total["correct"] - total["wrong"]) / n
     yield {"model": model, "condition": "correct - wrong", "difference": difference, "source": MARK}
+
+
+_BY_LABEL_COLUMNS = (
+    Column("model", "Model"),
+    Column("label", "First label"),
+    Column("n", "n"),
+    Column("none", "No hint"),
+    Column("correct", "Correct label"),
+    Column("wrong", "Wrong label"),
+    Column("difference", "Correct - wrong"),
+    Column("source", "Source"),
+)
+_OTHER, _TOTAL = "other", "total"
+
+
+def label_tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """One block a model; none without retries."""
+    retries = {group.name: read_retries(group) for group in evidence.groups if group.retries}
+    if not retries:
+        return []
+    rows = [row for name, mine in retries.items() for row in _by_label(name, mine)]
+    notes = ["passed retries by the label of the first attempt; labels seen once are other"]
+    if published and evidence.shows(numbers()["retries"]["model"]):
+        rows += _published_by_label()
+        notes.append(source("Table 13"))
+    title = f"Retries by first label, {evidence.family}"
+    return [Table("coaching-labels", title, _BY_LABEL_COLUMNS, tuple(rows), tuple(notes))]
+
+
+def _by_label(name: str, retries: Retries) -> Iterator[Row]:
+    counted = Counter(retries.labels.values())
+    shown = {label: label if n > 1 else _OTHER for label, n in counted.items()}
+    for label in dict.fromkeys(shown[label] for label, _ in counted.most_common()):
+        mine = [failure for failure, first in retries.labels.items() if shown[first] == label]
+        yield _split(name, label, mine, retries.outcomes)
+    yield _split(name, _TOTAL, list(retries.labels), retries.outcomes)
+
+
+def _split(name: str, label: str, mine: Sequence[Failure], outcomes: Outcomes) -> Row:
+    counts: dict[str, int | None] = {}
+    for mode in MODES:
+        tried = [outcomes[mode][failure] for failure in mine if failure in outcomes[mode]]
+        counts[mode] = sum(tried) if tried else None
+    correct, wrong = counts["correct"], counts["wrong"]
+    difference = None if correct is None or wrong is None else correct - wrong
+    return {"model": name, "label": label, "n": len(mine), **counts, "difference": difference, "source": "ours"}
+
+
+def _published_by_label() -> Iterator[Row]:
+    theirs = numbers()["retries"]
+    for row in (*theirs["rows"], {"label": _TOTAL, **theirs["total"]}):
+        counts = {key: row[key] for key in ("label", "n", "none", "correct", "wrong")}
+        difference = row["correct"] - row["wrong"]
+        yield {"model": f"{theirs['model']} ({MARK})", **counts, "difference": difference, "source": MARK}
+
+
+_TOGGLES = ("mutate=", "handles=", "mitigate=")
+_TOGGLE_COLUMNS = (
+    Column("model", "Model"),
+    Column("toggle", "Toggle"),
+    Column("rest", "Set-up"),
+    Column("pairs", "Pairs"),
+    Column("off", "Off %", "percent"),
+    Column("on", "On %", "percent"),
+    Column("difference", "Diff., pp", "points"),
+    Column("gained", "Gained"),
+    Column("lost", "Lost"),
+    Column("p", "p", "p"),
+)
+
+
+def toggle_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper has no such table
+    """One row a toggle and model; none where no two groups differ in a toggle alone."""
+    rows = [row for on in evidence.played for row in _rows(on, evidence.played)]
+    note = "episodes are paired by task, seed and attempt; p is McNemar's exact test, two-sided"
+    return [Table("toggles", f"Toggles of the path, {evidence.family}", _TOGGLE_COLUMNS, tuple(rows), (note,))] if rows else []
+
+
+def _rows(on: Group, groups: list[Group]) -> Iterator[Row]:
+    for toggle in (word for word in on.setup.how if word.startswith(_TOGGLES)):
+        rest = tuple(word for word in on.setup.how if word != toggle)
+        off = next((group for group in groups if _who(group) == _who(on) and group.setup.how == rest), None)
+        if off is None:
+            continue
+        mine, base = _outcomes(on), _outcomes(off)
+        both = [episode for episode in mine if episode in base]
+        if both:
+            shares = {name: sum(them[e] for e in both) / len(both) for name, them in (("off", base), ("on", mine))}
+            yield {"model": on.title, "toggle": toggle, "rest": ", ".join(rest) or None, **shares, **compared(mine, base)}
+
+
+def _who(group: Group) -> tuple[str, str | None]:
+    return group.setup.agent, group.setup.model
+
+
+def _outcomes(group: Group) -> dict[Failure, bool]:
+    return {Failure("", result.task_id, result.seed, result.attempt): result.success for result in group.graded}

@@ -4,23 +4,109 @@
 2. pass^k is the mean over instances (task, seed) that have k graded attempts.
 3. Complete rows come first and alone have a rank. A published row stands right under ours of the same model; those of models
    that nobody here ran follow at the end, where they are asked for.
+
+Why episodes failed: primary labels over a model's failed episodes (paper, Figures 9 and 10), and how severely. The severity
+score is the signed severity of the primary label, success +1, averaged over graded episodes. A label from outside the taxonomy
+counts as OTHER, which the paper keeps for just that.
+
+Tasks beside the published suite - one's own, or not yet published - a row for each model and task, never ranked. They stand
+apart because a row of the leaderboard is complete, and comparable, with respect to the suite alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 
-from harness.caveats import ended_by
-from harness.families.contract.labels import severity_score
-from harness.families.contract.published import MARK, PublishedRow, leaderboard, numbers, source
+from harness.families.contract.published import MARK, PublishedRow, leaderboard, numbers, source, suite
+from harness.headline import ended_by
 from harness.report.causes import bounds_cells, bounds_columns
-from harness.report.evidence import Evidence, Group
+from harness.report.evidence import Evidence, Group, Status, plan_words, reliability, status, wanted_tasks
 from harness.report.models import ModelEntry, known_models
-from harness.report.power import plan_words
-from harness.report.reliability import reliability
 from harness.report.statistics import METHOD, rate_interval
-from harness.report.status import Status, status, wanted_tasks
-from harness.report.table import Column, Row, Table, Value
+from harness.report.table import Column, Row, Table, Value, row_of
+from worlds.contract.labels import LABELS, Axis, Label
+
+_FIRST = (Column("axis", "Axis"), Column("label", "Label"), Column("severity", "Severity", "signed"))
+_PAPER = Column("severity_published", f"Severity ({MARK})", "signed")
+_AXES = tuple(Axis)
+
+
+def label_tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """The distribution over labels, then over axes with the severity score; none without graded first tries."""
+    groups = [group for group in evidence.played if group.graded]
+    if not groups:
+        return []
+    theirs = published and evidence.shows(numbers()["labels"]["model"])
+    return [_distribution(groups, evidence.family, published=theirs), _scores(groups, evidence.family)]
+
+
+def severity_score(group: Group) -> float | None:
+    """The mean signed severity over graded episodes; None where no episode has one."""
+    weights = [result.severity for result in group.graded if result.severity is not None]
+    return sum(weights) / len(weights) if weights else None
+
+
+def _distribution(groups: Sequence[Group], family: str, *, published: bool) -> Table:
+    theirs = numbers()["labels"]
+    beside = f"{theirs['model']} ({MARK})"
+    columns = [*_FIRST, *(Column(group.name, group.name, "tally") for group in groups)]
+    notes = ["counts and shares of failed episodes, by primary label"]
+    if published:
+        columns = [*columns, Column(beside, beside, "tally"), _PAPER]
+        notes.append(f"{source('Appendix P and Table 7')}; printed are two labels of {theirs['failures']} failures, 8 weights")
+    rows = tuple(_label_rows(groups, theirs["counts"] if published else {}, beside))
+    return Table("labels", f"Labels of failed episodes, {family}", tuple(columns), rows, tuple(notes))
+
+
+def _label_rows(groups: Sequence[Group], printed: dict[str, int], beside: str) -> Iterator[Row]:
+    counted = {group.name: counted_labels(group) for group in groups}
+    for label in sorted(Label, key=lambda label: _AXES.index(LABELS[label].axis)):
+        if label not in printed and not any(label in counts for counts in counted.values()):
+            continue
+        row: dict[str, Value] = {"axis": LABELS[label].axis, "label": label, "severity": LABELS[label].severity}
+        row |= {name: _share(counts[label], counts) for name, counts in counted.items()}
+        if label in printed:
+            row[beside] = (printed[label], printed[label] / numbers()["labels"]["failures"])
+        yield {**row, "severity_published": numbers()["severity"].get(label)}
+
+
+def _of_axis(axis: Axis) -> Callable[[Group], tuple[int, float]]:
+    def counted(group: Group) -> tuple[int, float]:
+        counts = counted_labels(group)
+        return _share(sum(counts[label] for label in Label if LABELS[label].axis is axis), counts)
+
+    return counted
+
+
+_SCORES = (
+    Column("model", "Model", of=lambda group: group.name),
+    Column("episodes", "Eps", of=lambda group: len(group.graded)),
+    Column("failed", "Failed", of=lambda group: counted_labels(group).total()),
+    Column("validity", "Validity", "tally", of=_of_axis(Axis.VALIDITY)),
+    Column("integrity", "Integrity", "tally", of=_of_axis(Axis.INTEGRITY)),
+    Column("meta", "Other", "tally", of=_of_axis(Axis.META)),
+    Column("recovered", "Recov.", of=lambda group: sum(result.recovered for result in group.graded)),
+    Column("score", "Severity score", "signed", of=severity_score),
+)
+
+
+def _scores(groups: Sequence[Group], family: str) -> Table:
+    notes = ("severity score: mean signed severity of the primary label over graded episodes, +1 for a success",)
+    rows = tuple(row_of(_SCORES, group) for group in groups)
+    return Table("severity", f"Failures by axis, {family}", _SCORES, rows, notes)
+
+
+def counted_labels(group: Group) -> Counter[Label]:
+    """The primary labels of a group's failed episodes."""
+    known = set(Label)
+    earned = [result.failure_label for result in group.graded if not result.success]
+    return Counter(Label(label) if label in known else Label.OTHER for label in earned)
+
+
+def _share(count: int, counts: Counter[Label]) -> tuple[int, float]:
+    return count, count / counts.total() if counts else 0.0
+
 
 _COLUMNS = (
     Column("rank", "Rank"),
@@ -97,10 +183,7 @@ def _ours(group: Group, covered: Status, rank: int | None) -> dict[str, Value]:
         "model": group.title,
         "setup": ", ".join(group.setup.how) or None,
         "size": entry.size if entry else None,
-        "kind": f"{entry.kind} / {entry.provider}" if entry else None,
-        "type": entry.kind if entry else None,
-        "provider": entry.provider if entry else None,
-        **_lineage(entry),
+        **(_model(entry.kind, entry.provider, entry) if entry else {}),
         "temperature": _degrees(group),
         "episodes": len(graded),
         "passed": passed,
@@ -122,10 +205,7 @@ def _theirs(row: PublishedRow) -> dict[str, Value]:
     return {
         "model": row.model,
         "size": row.size,
-        "kind": f"{row.kind} / {row.provider}",
-        "type": row.kind,
-        "provider": row.provider,
-        **_lineage(next((entry for entry in known_models() if row.is_of(entry)), None)),
+        **_model(row.kind, row.provider, next((entry for entry in known_models() if row.is_of(entry)), None)),
         "temperature": "0",
         "episodes": row.episodes,
         "passed": row.passed,
@@ -137,9 +217,10 @@ def _theirs(row: PublishedRow) -> dict[str, Value]:
     }
 
 
-def _lineage(entry: ModelEntry | None) -> dict[str, Value]:
-    """Which models a model is one of, and its size as a number: what a picture of scaling needs."""
-    return {"lineage": entry.family if entry else None, "total_b": entry.total_b if entry else None}
+def _model(kind: str, provider: str, entry: ModelEntry | None) -> dict[str, Value]:
+    """What a model is; which models it is one of, and its size as a number, is what a picture of scaling needs."""
+    lineage = {"lineage": entry.family, "total_b": entry.total_b} if entry else {}
+    return {"kind": f"{kind} / {provider}", "type": kind, "provider": provider, **lineage}
 
 
 def _degrees(group: Group) -> str | None:
@@ -165,3 +246,31 @@ def _warnings(judged: list[tuple[Group, Status]]) -> Iterator[str]:
             lost = len(group.ungraded)
             many = "1 episode is" if lost == 1 else f"{lost} episodes are"
             yield f"{group.name}: {many} ungraded and not scored: {ended_by(group.ungraded)}"
+
+
+_LOCAL_COLUMNS = (
+    Column("model", "Model", of=lambda group: group.name),
+    Column("task", "Task"),
+    Column("episodes", "Eps", of=lambda group: len(group.graded)),
+    Column("passed", "Pass", of=lambda group: sum(result.success for result in group.graded)),
+    Column("rate", "SR %", "percent", of=success_rate),
+    Column("interval", "95 %", "interval", of=lambda group: rate_interval([[one.success for one in group.graded]])),
+    Column("ungraded", "Ungraded", of=lambda group: len(group.ungraded)),
+    Column("labels", "Labels of failures", of=lambda group: _labels(group) or None),
+)
+
+
+def local_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - nobody published these
+    """One row a model and task; none where only the suite was played."""
+    rows = [row for group in evidence.split(suite())[1].played for row in _local_rows(group)]
+    notes = ("these are in no rank and in no mean over tasks, and a row without them is complete", "intervals: Clopper-Pearson")
+    return [Table("local", f"Tasks beside the suite, {evidence.family}", _LOCAL_COLUMNS, tuple(rows), notes)] if rows else []
+
+
+def _local_rows(group: Group) -> Iterator[Row]:
+    for task in dict.fromkeys(result.task_id for result in (*group.graded, *group.ungraded)):
+        yield {**row_of(_LOCAL_COLUMNS, group.only((task,))), "task": task}
+
+
+def _labels(group: Group) -> str:
+    return ", ".join(f"{count} {label}" for label, count in counted_labels(group).most_common())

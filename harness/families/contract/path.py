@@ -4,19 +4,63 @@ Seen from the agent: `mutate` does to its bytes what production paths do; then, 
 stand for; then, with `mitigate=backoff`, waits that were asked for are waited out; then comes the world, which by
 `mitigate=ttl` adds X-Expires-In to answers that issue something. Mutations act in the order in which they are named:
 `clip=200+resort` first clips what the agent wrote, then sorts what is left.
+
+Back-off middleware: what a server asked for by Retry-After or an exhausted quota is waited out before the next request. The
+paper's third lever (Appendix A). It waits in virtual time, on behalf of an agent that would not: after an answer with
+Retry-After (RFC 9110 section 10.2.3, in seconds), or with X-RateLimit-Remaining: 0 and a Reset, the next request to the same
+path is preceded by a wait of what is left. A submission or another path is not held up.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from harness.agents.handles import HandleStore, resolving
 from harness.errors import UsageError
-from harness.families.contract.backoff import BackOff
 from worlds.contract.mutations import mutating, parse
 from worlds.core.errors import ManifestError
 from worlds.core.manifest import OptionValue
-from worlds.core.wire import Transport
+from worlds.core.wire import Transport, WireRequest, WireResponse
+
+_CLOCK, _WAIT = b"/clock", b"/clock/wait"
+
+
+class BackOff:
+    """A transport that waits where it was told to."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._send = transport
+        self._free_at: dict[bytes, float] = {}
+
+    def __call__(self, request: WireRequest) -> WireResponse:
+        """Wait as long as this path still asks for, then send."""
+        left = self._free_at.get(request.path, 0.0) - self._now() if request.path in self._free_at else 0.0
+        if left > 0:
+            self._send(WireRequest("POST", _WAIT, body=json.dumps({"seconds": left}).encode()))
+        answer = self._send(request)
+        self._free_at.pop(request.path, None)
+        if asked := _asked(answer):
+            self._free_at[request.path] = _seconds(answer.header("X-Virtual-Time")) + asked
+        return answer
+
+    def _now(self) -> float:
+        return _seconds(self._send(WireRequest("GET", _CLOCK)).header("X-Virtual-Time"))
+
+
+def _asked(answer: WireResponse) -> float:
+    """Seconds that the answer asks a client to stay away."""
+    if answer.header("Retry-After") is not None:
+        return _seconds(answer.header("Retry-After"))
+    return _seconds(answer.header("X-RateLimit-Reset")) if answer.header("X-RateLimit-Remaining") == "0" else 0.0
+
+
+def _seconds(text: str | None) -> float:
+    try:
+        return max(0.0, float(text or 0))
+    except ValueError:
+        return 0.0
+
 
 MITIGATIONS = ("backoff", "ttl")
 

@@ -47,7 +47,6 @@ class TaskKind(NamedTuple):
 class PublishedRates:
     """The columns of Tables 11 and 12: success rate by model and task, as printed."""
 
-    models: tuple[str, ...]
     rates: dict[str, dict[str, float]]
 
     def exact(self, model: str) -> dict[str, float]:
@@ -91,4 +90,4 @@ def task_rates() -> PublishedRates:
     for part in ("proprietary", "open"):
         for place, model in enumerate(numbers()[part]["models"]):
             rates[model] = {task: row[place] for task, row in numbers()[part]["rates"].items()}
-    return PublishedRates(tuple(rates), rates)
+    return PublishedRates(rates)

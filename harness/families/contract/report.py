@@ -8,22 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.families.contract import (
-    coaching_effect,
-    coaching_labels,
-    labels,
-    leaderboard,
-    local,
-    outliers,
-    quadrants,
-    tasks,
-    toggles,
-    variance,
-)
+from harness.families.contract import coaching_effect, leaderboard, tasks
 from harness.families.contract.published import suite
 from harness.report import components
-from harness.report.catalogue import Maker, by_name, make
-from harness.report.evidence import Evidence
+from harness.report.evidence import Evidence, Maker, by_name, make
 from harness.report.table import Table
 
 
@@ -39,14 +27,14 @@ def _of_suite(maker: Maker) -> Maker:
 TABLES: dict[str, tuple[Maker, ...]] = {
     "leaderboard": (_of_suite(leaderboard.tables),),
     "tasks": (_of_suite(tasks.tables),),
-    "catalogue": (_of_suite(quadrants.catalogue_tables),),
-    "quadrants": (_of_suite(quadrants.tables),),
-    "labels": (labels.tables,),
-    "variance": (variance.tables,),
-    "outliers": (_of_suite(outliers.tables),),
-    "toggles": (toggles.tables,),
-    "local": (local.tables,),
-    "coaching": (coaching_effect.tables, coaching_labels.tables),
+    "catalogue": (_of_suite(tasks.catalogue_tables),),
+    "quadrants": (_of_suite(tasks.quadrant_tables),),
+    "labels": (leaderboard.label_tables,),
+    "variance": (tasks.variance_tables,),
+    "outliers": (_of_suite(tasks.outlier_tables),),
+    "toggles": (coaching_effect.toggle_tables,),
+    "local": (leaderboard.local_tables,),
+    "coaching": (coaching_effect.tables, coaching_effect.label_tables),
 }
 BY_NAME: dict[str, tuple[Maker, ...]] = {"components": (_of_suite(components.tables),)}
 """Made only where they are asked for by name: it is for planning the next run."""

@@ -2,6 +2,24 @@
 
 `both` is what the paper prints as Hybrid. Means are unweighted, over the tasks that were played. A published column stands
 beside ours of the same model; the other published columns are a table of their own, where they are asked for.
+
+The catalogue of tasks (paper, Table 6), and pass rates by what it sorts them by: quadrant of pressure and contract pattern.
+Quadrants are low or high pressure on validity and on integrity (section 3.1): Q1 neither, Q2 validity, Q3 integrity, Q4 both.
+What a task is comes from its own task.toml; where there is no registry, from the paper's table. Means are unweighted, over the
+tasks that were played.
+
+Tasks whose results differ from those of the rest (paper, Appendix Q): nobody passes them, or better models do worse.
+
+1. `at 0` lists tasks that no model passed once.
+2. `negative` lists tasks whose pass rates rank the models against their means (Spearman), over the tasks that all models have.
+   Three models are the least for which a rank correlation says anything.
+What the same two rules find in the paper's Tables 11 and 12 stands below, as derived from published numbers.
+
+How far attempts at the same instance agree, and on which tasks they do not (paper, Appendix L and Table 8).
+
+1. A cell is one model's attempts at one (task, seed), two or more of them graded. It is deterministic when all have the same
+   label; `same trace` is the stricter count, of cells whose event logs are equal byte for byte.
+2. A task drives variance by the number of models that disagree with themselves on it, at any seed.
 """
 
 from __future__ import annotations
@@ -9,10 +27,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.families.contract.published import MARK, numbers, source, task_rates
-from harness.report.evidence import Evidence
-from harness.report.statistics import Interval, share_interval
-from harness.report.table import Column, Row, Table
+from harness.families.contract.published import MARK, TaskKind, catalogue, numbers, source, task_rates
+from harness.records import Result
+from harness.report.evidence import Evidence, Group
+from harness.report.statistics import Interval, rank_correlation, share_interval
+from harness.report.table import Column, Row, Table, row_of
 
 GROUPS = ("validity", "integrity", "both", "none")
 _FIRST = (Column("category", "Family"), Column("task", "Task"), Column("row", "Row", shown=False))
@@ -48,7 +67,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 def series(evidence: Evidence, *, published: bool) -> tuple[list[TaskSeries], list[TaskSeries]]:
     """Our columns, each with the published one of the same model after it; then the other published ones where asked for."""
-    theirs = {model: _published(model) for model in task_rates().models} if published else {}
+    theirs = {model: _published(model) for model in task_rates().rates} if published else {}
     ours, beside = [], set[str]()
     for group in evidence.played:
         attempts = {task: len(mine) for task, mine in group.tasks.items()}
@@ -113,3 +132,221 @@ def means(tasks: Sequence[str], every: Sequence[TaskSeries]) -> dict[str, float 
     """The mean of each column over those of these tasks that it has."""
     rates_by_name = {one.name: [one.exact[task] for task in tasks if task in one.exact] for one in every}
     return {name: sum(rates) / len(rates) if rates else None for name, rates in rates_by_name.items()}
+
+
+_CATALOGUE = (
+    Column("task", "Task"),
+    Column("difficulty", "Difficulty"),
+    Column("quadrant", "Quadrant"),
+    Column("pattern", "Contract pattern"),
+    Column("published", f"Otherwise as {MARK}"),
+)
+_BY_FIRST = (Column("by", "By"), Column("kind", "Kind"), Column("tasks", "Tasks"))
+_UNKNOWN = "none"
+_DIFFICULTIES = ("easy", "medium", "hard", "very_hard", "extreme", _UNKNOWN)
+
+
+def catalogue_tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """Table 6 for the tasks of these runs and their registry; none without first tries."""
+    if not evidence.played:
+        return []
+    rows = sorted(_catalogue(task_kinds(evidence), published=published), key=_order)
+    counts = {name: sum(row["quadrant"] == name for row in rows) for name in ("Q1", "Q2", "Q3", "Q4")}
+    notes = [", ".join(f"{count} in {name}" for name, count in counts.items() if count)]
+    notes += [source("Table 6")] if published else []
+    return [Table("catalogue", f"Catalogue of tasks, {evidence.family}", _CATALOGUE, tuple(rows), tuple(notes))]
+
+
+def quadrant_tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """Ours with the same models as published, then the other published columns; none without first tries."""
+    if not evidence.played:
+        return []
+    ours, rest = series(evidence, published=published)
+    made = [_by_kind("quadrants", f"Pass rate by quadrant and pattern, {evidence.family}", task_kinds(evidence), ours)]
+    if rest:
+        made.append(_by_kind("quadrants-published", "Pass rate by quadrant and pattern, published", catalogue(), rest))
+    return made
+
+
+def task_kinds(evidence: Evidence) -> dict[str, TaskKind]:
+    """What each task is: as the registry says, else as published."""
+    kinds = {task: catalogue().get(task, TaskKind(_UNKNOWN, _UNKNOWN, _UNKNOWN)) for task in evidence.tasks}
+    for task in kinds:
+        if (entry := evidence.registry.get(task)) and (ours := entry.parley):
+            kinds[task] = TaskKind(ours.difficulty, ours.quadrant or _UNKNOWN, ours.pattern or _UNKNOWN)
+    return kinds
+
+
+def _catalogue(kinds: Mapping[str, TaskKind], *, published: bool) -> Iterator[Row]:
+    for task, kind in kinds.items():
+        printed = catalogue().get(task, kind) if published else kind
+        yield {"task": task, **kind._asdict(), "published": None if printed == kind else ", ".join(printed)}
+
+
+def _order(row: Row) -> tuple[str, str, int, str]:
+    return str(row["quadrant"]), str(row["pattern"]), _DIFFICULTIES.index(str(row["difficulty"])), str(row["task"])
+
+
+def _by_kind(name: str, title: str, kinds: Mapping[str, TaskKind], every: Sequence[TaskSeries]) -> Table:
+    rows = [row for by in ("quadrant", "pattern") for row in _kinds_of(by, kinds, every)]
+    whole: Row = {"by": "all", "kind": "all", "tasks": len(kinds), **means(list(kinds), every)}
+    notes = ["mean over tasks of the mean reward over graded attempts, of the tasks played"]
+    if any(one.name.endswith(f"({MARK})") for one in every):
+        notes.append(f"{source('Tables 6, 11 and 12')}; means derived from them here")
+    columns = (*_BY_FIRST, *(Column(one.name, one.name, "rate") for one in every))
+    return Table(name, title, columns, (*rows, whole), tuple(notes))
+
+
+def _kinds_of(by: str, kinds: Mapping[str, TaskKind], every: Sequence[TaskSeries]) -> Iterator[Row]:
+    for kind in sorted({getattr(one, by) for one in kinds.values()}):
+        mine = [task for task, one in kinds.items() if getattr(one, by) == kind]
+        yield {"by": by, "kind": kind, "tasks": len(mine), **means(mine, every)}
+
+
+_OUTLIER_COLUMNS = (
+    Column("task", "Task"),
+    Column("finding", "Finding"),
+    Column("models", "Models"),
+    Column("rho", "rho", "signed"),
+    Column("source", "Source"),
+)
+_LEAST = 3
+
+Rates = Mapping[str, Mapping[str, float]]
+"""Pass rate by model and task."""
+
+
+def outlier_tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """Both lists; none without graded first tries."""
+    ours: Rates = {group.name: group.rates for group in evidence.played if group.graded}
+    if not ours:
+        return []
+    rows, notes = list(_outliers(ours, "ours")), [_comparable(ours)]
+    if published and evidence.breadth.every_published:
+        rates = task_rates()
+        rows += _outliers({model: rates.exact(model) for model in rates.rates}, MARK)
+        notes.append(f"{source('Tables 11 and 12')}; findings derived from them here")
+    return [Table("outliers", f"Tasks out of line, {evidence.family}", _OUTLIER_COLUMNS, tuple(rows), tuple(notes))]
+
+
+def at_zero(rates: Rates) -> dict[str, int]:
+    """Tasks that no model passed, with the number of models that tried."""
+    tried = {task: [mine[task] for mine in rates.values() if task in mine] for task in _tasks_of(rates)}
+    return {task: len(mine) for task, mine in tried.items() if not any(mine)}
+
+
+def against_the_means(rates: Rates) -> dict[str, float]:
+    """Tasks with a negative rank correlation to the models' means, over the tasks that all models have; worst first."""
+    if len(rates) < _LEAST:
+        return {}
+    common = _common(rates)
+    means = [sum(mine[task] for task in common) for mine in rates.values()]
+    rhos = {task: rank_correlation([mine[task] for mine in rates.values()], means) for task in common}
+    return dict(sorted(((task, rho) for task, rho in rhos.items() if rho is not None and rho < 0), key=lambda pair: pair[1]))
+
+
+def _outliers(rates: Rates, origin: str) -> Iterator[Row]:
+    for task, tried in at_zero(rates).items():
+        yield {"task": task, "finding": "at 0 for all", "models": tried, "source": origin}
+    for task, rho in against_the_means(rates).items():
+        yield {"task": task, "finding": "negative rank correlation", "models": len(rates), "rho": rho, "source": origin}
+
+
+def _comparable(rates: Rates) -> str:
+    if len(rates) < _LEAST:
+        return f"rank correlations need {_LEAST} models or more; here are {len(rates)}"
+    return f"rank correlations over {len(rates)} models, on the tasks that all of them have: {len(_common(rates))}"
+
+
+def _common(rates: Rates) -> list[str]:
+    return [task for task in _tasks_of(rates) if all(task in mine for mine in rates.values())]
+
+
+def _tasks_of(rates: Rates) -> list[str]:
+    return list(dict.fromkeys(task for mine in rates.values() for task in mine))
+
+
+_CELLS = (
+    Column("model", "Model"),
+    Column("cells", "Cells", of=len),
+    Column("deterministic", "Deterministic", of=lambda cells: sum(map(_agree, cells))),
+    Column("share", "%", "percent", of=lambda cells: sum(map(_agree, cells)) / len(cells)),
+    Column("same_trace", "Same trace", of=lambda cells: sum(len({one.trace_hash for one in cell}) == 1 for cell in cells)),
+    Column("source", "Source", of=lambda cells: "ours"),
+)
+_TASKS = (
+    Column("task", "Task"),
+    Column("disagreeing", "Models that disagree"),
+    Column("models", "of"),
+    Column("published", f"Models that disagree ({MARK})"),
+)
+_RUN_COLUMNS = (Column("task", "Task"), Column("model", "Model"), Column("mean", "Mean", "rate"), Column("rewards", "Rewards"))
+_SHOWN = 5
+"""Tasks whose runs are listed one by one."""
+
+
+def variance_tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """Deterministic cells by model, then the tasks that drive variance; none without a repeated instance."""
+    published = published and evidence.breadth.every_published
+    cells = {group.name: _repeated(group) for group in evidence.played}
+    if not any(cells.values()):
+        return []
+    drivers = _drivers(cells, evidence.family, published=published)
+    split = [str(row["task"]) for row in drivers.rows if row["disagreeing"]]
+    agreement = _agreement(cells, evidence.family, published=published)
+    runs = _runs(cells, split[:_SHOWN], evidence.family)
+    return [agreement, *([drivers] if drivers.rows else []), *([runs] if split else [])]
+
+
+def _repeated(group: Group) -> list[list[Result]]:
+    return [cell for cell in group.cells.values() if len(cell) > 1]
+
+
+def _agree(cell: Sequence[Result]) -> bool:
+    return len({result.failure_label for result in cell}) == 1
+
+
+def _agreement(cells: dict[str, list[list[Result]]], family: str, *, published: bool) -> Table:
+    rows = [{"model": name, **row_of(_CELLS, mine)} for name, mine in cells.items() if mine]
+    if len(rows) > 1:
+        rows.append({"model": "all", **row_of(_CELLS, [cell for mine in cells.values() for cell in mine])})
+    notes = ["a cell is deterministic when all its graded attempts (two or more) have the same label"]
+    if published:
+        theirs = numbers()["determinism"]
+        model = f"all {theirs['models']} models"
+        rows.append({"model": model, "cells": theirs["cells"], "share": theirs["percent"] / 100, "source": MARK})
+        notes.append(source("Appendix L"))
+    return Table("variance", f"Deterministic cells, {family}", _CELLS, tuple(rows), tuple(notes))
+
+
+def _runs(cells: dict[str, list[list[Result]]], tasks: Sequence[str], family: str) -> Table:
+    """Each run's reward on the tasks that vary most, which Figure 6 draws."""
+    rows: list[Row] = []
+    for task in tasks:
+        for name, mine in cells.items():
+            rewards = [float(result.reward or 0.0) for cell in mine if cell[0].task_id == task for result in cell]
+            if rewards:
+                told = " ".join(f"{reward:g}" for reward in rewards)
+                rows.append({"task": task, "model": name, "mean": sum(rewards) / len(rewards), "rewards": told})
+    notes = (f"the tasks on which most models disagree with themselves, {_SHOWN} at most; rewards by seed and attempt",)
+    return Table("variance-runs", f"Runs of the variance-driving tasks, {family}", _RUN_COLUMNS, tuple(rows), notes)
+
+
+def _drivers(cells: dict[str, list[list[Result]]], family: str, *, published: bool) -> Table:
+    theirs: dict[str, int] = numbers()["variance"] if published else {}
+    columns = _TASKS if published else _TASKS[:-1]
+    rows = sorted(_by_task(cells, theirs), key=lambda row: (-int(row["disagreeing"] or 0), -int(row["published"] or 0)))
+    notes = ["tasks on which at least one model's attempts at an instance disagree, by the number of such models"]
+    notes += [f"{source('Table 8')}; it lists tasks with four models or more"] if published else []
+    return Table("variance-tasks", f"Variance-driving tasks, {family}", columns, tuple(rows), tuple(notes))
+
+
+def _by_task(cells: dict[str, list[list[Result]]], theirs: dict[str, int]) -> Iterator[dict[str, str | int | None]]:
+    played = dict.fromkeys(cell[0].task_id for mine in cells.values() for cell in mine)
+    for task in dict.fromkeys((*played, *theirs)):
+        models = [[cell for cell in mine if cell[0].task_id == task] for mine in cells.values()]
+        repeated = [mine for mine in models if mine]
+        split = sum(not all(map(_agree, mine)) for mine in repeated)
+        if split or task in theirs:
+            count = split if repeated else None
+            yield {"task": task, "disagreeing": count, "models": len(repeated), "published": theirs.get(task)}

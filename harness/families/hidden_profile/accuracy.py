@@ -3,24 +3,49 @@
 A player and set-up has one row for each rule. Where it was played in both conditions, and only some of the tasks are hidden
 profiles for it, a third row is about these tasks alone. The paper's rows
 of people and of the same models follow; those of all its models where they are asked for.
+
+What an instruction does to accuracy after the talk (paper, Tables A1 and A2), by the average and the majority rule.
+
+1. A player's variants stand together, the plain one first, then in the paper's order, then others by name.
+2. The difference to the plain variant is over the tasks that both were played on, with a two-level bootstrap of its own.
+
+Which tasks are hidden profiles for whom: alone the player goes wrong, with everything it is right (rulings, 3.14). A
+certificate proves this of ideal readers. Of a model it is measured: one row a task, with one column a player and condition.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.families.hidden_profile import standing
-from harness.families.hidden_profile.arms import CONDITIONS, MANIFEST, RULES, Arm, Tasks, accuracy, arms, condition_of
-from harness.families.hidden_profile.bootstrap import METHOD
-from harness.families.hidden_profile.figures import fisher, holds, informed, row
-from harness.families.hidden_profile.published import PEOPLE, accuracy_rows, numbers, people, source
+from harness.families.hidden_profile.arms import (
+    CONDITIONS,
+    HOLDS_BEFORE,
+    HOLDS_FULL,
+    MANIFEST,
+    METHOD,
+    RULES,
+    Arm,
+    Cell,
+    Tasks,
+    accuracy,
+    arms,
+    condition_of,
+    enough,
+    figures,
+    fisher,
+    holds,
+    informed,
+    interval,
+    replicates,
+    row,
+    standing_notes,
+)
+from harness.families.hidden_profile.published import PEOPLE, accuracy_rows, numbers, people, source, variant_rows
 from harness.records import Result
 from harness.report.causes import bounds_cells, bounds_columns
-from harness.report.evidence import Evidence
-from harness.report.power import plan_words
-from harness.report.reliability import pass_k
+from harness.report.evidence import Evidence, pass_k, plan_words
 from harness.report.statistics import rank_correlation
-from harness.report.table import Column, Row, Table
+from harness.report.table import Column, Row, Table, with_interval
 
 COLUMNS = (
     Column("player", "Player"),
@@ -31,18 +56,14 @@ COLUMNS = (
     Column("hidden", "Hidden"),
     Column("known", "Full"),
     Column("pre", "Ypre", "percent"),
-    Column("post", "Ypost", "percent"),
-    Column("post_interval", "95 %", "interval"),
+    *with_interval("post", "Ypost", "percent", "interval"),
     *bounds_columns("Ypost"),
     Column("pass_k", "pass^k", "rate"),
     Column("full", "Yfull", "percent"),
     Column("manifest", "Manifest", "percent"),
-    Column("informedness", "J", "signed"),
-    Column("informedness_interval", "95 %", "signed_interval"),
-    Column("gain", "Gain, pp", "points"),
-    Column("gain_interval", "95 %", "interval"),
-    Column("gap", "Gap, pp", "points"),
-    Column("gap_interval", "95 %", "interval"),
+    *with_interval("informedness", "J", "signed", "signed_interval"),
+    *with_interval("gain", "Gain, pp", "points", "interval"),
+    *with_interval("gap", "Gap, pp", "points", "interval"),
     Column("recovered", "Recovered %", "percent"),
     Column("strong", "Strong"),
     Column("valid", "Profiles"),
@@ -83,7 +104,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
     of_arm = [(arm, one) for arm in ours for one in _rows(arm)]
     rows = [one for _, one in of_arm]
     alike = [one for arm, one in of_arm if arm.standing == ours[0].standing]
-    notes = [*_NOTES, *plan_words(evidence.played), *_correlation(alike), *standing.notes(arm.standing for arm in ours)]
+    notes = [*_NOTES, *plan_words(evidence.played), *_correlation(alike), *standing_notes(arm.standing for arm in ours)]
     if published:
         rows += [one for one in accuracy_rows() if one["player"] == PEOPLE or evidence.shows(str(one["player"]))]
         notes += [source("sections 4.3 and 5.2, Figures 2 and 4"), people(), _ranges()]
@@ -175,3 +196,132 @@ def _ranges() -> str:
     theirs = numbers()["study2"]
     parts = (f"{name} {low:.3f}..{high:.3f}" for name, (low, high) in theirs["ranges"].items())
     return f"published: over its {theirs['models']} models, {', '.join(parts)}"
+
+
+PLAIN = "none"
+_VARIANT_COLUMNS = (
+    Column("player", "Player"),
+    Column("setup", "Set-up"),
+    Column("variant", "Variant"),
+    Column("tasks", "Tasks"),
+    Column("sessions", "Sessions"),
+    Column("average", "Average %", "percent"),
+    Column("interval", "95 %", "interval"),
+    Column("majority", "Majority %", "percent"),
+    *with_interval("difference", "To none, pp", "points", "interval"),
+    Column("pre", "Ypre", "percent", shown=False),
+    Column("source", "Source"),
+)
+_VARIANT_NOTE = (
+    "accuracy after the talk in the hidden profile; the difference is of the average rule, on the tasks played under both"
+)
+
+
+def variant_tables(evidence: Evidence, *, published: bool) -> list[Table]:
+    """One table; none unless some variant was played in the hidden profile."""
+    played = [arm for arm in arms(evidence) if arm.tasks("hidden")]
+    families: dict[tuple[str, str], list[Arm]] = {}
+    for arm in played:
+        families.setdefault((arm.title, arm.setup), []).append(arm)
+    rows = [row for mine in families.values() if _varied(mine) for row in _variants(sorted(mine, key=_place))]
+    if not rows:
+        return []
+    notes = [_VARIANT_NOTE, *standing_notes(arm.standing for arm in played), f"{METHOD}; wording of the variants is our own"]
+    if published and evidence.shows(numbers()["variants"]["player"]):
+        rows += variant_rows()
+        notes.append(source("Tables A1 and A2, 30 sessions on each of three tasks"))
+    return [Table("variants", "Instruction variants, hidden-profile", _VARIANT_COLUMNS, tuple(rows), tuple(notes))]
+
+
+def _varied(mine: Sequence[Arm]) -> bool:
+    return any(arm.variant != PLAIN for arm in mine)
+
+
+def _place(arm: Arm) -> tuple[int, str]:
+    order = [str(row["variant"]) for row in variant_rows()]
+    return (order.index(arm.variant) if arm.variant in order else len(order)), arm.variant
+
+
+def _variants(mine: Sequence[Arm]) -> Iterator[Row]:
+    plain = next((arm.tasks("hidden") for arm in mine if arm.variant == PLAIN), {})
+    for arm in mine:
+        tasks = arm.tasks("hidden")
+        shown = figures(tasks, {}, "average")
+        cells: list[Cell] = [[_after(tasks, task)] for task in tasks]
+        against = _against(tasks, plain) if arm.variant != PLAIN else {}
+        yield {
+            "player": arm.title,
+            "setup": arm.setup or None,
+            "variant": arm.variant,
+            "tasks": len(tasks),
+            "sessions": sum(map(len, tasks.values())),
+            "pre": shown.pre,
+            "average": shown.post,
+            "interval": interval(replicates(cells)[0][:, 0]) if enough(cells) else None,
+            "majority": figures(tasks, {}, "majority").post,
+            "source": "ours",
+            **against,
+        }
+
+
+def _against(tasks: Tasks, plain: Tasks) -> Row:
+    """One variant less the plain one, on the tasks of both."""
+    both = [task for task in tasks if task in plain]
+    if not both:
+        return {}
+    mine, base = (figures({task: some[task] for task in both}, {}, "average").post for some in (tasks, plain))
+    assert mine is not None and base is not None, "tasks have sessions"  # noqa: PT018 - one state
+    cells: list[Cell] = [[_after(tasks, task), _after(plain, task)] for task in both]
+    if not enough(cells):
+        return {"difference": mine - base}
+    ours, theirs = replicates(cells)
+    return {"difference": mine - base, "difference_interval": interval(ours[:, 0] - theirs[:, 0])}
+
+
+def _after(tasks: Tasks, task: str) -> list[list[float]]:
+    return [[accuracy(result, "after", "average")] for result in tasks[task]]
+
+
+_PROFILE_NOTE = (
+    f"a task is a hidden profile for a player where Ypre <= {HOLDS_BEFORE:.1f} and Yfull >= {HOLDS_FULL:.1f}, average rule; "
+    "Ypre, Ypost and Yfull are means over its sessions"
+)
+_PROFILE_COLUMNS = (
+    Column("task", "Task"),
+    Column("player", "Player"),
+    Column("setup", "Set-up"),
+    Column("sessions", "Sessions"),
+    Column("pre", "Ypre", "percent"),
+    Column("post", "Ypost", "percent"),
+    Column("full", "Yfull", "percent"),
+    Column("holds", "Profile"),
+)
+
+
+def profile_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - the paper prints nothing by task
+    """One row for each task and player, tasks in the registry's order; none without graded sessions."""
+    known_arms = arms(evidence)
+    marked = standing_notes(arm.standing for arm in known_arms)
+    rows = [row for task in evidence.tasks for arm in known_arms if (row := _profile(arm, task))]
+    return (
+        [Table("tasks", "Sessions by task, hidden-profile", _PROFILE_COLUMNS, tuple(rows), (_PROFILE_NOTE, *marked))]
+        if rows
+        else []
+    )
+
+
+def _profile(arm: Arm, task: str) -> Row | None:
+    mine, theirs = (arm.tasks(condition).get(task, []) for condition in ("hidden", "full"))
+    if not mine and not theirs:
+        return None
+    shown = figures({task: mine} if mine else {}, {task: theirs} if theirs else {}, "average")
+    return {
+        "task": task,
+        "player": arm.title,
+        "setup": arm.how,
+        "sessions": len(mine) + len(theirs),
+        "pre": shown.pre,
+        "post": shown.post,
+        "full": shown.full,
+        "holds": holds(mine, theirs) if mine and theirs else None,
+    }

@@ -3,21 +3,103 @@
 1. An arm is a setup without its condition and its kind of deals. Ypre and Ypost are of its sessions in `hidden`, Yfull of those
    in `full`, the floor of those in `shared_only`; no session is in two of them. All of these are of hidden deals; manifest
    deals, in which the option that all speak for is right, are counted apart.
-2. Tasks of the suite, imported and generated ones, certified or not, are arms of their own (`standing`).
+2. Tasks of the suite, imported and generated ones, certified or not, are arms of their own.
 3. A session is one graded episode. One that broke off before a vote has no such vote, which counts as wrong for every seat.
+
+What may share a row: whose work a task is, and whether anything is proved of it. Certified tasks of the suite, imported and
+generated ones never share a row, since what they measure was not shown to be the same (findings, 4.2). An episode's verdict
+says both. One that was never judged takes what is said of its task by another episode, else by the task's own folder, else it
+counts among the suite's.
+
+The paper's figures of one arm: Ypre, Ypost, Yfull, and what follows from them (section 3; specification, 1.3).
+
+1. A figure is the mean over tasks of the mean over sessions: a task counts once, however often it was played.
+2. gain = Ypost - Ypre. gap = Ypost - Yfull, recovered = (Ypost - Ypre) / (Yfull - Ypre) and the flag compare conditions, so
+   they are of the tasks that were played in both; recovered is None where the denominator is at most 0.05.
+3. Strong collective reasoning: Yfull > 0.8, and gain > 0.4 (Yfull - Ypre).
+4. Informedness (Youden's J): J = Y_hidden + Y_manifest - 1 after the talk, of the tasks played with both kinds of deals.
+   Pooling everything makes 1, following the option that all speak for 0, rejecting it out of habit at most 0.
+5. A task is a hidden profile for a player where Ypre <= 0.2 and Yfull >= 0.8: alone it goes wrong, with everything it is right.
+
+Intervals for means over tasks whose sessions are alike: a two-level bootstrap, tasks first, then the sessions of each. Votes
+inside a session depend on each other, and so do the sessions of a task; neither may count as independent. Each of 2,000
+replicates draws as many tasks as there are, with replacement, and for every draw anew as many sessions of that task as it has,
+in each condition apart; ends are the 2.5th and 97.5th percentile. With one task only sessions are drawn. The seed is fixed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
-from harness.families.hidden_profile.standing import OWN, by_task
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.families.hidden_profile.authoring.derived import CERTIFICATE
 from harness.records import Result
+from harness.registry import Task
 from harness.report.evidence import Evidence, Group
 from harness.report.models import ModelEntry
+from harness.report.statistics import Interval, rate_interval, scipy_stats
+from harness.report.table import Value
 from worlds.core.chance import PUBLISHED_KEY, key_digest
+from worlds.core.loading import SCENARIO
+from worlds.hidden_profile.rules.certificate import Certificate
+from worlds.hidden_profile.rules.deck import read_task
+
+OWN = ""
+"""Certified, and the suite's own: what is said of nothing else."""
+
+NOTE = (
+    "uncertified: nothing proves that the key follows from the facts, nor that no hand gives it away; imported, generated and "
+    "uncertified tasks have rows of their own"
+)
+"""Stands under each table with such rows."""
+
+
+def standing_notes(words: Iterable[str]) -> tuple[str, ...]:
+    """The note of a table over tasks of these standings."""
+    return (NOTE,) if any(words) else ()
+
+
+def named(whose: str | None, *, certified: bool) -> str:
+    """`imported, uncertified`, and so on; nothing for what is the suite's own and certified."""
+    parts = (whose if whose in {"imported", "generated"} else "", "" if certified else "uncertified")
+    return ", ".join(part for part in parts if part)
+
+
+def of_result(result: Result) -> str | None:
+    """The standing of an episode's task, as its verdict has it; None where that does not say."""
+    certified = result.metrics.get("certified")
+    return None if certified is None else named(result.metrics.get("whose"), certified=bool(certified))
+
+
+def of_task(task: Task) -> str:
+    """The standing of a task, as its folder has it."""
+    try:
+        whose = read_task(task.world_folder / SCENARIO).whose
+        proved = Certificate.model_validate_json((task.path / CERTIFICATE).read_bytes())
+    except (OSError, ValueError):
+        return OWN
+    return named(whose, certified=proved.certified)
+
+
+def by_task(evidence: Evidence) -> Mapping[str, str]:
+    """The standing of each task of some evidence that is not the suite's own and certified."""
+    told: dict[str, str] = {}
+    for group in evidence.groups:
+        for result in group.graded:
+            word = of_result(result)
+            if word is not None:
+                told.setdefault(result.task_id, word)
+    played = {result.task_id for group in evidence.groups for result in (*group.graded, *group.ungraded)}
+    for task in played - told.keys():
+        if task in evidence.registry:
+            told[task] = of_task(evidence.registry[task])
+    return {task: word for task, word in told.items() if word != OWN}
+
 
 CONDITIONS = ("hidden", "full", "shared_only")
 HIDDEN, MANIFEST = "hidden", "manifest"
@@ -128,3 +210,182 @@ def _tell_apart(known_arms: Sequence[Arm]) -> None:
     for arm, name in zip(known_arms, names, strict=True):
         if names.count(name) > 1:
             arm.setup = ", ".join(part for part in (arm.setup, *arm.fine) if part)
+
+
+REPLICATES = 2000
+SEED = 20
+METHOD = f"95 % intervals: two-level bootstrap, tasks then sessions (all attempts at a seed are one), {REPLICATES} replicates"
+
+Floats = NDArray[np.float64]
+Cell = Sequence[Sequence[Sequence[float]]]
+"""One task: for each condition its sessions, each a row of values."""
+
+
+def replicates(cells: Sequence[Cell]) -> list[Floats]:
+    """For each condition, replicated means over tasks of means over sessions: one row a replicate, one column a value.
+
+    Every task must have sessions in every condition.
+    """
+    rng = np.random.default_rng(SEED)
+    tables = [[np.asarray(sessions, dtype=np.float64) for sessions in cell] for cell in cells]
+    picks = rng.integers(0, len(tables), size=(REPLICATES, len(tables)))
+    means = [np.empty((*picks.shape, sessions.shape[1])) for sessions in tables[0]]
+    for place, cell in enumerate(tables):
+        slots = picks == place
+        for mean, sessions in zip(means, cell, strict=True):
+            drawn = rng.integers(0, len(sessions), size=(int(slots.sum()), len(sessions)))
+            mean[slots] = sessions[drawn].mean(axis=1)
+    return [mean.mean(axis=1) for mean in means]
+
+
+def interval(values: Floats) -> Interval:
+    """The middle 95 % of replicated values."""
+    low, high = np.percentile(values, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def enough(cells: Sequence[Cell]) -> bool:
+    """Whether there is anything to draw: two tasks, or two sessions of the one in each condition."""
+    return len(cells) > 1 or all(len(sessions) > 1 for cell in cells for sessions in cell)
+
+
+STRONG_FULL, STRONG_SHARE = 0.8, 0.4
+HOLDS_BEFORE, HOLDS_FULL = 0.2, 0.8
+_SMALLEST = 0.05
+"""`recovered` is computed only where Yfull - Ypre is greater than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Means over tasks; None where a condition was not played."""
+
+    pre: float | None
+    post: float | None
+    full: float | None
+
+
+def figures(hidden: Tasks, full: Tasks, rule: str) -> Figures:
+    """Ypre and Ypost of the hidden sessions, Yfull of the full ones."""
+    return Figures(_mean(hidden, "before", rule), _mean(hidden, "after", rule), _mean(full, "before", rule))
+
+
+def informed(hidden: Tasks, manifest: Tasks, rule: str) -> dict[str, Value]:
+    """Accuracy on manifest deals and informedness, with its interval, by column of the table `accuracy`."""
+    both = [task for task in hidden if task in manifest]
+    ours, theirs = ({task: tasks[task] for task in both} for tasks in (hidden, manifest))
+    shown: dict[str, Value] = {"manifest": _mean(manifest, "after", rule)}
+    for when, column in (("after", "informedness"), ("before", "informedness_pre")):
+        right, other = _mean(ours, when, rule), _mean(theirs, when, rule)
+        shown[column] = None if right is None or other is None else right + other - 1
+    paired: list[Cell] = [[_sessions(ours[task], rule), _sessions(theirs[task], rule)] for task in both]
+    if paired and enough(paired):
+        mine, beside = replicates(paired)
+        shown["informedness_interval"] = interval(mine[:, 1] + beside[:, 1] - 1)
+    return shown
+
+
+def row(hidden: Tasks, full: Tasks, floor: Tasks, rule: str) -> dict[str, Value]:
+    """All figures of one arm by one rule, with their intervals, by column of the table `accuracy`."""
+    shown = figures(hidden, full, rule)
+    both = [task for task in hidden if task in full]
+    paired = figures({task: hidden[task] for task in both}, {task: full[task] for task in both}, rule)
+    return {
+        "pre": shown.pre,
+        "post": shown.post,
+        "full": shown.full,
+        "full_post": _mean(full, "after", rule),
+        "floor": _mean(floor, "before", rule),
+        "gain": _less(shown.post, shown.pre),
+        "gap": _less(paired.post, paired.full),
+        "recovered": recovered(paired),
+        "strong": strong(paired),
+        **_intervals(hidden, full, both, rule),
+        **(_wilson(hidden) if rule == "majority" else {}),
+    }
+
+
+def recovered(measured: Figures) -> float | None:
+    """How much of the difference between Ypre and Yfull the talk made up for; None where the difference is too small."""
+    if (
+        measured.pre is None
+        or measured.post is None
+        or measured.full is None
+        or _beyond(_SMALLEST, measured.full - measured.pre) <= 0
+    ):
+        return None
+    return (measured.post - measured.pre) / (measured.full - measured.pre)
+
+
+def strong(measured: Figures) -> bool | None:
+    """Whether this is strong collective reasoning as the paper defines it; None where a condition was not played."""
+    if measured.pre is None or measured.post is None or measured.full is None:
+        return None
+    gain, way = measured.post - measured.pre, measured.full - measured.pre
+    return _beyond(STRONG_FULL, measured.full) > 0 and _beyond(STRONG_SHARE * way, gain) > 0
+
+
+def holds(hidden: Sequence[Result], full: Sequence[Result]) -> bool:
+    """Whether a task is a hidden profile for the player of these sessions (rulings, 3.14), by the average rule."""
+    alone, informed = (fmean(accuracy(result, "before", "average") for result in mine) for mine in (hidden, full))
+    return _beyond(HOLDS_BEFORE, alone) <= 0 <= _beyond(HOLDS_FULL, informed)
+
+
+def fisher(first: tuple[Iterable[Result], str], second: tuple[Iterable[Result], str]) -> float | None:
+    """The paper's p: Fisher's exact test on the votes of two groups of sessions, `before` or `after`, taken as independent."""
+    piles = [[votes(result, when) for result in sessions] for sessions, when in (first, second)]
+    table = [[sum(right for right, _ in pile), sum(wrong for _, wrong in pile)] for pile in piles]
+    if not all(map(sum, table)):
+        return None
+    return float(scipy_stats().fisher_exact(table).pvalue)
+
+
+def _beyond(bound: float, value: float) -> float:
+    """How far a value lies above a bound, rounded, so that a mean of thirds that should equal the bound does so."""
+    return round(value - bound, 9)
+
+
+def _mean(tasks: Tasks, when: str, rule: str) -> float | None:
+    if not tasks:
+        return None
+    return fmean(fmean(accuracy(result, when, rule) for result in mine) for mine in tasks.values())
+
+
+def _less(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first - second
+
+
+def _sessions(mine: Sequence[Result], rule: str) -> list[list[float]]:
+    """Accuracy before and after the talk for each deal: attempts at one seed share a deal, so they count as one session."""
+    deals: dict[int, list[Result]] = {}
+    for result in mine:
+        deals.setdefault(result.seed, []).append(result)
+    return [
+        [fmean(accuracy(result, when, rule) for result in attempts) for when in ("before", "after")]
+        for attempts in deals.values()
+    ]
+
+
+def _intervals(hidden: Tasks, full: Tasks, both: Sequence[str], rule: str) -> Mapping[str, Value]:
+    """Bootstrap intervals; those of a condition from all its tasks, those between conditions from the tasks of both."""
+    intervals: dict[str, Value] = {}
+    alone: list[Cell] = [[_sessions(mine, rule)] for mine in hidden.values()]
+    if alone and enough(alone):
+        (drawn,) = replicates(alone)
+        pre, post = drawn.T
+        intervals |= {"pre_interval": interval(pre), "post_interval": interval(post), "gain_interval": interval(post - pre)}
+    known: list[Cell] = [[_sessions(mine, rule)] for mine in full.values()]
+    if known and enough(known):
+        (drawn,) = replicates(known)
+        intervals["full_interval"] = interval(drawn[:, 0])
+    paired: list[Cell] = [[_sessions(hidden[task], rule), _sessions(full[task], rule)] for task in both]
+    if paired and enough(paired):
+        ours, theirs = replicates(paired)
+        intervals["gap_interval"] = interval(ours[:, 1] - theirs[:, 0])
+    return intervals
+
+
+def _wilson(hidden: Tasks) -> Mapping[str, Value]:
+    """Under the majority rule a session is right or wrong, so its rate has a Wilson interval, clustered by task."""
+    return {
+        "post_wilson": rate_interval([[accuracy(one, "after", "majority") > 0 for one in mine] for mine in hidden.values()])
+    }

@@ -14,18 +14,15 @@ from math import sqrt
 from statistics import fmean
 from typing import TypeVar
 
-from harness.families.hidden_profile.arms import MANIFEST, arms
-from harness.families.hidden_profile.figures import figures, informed
-from harness.families.hidden_profile.standing import notes, of_task
+from harness.families.hidden_profile.arms import MANIFEST, Arm, Tasks, arms, figures, informed, of_task, standing_notes
 from harness.registry import Task
 from harness.report.evidence import Evidence
-from harness.report.table import Column, Row, Table
+from harness.report.table import Column, Row, Table, with_interval
 from oracles.hidden_profile.adversaries import ADVERSARIES, guessed_by_hand
-from oracles.hidden_profile.expected import guessing, played
+from oracles.hidden_profile.decks import INFORMED_MEAN, INFORMED_MOST, keys
 from oracles.hidden_profile.guessers import scored
-from oracles.hidden_profile.tells import INFORMED_MEAN, INFORMED_MOST, keys
-from worlds.hidden_profile.rules.deck import KINDS, Deck, read_task
-from worlds.hidden_profile.rules.draws import Draws
+from oracles.hidden_profile.session import guessing, played
+from worlds.hidden_profile.rules.deck import KINDS, Deck, Draws, read_task
 from worlds.hidden_profile.rules.scenario import Scenario
 from worlds.hidden_profile.rules.worlds import LIMIT, tabulate
 
@@ -48,8 +45,7 @@ _DECKS = (
     Column("accuracy", "Hidden %", "percent"),
     Column("bound", "1/M + .10, %", "percent"),
     Column("manifest", "Manifest %", "percent"),
-    Column("informedness", "J", "signed"),
-    Column("informedness_interval", "95 %", "signed_interval"),
+    *with_interval("informedness", "J", "signed", "signed_interval"),
     Column("within", "Within"),
 )
 _HAND = (
@@ -97,12 +93,14 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG0
         rows = [row for word, some in _by_word(decks, words) for row in _one_hand(some, word)]
         title = "Guessers by one hand, and players, hidden-profile"
         rows += _informed(evidence.only(decks))
-        made.append(Table("guessers", title, _DECKS, tuple(rows), (_HAND, *notes(words[name] for name in decks))))
+        made.append(Table("guessers", title, _DECKS, tuple(rows), (_HAND, *standing_notes(words[name] for name in decks))))
     if scenarios:
         rows = [row for word, some in _by_word(scenarios, words) for row in _text_only(some, word)]
         title = "Guessers by words, and players, hidden-profile, tasks with one deal"
         rows += _players(evidence.only(scenarios))
-        made.append(Table("guessers", title, _COLUMNS, tuple(rows), (_NOTE, *notes(words[name] for name in scenarios))))
+        made.append(
+            Table("guessers", title, _COLUMNS, tuple(rows), (_NOTE, *standing_notes(words[name] for name in scenarios)))
+        )
     return made
 
 
@@ -135,10 +133,8 @@ def _informed(evidence: Evidence) -> Iterator[Row]:
     for arm in arms(evidence):
         hidden, manifest = arm.tasks("hidden"), arm.tasks("hidden", MANIFEST)
         if hidden or manifest:
-            name = f"{arm.title} ({arm.how})" if arm.how else arm.title
-            shown = informed(hidden, manifest, "average")
-            yield {"player": name, "kind": "player", "tasks": len({*hidden, *manifest}),
-                   "accuracy": figures(hidden, {}, "average").post, **shown}  # fmt: skip
+            row = _player(arm, hidden, len({*hidden, *manifest}))
+            yield {**row, **informed(hidden, manifest, "average")}
 
 
 def _text_only(scenarios: Sequence[Scenario], word: str) -> Iterator[Row]:
@@ -183,5 +179,9 @@ def _over(shares: Sequence[float], blind: Sequence[float]) -> Guessed:
 def _players(evidence: Evidence) -> Iterator[Row]:
     for arm in arms(evidence):
         if hidden := arm.tasks("hidden"):
-            name = f"{arm.title} ({arm.how})" if arm.how else arm.title
-            yield {"player": name, "kind": "player", "tasks": len(hidden), "accuracy": figures(hidden, {}, "average").post}
+            yield _player(arm, hidden, len(hidden))
+
+
+def _player(arm: Arm, hidden: Tasks, tasks: int) -> Row:
+    name = f"{arm.title} ({arm.how})" if arm.how else arm.title
+    return {"player": name, "kind": "player", "tasks": tasks, "accuracy": figures(hidden, {}, "average").post}

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from harness.errors import UsageError
 from harness.registry import Task
 from harness.report.table import Column, Row, Table
-from oracles.hidden_profile.tells import INFORMED_MOST
+from oracles.hidden_profile.decks import INFORMED_MOST
 from worlds.hidden_profile.rules.certificate import Certificate
 from worlds.hidden_profile.rules.deck import Card, Deck, read_task
-from worlds.hidden_profile.rules.frame import Frame
-from worlds.hidden_profile.rules.scenario import Fact, Scenario
+from worlds.hidden_profile.rules.scenario import Fact, Frame, Scenario
 
 
 def matrix(task: Task) -> list[Table]:

@@ -7,8 +7,7 @@ from typing import Any
 
 from harness.errors import UsageError
 from harness.registry import Task
-from worlds.hidden_profile.rules.deck import Deck, read_task
-from worlds.hidden_profile.rules.sizes import read_sizes, sized
+from worlds.hidden_profile.rules.deck import Deck, read_sizes, read_task, sized
 
 
 def check(task: Task, options: Mapping[str, Any]) -> None:

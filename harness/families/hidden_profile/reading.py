@@ -15,7 +15,7 @@ from harness.families.hidden_profile.transcript import (
     transcript,
 )
 from harness.reading import Breach, RecordedEpisode, Section
-from harness.reading.parts import measured, notes
+from harness.reading.model import measured, notes
 from worlds.core.faults import FaultCause, SeatFault
 from worlds.hidden_profile.labels import Label
 from worlds.hidden_profile.rules.measures import Measures

@@ -1,21 +1,56 @@
-"""The tables of the hidden-profile family, by the name that `--table` takes."""
+"""The tables of the hidden-profile family, by the name that `--table` takes.
+
+Which sessions were held as the paper held its own: only beside these do its numbers stand. A session under other options
+answers another question: who is told how long the talk lasts, or hears all of it again, is not who was measured. Condition,
+kind of deal and variant are columns of the tables, and the words of the prompts may be anybody's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.families.hidden_profile import accuracy, guessers, process, profiles, variants_table
-from harness.families.hidden_profile.protocol import WITHOUT, any_as_the_paper
+from harness.agent import AgentIdentity
+from harness.families.hidden_profile import accuracy, guessers, process
 from harness.report import components
-from harness.report.catalogue import Maker, by_name, make
-from harness.report.evidence import Evidence
+from harness.report.evidence import Evidence, Group, Maker, by_name, make
 from harness.report.table import Table
+from worlds.hidden_profile.options import OPTIONS
+
+PAPER = {name: option.default for name, option in OPTIONS.items()} | {"horizon": "untold"}
+"""The options of the preset `hidden-paper`; where it says nothing, our defaults."""
+
+_COLUMNS = {"condition", "deal", "variant"}
+"""Options that tables keep apart by themselves."""
+
+WITHOUT = "published numbers are left out: no session here follows the paper's protocol; harness run --preset hidden-paper"
+"""Stands under tables that have published rows elsewhere."""
+
+
+def any_as_the_paper(evidence: Evidence) -> bool:
+    """Whether some of the sessions follow the paper's protocol."""
+    return any(_is_the_papers(group) for group in evidence.played)
+
+
+def _is_the_papers(group: Group) -> bool:
+    """One group has one set-up: its options are those of any session, and its players those of any plan."""
+    told = next((result.options for result in group.graded), None)
+    if told is None or any(told.get(name, value) != value for name, value in PAPER.items() if name not in _COLUMNS):
+        return False
+    return all(_plays_alone(plan.agent) for plan in group.plans)
+
+
+def _plays_alone(agent: AgentIdentity) -> bool:
+    """Whether one player holds all seats, is told its rules and no more, and is asked at the provider's own temperature."""
+    asked = agent.requested or {}
+    told_more = agent.variant is not None or agent.seat_variants
+    return not told_more and not agent.seats and agent.team is None and asked.get("temperature") is None
+
 
 TABLES: dict[str, tuple[Maker, ...]] = {
     "accuracy": (accuracy.tables,),
-    "tasks": (profiles.tables,),
-    "variants": (variants_table.tables,),
+    "tasks": (accuracy.profile_tables,),
+    "variants": (accuracy.variant_tables,),
     "process": (process.tables,),
 }
 BY_NAME: dict[str, tuple[Maker, ...]] = {"guessers": (guessers.tables,), "components": (components.tables,)}

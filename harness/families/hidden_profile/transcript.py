@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.families.hidden_profile.naming import called
 from harness.reading import Cell, RecordedEpisode, Section
-from harness.reading.parts import notes
+from harness.reading.model import notes
 from harness.records import SeatResult
 from worlds.core.models import Lenient
 from worlds.hidden_profile.rules.measures import Consensus, Measures, SeatMeasures

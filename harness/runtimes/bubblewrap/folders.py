@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import RuntimeFailure
+from harness.errors import RuntimeFailure, quoted
 from harness.leftovers import Leftover, changed_at
 from harness.registry import Task, contents_of
 from harness.runtimes.owner import is_dead, this_owner
@@ -119,7 +119,7 @@ def folders_root() -> Path:
     root.mkdir(mode=0o700, exist_ok=True)
     status = root.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
-        raise RuntimeFailure(f"{root} must be a folder of user {os.geteuid()} with mode 0700", hint=f"rm -rf {root}")
+        raise RuntimeFailure(f"{root} must be a folder of user {os.geteuid()} with mode 0700", hint=f"rm -rf {quoted(root)}")
     return root
 
 

@@ -9,24 +9,147 @@
    makes room moves on all its calendars at once or nowhere.
 
 Profile `paper` does what the published client does, as the reference games show: one offer, whose best plan is announced even
-if it suits nobody; who cannot follow guesses, as `_guess` says; and plans are scored `trusting` (see dsm_scoring).
+if it suits nobody; who cannot follow guesses, as `_guess` says; and plans are scored `trusting` (see `dsm_scoring`).
+
+How many plans to offer at once: the size that maximises expected utility (paper, Appendix D.3). U(L) = q v + w q - theta c L -
+beta (1 - q), where q = 1 - (1 - p)^L is the chance that one of L plans suits everybody, v the mean own level of the L best, and
+p a guess from the own calendar alone: everybody is as busy as I am. More offers find a plan sooner and tell more; theta against
+beta is the dial between the two.
+
+The initiator's sheet for one meeting: what was offered, who has answered, and which plan is best. A plan is scored by everybody
+whom it touches: the participants, and third parties with a meeting that it moves. Plans rank by how far their scorers are from
+the best level, all together; one that suits everybody goes before any that does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from oracles.calendar.protocols import dsm_messages as messages
-from oracles.calendar.protocols.client import Outgoing, Payload, Seat, TypedClient
-from oracles.calendar.protocols.dsm_chains import plans
-from oracles.calendar.protocols.dsm_offers import PRIVATE, PRIVATE_EXHAUSTIVE, WELFARE, Preset, chance, offer_size
-from oracles.calendar.protocols.dsm_points import BUDGET, settled
-from oracles.calendar.protocols.dsm_scoring import DsmPlan, level, needed
-from oracles.calendar.protocols.dsm_tally import Tally
-from oracles.calendar.protocols.insertion import Moves, batch, in_the_way, moving
-from oracles.calendar.protocols.reading import Mail
+from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, TypedClient
+from oracles.calendar.protocols.dsm_scoring import BEST, BUDGET, DsmPlan, Reward, level, needed, plans, reward, settled
+from oracles.calendar.protocols.repair import Moves, batch, in_the_way, moving
+from worlds.calendar.rules.items import Cells
+
+
+class Tally:
+    """Offers and answers; `own` are the initiator's levels by plan id."""
+
+    def __init__(self, me: int, participants: Sequence[int], own: Mapping[int, int]) -> None:
+        self._me, self._participants, self._own = me, tuple(participants), own
+        self._scores: dict[int, dict[int, int]] = {}
+        self._waiting: set[int] = set()
+        self.offers = 0
+        self.plans: list[DsmPlan] = []
+        """The offer that is open."""
+
+    def open(self, plans: Sequence[DsmPlan]) -> list[int]:
+        """Begin the next offer; returns who is asked, ascending: everybody whom one of its plans touches."""
+        self.offers, self.plans = self.offers + 1, list(plans)
+        self._waiting = {seat for plan in plans for seat in self.readers(plan)}
+        return sorted(self._waiting)
+
+    def hear(self, seat: int, offer: int, levels: Mapping[int, int]) -> None:
+        """One answer; only the first one to the open offer counts, and a plan that it leaves out is infeasible."""
+        if offer == self.offers and seat in self._waiting:
+            self._waiting.remove(seat)
+            self._scores.setdefault(seat, {}).update({plan.id: levels.get(plan.id, 0) for plan in self.plans})
+
+    def complete(self) -> bool:
+        """Whether everybody has answered."""
+        return not self._waiting
+
+    def best(self) -> DsmPlan | None:
+        """The plan of the open offer that ranks first, feasible or not; None for an empty offer."""
+        return min(self.plans, key=self._rank, default=None)
+
+    def feasible(self, plan: DsmPlan) -> bool:
+        """Whether a plan suits all its scorers."""
+        return all(self._levels(plan))
+
+    def readers(self, plan: DsmPlan) -> list[int]:
+        """Everybody else whom a plan touches, ascending."""
+        return sorted({*self._participants, *plan.outsiders(self._participants)} - {self._me})
+
+    def record(self, seat: int, plan: DsmPlan) -> Reward:
+        """What the choice of a plan means for a scorer, by all that it told about this meeting."""
+        told = self._scores.get(seat, {})
+        return reward(list(told.values()), told.get(plan.id, 0))
+
+    def _levels(self, plan: DsmPlan) -> list[int]:
+        told = [self._scores.get(seat, {}).get(plan.id, 0) for seat in self.readers(plan)]
+        return [self._own.get(plan.id, 0), *told]
+
+    def _rank(self, plan: DsmPlan) -> tuple[bool, int, int, int, int]:
+        levels = self._levels(plan)
+        return not all(levels), BEST * len(levels) - sum(levels), len(levels), plan.slot, plan.id
+
+
+PRIVACY = 1.0
+"""c: what the disclosure of one plan counts for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """One operating point (paper, Table 9)."""
+
+    smallest: int
+    """L_min: plans in an offer."""
+
+    largest: int
+    """L_max."""
+
+    beta: float
+    """What a failed offer costs."""
+
+    theta: float
+    """What each disclosed plan costs."""
+
+    social: float
+    """w: what success is worth beside the own level."""
+
+    depth: int
+    """Meetings that one plan may move, one for the other."""
+
+    targets: int
+    """Chains considered for each slot."""
+
+    exhaustive: bool
+    """Whether offers go on until one suits or none is left; if not, only while an offer is worth more than none."""
+
+
+WELFARE = Preset(1, 12, beta=1.0, theta=0.0, social=1.0, depth=2, targets=4, exhaustive=True)
+PRIVATE = Preset(1, 2, beta=0.25, theta=10.0, social=0.25, depth=1, targets=2, exhaustive=False)
+PRIVATE_EXHAUSTIVE = Preset(1, 2, beta=0.25, theta=10.0, social=0.25, depth=1, targets=2, exhaustive=True)
+
+
+def chance(cells: Cells, responders: int) -> float:
+    """p: the guessed chance that a plan suits all responders, in .01...95; every occupied cell counts as busy."""
+    busy = sum(item is not None for item in cells)
+    free = min(max(1 - busy / len(cells), 0.05), 0.95)
+    return float(min(max(free ** max(1, responders), 0.01), 0.95))
+
+
+def utility(levels: Sequence[int], p: float, preset: Preset) -> float:
+    """U(L) of offering plans that have these own levels."""
+    size = len(levels)
+    q = 1 - (1 - p) ** size
+    own = sum(levels) / size / BEST
+    return q * own + preset.social * q - preset.theta * PRIVACY * size - preset.beta * (1 - q)
+
+
+def offer_size(levels: Sequence[int], p: float, preset: Preset) -> tuple[int, float]:
+    """The best L for untried plans with these own levels, best first, and its U(L); the smallest L on ties, 0 for no plans."""
+    sizes = range(min(preset.smallest, len(levels)), min(preset.largest, len(levels)) + 1)
+    worth = [(utility(levels[:size], p, preset), -size) for size in sizes if size]
+    if not worth:
+        return 0, -preset.beta
+    best, negative = max(worth)
+    return -negative, best
+
 
 Actions = list[dict[str, Any]]
 

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oracles.calendar.protocols.client import Payload, whole
-from oracles.calendar.protocols.dsm_points import Reward
-from oracles.calendar.protocols.dsm_scoring import BEST, DsmPlan, Shift
+from oracles.calendar.protocols.dsm_scoring import BEST, DsmPlan, Reward, Shift
 
 
 def proposals(plans: Sequence[DsmPlan], offer: int, participants: Sequence[int]) -> Payload:

@@ -8,14 +8,30 @@
 
 `trusting` is how the published client reads a plan: a slot that the plan clears counts as free for a meeting to land on, though
 another meeting, or a blocked errand, stands there on this very calendar. The reference games show it in chains of two meetings.
+
+The books of DSM: what a scorer pays for its scores, and what it is given back when a plan is chosen. A level s > 0 costs D - 1
+- s points. Whose plan was chosen gets R = (D - 1 - s*) + max(0, min(A, L) - 1): what it concedes, and one point for each
+further plan that it left open; nothing where it concedes nothing or cannot (paper, Appendix D.3; Farhadi and Jennings 2021).
+The books are kept and reported. They move nobody: no client looks at its points when it scores or chooses.
+
+Plans that an initiator can offer: slots of its own, and chains that move earlier meetings out of the way.
+
+1. A slot without a meeting is one plan, and its id is the slot.
+2. Where a meeting stands, it may go to a free slot of the initiator's, or to another meeting's slot, which then goes on in the
+   same way, up to the cascade depth. Such plans have the ids (slot + 1) * 1000 + place.
+3. The chains of a slot are sorted by cost, length and targets, and only the first few count (paper, Table 9).
+
+Slots are where a meeting begins. One that is longer than a slot and would lie across two earlier meetings has no chain there:
+chains move meetings one for the other, never two at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-from oracles.calendar.protocols.insertion import Moves, insertion, price
+from oracles.calendar.protocols.repair import Moves, in_the_way, insertion, price
 from worlds.calendar.rules.batch import Move
 from worlds.calendar.rules.items import Cells, Item, filled, slot_of
 
@@ -82,3 +98,85 @@ def _landed(cells: Cells, moves: Sequence[Move]) -> Cells | None:
             return None
         cells = filled(cells, move.target, move.item, move.item.duration)
     return cells
+
+
+BUDGET = 100
+"""Points that every seat begins with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """The record of one scorer in one decision, as the message carries it."""
+
+    selected_score: int
+    availability: int
+    """A: plans with a level above 0."""
+
+    flexibility: int
+    """Sum over levels s of count(s) (A + 1)^s: grows with more plans and with higher levels; reported, not paid."""
+
+    scoring_cost: int
+    """Points that its scores cost, all offers of the meeting together."""
+
+    reward: int
+    """R."""
+
+    def record(self) -> Mapping[str, int]:
+        """The fields of the message."""
+        return asdict(self)
+
+
+def reward(scores: Sequence[int], selected: int) -> Reward:
+    """The record for the levels that one seat reported, and its level of the chosen plan."""
+    feasible = [score for score in scores if score > 0]
+    available = len(feasible)
+    flexibility = sum((available + 1) ** score for score in feasible)
+    paid = 0 if selected in (0, BEST) else BEST - selected + max(0, min(available, len(scores)) - 1)
+    return Reward(selected, available, flexibility, sum(BEST - score for score in feasible), paid)
+
+
+def settled(points: int, gained: int, paid: int) -> int:
+    """A budget after one decision; it never falls below 0."""
+    return max(0, points + gained - paid)
+
+
+Chain = tuple[tuple[Item, Shift], ...]
+"""Meetings that move, each with where to; the last one to a free slot."""
+
+
+def plans(cells: Cells, duration: int, depth: int, targets: int) -> list[DsmPlan]:
+    """Every plan that a calendar suggests, feasible or not; `depth` meetings a chain and `targets` chains a slot at most."""
+    suggested: list[DsmPlan] = []
+    for slot in range(len(cells) - duration + 1):
+        span = frozenset(range(slot, slot + duration))
+        meetings = [item for _, item in in_the_way(cells, slot, duration) or [] if item.kind == "meeting"]
+        if not meetings:
+            suggested.append(DsmPlan(slot, slot))
+        elif len(meetings) == 1:
+            chains = sorted(_chains(cells, meetings[0], span, depth), key=_order)[:targets]
+            suggested += [
+                DsmPlan((slot + 1) * 1000 + place, slot, tuple(shift for _, shift in chain))
+                for place, chain in enumerate(chains)
+            ]
+    return suggested
+
+
+def _chains(cells: Cells, item: Item, taken: frozenset[int], depth: int) -> Iterator[Chain]:
+    """Every way to move a meeting away, off the `taken` cells."""
+    source = cells.index(item)
+    taken = taken.union(range(source, source + item.duration))
+    for target in range(len(cells) - item.duration + 1):
+        span = range(target, target + item.duration)
+        there = in_the_way(cells, target, item.duration) or []
+        if taken.intersection(span) or len(there) > 1:
+            continue
+        move = (item, Shift(item.id, source, target, item.participants))
+        if not there:
+            yield (move,)
+        elif depth > 1 and there[0][1].kind == "meeting":
+            for rest in _chains(cells, there[0][1], taken.union(span), depth - 1):
+                yield (move, *rest)
+
+
+def _order(chain: Chain) -> tuple[int, int, tuple[int, ...]]:
+    return sum(item.cost for item, _ in chain), len(chain), tuple(shift.target for _, shift in chain)

@@ -15,9 +15,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from oracles.calendar.protocols.client import Outgoing, Payload, Seat, TypedClient, whole
-from oracles.calendar.protocols.insertion import batch, guess, insertion, price
-from oracles.calendar.protocols.reading import Mail
+from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, TypedClient, whole
+from oracles.calendar.protocols.repair import batch, guess, insertion, price
 
 Costs = dict[int, int]
 """Possible slots, with what each costs one seat."""

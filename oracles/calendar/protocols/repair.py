@@ -10,20 +10,120 @@
    seat whose new meeting went elsewhere sends `fail_reschedule` to the old meeting's initiator, who passes it on.
 
 Only meetings of one slot bump and are bumped.
+
+An initiator's walk over slots: one is put to the vote at a time, and the first that nobody finds impossible is agreed on.
+
+What a meeting would displace on one calendar: the question that every protocol asks, answered from that calendar alone.
+
+1. A meeting may begin at a slot when its whole span lies on the calendar and each item in it can make room.
+2. An errand makes room by moving to the lowest free slot outside the span that nothing else has taken; a blocked errand never
+   does, and another meeting only by an agreement that is not looked for here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oracles.calendar.protocols.client import Outgoing, Payload, Seat, whole
-from oracles.calendar.protocols.insertion import Moves, insertion
-from oracles.calendar.protocols.reading import Mail
-from oracles.calendar.protocols.walk import IMPOSSIBLE, PENDING, Walk
+from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, reschedule, schedule, whole
 from worlds.calendar.rules.batch import Batch, Move, apply
 from worlds.calendar.rules.items import Cells, Item, filled, slot_of
+
+Moves = tuple[Move, ...]
+
+
+def in_the_way(cells: Cells, slot: int, duration: int) -> list[tuple[int, Item]] | None:
+    """The items in a span, each with the first of its slots there; None where the span leaves the calendar."""
+    if slot < 0 or slot + duration > len(cells):
+        return None
+    obstacles: list[tuple[int, Item]] = []
+    for cell in range(slot, slot + duration):
+        item = cells[cell]
+        if item is not None and (not obstacles or obstacles[-1][1] != item):
+            obstacles.append((cell, item))
+    return obstacles
+
+
+def insertion(cells: Cells, slot: int, duration: int, keep: Collection[int] = ()) -> Moves | None:
+    """The moves that make room for a span, none where it is free; None where there is no room.
+
+    `keep`: free slots that no errand may be sent to.
+    """
+    items = in_the_way(cells, slot, duration)
+    if items is None or any(item.kind == "meeting" or item.blocked for _, item in items):
+        return None
+    if not items:
+        return ()
+    span = range(slot, slot + duration)
+    places = (cell for cell, item in enumerate(cells) if item is None and cell not in span and cell not in keep)
+    moves = tuple(Move(item, source, target) for (source, item), target in zip(items, places, strict=False))
+    return moves if len(moves) == len(items) else None
+
+
+def price(moves: Moves) -> int:
+    """What moves cost their owner, on the scale that is shown."""
+    return sum(move.item.cost for move in moves)
+
+
+def batch(meeting: int, slot: int, moves: Sequence[Move]) -> list[dict[str, Any]]:
+    """The actions that make room for a meeting and write it."""
+    return [*moving(meeting, moves), schedule(meeting, slot)]
+
+
+def moving(meeting: int, moves: Sequence[Move]) -> list[dict[str, Any]]:
+    """The actions that make room for a meeting."""
+    return [reschedule(move.item, move.source, move.target, meeting) for move in moves]
+
+
+def guess(cells: Cells, meeting: int, duration: int, rank: int, without: Collection[int] = ()) -> list[dict[str, Any]]:
+    """The batch for the `rank`-th slot, from 0, that is possible by this calendar alone; empty where there is none.
+
+    What the published clients do without an agreement, the n-th retry at rank n; profile `text` never does. `without`: slots
+    that are no candidates.
+    """
+    slots = [slot for slot in range(len(cells)) if slot not in without]
+    possible = [(slot, moves) for slot in slots if (moves := insertion(cells, slot, duration)) is not None]
+    return batch(meeting, *possible[rank]) if rank < len(possible) else []
+
+
+PENDING = "PENDING"
+IMPOSSIBLE = "IMPOSSIBLE"
+
+
+class Walk:
+    """The slots left to try, and the votes on the one that is up."""
+
+    def __init__(self, pool: Iterable[int], voters: Iterable[int]) -> None:
+        self._pool, self._voters = list(pool), frozenset(voters)
+        self._votes: dict[int, bool] = {}
+        self.slot: int | None = None
+        """The slot that is up; None before the first one and after the last."""
+
+    def vote(self, sender: int, slot: int | None, status: object) -> None:
+        """Count one vote; one on another slot, or by nobody who was asked, counts nothing."""
+        if slot == self.slot and sender in self._voters:
+            self._votes[sender] = status == PENDING
+
+    def refuse(self) -> None:
+        """The initiator itself finds the slot impossible after all."""
+        self._votes = dict.fromkeys((-1, *self._voters), False)
+
+    @property
+    def agreed(self) -> bool:
+        """Whether everybody is for the slot that is up."""
+        return self.slot is not None and len(self._votes) == len(self._voters) and all(self._votes.values())
+
+    @property
+    def refused(self) -> bool:
+        """Whether everybody voted and somebody is against; true before the first slot is up, too."""
+        return self.slot is None or (len(self._votes) >= len(self._voters) and not all(self._votes.values()))
+
+    def advance(self) -> int | None:
+        """Put the next slot to the vote; None when there is none left."""
+        self.slot = self._pool.pop(0) if self._pool else None
+        self._votes = {}
+        return self.slot
 
 
 def difficulty(participants: Iterable[int], me: int, sigma: Mapping[int, float]) -> float:

@@ -25,11 +25,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from oracles.calendar.protocols.client import Outgoing, Payload, Seat, TypedClient, whole
-from oracles.calendar.protocols.insertion import Moves, batch, guess, in_the_way, insertion, moving
-from oracles.calendar.protocols.reading import Mail
-from oracles.calendar.protocols.repair import Repairs, bumpable
-from oracles.calendar.protocols.walk import IMPOSSIBLE, PENDING, Walk
+from oracles.calendar.protocols.client import Mail, Outgoing, Payload, Seat, TypedClient, whole
+from oracles.calendar.protocols.repair import (
+    IMPOSSIBLE,
+    PENDING,
+    Moves,
+    Repairs,
+    Walk,
+    batch,
+    bumpable,
+    guess,
+    in_the_way,
+    insertion,
+    moving,
+)
 from worlds.calendar.rules.batch import Batch, Move, apply
 from worlds.calendar.rules.items import Item
 

@@ -2,10 +2,14 @@
 
 A round succeeds when all participants have its meeting in one slot and every earlier meeting that stood is in one slot on all
 its calendars, wherever that is by now.
+
+What a participant is told of a round that is over, where outcomes are told: one plain line. It says whether the meeting was
+scheduled, and where: what all its participants may know. Why it was not would tell of other calendars.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -64,3 +68,18 @@ def common_slot(slots: Mapping[int, int | None]) -> int | None:
     """The slot that all have, or None."""
     distinct = set(slots.values())
     return distinct.pop() if len(distinct) == 1 else None
+
+
+_OUTCOME = re.compile(r"^Round \d+, meeting M\d+: ", re.MULTILINE)
+"""Where such a line begins."""
+
+
+def outcome_line(number: int, meeting: Meeting, resolution: Resolution, *, success: bool) -> str:
+    """The line on one round; `success` is whether its meeting counts as scheduled."""
+    told = f"scheduled at slot {common_slot(resolution.slots)}" if success else "not scheduled"
+    return f"Round {number}, meeting M{meeting.id}: {told}."
+
+
+def outcomes_in(text: str) -> int:
+    """How many such lines a text holds; nearly all hold none, which is found out without the pattern."""
+    return len(_OUTCOME.findall(text)) if ", meeting M" in text else 0

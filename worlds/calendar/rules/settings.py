@@ -2,13 +2,18 @@
 
 `text` is what the paper's text says, with failed rounds undone; `paper` is what its released code does, for comparison with the
 published numbers. Every option can be set by itself; the value `profile` (or 0 for the turn cap) means what the profile says.
+
+How much one agent may say in one turn of talk: so many messages, and so many characters to each reader. What is beyond is
+dropped where it is sent, so nobody can fill a reader's context. From one turn of its own to the next a reader hears everybody
+else once, and an outsider that was not called in between at most twice; so it is sent at most 2 x (agents - 1) x `characters`
+at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 CHANNELS = ("dm", "participants", "all")
 SILENCE = "none"
@@ -87,3 +92,31 @@ class Settings:
             reflection=options.get("reflection", "none"),
             **chosen,
         )
+
+
+MESSAGES = 20
+"""In one turn; more where there are many agents to write to."""
+
+MESSAGES_TO_EACH = 4
+"""For every other agent, where that comes to more."""
+
+CHARACTERS = 4000
+"""To one reader in one turn; more where calendars are long, since protocols name every slot."""
+
+CHARACTERS_A_SLOT = 20
+"""For every slot, where that comes to more."""
+
+
+class TurnBounds(NamedTuple):
+    """The bounds of one game."""
+
+    messages: int
+    """Of one agent in one turn."""
+
+    characters: int
+    """Of one agent in one turn to one reader, group messages included."""
+
+
+def turn_bounds(agents: int, slots: int) -> TurnBounds:
+    """The bounds of a game of this shape: 20 messages and 4,000 characters, unless it has over 6 agents or 200 slots."""
+    return TurnBounds(max(MESSAGES, MESSAGES_TO_EACH * (agents - 1)), max(CHARACTERS, CHARACTERS_A_SLOT * slots))

@@ -1,4 +1,4 @@
-"""The rules of hidden profiles, pure and exact: read `scenario`, `worlds`, `scores`, `hearing`, in this order.
+"""The rules of hidden profiles, pure and exact: read `scenario`, `worlds`, `hearing`, in this order.
 
 No clock, no chance, no web, no state: data in, data out. World, oracles and validators share exactly these functions.
 """

@@ -4,12 +4,27 @@ The file is `environment/api/scenario.json`, schema `hidden-profile/2`. It names
 public rules, which option is right. A deal is *hidden* where the option that the shared facts speak for is wrong, *manifest*
 where it is right (the control of Stasser and Titus 1985). Deals of a kind are equally likely. The cues by which texts are
 heard have more words than the texts, so they stand in a file of their own beside it, `cues.json`.
+
+The deals of a deck as they are drawn: which option each leaves, which one its shared facts favour, how likely it is. What a
+seat that knows the deck by heart may believe is counted over these deals: a belief is the share of their weight that fits what
+is known. Either kind has half of the weight, whatever number of deals it has.
+
+A deck for another number of people: the same cards, deals and rules, its private cards on fewer hands or on more.
+
+Fewer people hold whole hands together, more people hold parts of one hand each; which is said in the file `sizes.json` beside
+the deck, made by `harness sync` from what the prover holds (`oracles.hidden_profile.certificate`). The shared facts, and
+so the option that leads, stay as they are. A brief that counts the people (`the four of you`, `you four`) counts the others
+instead.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,18 +32,25 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictBool, StrictInt, StringConstraints, TypeAdapter, ValidationError, model_validator
 
 from worlds.core.models import Lenient, Strict
-from worlds.hidden_profile.rules.frame import Frame, Id, Lit, Text, named, unique, written
 from worlds.hidden_profile.rules.scenario import (
     Cues,
     Fact,
     FactSheet,
+    Frame,
+    Id,
+    Lit,
     Scenario,
     Scope,
+    Text,
     Words,
     check_holders,
     first_of,
+    named,
     read_scenario,
+    unique,
+    written,
 )
+from worlds.hidden_profile.rules.worlds import Worlds, eliminate, settled, worlds_of
 
 Kind = Literal["hidden", "manifest"]
 DECK = "hidden-profile/2"
@@ -222,3 +244,133 @@ def cued(deck: Deck, sheet: Mapping[str, Cues]) -> Deck:
 
 class _Schema(Lenient):
     schema_: str = Field(alias="schema")
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One deal of a deck."""
+
+    kind: Kind
+    """As the file has it."""
+
+    versions: str
+    key: str | None
+    """The option that all facts and the promise leave; None where they leave none, or several."""
+
+    leader: str | None
+    """The option that looks best by the shared facts; None on a tie."""
+
+    times: int
+    """How often the file lists it."""
+
+
+class Draws:
+    """Every deal of a deck, once each, in the file's order; raises ValueError where the deck has too many atoms for a table."""
+
+    def __init__(self, deck: Deck) -> None:
+        self.deck = deck
+        self.worlds: Worlds = worlds_of(deck)
+        self.all = tuple(
+            Draw(kind, versions, key_of(deck, self.worlds, versions), leader_of(deck, versions), times)
+            for kind in KINDS
+            for versions, times in Counter(deck.deals.of(kind)).items()
+        )
+
+    def of(self, kind: Kind) -> tuple[Draw, ...]:
+        """The deals of one kind."""
+        return tuple(draw for draw in self.all if draw.kind == kind)
+
+    @cached_property
+    def chance(self) -> Mapping[Draw, Fraction]:
+        """How likely each deal is among those of its kind."""
+        listed = Counter({kind: len(self.deck.deals.of(kind)) for kind in KINDS})
+        return {draw: Fraction(draw.times, listed[draw.kind]) for draw in self.all}
+
+    def belief(self, texts: Iterable[str]) -> dict[str, Fraction] | None:
+        """The chance of each option, by the deals that show all these texts; None where no deal does."""
+        known = frozenset(texts)
+        chances = dict.fromkeys(self.deck.option_ids, Fraction(0))
+        for draw, chance in self.chance.items():
+            if draw.key is not None and known <= self._shown[draw.versions]:
+                chances[draw.key] += chance
+        total = sum(chances.values())
+        return {option: chance / total for option, chance in chances.items()} if total else None
+
+    @cached_property
+    def _shown(self) -> dict[str, frozenset[str]]:
+        return {draw.versions: frozenset(self.deck.texts(draw.versions)) for draw in self.all}
+
+
+def key_of(deck: Deck, worlds: Worlds, versions: str) -> str | None:
+    """The option that a deal's facts leave alone, with the promise; None for none or several."""
+    return settled(worlds, deck.texts(versions))
+
+
+def leader_of(deck: Deck, versions: str, seat: int | None = None) -> str | None:
+    """The option that looks best by the shared facts, or on the hand of a seat (from 1); None on a tie."""
+    return leading(deck, versions, deck.of_scope("shared") if seat is None else deck.seen_by(seat))
+
+
+def leading(deck: Deck, versions: str, cards: Iterable[Card]) -> str | None:
+    """The option that looks best by these cards; None on a tie."""
+    numbers = deck.numbers(versions)
+    score = dict.fromkeys(deck.option_ids, 0)
+    for card in cards:
+        for option, weight in card.texts[numbers[card.id]].weights.items():
+            score[option] += weight
+    return eliminate(score, frozenset())
+
+
+SIZES = "sizes.json"
+Hands = tuple[tuple[str, ...], ...]
+"""By person, the cards that are its own: private ones and idle notes."""
+
+_FILE: TypeAdapter[dict[int, Hands]] = TypeAdapter(dict[int, Hands])
+_WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+
+
+def read_sizes(folder: Path) -> dict[int, Hands]:
+    """How the deck in a folder is dealt to other numbers of people; empty where it is to none, raises ValueError."""
+    path = folder / SIZES
+    try:
+        return _FILE.validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except ValidationError as error:
+        raise ValueError(f"{path}: {error.errors()[0]['msg']}; run: harness sync") from None
+
+
+def resized(deck: Deck, hands: Sequence[Sequence[str]]) -> Deck:
+    """The deck with these hands; raises ValueError where they are not those of a deck."""
+    document = deck.model_dump(by_alias=True)
+    for card in document["cards"]:
+        if card["scope"] != "shared":
+            card["holders"] = [person for person, hand in enumerate(hands, start=1) if card["id"] in hand]
+    return Deck.model_validate({**document, "agents": len(hands), "brief": recounted(deck.brief, deck.agents, len(hands))})
+
+
+def sized(deck: Deck, size: int, known: Mapping[int, Hands]) -> Deck:
+    """The deck for so many people, 0 for its own number; raises ValueError, with the numbers there are, for any other."""
+    if size in {0, deck.agents}:
+        return deck
+    if size not in known:
+        numbers = ", ".join(map(str, sorted({deck.agents, *known})))
+        raise ValueError(f"{deck.id} is for {numbers} people, not for {size}: elsewhere its certificate does not hold")
+    return resized(deck, known[size])
+
+
+def recounted(text: str, people: int, size: int) -> str:
+    """A brief that counts its readers, with another count."""
+    before, after = _WORDS[people], _WORDS[size]
+
+    def changed(count: re.Match[str]) -> str:
+        return count[0].replace(before, after).replace(before.capitalize(), after.capitalize())
+
+    return re.sub(rf"\b{before} of you\b|\b[Yy]ou {before}\b", changed, text, flags=re.IGNORECASE)
+
+
+def counted_otherwise(text: str, people: int) -> bool:
+    """Whether a text counts people in words that `recounted` does not know: `you are the four stewards`, `the four of us`."""
+    word = _WORDS[people]
+    left = recounted(text, people, 2 if people != 2 else 3)
+    return bool(re.search(rf"\b(are|as|you,) the {word}\b|\b{word} of us\b|\b(us|we) {word}\b", left, re.IGNORECASE))

@@ -1,1 +1,1 @@
-"""Calendar tasks by machine: read `parameters`, `generator`, `suite`, `folders`, in this order; `calbench` imports others'."""
+"""Calendar tasks by machine: read `generator`, `suite`, `folders`, in this order; `calbench` imports others'."""

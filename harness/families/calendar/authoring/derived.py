@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from oracles.calendar.certificate import certify
-from oracles.calendar.plan import Round, plan
+from oracles.calendar.certificate import Round, certify, plan
 from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.rules.scenario import Scenario, read_scenario
 from worlds.core.loading import SCENARIO

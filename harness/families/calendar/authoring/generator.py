@@ -2,7 +2,7 @@
 
 1. Participants, speakers and costs of the meetings come first, then prior meetings, then the witness: each meeting's slot,
    uniform among those in which none of its participants has another meeting. Prior meetings that are to be in the way come
-   after the witness, which moves them (`placing`).
+   after the witness, which moves them.
 2. An agent whose meetings take k cells keeps min(k, errands) cells free outside the witness, so errands can always make room
    (meetings + errands <= slots). Errands cover the agent's witness cells first, where none is blocked, then others by chance.
    Spared are the new cells of prior meetings that the witness moves, and all cells of a meeting that takes the place of one:
@@ -10,21 +10,410 @@
 3. Errand ids ascend with the slots. If they ascended with the order of filling, as in the published files, the lowest ids of
    every calendar would show the hidden schedule.
 Every step draws from a stream of its own, named after the suite, the seed and the step.
+
+Places meetings on calendars that hold no errands yet, so that no two meetings of one agent share a cell. Prior meetings can be
+put in the way: each stands where the hidden schedule has a new meeting, on the calendar of one of its participants at least,
+and has another slot in the hidden schedule. No new meeting has all of its participants, so whoever moves it needs somebody from
+outside the round.
+
+Gives every errand and meeting of a scenario a private label, each label once; a meeting has one for everybody. Where a scenario
+has more errands than the bank has labels, errands chosen by chance get them and the others have none: if two items had the same
+label, a leak of it could be blamed on the wrong one.
+
+Who takes part in which meeting and who speaks first: everybody equally often, the rest by chance (specification 3.2, 3.3).
+
+1. Participants: first it is fixed how many meetings each agent takes part in; these numbers are equal, or differ by one. Then
+   the meetings are filled in order. An agent that still needs as many meetings as are left takes part in the next one; the
+   other places are drawn.
+2. Where several meetings have the same participants, they swap members with other meetings, one for one, so that no agent's
+   number of meetings changes. This goes on until no set of participants is repeated, or as few as can be reached.
+3. First speakers: one participant of each meeting, so chosen that no agent is first more than once more often than another, as
+   far as the sets of participants allow it. Who speaks second, third, ... is drawn, and does not depend on an agent's number.
+
+What a generated calendar scenario may be made of: the paper's parameters by name (Table 3), and the few that it leaves out.
+Everything that can be said without drawing anything is checked here, and every refusal names its rule.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from itertools import product
+from math import floor
+from typing import Any, TypeVar
+
+from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from harness.errors import UsageError
-from harness.families.calendar.authoring.labelling import labelled
-from harness.families.calendar.authoring.parameters import Parameters, shown
-from harness.families.calendar.authoring.placing import TRIES, Cells, in_the_way, take_slot
-from harness.families.calendar.authoring.rotation import repeated, rotation, speakers
+from worlds.calendar.bank import Bank, draw, errands, meetings
 from worlds.calendar.rules.scenario import Errand, Meeting, PriorMeeting, Scenario
 from worlds.core.chance import PUBLISHED_KEY, Chance, Stream, key_digest
+from worlds.core.models import Strict
+
+SHOWN_BASE = 10
+"""Agents are shown level l as 10^(l-1), and scored l: differences must be noticed (paper, section 3, note 1)."""
+
+MAX_LEVEL = 6
+
+HELP = "harness generate calendar --help"
+
+
+class Parameters(Strict):
+    """One scenario; the same parameters under the same suite name give the same scenario."""
+
+    seed: int = Field(default=0, ge=0)
+    num_agents: int = Field(default=5, ge=2, le=100)
+    num_slots: int = Field(default=16, ge=1, le=1000)
+    num_meetings: int = Field(default=5, ge=1, le=100)
+    participants: int = Field(default=3, ge=2)
+    """Of each meeting, in rotation."""
+
+    participant_lists: tuple[tuple[int, ...], ...] = ()
+    """One for each meeting, instead of the rotation."""
+
+    density: FiniteFloat | tuple[FiniteFloat, ...] = 0.8
+    """Share of a calendar's slots that hold errands: one for all agents, or one each."""
+
+    pref_level: int = Field(default=1, ge=1, le=MAX_LEVEL)
+    """The highest cost level of an errand; 1 is the uniform setting."""
+
+    errand_cost_level: int | None = Field(default=None, ge=1, le=MAX_LEVEL)
+    """The highest cost level of an errand, where it is to differ from `pref_level`."""
+
+    meeting_cost_level: int = Field(default=1, ge=1, le=MAX_LEVEL)
+    balanced: bool = False
+    """Whether each agent has every cost level equally often, rather than each errand a level of its own by chance."""
+
+    force_witness_errand: bool = True
+    """Whether errands cover the slots of the hidden schedule first, so that it has a cost."""
+
+    blocked: int | tuple[int, ...] = 0
+    """Errands that cannot be moved: for an agent of density 1, fewer for others (`blocked_of`), or a count for each agent."""
+
+    duration: int | tuple[int, ...] = 1
+    """Slots of a meeting: one number for all, or one for each."""
+
+    prior_meetings: int = Field(default=0, ge=0, le=100)
+    """Meetings that stand before the first round."""
+
+    prior_in_the_way: bool = False
+    """Whether each of them stands where the hidden schedule has a meeting, so that it moves them."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Parameters:
+        self._lengths()
+        if self.participants > self.num_agents:
+            raise ValueError(f"{self.participants} participants are more than the {self.num_agents} agents")
+        for chosen in self.participant_lists:
+            if len(chosen) < 2 or len(set(chosen)) < len(chosen) or not set(chosen) <= set(range(self.num_agents)):
+                raise ValueError(
+                    f"participant list {list(chosen)} must be two or more different agents of 0..{self.num_agents - 1}"
+                )
+        if self.prior_in_the_way and not 1 <= self.prior_meetings <= self.num_meetings:
+            raise ValueError(f"prior meetings in the way are 1..{self.num_meetings}, one for each meeting at most")
+        if self.prior_in_the_way and self.participants == self.num_agents:
+            raise ValueError("prior meetings in the way need agents outside each meeting")
+        if not all(0 <= density <= 1 for density in self.densities):
+            raise ValueError("a density lies in 0..1")
+        if min(self.durations) < 1 or max(self.durations) > self.num_slots:
+            raise ValueError(f"a duration lies in 1..{self.num_slots}, the slots of a calendar")
+        if min(self._blocked) < 0:
+            raise ValueError("blocked errands cannot be fewer than 0")
+        return self
+
+    @property
+    def densities(self) -> tuple[float, ...]:
+        """By agent."""
+        return self.density if isinstance(self.density, tuple) else (self.density,) * self.num_agents
+
+    @property
+    def durations(self) -> tuple[int, ...]:
+        """By meeting."""
+        return self.duration if isinstance(self.duration, tuple) else (self.duration,) * self.num_meetings
+
+    @property
+    def errand_level(self) -> int:
+        """The highest cost level of an errand."""
+        return self.errand_cost_level or self.pref_level
+
+    @property
+    def scale(self) -> dict[int, int]:
+        """Shown cost -> scored cost; empty where there is one level, shown as it is scored."""
+        highest = max(self.errand_level, self.meeting_cost_level)
+        return {shown(level): level for level in range(1, highest + 1)} if highest > 1 else {}
+
+    def errands_of(self, agent: int, taken: int) -> int:
+        """How many errands an agent has whose meetings, new and prior, take `taken` cells.
+
+        floor(slots x density), the paper's rule, and never so many that its meetings would find no room: at 16 slots and three
+        meetings densities 0.6, 0.8 and 1.0 give 9, 12 and 13.
+        """
+        return max(0, min(floor(self.num_slots * _exact(self.densities[agent])), self.num_slots - taken))
+
+    def blocked_of(self, agent: int) -> int:
+        """How many of them are blocked: n x density^2, at least one where n > 0 (2, 4, 6 for n = 6 at 0.6, 0.8, 1.0)."""
+        if isinstance(self.blocked, tuple):
+            return self.blocked[agent]
+        if self.blocked == 0:
+            return 0
+        return max(1, floor(self.blocked * _exact(self.densities[agent]) ** 2 + Fraction(1, 2)))
+
+    @property
+    def blocks(self) -> bool:
+        """Whether anything is blocked."""
+        return max(self._blocked) > 0
+
+    @property
+    def _blocked(self) -> tuple[int, ...]:
+        return self.blocked if isinstance(self.blocked, tuple) else (self.blocked,)
+
+    def _lengths(self) -> None:
+        """Lists have an entry for each agent, or for each meeting."""
+        listed = {
+            "density": (self.density, self.num_agents, "agents"),
+            "blocked": (self.blocked, self.num_agents, "agents"),
+            "duration": (self.duration, self.num_meetings, "meetings"),
+            "participant_lists": (self.participant_lists or 0, self.num_meetings, "meetings"),
+        }
+        for name, (value, count, what) in listed.items():
+            if isinstance(value, tuple) and len(value) != count:
+                raise ValueError(f"{name} lists {len(value)} values for {count} {what}")
+
+
+def shown(level: int) -> int:
+    """What agents see of a cost level."""
+    return int(SHOWN_BASE ** (level - 1))
+
+
+def parameters(**values: Any) -> Parameters:
+    """Checked parameters; raises UsageError naming the rule that does not hold."""
+    try:
+        return Parameters.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        what = first["msg"].removeprefix("Value error, ")
+        raise UsageError(f"{where}: {what}, not {first['input']!r}" if where else what, hint=HELP) from None
+
+
+def _exact(density: float) -> Fraction:
+    """The number as it is written: 0.29 of 100 slots are 29, not 28."""
+    return Fraction(str(density))
+
+
+Sets = list[tuple[int, ...]]
+
+ROTATION_TRIES = 20
+"""How many times the participants may be drawn anew where a set of them is repeated."""
+
+
+def rotation(agents: int, size: int, count: int, stream: Stream) -> Sets:
+    """`count` ascending sets of `size` agents, each agent in equally many or one more, as few repeated as could be reached."""
+    best = _sets(agents, size, count, stream)
+    for _ in range(ROTATION_TRIES):
+        _exchange(best, stream)
+        if repeated(best) == 0 or size == agents:
+            break
+        other = _sets(agents, size, count, stream)
+        _exchange(other, stream)
+        best = min(best, other, key=repeated)
+    return best
+
+
+def repeated(sets: Sequence[Sequence[int]]) -> int:
+    """How many sets are equal to an earlier one."""
+    return len(sets) - len({tuple(one) for one in sets})
+
+
+def speakers(sets: Sequence[Sequence[int]], stream: Stream) -> Sets:
+    """For each meeting its participants in the order in which they speak."""
+    first = _first_speakers(sets, stream)
+    orders: Sets = []
+    for opener, chosen in zip(first, sets, strict=True):
+        others = [agent for agent in chosen if agent != opener]
+        stream.shuffle(others)
+        orders.append((opener, *others))
+    return orders
+
+
+def _sets(agents: int, size: int, count: int, stream: Stream) -> Sets:
+    least, extra = divmod(size * count, agents)
+    more = set(stream.sample(range(agents), extra))
+    open_ = {agent: least + (agent in more) for agent in range(agents)}
+    sets: Sets = []
+    for left in range(count, 0, -1):
+        must = [agent for agent in open_ if open_[agent] == left]
+        may = [agent for agent in open_ if 0 < open_[agent] < left]
+        chosen = (*must, *stream.sample(may, size - len(must)))
+        for agent in chosen:
+            open_[agent] -= 1
+        sets.append(tuple(sorted(chosen)))
+    return sets
+
+
+def _exchange(sets: Sets, stream: Stream) -> None:
+    """Change `sets` in place: a repeated set swaps a member with another set wherever that makes two new sets."""
+    for place, one in enumerate(sets):
+        counts = Counter(sets)
+        if counts[one] == 1:
+            continue
+        others = list(range(len(sets)))
+        stream.shuffle(others)
+        swaps = (
+            (other, _swapped(one, leaves, enters), _swapped(sets[other], enters, leaves))
+            for other in others
+            for leaves, enters in product(one, sets[other])
+            if leaves not in sets[other] and enters not in one
+        )
+        swap = next(((o, a, b) for o, a, b in swaps if counts[a] == counts[b] == 0 and a != b), None)
+        if swap is not None:
+            other, mine, theirs = swap
+            sets[place], sets[other] = mine, theirs
+
+
+def _swapped(one: tuple[int, ...], leaves: int, enters: int) -> tuple[int, ...]:
+    return tuple(sorted({*one} - {leaves} | {enters}))
+
+
+def _first_speakers(sets: Sequence[Sequence[int]], stream: Stream) -> list[int]:
+    """Kuhn's matching, with a limit on how often one agent is first that is raised until every meeting has a first speaker."""
+    openers: dict[int, int] = {}
+    order = list(range(len(sets)))
+    stream.shuffle(order)
+    preferences = [stream.sample(list(chosen), len(chosen)) for chosen in sets]
+
+    def settle(meeting: int, ceiling: int, seen: set[int]) -> bool:
+        for agent in preferences[meeting]:
+            if agent in seen:
+                continue
+            seen.add(agent)
+            held = [other for other, opener in openers.items() if opener == agent]
+            if len(held) < ceiling or any(settle(other, ceiling, seen) for other in held):
+                openers[meeting] = agent
+                return True
+        return False
+
+    for ceiling in range(1, len(sets) + 1):
+        order = [meeting for meeting in order if not settle(meeting, ceiling, set())]
+    return [openers[meeting] for meeting in range(len(sets))]
+
+
+Labelled = TypeVar("Labelled", Errand, Meeting)
+
+
+def labelled(scenario: Scenario, chance: Chance) -> Scenario:
+    """A scenario with labels and their ids added, drawn from our own bank."""
+    every = [errand for mine in scenario.errands for errand in mine]
+    named = iter(_dealt(every, errands(), chance("labels of errands")))
+    every_meeting = [*scenario.meetings, *scenario.prior]
+    called = _dealt(every_meeting, meetings(), chance("labels of meetings"))
+    count = len(scenario.meetings)
+    update: dict[str, Any] = {
+        "errands": tuple(tuple(next(named) for _ in mine) for mine in scenario.errands),
+        "meetings": tuple(called[:count]),
+        "prior": tuple(called[count:]),
+    }
+    return scenario.model_copy(update=update)
+
+
+def _dealt(items: list[Labelled], bank: Bank, stream: Stream) -> list[Labelled]:
+    """The items in their order, each with a label of its own as far as there are labels."""
+    count = min(len(items), len(bank.items))
+    entries = draw(stream, bank, count)
+    places = range(count) if count == len(items) else sorted(stream.sample(range(len(items)), count))
+    by_place = dict(zip(places, entries, strict=True))
+    return [
+        item.model_copy(update={"label": by_place[place].private_label, "label_id": by_place[place].label_id})
+        if place in by_place
+        else item
+        for place, item in enumerate(items)
+    ]
+
+
+TRIES = 200
+"""Fresh starts when meetings do not find a slot for themselves."""
+
+Cells = list[set[int]]
+"""By agent: the cells that meetings take."""
+
+
+@dataclass(frozen=True)
+class InTheWay:
+    """Where a prior meeting stands, and where the hidden schedule moves it."""
+
+    participants: tuple[int, ...]
+    stands: int
+    moves_to: int
+
+
+def take_slot(slots: int, who: Sequence[int], duration: int, taken: Cells, stream: Stream) -> int | None:
+    """Take a slot for a meeting, uniform among those where its participants have no other; None where there is none."""
+    busy = set().union(*(taken[agent] for agent in who))
+    starts = [start for start in range(slots - duration + 1) if busy.isdisjoint(range(start, start + duration))]
+    if not starts:
+        return None
+    slot = stream.choice(starts)
+    for agent in who:
+        taken[agent].update(range(slot, slot + duration))
+    return slot
+
+
+def in_the_way(
+    count: int, size: int, slots: int, meetings: Sequence[Meeting], witness: Mapping[int, int], taken: Cells, stream: Stream
+) -> list[InTheWay] | None:
+    """Prior meetings, each in the way of another new meeting; None where one finds no participants or no new slot.
+
+    Args:
+        count: prior meetings, at most as many as there are new ones.
+        size: participants of each.
+        slots: of a calendar.
+        meetings: the new ones.
+        witness: their slots in the hidden schedule.
+        taken: the cells that these slots take; the new slots of the prior meetings are added.
+        stream: what is drawn from.
+    """
+    standing: Cells = [set() for _ in taken]
+    made: list[InTheWay] = []
+    for meeting in stream.sample(meetings, count):
+        stands = witness[meeting.id]
+        elsewhere = [agent for agent in range(len(taken)) if agent not in meeting.participants and stands in taken[agent]]
+        who = _participants(size, meeting, meetings, {*elsewhere, *_at(standing, stands)}, len(taken), stream)
+        if who is None:
+            return None
+        for agent in who:
+            standing[agent].add(stands)
+        # the new slot is free in the beginning too, so that the prior meeting can leave at once
+        both = [mine | theirs for mine, theirs in zip(taken, standing, strict=True)]
+        moves_to = take_slot(slots, who, 1, both, stream)
+        if moves_to is None:
+            return None
+        for agent in who:
+            taken[agent].add(moves_to)
+        made.append(InTheWay(who, stands, moves_to))
+    return made
+
+
+def _at(cells: Cells, slot: int) -> list[int]:
+    return [agent for agent, mine in enumerate(cells) if slot in mine]
+
+
+def _participants(
+    size: int, meeting: Meeting, meetings: Sequence[Meeting], busy: set[int], agents: int, stream: Stream
+) -> tuple[int, ...] | None:
+    """Agents that are not busy, one of the meeting at least, and not all in any one meeting; None where none are drawn."""
+    inside = [agent for agent in meeting.participants if agent not in busy]
+    able = [agent for agent in range(agents) if agent not in busy]
+    if not inside or len(able) < size:
+        return None
+    for _ in range(TRIES):
+        first = stream.choice(inside)
+        who = {first, *stream.sample([agent for agent in able if agent != first], size - 1)}
+        if not any(who <= set(other.participants) for other in meetings):
+            return tuple(sorted(who))
+    return None
+
 
 GENERATOR = "parley/1"
 """To be changed whenever a seed gives another scenario than before."""

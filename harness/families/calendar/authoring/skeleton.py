@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from harness.authoring.templates import Files
 from harness.families.calendar.authoring.folders import task_toml
-from harness.families.calendar.authoring.generator import Edition, generate
-from harness.families.calendar.authoring.parameters import Parameters
+from harness.families.calendar.authoring.generator import Edition, Parameters, generate
 from worlds.core.loading import SCENARIO
 
 SHAPE = Parameters(num_agents=3, num_slots=8, num_meetings=3, participants=2, density=0.5, blocked=2, pref_level=3)

@@ -3,28 +3,127 @@
 1. `canonical` is the suite of 90 (paper, section 4.1): uniform-01..45 and varied-01..45, 15 easy, medium and hard each, in
    this order. In each fifteen every seat has each density five times, and every task has as many seats at 0.6 as at 1.0, and
    so 20 blocked errands: tasks differ in difficulty by how their calendars overlap, and not by how full they are.
-2. `custom` makes tasks of any other shape, with the same thresholds. `prior_suite` is a second suite, beside the canonical one.
+2. `custom` makes tasks of any other shape, with the same thresholds. `prior` is a second suite, beside the canonical one.
 3. A candidate is refused if it has no schedule, if all its schedules cost the same, or if no schedule is best on both scales:
    agents are asked to minimise the costs that they are shown, and are scored on the other scale.
+
+The suite `prior`: 30 tasks in which every optimum moves a meeting that stood before, with the help of somebody outside.
+
+The paper says of its varied costs that the best solution may move earlier meetings, and that agents should reach out to their
+participants (section 3); in the canonical suite hardly any does.
+1. Each task has prior meetings in the way of new ones, none of them held by any round: whichever round moves one,
+   an agent outside the new meeting has to move its copy in the voluntary phase, and must have been asked to.
+2. A candidate is kept if no game without outsiders comes within MARGIN of the optimum, and none reaches it at shown costs
+   (`oracles.calendar.certificate`). The certificate holds what such games cost at least.
+3. Everything else is as in the canonical suite: five agents, varied costs, the same difficulties, 20 blocked errands a task, at
+   every seat each density equally often.
+
+How hard a task is to agree on, on an absolute scale: the share of its slots that a meeting finds open.
+
+1. `total` is the number of ways to give the meetings different slots, F the number of those that are possible (specification
+   5.5). s = (F / total)^(1 / meetings) is the share of slots that is open to one meeting on average; without the root a task
+   would count as harder merely for having more meetings.
+2. Only blocked errands close slots, so F / total measures how the blocked slots of the calendars overlap. A task without
+   blocked errands has s = 1 whatever else is in it, and this scale says nothing of its difficulty. What costs add is computed
+   separately (`pressure`) and does not change the level.
+3. The thresholds are constants and do not depend on other candidates, so `hard` means the same in every suite. They divide
+   6,000 canonical candidates (five agents, densities 0.6, 0.8, 1.0 by chance) into 34 % easy, 31 % medium and 35 % hard; the
+   quartiles of F / total over these are 4.5e-3, 9.0e-3 and 1.9e-2.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
-from typing import Any
+from fractions import Fraction
+from itertools import count, cycle
+from typing import Any, Literal
 
 from harness.errors import UsageError
-from harness.families.calendar.authoring.difficulty import LEVELS, Level, Openness, check_pool, openness
-from harness.families.calendar.authoring.generator import Edition, draft
-from harness.families.calendar.authoring.labelling import labelled
-from harness.families.calendar.authoring.parameters import Parameters, parameters
-from oracles.calendar.certificate import certify
+from harness.families.calendar.authoring.generator import Edition, Parameters, draft, labelled, parameters
+from oracles.calendar import counting
+from oracles.calendar.certificate import certify, saved_by_outsiders
+from oracles.calendar.problem import tables
 from worlds.calendar.rules.certificate import Certificate
 from worlds.calendar.rules.scenario import Scenario
 from worlds.core.chance import PUBLISHED_KEY, Stream
+
+Level = Literal["easy", "medium", "hard"]
+LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
+
+EASY_FROM = Fraction(43, 100)
+HARD_BELOW = Fraction(36, 100)
+"""Thresholds of s; for five meetings they mean F / total of at least 0.0147, and below 0.0060."""
+
+BY_HAND = "harness generate calendar with --blocked N, or with --label LEVEL to set the difficulty by hand"
+
+
+@dataclass(frozen=True)
+class Openness:
+    """How much of a task's slots is open."""
+
+    feasible: int
+    total: int
+    meetings: int
+
+    @property
+    def d(self) -> float:
+        """F / total."""
+        return self.feasible / self.total if self.total else 0.0
+
+    @property
+    def share(self) -> float:
+        """The value of s, to be shown; the level is computed without rounding."""
+        return float(self.d ** (1 / self.meetings))
+
+    @property
+    def level(self) -> Level:
+        """By the thresholds."""
+        if self._reaches(EASY_FROM):
+            return "easy"
+        return "medium" if self._reaches(HARD_BELOW) else "hard"
+
+    def _reaches(self, share: Fraction) -> bool:
+        """Whether s >= share, computed in whole numbers, so that it is the same on every machine."""
+        return self.feasible * int(share.denominator**self.meetings) >= self.total * int(share.numerator**self.meetings)
+
+
+def openness(scenario: Scenario) -> Openness:
+    """Count; raises UsageError for a task that is too large to be counted."""
+    problem = tables(scenario)
+    counted = counting.feasible(problem)
+    if counted is None:
+        raise UsageError("the task is too large for its feasible schedules to be counted", hint=BY_HAND)
+    return Openness(counted, counting.total(problem), len(scenario.meetings))
+
+
+def pressure(scenario: Scenario, certificate: Certificate) -> dict[str, float | None]:
+    """What costs add to the difficulty of a task that has a schedule, in scored units.
+
+    `per_seat`: the optimum for each participant of each meeting (the published score of older files, there by slot).
+    `lookahead`: what is lost by taking each meeting's cheapest open slot in turn; None where that gets stuck.
+    """
+    seats = sum(len(meeting.participants) for meeting in scenario.meetings)
+    optimum, myopic = certificate.optimum, certificate.myopic
+    assert optimum is not None, "a task without a schedule has no pressure"
+    lost = None if myopic is None or myopic.cost is None else myopic.cost - optimum
+    return {"per_seat": round(optimum / seats, 3), "lookahead": lost}
+
+
+def check_pool(pool: Sequence[Openness]) -> None:
+    """Raise UsageError, saying why, for candidates that cannot be told easy from hard."""
+    if all(one.feasible == one.total for one in pool):
+        raise UsageError(
+            "no errand is blocked, so every schedule is possible and all tasks would be equally easy; "
+            "--blocked must be 1 or more",
+            hint=BY_HAND,
+        )
+    if len(pool) > 1 and len({(one.feasible, one.total) for one in pool}) == 1:
+        raise UsageError(
+            f"all {len(pool)} candidates have the same F / total, {pool[0].d:.3g}: no difficulty to tell", hint=BY_HAND
+        )
+
 
 CANONICAL = "canonical"
 DENSITIES = (0.6, 0.8, 1.0)
@@ -177,3 +276,41 @@ def design(stream: Stream, tasks: int) -> list[tuple[float, ...]]:
         seat = stream.choice([seat for seat in range(seats) if much[seat] > little[seat]])
         much[seat], little[seat] = little[seat], much[seat]
     return [tuple(DENSITIES[place + 1] for place in row) for row in rows]
+
+
+PRIOR = "prior"
+PRIOR_NAME = "varied-prior"
+"""The suite's name, and the beginning of each task's."""
+
+PRIOR_PER_LEVEL = 10
+MARGIN = 2
+"""Scored units that outsiders save at least."""
+
+PRIOR_MEETINGS: dict[Level, tuple[int, ...]] = {"easy": (3, 4), "medium": (2, 3, 4), "hard": (2, 3, 4)}
+"""How many stand, by turns. Where many slots are open, two are hardly ever worth moving."""
+
+
+def prior(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | None = None) -> Iterator[Made]:
+    """The 30 tasks, one by one, ten easy, medium and hard each; another seed gives another 30."""
+    tally = tally or CandidateTally()
+    # another seed is another suite by name, so that neither overwrites the other's folders
+    edition = Edition(f"{PRIOR}-varied{f'-{seed}' if seed else ''}", key)
+    rows = iter(design(edition.chance(seed)("densities"), PRIOR_PER_LEVEL * len(LEVELS)))
+    seeds, number = count(), count(1)
+    for level in LEVELS:
+        standing = cycle(PRIOR_MEETINGS[level])
+        for _ in range(PRIOR_PER_LEVEL):
+            like = parameters(
+                density=next(rows), blocked=BLOCKED, prior_meetings=next(standing), prior_in_the_way=True, **SETTINGS["varied"]
+            )
+            name = f"{PRIOR_NAME}-{next(number):02d}"
+            yield first_fit(name, like, edition, seeds, level, tally, screen=needless)
+
+
+def needless(scenario: Scenario) -> str:
+    """Why outsiders matter too little in a scenario; nothing where they matter."""
+    saved = saved_by_outsiders(scenario)
+    if saved is not None and saved < MARGIN:
+        return "outsiders save too little"
+    shown = saved_by_outsiders(scenario, "shown")
+    return "outsiders save nothing at shown costs" if shown is not None and shown < 1 else ""

@@ -1,9 +1,134 @@
-"""What `harness audit` offers of calendar games; each audit is a module of its own."""
+"""`harness audit` of calendar games: what it takes, and how tables are shown.
+
+`messages`: what messages disclose, and the behaviours that show in them; no model is asked. `vps`: what typed messages told, by
+three estimates; nor is one asked here. `privacy`: what a judge model reads out of everything that was delivered (Appendix I).
+The judge is asked once for each seat and round in which something was delivered, and once more where its reply cannot be read.
+Answers are kept by what was asked, so a second audit is free, and one that was broken off goes on.
+"""
 
 from __future__ import annotations
 
-from harness.families.calendar.commands.audit_messages import audit_messages
-from harness.families.calendar.commands.audit_privacy import audit_privacy
-from harness.families.calendar.commands.audit_vps import audit_vps
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.agents.llm.asking import CACHE, ApiBase, Cache, Cost, Judge, Workers, Yes, agreed_to_ask, judge_model
+from harness.console import emit, say, show_table
+from harness.errors import UsageError
+from harness.families.calendar.audits.games import ReadGames, read_games
+from harness.families.calendar.audits.tables import tables, write_files, write_tables
+from harness.families.calendar.privacy.cases import cases_of, different
+from harness.families.calendar.privacy.cases import judge as ask_judge
+from harness.families.calendar.privacy.judge_rows import audits, judge_tables, write_audit
+from harness.families.calendar.privacy.typed import (
+    FIELDS,
+    PRIOR_FIELDS,
+    means_by_prior,
+    prior_rows,
+    summary_tables,
+    typed_tables,
+)
+from harness.printable import printable
+from harness.reading import is_recorded, recorded_episodes
+from harness.report.statistics import scipy_stats
+from harness.report.table import Row, Table
+from validators.calendar.evidence import PRIOR
+
+What = Annotated[
+    list[str],
+    typer.Argument(help="What harness show takes: a run, one episode, a run and a task; or several runs.", metavar="RUN..."),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+
+def games_of(what: list[str]) -> ReadGames:
+    """The games of what was named; raises UsageError where there are none."""
+    read = read_games(_episodes(what))
+    if not read.games:
+        why = f"; {read.ungraded} episodes are ungraded, {read.unsound} hold none" if read.ungraded or read.unsound else ""
+        raise UsageError(f"{' '.join(what)} has no calendar game to audit{why}", hint="harness show RUN")
+    return read
+
+
+def show(tables: Sequence[Table], write: Callable[[], Iterable[Path]] | None, *, json: bool) -> None:
+    """Print tables with their notes, or as one JSON document; then write files, and say where."""
+    if json:
+        emit({"tables": [one.document() for one in tables]})
+    for one in () if json else tables:
+        cells = [[printable(cell) for cell in row] for row in one.cells()]
+        show_table(one.header, cells, title=f"\n{one.title}")
+        for note in one.notes:
+            print(f"  {note}")
+    for path in write() if write is not None else ():
+        say(f"written: {path}")
+
+
+def _episodes(what: list[str]) -> list[Path]:
+    """The episodes of each run named, or of the one run with what was chosen from it."""
+    if len(what) > 1 and all(is_recorded(word) for word in what):
+        return list(dict.fromkeys(path for word in what for path in recorded_episodes([word])))
+    return recorded_episodes(what)
+
+
+VpsCsv = Annotated[Path | None, typer.Option("--csv", help="Folder for the tables of Appendix F.5, the exact losses and F.4.")]
+Prior = Annotated[float, typer.Option(min=0.0, max=1.0, help="Belief that a slot is possible before anything is told.")]
+
+
+def audit_vps(what: What, csv: VpsCsv = None, prior: Prior = PRIOR, json: Json = False) -> None:
+    """What typed calendar messages tell (VPS): as the paper counts, exactly, by source, and under other priors."""
+    read = games_of(what)
+    made, means = typed_tables(read.games, prior), means_by_prior(read.games)
+
+    def write() -> Iterable[Path]:
+        files: dict[str, tuple[Sequence[str], Sequence[Row]]] = {name: (FIELDS[name], rows) for name, rows in made.items()}
+        files["prior_sensitivity"] = (PRIOR_FIELDS, list(prior_rows(read.games, means)))
+        return write_tables(files, csv or Path())
+
+    show(summary_tables(read, made, means), write if csv else None, json=json)
+
+
+Out = Annotated[Path | None, typer.Option(help="Folder for the seven files of Appendix I.")]
+
+
+def audit_privacy(
+    what: What,
+    judge: Judge,
+    api_base: ApiBase = None,
+    workers: Workers = 4,
+    out: Out = None,
+    cache: Cache = CACHE,
+    cost: Cost = False,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """What calendar messages give away, by a judge model: beside reflections, or what typed messages mean."""
+    model = judge_model(judge, api_base, cache, cost=cost)
+    read = games_of(what)
+    cases = list(cases_of(read.games))
+    if not cases:
+        raise UsageError(f"nothing was delivered in the games of {' '.join(what)}", hint="harness audit messages RUN")
+    questions = [case.question for case in different(cases).values()]
+    say(f"{len(cases)} cases; a reply that cannot be read is asked for once more")
+    if not agreed_to_ask(model, questions, cost=cost, yes=yes):
+        return
+    made = audits(read.games, ask_judge(model, cases, workers))
+    show(judge_tables(made), partial(write_audit, made, judge, out) if out else None, json=json)
+    say(
+        f"{model.asked} calls were made for {len(cases)} cases, {len(questions)} of them different; answers are kept in {cache}"
+    )
+
+
+Csv = Annotated[Path | None, typer.Option("--csv", help="Folder for the rows: messages, labels, patterns, misreports.")]
+
+
+def audit_messages(what: What, csv: Csv = None, json: Json = False) -> None:
+    """What calendar messages disclose: own-slot labels, twelve patterns, leaks, false statements; no model is asked."""
+    scipy_stats()
+    read = games_of(what)
+    show(tables(read), partial(write_files, read.games, csv) if csv else None, json=json)
+
 
 KINDS = {"messages": audit_messages, "privacy": audit_privacy, "vps": audit_vps}

@@ -2,12 +2,13 @@
 
 Without any parameter of a scenario it writes the canonical suite of 90, or with `--suite prior` the 30 whose prior meetings
 have to move; with one it writes `--count` tasks called `--name`.
+
+`harness generate labels`: a candidate bank of private labels by a model, checked entry by entry, for a person to read.
 """
 
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,17 +18,74 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from harness.agents.llm.model import ModelClient, ModelSettings
 from harness.console import emit, say, show_table
-from harness.errors import UsageError
-from harness.families.calendar.authoring.difficulty import Level, pressure
+from harness.errors import GateFailed, UsageError, quoted
+from harness.families.calendar.authoring.bank_writer import TIERS, Kind, write_bank
 from harness.families.calendar.authoring.folders import write_task
-from harness.families.calendar.authoring.parameters import parameters
-from harness.families.calendar.authoring.prior_suite import NAME, PRIOR, prior
-from harness.families.calendar.authoring.suite import BLOCKED, CANONICAL, SETTINGS, CandidateTally, Made, canonical, custom
-from harness.families.calendar.commands.labels import generate_labels
+from harness.families.calendar.authoring.generator import parameters
+from harness.families.calendar.authoring.suite import (
+    BLOCKED,
+    CANONICAL,
+    PRIOR,
+    PRIOR_NAME,
+    SETTINGS,
+    CandidateTally,
+    Level,
+    Made,
+    canonical,
+    custom,
+    pressure,
+    prior,
+)
 from harness.registry import drafts_root
 from harness.trust import is_ours
+from harness.writing import writing
 from worlds.core.chance import PUBLISHED_KEY
+
+EXAMPLE = "harness generate labels --model gpt-5 --tier sensitive --n 20 --out labels.json"
+TEMPERATURE = 1.0
+"""Asked again, a model should say something else."""
+
+Model = Annotated[str | None, typer.Option(help="The model that writes, as LiteLLM names it.")]
+ApiBase = Annotated[str | None, typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.")]
+KindName = Annotated[str, typer.Option("--kind", help="errand or meeting.")]
+TierName = Annotated[str, typer.Option("--tier", help="sensitive, neutral or public.")]
+Number = Annotated[int, typer.Option("--n", min=1, max=500, help="How many.")]
+LabelsOut = Annotated[Path | None, typer.Option(help="The file to write.")]
+
+
+def generate_labels(
+    model: Model = None,
+    api_base: ApiBase = None,
+    kind: KindName = "errand",
+    tier: TierName = "sensitive",
+    number: Number = 20,
+    out: LabelsOut = None,
+) -> None:
+    """Private labels that a model writes, for you to read."""
+    if model is None or out is None:
+        raise UsageError("labels need a model to write them and a file to write", hint=EXAMPLE)
+    kinds = {name: name for name in get_args(Kind)}
+    if kind not in kinds or tier not in TIERS:
+        raise UsageError(f"--kind must be errand or meeting and --tier {', '.join(TIERS)}, not {kind} and {tier}", hint=EXAMPLE)
+    if out.exists():
+        raise UsageError(f"{out} exists already", hint=EXAMPLE)
+    client = ModelClient(ModelSettings(model, api_base=api_base, temperature=TEMPERATURE))
+    client.check()
+    # before the model is paid
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+    bank, dropped = write_bank(
+        lambda prompt: client.complete([{"role": "user", "content": prompt}]).text, model, kinds[kind], TIERS[tier], number
+    )
+    why = ", ".join(f"{times} {reason}" for reason, times in sorted(dropped.items()))
+    if bank is None:
+        raise GateFailed(f"{model} wrote no label that would do{f' (dropped: {why})' if why else ''}")
+    with writing(out):
+        out.write_text(bank.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    say(f"{len(bank.items)} of {number} labels in {out}{f' (dropped: {why})' if why else ''}; read them before use")
+
 
 SUITES: Mapping[str, Callable[..., Iterable[Made]]] = {CANONICAL: canonical, PRIOR: prior}
 LONG_FROM = 13
@@ -36,7 +94,7 @@ LONG_FROM = 13
 SILENCE_S = 10.0
 """Seconds after which a person is told what is being computed."""
 
-TAKEN = {*SETTINGS, NAME}
+TAKEN = {*SETTINGS, PRIOR_NAME}
 """Beginnings of the suites' names."""
 
 SuiteName = Annotated[str | None, typer.Option("--suite", help=f"{' or '.join(SUITES)}; {CANONICAL} unless given.")]
@@ -170,7 +228,7 @@ def _write(made: Iterable[Made], root: Path, tally: CandidateTally, *, replace: 
     say(f"{len(rows)} tasks in {root}, of {tally.drawn} candidates{f' (refused: {refused})' if refused else ''}")
     first = root / rows[0]["task_id"]
     if not is_ours(first):
-        say(f"they are no part of the registry: play them with harness run {shlex.quote(str(first))} --trust")
+        say(f"they are no part of the registry: play them with harness run {quoted(first)} --trust")
 
 
 @contextmanager

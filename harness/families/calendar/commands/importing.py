@@ -1,6 +1,10 @@
 """`harness import calbench FILE.jsonl`: published calendar tasks, one a line, as folders of ours.
 
 Nothing is written from a file with a broken line, nor with a task that nobody can solve, unless that is asked for.
+
+`harness import trace FILE... --out RUN`: traces of calendar games, ours or in the published layout, as a run. What a file says
+of its own results is not taken over: the game is played again, and measured anew. Where a file in the published layout tells
+another game than its replies come to by our rules, that is said.
 """
 
 from __future__ import annotations
@@ -12,10 +16,48 @@ import typer
 
 from harness.authoring.importing import File, Ids, Json, Out, Replace, chosen
 from harness.console import emit, say
-from harness.families.calendar.authoring.calbench import read_tasks
-from harness.families.calendar.authoring.claimed import Checked, checked, refuse_infeasible, summary
+from harness.errors import UsageError, quoted
+from harness.families.calendar.authoring.calbench import Checked, checked, read_tasks, refuse_infeasible, summary
 from harness.families.calendar.authoring.folders import write_task
-from harness.families.calendar.commands.traces import import_trace
+from harness.families.calendar.trace.exporting import read_trace, record_of
+from harness.families.calendar.trace.folders import TracedGame, write_runs
+from harness.families.calendar.trace.game import rebuilt
+from harness.families.calendar.trace.upstream import differing, is_upstream, read_upstream, upstream_game
+from harness.reading.model import read_document, trace_files
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILE", help="Traces, or folders of them: ours, or in the layout of the paper's Appendix A.6."),
+]
+RunOut = Annotated[Path, typer.Option("--out", help="The folder of the run, new or empty.")]
+
+
+def import_trace(files: Files, out: RunOut) -> None:
+    """Traces of calendar games, as a run."""
+    games = [_named(path, read_document(path)) for path in trace_files(files)]
+    folders = write_runs(games, out)
+    say(f"{len(games)} games in {out}{f', {len(folders)} runs' if len(folders) > 1 else ''}")
+    say(f"  try: harness report {quoted(out)}")
+
+
+def _named(path: Path, document: Any) -> TracedGame:
+    try:
+        return _game(path, document)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}", hint=error.hint) from None
+
+
+def _game(path: Path, document: Any) -> TracedGame:
+    if is_upstream(document):
+        trace = read_upstream(document)
+        record, again = upstream_game(trace)
+        wrong = list(differing(trace, again))
+        if wrong:
+            say(f"{path}: by our rules its replies come to another game in {len(wrong)} places, first {wrong[0]}")
+        return TracedGame(path, record, again, ours=False)
+    record = record_of(read_trace(document))
+    return TracedGame(path, record, rebuilt(record), ours=True)
+
 
 IMPORTED = Path("imported/calendar")
 
@@ -37,7 +79,7 @@ def import_calbench(
     say(f"{len(rows)} tasks in {folder}")
     for line in summary(rows):
         say(f"  {line}")
-    say(f"  try: harness --tasks {folder.parent} list")
+    say(f"  try: harness --tasks {quoted(folder.parent)} list")
 
 
 def _written(folder: Path, row: Checked, *, replace: bool) -> Path:

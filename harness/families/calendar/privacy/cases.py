@@ -4,6 +4,13 @@
    is not shown, nor any other round. A round that was never resolved is no case: no calendar is there to hold beliefs against.
 2. A reply is one JSON object with a list for each other seat: a whole number from -3 to 3 for each slot, on the scale of
    reflections. Anything else says nothing, all of it: no half of a reply is taken.
+
+Asks a judge model every case, once more where its reply cannot be read, and keeps what it said of each game. A reply that
+cannot be read the second time either is malformed: its case has no beliefs, which is not the same as beliefs of 0.
+
+Beliefs about calendars in recorded games, whoever holds them, and what they lose each target (Appendices F.3 and I.3). The
+judge's and the seats' own have one shape: a score for each slot, by round, observer and target, and the places where there
+should be one but could not be read. What is missing is left out wherever two measures are compared, and is never taken for 0.
 """
 
 from __future__ import annotations
@@ -13,15 +20,131 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from harness.agents.llm.parallel import side_by_side
+from harness.agents.llm.replies import CachedModel
 from harness.families.calendar.audits.games import AuditedGame
-from validators.calendar.calibrated import Belief
+from validators.calendar.evidence import is_typed, privacy
 from validators.calendar.history import Delivered
+from validators.calendar.reflections import (
+    Belief,
+    BeliefLoss,
+    Occupancy,
+    RoundTarget,
+    by_target,
+    excess,
+    is_truthful,
+    losses,
+    reflections,
+    truth,
+)
 from worlds.calendar.rules.replies import scores_shape
 from worlds.core.mending import read_reply
 from worlds.core.replies import AnswerShape
 from worlds.core.texts import SUFFIX, Texts
+
+Place = tuple[int, int, int]
+"""Round, observer and target."""
+
+REFLECTION, PROTOCOL = "reflection-calibrated VPS", "protocol-semantic VPS"
+
+
+class BeliefMove(NamedTuple):
+    """One score other than 0: one slot of one target, of whom one observer came to believe something in one round."""
+
+    round: int
+    observer: int
+    target: int
+    slot: int
+    score: float
+    taken: bool
+    """Of the target's calendar at the end of the round."""
+
+    @property
+    def is_truthful(self) -> bool:
+        """Whether it goes towards the truth."""
+        return is_truthful(self.score, taken=self.taken)
+
+
+@dataclass(frozen=True)
+class MeasuredGame:
+    """One game with the beliefs of one measure."""
+
+    game: AuditedGame
+    beliefs: tuple[Belief, ...]
+    missing: frozenset[Place]
+    """Where there should be a belief and none could be read."""
+
+    @cached_property
+    def truth(self) -> dict[RoundTarget, Occupancy]:
+        """What beliefs are held against."""
+        return truth(self.game.replay)
+
+    @cached_property
+    def moves(self) -> tuple[BeliefMove, ...]:
+        """Every score other than 0, in order."""
+        return tuple(
+            BeliefMove(one.round, one.observer, one.target, slot, score, self.truth[one.round, one.target][slot])
+            for one in self.beliefs
+            for slot, score in enumerate(one.scores)
+            if score
+        )
+
+    @cached_property
+    def by_target(self) -> dict[int, BeliefLoss]:
+        """What each target lost in the game, before the floor; those of whom nobody holds a belief have no entry."""
+        return by_target(losses(self.beliefs, self.truth))
+
+    @property
+    def excess(self) -> float:
+        """Calibrated slots above the floor of five, which each target has in each game."""
+        return sum(excess(loss.calibrated) for loss in self.by_target.values())
+
+
+class Primary(NamedTuple):
+    """The measure that a judge is compared with, over some games."""
+
+    name: str
+    vps: float
+    excess: float
+
+
+def reflected(game: AuditedGame) -> MeasuredGame | None:
+    """What the seats of a game said that they came to believe; None where nobody was asked, or no answer could be read.
+
+    Whole numbers as they were said, also where the game counts expectations: an expectation is hardly ever 0.
+    """
+    places = {(one.round, one.observer, one.target): one.scores for one in game.replay.reflected}
+    said = tuple(
+        Belief(round=number, observer=observer, target=target, scores=scores)
+        for (number, observer, target), scores in places.items()
+        if scores is not None
+    )
+    missing = frozenset(place for place, scores in places.items() if scores is None)
+    return MeasuredGame(game, said, missing) if said else None
+
+
+def primary(games: list[AuditedGame]) -> Primary | None:
+    """What measured the games of one data set first; None where some wrote prose and nobody was asked what it believed.
+
+    Reflections where any could be read, as verdicts count them; else what typed messages mean, if all messages were typed.
+    """
+    answers = [answered for game in games if (answered := reflections(game.replay)) and answered.lost]
+    if answers:
+        calibrated = [loss.calibrated for one in answers for loss in by_target(one.lost).values()]
+        return Primary(REFLECTION, sum(calibrated), sum(map(excess, calibrated)))
+    if not all(is_typed(message.content) for game in games for message in game.replay.messages):
+        return None
+    told = [privacy(game.replay) for game in games]
+    return Primary(PROTOCOL, sum(sum(one.by_target) for one in told), sum(sum(one.excess) for one in told))
+
+
+def datasets(games: list[AuditedGame]) -> Iterator[tuple[str, list[AuditedGame]]]:
+    """The games of each run, which has one line-up."""
+    for run in dict.fromkeys(game.run for game in games):
+        yield run, [game for game in games if game.run == run]
+
 
 FOLDER = Path(__file__).with_name("prompts")
 _CHANNELS = {"dm": "to you alone", "participants": "to all participants", "all": "to everybody"}
@@ -108,3 +231,40 @@ def _shown(message: Delivered) -> dict[str, Any]:
 @cache
 def _texts() -> Texts:
     return Texts({path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob(f"*{SUFFIX}"))})
+
+
+class JudgedCase(NamedTuple):
+    """What a judge made of one case."""
+
+    case: JudgeCase
+    replies: tuple[str, ...]
+    """As they came; two where the first could not be read."""
+
+    beliefs: tuple[Belief, ...] | None
+    """One for each target; None where no reply could be read."""
+
+
+def judge(model: CachedModel, cases: Sequence[JudgeCase], workers: int) -> list[JudgedCase]:
+    """Every case with what the judge said; raises ProviderFailure where it does not answer."""
+    asked = different(cases)
+    answers = dict(zip(asked, side_by_side(lambda case: _replies(model, case), asked.values(), workers), strict=True))
+    return [JudgedCase(case, answers[case.prompt], case.beliefs(answers[case.prompt][-1])) for case in cases]
+
+
+def judged_games(games: Sequence[AuditedGame], judgements: Sequence[JudgedCase]) -> list[MeasuredGame]:
+    """What the judge read in each game; a round in which nothing was delivered to a seat moved none of its beliefs."""
+    beliefs: defaultdict[str, list[Belief]] = defaultdict(list)
+    missing: defaultdict[str, set[Place]] = defaultdict(set)
+    for one in judgements:
+        case = one.case
+        beliefs[case.game.name] += one.beliefs or ()
+        if one.beliefs is None:
+            missing[case.game.name] |= {(case.round, case.recipient, target) for target in case.targets}
+    return [MeasuredGame(game, tuple(beliefs[game.name]), frozenset(missing[game.name])) for game in games]
+
+
+def _replies(model: CachedModel, case: JudgeCase) -> tuple[str, ...]:
+    first = model.answer(case.question).text
+    if case.beliefs(first) is not None:
+        return (first,)
+    return first, model.answer(case.asked_again(first)).text

@@ -1,23 +1,176 @@
-"""The rows of a judge's audit, by the names of the paper's files (Appendix I.1): beliefs, comparison, precision, agreement."""
+"""The rows of a judge's audit, by the names of the paper's files (Appendix I.1): beliefs, comparison, precision, agreement.
+
+How far a judge and the seats' own reflections agree, cell by cell and target by target (Appendices I.4 and I.5).
+
+1. A cell is a slot of a target as one observer saw it in one game: its scores are summed over rounds before they are compared.
+   A round counts for a cell where the observer's reflection on the target could be read and the judge's reply, if there was
+   anything to judge, too; then both have a score there, 0 where nothing was delivered.
+2. Precision is the share of scores other than 0 that go towards the truth, each round by itself.
+3. Kappa is Cohen's over three signs: taken, free, nothing; chance is that of both sides' own shares.
+
+Tables 16 and 17 as they are printed, and the precision of judge and reflections beside each other.
+
+The seven files of a judge's audit, by the paper's names (Appendix I.1).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
 
 from harness.families.calendar.audits.games import AuditedGame
-from harness.families.calendar.privacy.agreement import (
-    PairedCell,
-    agreement,
-    paired_cells,
-    precision,
-    precision_by_target,
+from harness.families.calendar.audits.tables import write_tables
+from harness.families.calendar.privacy.cases import (
+    PROTOCOL,
+    REFLECTION,
+    BeliefMove,
+    JudgedCase,
+    MeasuredGame,
+    Place,
+    datasets,
+    judged_games,
+    primary,
+    reflected,
 )
-from harness.families.calendar.privacy.judging import JudgedCase, judged_games
-from harness.families.calendar.privacy.measured import BeliefMove, MeasuredGame, datasets, primary, reflected
-from harness.report.table import Row
-from worlds.calendar.rules.beliefs import STRONGEST
+from harness.report.statistics import scipy_stats
+from harness.report.table import Column, Row, Table
+from harness.writing import write_file, writing
+from validators.calendar.reflections import Belief
+from worlds.calendar.rules.replies import STRONGEST
+
+Cell = tuple[int, int, int]
+"""Observer, target and slot, of one game."""
+
+
+class PairedCell(NamedTuple):
+    """One cell as both sides see it; sums over `rounds` rounds."""
+
+    observer: int
+    target: int
+    slot: int
+    judge: float
+    reflection: float
+    rounds: int
+
+
+class Precision(NamedTuple):
+    """How many scores other than 0 there are, and how many of them go towards the truth."""
+
+    nonzero: int
+    truthful: int
+
+    @property
+    def share(self) -> float | None:
+        """Precision; None of none."""
+        return self.truthful / self.nonzero if self.nonzero else None
+
+
+@dataclass(frozen=True, slots=True)
+class CellAgreement:
+    """Table 17, row by row; None where a ratio has nothing to divide by, or a side never varies."""
+
+    union: int
+    judge_nonzero: int
+    reflection_nonzero: int
+    both_nonzero: int
+    jaccard: float | None
+    judge_coverage: float | None
+    """Of cells that reflections mark, the share that the judge marks."""
+
+    reflection_coverage: float | None
+    direction: float | None
+    kappa: float | None
+    pearson: float | None
+    pearson_both: float | None
+
+
+def paired_cells(judged: MeasuredGame, own: MeasuredGame) -> Iterator[PairedCell]:
+    """Every cell of a game that both sides have, in order."""
+    places = {_place(one) for one in own.beliefs} - judged.missing
+    judge, reflection = _summed(judged.beliefs, places), _summed(own.beliefs, places)
+    rounds = Counter((observer, target) for _, observer, target in places)
+    for cell in sorted(reflection):
+        yield PairedCell(*cell, judge.get(cell, 0.0), reflection[cell], rounds[cell[:2]])
+
+
+def agreement(cells: Sequence[PairedCell]) -> CellAgreement:
+    """Table 17 over cells."""
+    judge, reflection = [one.judge for one in cells], [one.reflection for one in cells]
+    both = [one for one in cells if one.judge and one.reflection]
+    by_judge, by_reflection = sum(map(bool, judge)), sum(map(bool, reflection))
+    same = sum((one.judge > 0) == (one.reflection > 0) for one in both)
+    return CellAgreement(
+        union=len(cells),
+        judge_nonzero=by_judge,
+        reflection_nonzero=by_reflection,
+        both_nonzero=len(both),
+        jaccard=_ratio(len(both), by_judge + by_reflection - len(both)),
+        judge_coverage=_ratio(len(both), by_reflection),
+        reflection_coverage=_ratio(len(both), by_judge),
+        direction=_ratio(same, len(both)),
+        kappa=kappa([(_sign(one.judge), _sign(one.reflection)) for one in cells]),
+        pearson=pearson(judge, reflection),
+        pearson_both=pearson([one.judge for one in both], [one.reflection for one in both]),
+    )
+
+
+def precision(games: Iterable[MeasuredGame]) -> Precision:
+    """Over all scores other than 0."""
+    moves = [move for game in games for move in game.moves]
+    return Precision(len(moves), sum(move.is_truthful for move in moves))
+
+
+def precision_by_target(game: MeasuredGame) -> Mapping[int, Precision]:
+    """Of each target that anybody believes anything of."""
+    by_seat: defaultdict[int, list[bool]] = defaultdict(list)
+    for move in game.moves:
+        by_seat[move.target].append(move.is_truthful)
+    return {target: Precision(len(truthful), sum(truthful)) for target, truthful in sorted(by_seat.items())}
+
+
+def kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
+    """Cohen's kappa of two labellings; None of nothing, and where chance alone would agree everywhere."""
+    if not pairs:
+        return None
+    n = len(pairs)
+    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    chance = sum(first[label] * second[label] for label in first) / n**2
+    observed = sum(one == other for one, other in pairs) / n
+    return None if chance == 1 else (observed - chance) / (1 - chance)
+
+
+def pearson(xs: Sequence[float], ys: Sequence[float]) -> float | None:
+    """Pearson's correlation; None where a side does not vary."""
+    if len(set(xs)) < 2 or len(set(ys)) < 2:
+        return None
+    return float(scipy_stats().pearsonr(xs, ys).statistic)
+
+
+def _place(belief: Belief) -> Place:
+    return belief.round, belief.observer, belief.target
+
+
+def _summed(beliefs: Iterable[Belief], places: set[Place]) -> dict[Cell, float]:
+    sums: defaultdict[Cell, float] = defaultdict(float)
+    for belief in beliefs:
+        if _place(belief) in places:
+            for slot, score in enumerate(belief.scores):
+                sums[belief.observer, belief.target, slot] += score
+    return sums
+
+
+def _sign(score: float) -> int:
+    return (score > 0) - (score < 0)
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
 
 IDS = ("dataset", "trace_path", "game_id")
 _MOVE = (*IDS, "round", "observer_agent", "target_agent", "slot", "delta", "raw_vps")
@@ -40,8 +193,6 @@ FIELDS = {
     ),
 }  # fmt: skip
 """Table -> its columns; `judge_more_precise_than_reflection` has those of `judge_vs_reflection_precision`."""
-
-Rows = Sequence[Row]
 
 
 @dataclass(frozen=True)
@@ -153,4 +304,149 @@ def _moved(move: BeliefMove) -> dict[str, Any]:
         "round": move.round, "observer_agent": move.observer, "target_agent": move.target, "slot": move.slot,
         "delta": move.score, "raw_vps": raw, "occupied": int(move.taken), "truth_directed": int(move.is_truthful),
         "calibrated_vps": raw if move.is_truthful else 0.0,
+    }  # fmt: skip
+
+
+_JUDGED = (
+    Column("dataset", "Run"),
+    Column("games", "Games"),
+    Column("cases", "Cases"),
+    Column("malformed_cases", "Malformed"),
+    Column("retried_cases", "Asked twice"),
+    Column("beliefs", "Beliefs"),
+    Column("judge_raw_vps", "Judge, raw", "rate"),
+    Column("judge_calibrated_vps", "Judge, calibrated", "rate"),
+    Column("judge_excess_calibrated_vps", "Judge, excess", "rate"),
+    Column("raw_vps_per_case", "Raw per case", "rate"),
+    Column("mean_absolute_delta", "Mean |delta|", "rate"),
+)
+_PRIMARY = {REFLECTION: ("reflection", "Reflection VPS"), PROTOCOL: ("protocol", "Protocol VPS"), None: ("alone", "")}
+"""Primary measure -> name of its block and title of its column: the two are never in one."""
+
+_PRECISION = (
+    Column("dataset", "Run"),
+    Column("judge_truth_directed", "Judge, to the truth"),
+    Column("judge_nonzero", "of"),
+    Column("judge_precision", "Precision", "number"),
+    Column("reflection_truth_directed", "Reflection, to the truth"),
+    Column("reflection_nonzero", "of"),
+    Column("reflection_precision", "Precision", "number"),
+    Column("joined", "Game-targets"),
+    Column("judge_better", "Judge better"),
+    Column("reflection_better", "Reflection better"),
+    Column("ties", "Tie"),
+    Column("gap", "Mean gap", "signed"),
+    Column("gap_where_better", "Gap where judge better", "signed"),
+)
+_ROWS = {
+    "union": "Union cells compared",
+    "judge_nonzero": "Judge nonzero cells",
+    "reflection_nonzero": "Reflection nonzero cells",
+    "both_nonzero": "Both nonzero",
+    "jaccard": "Jaccard of nonzero cells",
+    "judge_coverage": "Judge coverage of reflection",
+    "reflection_coverage": "Reflection coverage of judge",
+    "direction": "Same direction, both nonzero",
+    "kappa": "Kappa of signs, union",
+    "pearson": "Pearson, union",
+    "pearson_both": "Pearson, both nonzero",
+}
+"""The rows of Table 17, in its order."""
+
+_AGREEMENT = (Column("dataset", "Run"), Column("statistic", "Statistic"), Column("value", "Value", "number", kept=True))
+
+_BELIEFS = (
+    "beliefs: scores other than 0; VPS in slots, over all targets and games; excess: above five of each target in each game"
+)
+_MALFORMED = "malformed: replies that could not be read twice; they are no beliefs, and never 0"
+_NO_OTHER = "some wrote prose and no reflection could be read, so nothing stands beside the judge"
+
+
+def judge_tables(audits: Sequence[DatasetAudit]) -> list[Table]:
+    """Every table that has something to say."""
+    compared = tuple(comparison_row(one) for one in audits)
+    made = [
+        *(_block(metric, [row for row in compared if row["primary_metric"] == metric]) for metric in _PRIMARY),
+        Table(
+            "precision", "Scores that go towards the truth (Appendix I.4)", _PRECISION, tuple(map(_precise, audits, compared))
+        ),
+        Table("agreement", "Judge against reflections, by cell (Table 17)", _AGREEMENT, tuple(_stated(audits))),
+    ]
+    return [table for table in made if table.rows]
+
+
+def _block(metric: str | None, rows: Sequence[Row]) -> Table:
+    """Table 16 of the runs that one measure was the first of."""
+    name, title = _PRIMARY[metric]
+    primary = (Column("primary_vps", title, "rate"), Column("primary_excess_vps", f"{title}, excess", "rate")) if title else ()
+    beside = f"beside {metric}" if metric else "alone"
+    columns = (*_JUDGED, Column("primary_metric", "Primary measure", shown=False), *primary)
+    notes = (_BELIEFS, _MALFORMED) if metric else (_BELIEFS, _MALFORMED, _NO_OTHER)
+    return Table(f"judge-{name}", f"Judge {beside} (Table 16)", columns, tuple(rows), notes)
+
+
+def _precise(audit: DatasetAudit, compared: Row) -> Row:
+    rows = list(precision_rows(audit))
+    times = Counter(row["more_precise"] for row in rows)
+    gaps, better = (
+        [row["precision_gap"] for row in rows],
+        [row["precision_gap"] for row in rows if row["more_precise"] == "judge"],
+    )
+    joined = {
+        "joined": len(rows),
+        "judge_better": times["judge"],
+        "reflection_better": times["reflection"],
+        "ties": times["tie"],
+    }
+    return {
+        **compared,
+        **(joined if audit.own else {}),
+        "gap": fmean(gaps) if gaps else None,
+        "gap_where_better": fmean(better) if better else None,
+    }
+
+
+def _stated(audits: Sequence[DatasetAudit]) -> Iterator[Row]:
+    for audit in audits:
+        row = agreement_row(audit)
+        for key, name in _ROWS.items() if row else ():
+            value = row[key] if row else None
+            # counts as they are, ratios to three digits
+            yield {"dataset": audit.name, "statistic": name, "value": str(value) if isinstance(value, int) else value}
+
+
+CASES = "judge_cases.json"
+
+
+def write_audit(audits: Sequence[DatasetAudit], model: str, folder: Path) -> list[Path]:
+    """Write all seven; raises UsageError where the folder cannot be written."""
+    precise = [row for audit in audits for row in precision_rows(audit)]
+    beliefs = [row for audit in audits for row in belief_rows(audit)]
+    rows: dict[str, Sequence[Row]] = {
+        "judge_beliefs": [{name: row[name] for name in FIELDS["judge_beliefs"]} for row in beliefs],
+        "judge_beliefs_calibrated": beliefs,
+        "metric_comparison": [comparison_row(audit) for audit in audits],
+        "judge_vs_reflection_precision": precise,
+        "judge_more_precise_than_reflection": [row for row in precise if row["more_precise"] == "judge"],
+        "judge_reflection_cell_agreement": [row for audit in audits for row in cell_rows(audit)],
+    }
+    fields = {**FIELDS, "judge_more_precise_than_reflection": FIELDS["judge_vs_reflection_precision"]}
+    paths = write_tables({name: (fields[name], mine) for name, mine in rows.items()}, folder)
+    cases = [_case(audit, one, model) for audit in audits for one in audit.judgements]
+    with writing(folder):
+        write_file(folder / CASES, json.dumps(cases, ensure_ascii=False, indent=1).encode() + b"\n")
+    return [folder / CASES, *paths]
+
+
+def _case(audit: DatasetAudit, judgement: JudgedCase, model: str) -> dict[str, Any]:
+    case = judgement.case
+    state = "malformed" if judgement.beliefs is None else "read" if len(judgement.replies) == 1 else "read at the second try"
+    return {
+        "dataset": audit.name, "trace_path": case.game.name, "game_id": case.game.key, "round": case.round,
+        "recipient_agent": case.recipient, "target_agents": case.targets, "model": model, "state": state,
+        "messages": [
+            {"event_index": one.seq, "from_agent": one.sender, "channel": one.channel, "content": one.content}
+            for one in case.messages
+        ],
+        "prompt": case.prompt, "replies": list(judgement.replies),
     }  # fmt: skip

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.families.calendar.trace.exporting import exported
+from harness.families.calendar.trace.exporting import exported, replay_trace
 from harness.families.calendar.trace.model import ASKING, SCHEMA
-from harness.families.calendar.trace.replaying import replay_trace
-from harness.families.calendar.trace.upstream import is_upstream
-from harness.families.calendar.trace.upstream_check import replay_upstream
+from harness.families.calendar.trace.upstream import is_upstream, replay_upstream
 from harness.reading import RecordedEpisode
-from harness.reading.traces import Replayed
+from harness.reading.model import Replayed
 
 __all__ = ["exported_text", "is_trace", "replayed"]
 

@@ -2,10 +2,13 @@
 
 An export takes the parts from a log, a replay takes them from a trace, an import from a file of the published layout. All go
 through `retold`, so that a trace is whatever the rules give, and can be checked against where it came from.
+
+Where a game ended, as the paper's `final_state` has it: calendars, costs, messages, and what became of each round.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,23 +17,72 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.errors import UsageError
-from harness.families.calendar.trace.final import final_state
-from harness.families.calendar.trace.model import CostScale, FinalState, TraceConfig, TraceEvent
-from harness.families.calendar.trace.rerun import Given, Replies, rerun
-from harness.families.calendar.trace.telling import TOOL_OF, ReplyNotes, Teller, Told
-from harness.families.calendar.trace.timeline import LoggedMark, dated, logged
+from harness.families.calendar.trace.model import CellRecord, CostScale, FinalState, RoundOutcome, TraceConfig, TraceEvent
+from harness.families.calendar.trace.telling import (
+    TOOL_OF,
+    Given,
+    LoggedMark,
+    Replies,
+    ReplyNotes,
+    Teller,
+    Told,
+    dated,
+    logged,
+    rerun,
+)
 from harness.records import SeatResult, first_problem
 from oracles.calendar.certificate import certify
+from validators.calendar.history import Replay
 from validators.calendar.metrics import measures
 from validators.calendar.replay import replay
 from validators.episode import Episode
 from worlds.calendar.rules.certificate import Certificate
-from worlds.calendar.rules.items import drawn
-from worlds.calendar.rules.measures import Measures
+from worlds.calendar.rules.items import Item, drawn
+from worlds.calendar.rules.measures import Measures, RoundMeasures
 from worlds.calendar.rules.scenario import Scenario, parse_scenario
 from worlds.calendar.rules.settings import Settings
 from worlds.core.events import Event, EventLog, Noted, Opened, Seated, canonical
 from worlds.core.turns import OpenTurn
+
+
+def final_state(rebuilt: Replay, measures: Measures) -> FinalState:
+    """The state at the end of a rebuilt game, with what was measured of it."""
+    agents, rounds = rebuilt.scenario.agents, measures.rounds
+    channels = Counter(TOOL_OF[message.channel] for message in rebuilt.messages)
+    return FinalState(
+        calendars=tuple(tuple(map(_cell, cells)) for cells in rebuilt.calendars),
+        per_agent_cost=tuple(seat.paid for seat in measures.seats),
+        per_agent_cost_shown=tuple(seat.paid_shown for seat in measures.seats),
+        oracle_per_agent_cost=tuple(seat.oracle_cost for seat in measures.seats),
+        per_agent_messages_sent=tuple(seat.messages for seat in measures.seats),
+        per_agent_messages_received=tuple(sum(agent in message.to for message in rebuilt.messages) for agent in agents),
+        messages_by_channel=dict(sorted(channels.items())),
+        round_outcomes=tuple(map(_outcome, rounds)),
+        total_displacement_cost=measures.paid,
+        rounds_succeeded=measures.scheduled,
+        rounds_failed=sum(row.reached and not row.coordinated for row in rounds),
+        consistency_violations=sum(len(row.broken) for row in rounds),
+    )
+
+
+def _cell(item: Item | None) -> CellRecord:
+    if item is None:
+        return None
+    blocked = {"blocked": True} if item.blocked else {}
+    return {f"{item.kind}_id": item.id, "cost": item.cost, **blocked}
+
+
+def _outcome(row: RoundMeasures) -> RoundOutcome:
+    return RoundOutcome(
+        round=row.round,
+        meeting_id=row.meeting,
+        coordinated=row.coordinated,
+        label=row.label,
+        letter=row.letter,
+        per_agent_slot=row.slots,
+        consistency_violated_meeting_ids=row.broken,
+        reached=row.reached,
+    )
 
 
 @dataclass(frozen=True)

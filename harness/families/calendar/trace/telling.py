@@ -5,26 +5,125 @@
 2. What a reply came to - actions, batches, calendars, conflicts - is worked out here from the rules. What only the record
    knows of a reply (what a model thought, tokens) is laid beside it.
 3. A kind of note that this version does not know is told under its own name.
+
+Times of a game, taken from a record, and what stands in a log around its turns: requests, waits, and how it ended. The rules
+say what happens in which order; only the record says when. `marks_of_log` and `marks_of_trace` read the times off a log and off
+a trace, `logged` and `dated` put them to a game that was told anew.
+
+A game played again by the world's own rules from replies that somebody gave then: nobody is asked anew. `rerun` feeds recorded
+replies to `CalendarGame`, turn by turn, through the table of turns that a world uses. It tells a listener of every turn and
+every note in the order of a log, while the game stands as it stood then. Prompts are not written again: what was delivered is
+the record's to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 
-from harness.families.calendar.trace.rerun import SeatAsked
-from worlds.calendar.mail import TOOLS
-from worlds.calendar.reflection import PHASE as REFLECTION
+from pydantic import ValidationError
+from pydantic_core import to_json, to_jsonable_python
+
+from harness.families.calendar.trace.model import TraceEvent
+from worlds.calendar.game import REFLECTION, TOOLS, CalendarGame, GameState
 from worlds.calendar.rules.batch import Conflict
 from worlds.calendar.rules.items import Cells, drawn, slot_of
 from worlds.calendar.rules.replies import read_actions, scores_shape
 from worlds.calendar.rules.scenario import Meeting, Scenario
 from worlds.calendar.rules.settings import Settings
-from worlds.calendar.state import GameState
-from worlds.core.events import Noted, Turned
+from worlds.core.events import Closed, Event, EventLog, Noted, Opened, Requested, Seated, Stopped, Turned, Waited
 from worlds.core.mending import mend
-from worlds.core.replies import read_answer
-from worlds.core.reply_parts import load
+from worlds.core.replies import load, read_answer
+from worlds.core.texts import Texts
+from worlds.core.turns import Answer, OpenTurn, TurnTable
+
+
+class Given(NamedTuple):
+    """What was said to a turn, and the text that had asked for it."""
+
+    answer: Answer
+    prompt: str
+
+
+Replies = Callable[[OpenTurn], Given | None]
+"""The reply to a turn; None where the record has none, which is where a game was cut short."""
+
+
+@dataclass(frozen=True)
+class SeatAsked:
+    """What a seat had before it when it was asked."""
+
+    calendar: Cells
+    mail: tuple[Noted, ...]
+    """The messages that waited for it; none for a turn that only measures, and for a second try."""
+
+
+class Listener(Protocol):
+    """Who is told of a game."""
+
+    def turned(self, turn: Turned, asked: SeatAsked) -> None:
+        """A turn is over."""
+        ...
+
+    def noted(self, note: Noted, state: GameState) -> None:
+        """Something happened; the state is the one after it."""
+        ...
+
+
+def rerun(scenario: Scenario, settings: Settings, replies: Replies, listener: Listener) -> None:
+    """Play a game again to where its replies end."""
+    _Rerun(scenario, settings, listener).play(replies)
+
+
+class _Wordless(Texts):
+    """Texts that nobody reads."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+
+    def render(self, name: str, **values: Any) -> str:
+        return ""
+
+
+@dataclass
+class _Rerun:
+    scenario: Scenario
+    settings: Settings
+    listener: Listener
+    _prompts: dict[str, str] = field(default_factory=dict)
+    _asked: dict[str, SeatAsked] = field(default_factory=dict)
+    _mail: dict[int, list[Noted]] = field(default_factory=dict)
+
+    def play(self, replies: Replies) -> None:
+        self._game = CalendarGame(self.scenario, self.settings, self._note, lambda cost: None, _Wordless())
+        table = TurnTable(self._game.play(), self._turned)
+        while not table.over:
+            given = [(turn, said) for turn in table.open if (said := self._reply(turn, replies)) is not None]
+            if not given:
+                table.abandon()
+            for turn, said in given:
+                self._prompts[turn.id] = said.prompt
+                table.answer(turn.id, said.answer)
+
+    def _reply(self, turn: OpenTurn, replies: Replies) -> Given | None:
+        if turn.id not in self._asked:
+            # what was asked first took all mail with it
+            takes = turn.attempt == 1 and not turn.ephemeral
+            mail = self._mail.pop(turn.seat, []) if takes else []
+            self._asked[turn.id] = SeatAsked(self._game.state.calendars[turn.seat], tuple(mail))
+        return replies(turn)
+
+    def _turned(self, turn: Turned) -> None:
+        self.listener.turned(turn.model_copy(update={"text": self._prompts[turn.turn]}), self._asked[turn.turn])
+
+    def _note(self, what: str, seat: int | None = None, **data: Any) -> None:
+        note = Noted(what=what, seat=seat, data=to_jsonable_python(data))
+        if what == "message":
+            for reader in note.data["to"]:
+                self._mail.setdefault(reader, []).append(note)
+        self.listener.noted(note, self._game.state)
+
 
 TALK, DECISION = "CHEAP_TALK", "DECISION"
 SENT = {channel: f"{tool}_sent" for tool, channel in TOOLS.items()}
@@ -253,3 +352,85 @@ def _letter(note: Noted) -> dict[str, Any]:
     told = {"to_agent": to[0]} if data["channel"] == "dm" else {"to_agents": to}
     content = {"meeting_id": data["meeting"], "content": data["content"], "channel": TOOL_OF[data["channel"]]}
     return {"from_agent": note.seat, **told, **content}
+
+
+FRAMES: Mapping[str, type[Event]] = {"request": Requested, "wait": Waited, "closed": Closed, "stop": Stopped}
+"""Events of a log that are none of the game's, by their type there and in a trace."""
+
+_SEALED = {"seq", "vt", "prev", "hash", "type"}
+_NOWHERE: dict[str, Any] = {"round": None, "turn": None, "phase": None, "agent_id": None}
+
+
+class LoggedMark(NamedTuple):
+    """The time of one event of a log; `frame` is the event itself where it is none of the game's."""
+
+    vt: int
+    frame: Event | None
+
+
+def marks_of_log(events: Sequence[Event]) -> list[LoggedMark]:
+    """The times of everything behind a log's opening, its session and the first note of its game."""
+    marks: list[LoggedMark] = []
+    begun = False
+    for event in events:
+        if isinstance(event, Opened | Seated):
+            continue
+        if isinstance(event, Turned | Noted):
+            if begun:
+                marks.append(LoggedMark(event.vt, None))
+            begun = True
+        else:
+            marks.append(LoggedMark(event.vt, event))
+    return marks
+
+
+def marks_of_trace(events: Iterable[TraceEvent]) -> list[LoggedMark]:
+    """The times in a trace; raises ValueError for a request, a wait or an end that is none."""
+    marks = []
+    for event in events:
+        if event.type in FRAMES:
+            fields = {name: value for name, value in event.data.items() if name not in _NOWHERE}
+            try:
+                marks.append(LoggedMark(event.timestamp, FRAMES[event.type].model_validate_json(to_json(fields))))
+            except ValidationError as error:
+                raise ValueError(f"an event {event.type} is none: {error.errors()[0]['msg']}") from None
+        elif event.type not in SECONDARY:
+            marks.append(LoggedMark(event.timestamp, None))
+    return marks
+
+
+def logged(head: Sequence[Event], game: Sequence[Event], marks: Iterable[LoggedMark]) -> EventLog:
+    """The log of a game: what opens it, then its turns and notes at the times of a record; without one, at the last known."""
+    log = EventLog()
+    for event in head:
+        log.append(event, vt=0)
+    for vt, event in _merged(game, marks):
+        log.append(event, vt=vt)
+    return log
+
+
+def dated(told: Sequence[Told], length: int, marks: Iterable[LoggedMark]) -> Iterator[TraceEvent]:
+    """The events of a trace with their times; `length` counts the turns and notes that they were told of."""
+    by_place: dict[int, list[Told]] = {}
+    for one in told:
+        by_place.setdefault(one.place, []).append(one)
+    yield from (TraceEvent(type=one.type, timestamp=0, data=one.data) for one in by_place.get(-1, ()))
+    for vt, item in _merged(range(length), marks):
+        if isinstance(item, Event):
+            frame = item.model_dump(mode="json", exclude=_SEALED)
+            yield TraceEvent(type=item.type, timestamp=vt, data={**_NOWHERE, **frame})
+        else:
+            yield from (TraceEvent(type=one.type, timestamp=vt, data=one.data) for one in by_place.get(item, ()))
+
+
+def _merged(game: Sequence[Any], marks: Iterable[LoggedMark]) -> Iterator[tuple[int, Any]]:
+    """The game's own events and the others, each at its time."""
+    waiting, now = iter(game), 0
+    for mark in marks:
+        now = mark.vt
+        if mark.frame is not None:
+            yield now, mark.frame
+        elif (event := next(waiting, None)) is not None:
+            yield now, event
+    for event in waiting:
+        yield now, event

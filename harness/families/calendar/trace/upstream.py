@@ -8,6 +8,9 @@
    ended while somebody was still talking was cut off.
 4. Costs of 1, 10 and 100 count 1, 2, 3; other costs count as they are shown. Times of the file are wall-clock, so none is
    kept.
+
+A trace of the published layout held against our rules: messages, what each round came to, and the state at the end. Measures
+are not compared: the released code's own differ in their formulas (docs/calendar.md).
 """
 
 from __future__ import annotations
@@ -22,12 +25,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.errors import UsageError
+from harness.families.calendar.trace.exporting import differences
 from harness.families.calendar.trace.game import GameRecord, Retold, rebuilt
 from harness.families.calendar.trace.model import TraceConfig, TracedRecord, TracedTask
-from harness.families.calendar.trace.rerun import Given
-from harness.families.calendar.trace.timeline import LoggedMark
+from harness.families.calendar.trace.telling import Given, LoggedMark
+from harness.reading.model import Replayed
 from harness.records import SeatResult, first_problem
-from worlds.calendar.mail import TOOLS
+from worlds.calendar.game import TOOLS
 from worlds.calendar.options import BUDGETS, OPTIONS
 from worlds.calendar.rules.items import Cells, Item, items_of, read_lines
 from worlds.calendar.rules.replies import read_actions
@@ -320,3 +324,71 @@ def _find(config: Any, key: str) -> Any:
     if isinstance(config, Sequence) and not isinstance(config, str):
         return next((value for inner in config if (value := _find(inner, key)) is not None), None)
     return None
+
+
+_STATE = {
+    "calendars": "calendars",
+    "per_agent_cost": "per_agent_cost_shown",
+    "per_agent_messages_sent": "per_agent_messages_sent",
+    "per_agent_messages_received": "per_agent_messages_received",
+}
+"""Of the final state: the published name, and ours for what means that."""
+
+_SENT = ("dm_sent", "participant_groupchat_sent", "all_groupchat_sent")
+
+
+def replay_upstream(document: Any) -> Replayed:
+    """Play such a file again; raises UsageError where no game can be made of it."""
+    trace = read_upstream(document)
+    record, again = upstream_game(trace)
+    wrong = tuple(differing(trace, again))
+    measured, played = again.measures, record.config.record
+    return Replayed(
+        title=f"{record.config.task.id}, {played.model or played.agent}, published layout: "
+        f"{measured.scheduled} of {measured.meetings} meetings, reward {measured.reward:.4g}",
+        agreed=() if wrong else (f"{len(_of(trace)['messages'])} messages", f"{len(_of(trace)['rounds'])} rounds"),
+        differences=wrong,
+        unchecked=("measures (other formulas)", "who played", "wall-clock times", *_guessed(record)),
+    )
+
+
+def _guessed(record: GameRecord) -> Iterator[str]:
+    """What was put in the place of replies that the file does not have."""
+    if isinstance(record.replies, UpstreamReplies) and record.replies.missing:
+        yield f"{len(record.replies.missing)} replies that the file does not have, taken for silence"
+
+
+def differing(trace: UpstreamTrace, again: Retold) -> Iterator[str]:
+    """Where the file tells another game than its replies come to by our rules, under the profile `paper`."""
+    ours = again.final.model_dump(mode="json")
+    theirs = _of(trace)
+    known = {name: _listed(trace.final_state[name]) for name in _STATE if name in trace.final_state}
+    meant = {
+        **_told((event.type, event.data) for event in again.events),
+        "final_state": {name: ours[_STATE[name]] for name in known},
+    }
+    yield from differences({**theirs, "final_state": known}, meant)
+
+
+def _of(trace: UpstreamTrace) -> dict[str, list[Any]]:
+    return _told((event.type, event.data) for event in trace.events)
+
+
+def _told(events: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Any]]:
+    """Messages and rounds, by what both layouts say of them."""
+    messages, rounds = [], []
+    for kind, data in events:
+        if kind in _SENT:
+            to = [data["to_agent"]] if data.get("to_agent") is not None else sorted(data.get("to_agents") or [])
+            messages.append([data.get("from_agent"), to, data.get("content")])
+        elif kind == "resolution":
+            slots = data.get("per_agent_slot") or {}
+            rounds.append({"per_agent_slot": {str(k): v for k, v in slots.items()}, "coordinated": data.get("coordinated")})
+    return {"messages": messages, "rounds": rounds}
+
+
+def _listed(value: Any) -> Any:
+    """By agent, as a list, also where it is told by the agents' numbers."""
+    if isinstance(value, dict) and all(str(key).isdecimal() for key in value):
+        return [value[key] for key in sorted(value, key=int)]
+    return value

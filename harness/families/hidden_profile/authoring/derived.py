@@ -14,12 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from oracles.hidden_profile.certificate import certify
-from oracles.hidden_profile.deck_certificate import certify_deck
+from oracles.hidden_profile.certificate import certify, certify_deck
 from worlds.core.loading import SCENARIO
 from worlds.hidden_profile.rules.certificate import Certificate
-from worlds.hidden_profile.rules.deck import Deck, read_task
-from worlds.hidden_profile.rules.sizes import SIZES
+from worlds.hidden_profile.rules.deck import SIZES, Deck, read_task
 
 CERTIFICATE, PLAN = "tests/oracle.json", "solution/plan.json"
 

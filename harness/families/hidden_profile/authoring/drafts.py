@@ -1,31 +1,315 @@
 """The two tracks of generation: what one candidate is asked for, and how the answer is read.
 
-formal: a proved outline of a deck, which the model dresses in words (`dressing`); the result can be certified.
-text:   the fields of the published format (`fields`); the result is prose with one deal, uncertified: only its execution
+formal: a proved outline of a deck, which the model dresses in words; the result can be certified.
+text:   the fields of the published format; the result is prose with one deal, uncertified: only its execution
         speaks for it.
 Everything that differs between candidates - setting, example, outline - is drawn from the candidate's own stream.
+
+A proved outline and its words, kept apart: a model writes the words, and cannot touch the logic.
+
+An outline is a skeleton (`oracles.hidden_profile.dealing`) whose options go by shuffled ids, because ids are shown wherever
+votes are asked and must tell nothing. Its deals stay with us. What comes back is read as a deck with these deals; stripped of
+its words it must be the outline.
+
+The published fields of a hidden-profile task - one hidden text a person, prose and no logic - as a scenario of ours. Options
+become o1 to oK and votes are matched on those; whether every label finds its way back through the ballot is tried here. Nothing
+is proved: there are no atoms, rules, weights or cues, `origin` says `certified: false`, and no decoy is named, as in the
+format. The rationale states the answer and has no place in a scenario.
+
+What a model is asked when it makes a task: the recipe, one certified example, a setting, and, for `formal`, an outline.
+Everything that the published prompt carries is here in our own words (rulings, part 3 row 1): the task, six rules, a recipe of
+three steps, the checks alone, together and with one piece missing, advice, a table in the notes, the fields of the answer. The
+example and the setting are drawn for each call, so that not every task copies one. What is published has one deal, so there an
+example is the first hidden deal of a deck.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from pydantic import ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from harness.errors import UsageError
 from harness.families.hidden_profile.authoring.derived import CERTIFICATE
-from harness.families.hidden_profile.authoring.dressing import blanks, dressed, excerpted, outline, undealt
-from harness.families.hidden_profile.authoring.fields import Fields, as_scenario, first_problem
-from harness.families.hidden_profile.authoring.prompting import DOMAINS, as_fields, render
+from oracles.hidden_profile.dealing import SHAPES, search
+from oracles.hidden_profile.decks import Tabulated
 from worlds.core.chance import Stream
 from worlds.core.loading import SCENARIO
 from worlds.core.mending import read_reply
 from worlds.core.models import Lenient
 from worlds.core.replies import AnswerShape
-from worlds.hidden_profile.rules.deck import Deck, read_task
-from worlds.hidden_profile.rules.hearing import fold
-from worlds.hidden_profile.rules.scenario import Scenario
+from worlds.hidden_profile.rules.ballot import unvotable
+from worlds.hidden_profile.rules.deck import Deck, Draws, cued, read_task, text_of
+from worlds.hidden_profile.rules.hearing import fires, fold
+from worlds.hidden_profile.rules.scenario import Cues, Scenario, Words
+
+FOLDER = Path(__file__).with_name("prompts")
+
+DOMAINS = (
+    "a kitchen or a bakery", "a theatre, an orchestra or a choir", "a repair shop", "a garden, a farm or a wood",
+    "a museum, an archive or a library", "a school", "a sports club", "a hospital ward or a surgery", "a newspaper",
+    "a harbour or a boat", "a software or hardware fault", "a purchase by a small firm", "a hire or an appointment",
+    "a laboratory", "a village hall or a council", "a film or a photograph", "a wedding, a fair or a festival",
+    "a puzzling loss or mistake in the books", "a building site", "a journey that must be arranged",
+)  # fmt: skip
+"""Settings; two of twenty are choices of a place or a way."""
+
+
+def render(name: str, **values: Any) -> str:
+    """One of the prompts."""
+    # Prompts are plain text: escaping would change the JSON they show.
+    environment = Environment(loader=FileSystemLoader(FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    return environment.get_template(f"{name}.j2").render(formal=name == "formal", **values).strip()
+
+
+def digest() -> str:
+    """SHA-256 over the prompts' sources and the settings: part of what a run that goes on must share."""
+    total = hashlib.sha256(json.dumps(DOMAINS).encode())
+    for path in sorted(FOLDER.glob("*.j2")):
+        total.update(path.name.encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()
+
+
+def as_fields(deck: Deck) -> str:
+    """The first hidden deal of a deck in the published fields, a text a person, with an elimination table as notes."""
+    draw = Draws(deck).of("hidden")[0]
+    scenario = deck.scenario(draw.versions, draw.key or "", draw.leader or "")
+    fields = {
+        "rationale": notes(scenario, draw.leader or ""),
+        "name": scenario.title,
+        "description": scenario.brief,
+        "shared_information": [scenario.by_id[one].text for one in scenario.of_scope("shared")],
+        "hidden_information": [" ".join(scenario.by_id[one].text for one in scenario.hand(seat)) for seat in scenario.seats],
+        "possible_answers": [option.label for option in scenario.options],
+        "correct_answer": scenario.label(scenario.key),
+    }
+    return json.dumps(fields, ensure_ascii=False, indent=1)
+
+
+def notes(scenario: Scenario, decoy: str) -> str:
+    """The elimination table in words: for each private fact what is ruled out once it and those before are known."""
+    logic, known = Tabulated(scenario), list(scenario.of_scope("shared"))
+    lines = []
+    for fact in scenario.of_scope("private"):
+        known.append(fact)
+        gone = logic.excluded(known)
+        out = _labels(scenario, (option for option in scenario.option_ids if option in gone))
+        lines.append(f"{scenario.by_id[fact].text} Ruled out so far: {out}.")
+    first = f"Decoy: {scenario.label(decoy)}. Table, each point added to those before:"
+    return "\n".join((first, *lines, f"Left: {scenario.label(scenario.key)}."))
+
+
+def _labels(scenario: Scenario, options: Iterable[str]) -> str:
+    return ", ".join(scenario.label(option) for option in options) or "nothing"
+
+
+Filled = Annotated[str, StringConstraints(pattern=r"\S")]
+
+
+class Fields(Lenient):
+    """One task; what is not named here is not needed, and types are not guessed."""
+
+    model_config = ConfigDict(strict=True)
+
+    name: Filled
+    description: Filled
+    shared_information: list[Filled] = Field(min_length=1)
+    hidden_information: list[Filled] = Field(min_length=3, max_length=8)
+    """One text a person."""
+
+    possible_answers: list[Filled] = Field(min_length=3)
+    correct_answer: str
+    """Letter for letter one of the possible answers."""
+
+    rationale: str = ""
+    """Never for anybody who takes part."""
+
+    @model_validator(mode="after")
+    def _answerable(self) -> Fields:
+        if self.correct_answer not in self.possible_answers:
+            raise ValueError(f"correct_answer {self.correct_answer!r} is none of possible_answers")
+        return self
+
+    def digest(self) -> str:
+        """SHA-256 of what takes part in the task: everything but the rationale."""
+        document = self.model_dump(exclude={"rationale"})
+        return hashlib.sha256(json.dumps(document, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def as_scenario(fields: Fields, identity: str, domain: str, origin: Mapping[str, Any]) -> Scenario:
+    """The scenario; raises ValueError where an option could not be voted for without mistake."""
+    ids = [f"o{place}" for place in range(1, len(fields.possible_answers) + 1)]
+    key = ids[fields.possible_answers.index(fields.correct_answer)]
+    shared = [_fact("s", place, text, "shared", []) for place, text in enumerate(fields.shared_information, 1)]
+    private = [_fact("u", place, text, "private", [place]) for place, text in enumerate(fields.hidden_information, 1)]
+    scenario = Scenario.model_validate(
+        {
+            "schema": "hidden-profile/1",
+            "id": identity,
+            "title": title(fields.name),
+            "domain": domain,
+            "agents": len(fields.hidden_information),
+            "promise": "exactly_one_viable",
+            "brief": fields.description,
+            "options": [{"id": one, "label": label} for one, label in zip(ids, fields.possible_answers, strict=True)],
+            "key": key,
+            "atoms": {},
+            "rules": [],
+            "facts": [*shared, *private],
+            "origin": {**origin, "sha256": fields.digest(), "certified": False},
+        }
+    )
+    for wrong in unvotable(scenario):
+        raise ValueError(wrong)
+    return scenario
+
+
+def title(name: str) -> str:
+    """A name as people write it: evacuation_west_city is Evacuation west city."""
+    words = " ".join(name.replace("_", " ").split())
+    return words[:1].upper() + words[1:]
+
+
+def first_problem(error: ValueError) -> str:
+    """The first thing that is wrong, in one clause that names the field."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    where = ".".join(map(str, first["loc"]))
+    what = first["msg"].removeprefix("Value error, ")
+    return f"{where}: {what}" if where else what
+
+
+def _fact(letter: str, place: int, text: str, scope: str, holders: list[int]) -> dict[str, Any]:
+    return {"id": f"{letter}{place}", "scope": scope, "holders": holders, "text": text}
+
+
+Json = dict[str, Any]
+
+BLANK = "..."
+_OUTLINE = AnswerShape(
+    "one JSON object", lambda value: [value] if isinstance(value, dict) and "cards" in value else [], key="cards",
+    single=lambda value: [value] if isinstance(value, dict) else [],
+)  # fmt: skip
+_CUES, _ALTERNATIVES = 2, 5
+AGENTS = (3, 4, 4, 4, 5, 6)
+"""How many people an outline may have, where its shape can be dealt to them; four is likeliest, as in the published tasks."""
+
+
+def outline(draw: Stream) -> Deck:
+    """A certified skeleton, its options shuffled; its mechanism is the name of its shape."""
+    name = draw.choice(sorted(SHAPES))
+    agents = draw.choice([people for people in AGENTS if people in SHAPES[name].people])
+    fillings = search(name, agents)
+    if not fillings:
+        raise AssertionError(f"no filling of {name} for {agents} people is certified")
+    return shuffled(draw.choice(fillings), draw)
+
+
+def shuffled(deck: Deck, draw: Stream) -> Deck:
+    """A deck of equal logic, its option ids dealt anew and its options in the order of their ids."""
+    ids = list(deck.option_ids)
+    draw.shuffle(ids)
+    document = _renamed(json.loads(deck.to_json(with_cues=True)), dict(zip(deck.option_ids, ids, strict=True)))
+    document["options"].sort(key=lambda option: option["id"])
+    return Deck.model_validate(document)
+
+
+def blanks(deck: Deck) -> str:
+    """The outline as the model gets it: a blank for every word and for cues, and no deals."""
+    unsaid = {"text": BLANK, "cues": ((BLANK,),)}
+    changes = {
+        "title": BLANK,
+        "domain": BLANK,
+        "brief": BLANK,
+        "options": tuple(option.model_copy(update={"label": BLANK}) for option in deck.options),
+        "atoms": {name: atom.model_copy(update={"gloss": BLANK}) for name, atom in deck.atoms.items()},
+        "cards": tuple(
+            card.model_copy(update={"texts": tuple(words.model_copy(update=unsaid) for words in card.texts)})
+            for card in deck.cards
+        ),
+    }
+    return undealt(deck.model_copy(update=changes))
+
+
+def undealt(deck: Deck) -> str:
+    """The text of a deck's file as a model reads it: without deals, and without where it comes from."""
+    return deck.to_json(with_cues=True, without={"deals", "origin", "difficulty"}).strip()
+
+
+def excerpted(deck: Deck) -> Deck:
+    """A deck with two cues a text and few alternatives in each, as an example: ours have too many words for a prompt."""
+    texts = ((text_of(card.id, number), words) for card in deck.cards for number, words in enumerate(card.texts))
+    return cued(deck, {name: _few(words) for name, words in texts if words.cues})
+
+
+def _few(words: Words) -> Cues:
+    """Some of a text's cues that fire on the text itself, cut to the alternatives that are likeliest to stand in it."""
+    firing = [cue for cue in words.cues if fires(words.model_copy(update={"cues": (cue,)}), words.text)]
+    parts = ([part.split("|") for part in cue if not part.startswith("!")] for cue in firing[:_CUES])
+    said = fold(words.text)
+    return tuple(
+        tuple("|".join(sorted(part, key=lambda one: fold(one) not in said)[:_ALTERNATIVES]) for part in cue) for cue in parts
+    )
+
+
+def dressed(reply: str, bare: Deck) -> Deck:
+    """The outline in the words of a reply; raises ValueError where it is none, has blanks left, or another logic."""
+    reading = read_reply(reply, _OUTLINE)
+    if (given := reading.value) is None:
+        raise ValueError(f"no JSON object with cards: {reading.problem}")
+    ours = {"id": bare.id, "deals": bare.deals.model_dump(), "origin": {}, "difficulty": {}}
+    deck = Deck.model_validate({**given, **ours})
+    if changed := sorted(key for key, value in logic(deck).items() if value != logic(bare)[key]):
+        raise ValueError(f"the logic was changed in {', '.join(changed)}")
+    if blank := next(_blank(deck), ""):
+        raise ValueError(f"{blank} was left blank")
+    return deck
+
+
+def logic(deck: Deck) -> Json:
+    """Everything but the words; orders do not matter, but for those of cards and of their texts, on which deals rest."""
+    document = deck.model_dump(mode="json", by_alias=True)
+    return {
+        "options": sorted(deck.option_ids),
+        "agents": deck.agents,
+        "mechanism": deck.mechanism,
+        "named": deck.named,
+        "atoms": {name: (atom.prior, atom.derived) for name, atom in deck.atoms.items()},
+        "rules": {one["id"]: (sorted(one["when"]), one["out"], one["then"]) for one in document["rules"]},
+        "tally": document["tally"],
+        "cards": [
+            (one["id"], one["scope"], sorted(one["holders"]),
+             [(sorted(words["asserts"]), words["weights"], sorted(words["about"])) for words in one["texts"]])
+            for one in document["cards"]
+        ],
+    }  # fmt: skip
+
+
+def _blank(deck: Deck) -> Iterator[str]:
+    words = {"title": deck.title, "domain": deck.domain, "brief": deck.brief}
+    words |= {f"option {option.id}": option.label for option in deck.options}
+    words |= {f"atom {name}": atom.gloss for name, atom in deck.atoms.items()}
+    texts = {text_of(card.id, number): one for card in deck.cards for number, one in enumerate(card.texts)}
+    words |= {f"text {name}": one.text for name, one in texts.items()}
+    words |= {f"cues of {name}": part for name, one in texts.items() for cue in one.cues for part in cue if part == BLANK}
+    return (where for where, text in words.items() if text.strip() == BLANK)
+
+
+def _renamed(value: Any, names: dict[str, str]) -> Any:
+    """A document in which every string that is an old name, keys too, is the new one."""
+    if isinstance(value, dict):
+        return {names.get(key, key): _renamed(inner, names) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_renamed(inner, names) for inner in value]
+    return names.get(value, value) if isinstance(value, str) else value
+
 
 _FIELDS = AnswerShape(
     "one JSON object", lambda value: [value] if isinstance(value, dict) and "hidden_information" in value else [],

@@ -2,36 +2,303 @@
 
 1. Each candidate has its own stream of chance, so what it is asked does not depend on those before it or on where a run began.
 2. A candidate ends at the first stage that it fails; its record says where and why. A `text` candidate cannot be certified.
-   A deck is tried on hidden and on manifest deals, prose on the one that it has (`gate`).
+   A deck is tried on hidden and on manifest deals, prose on the one that it has.
 3. One that passes becomes a task folder once its record is on disk; a run that goes on writes the folders that are missing.
+
+Executes a candidate: a judge model holds real sessions of it, up to the first vote, in both conditions (paper, section 5.1).
+
+1. A session is the real world in process, with the judge at every seat and the prompts of any run. It ends when the first
+   votes are in: nothing else is measured here, so nothing else is paid for.
+2. A deck is played on hidden and on manifest deals, each with everything and with hands. Prose has one deal, which is hidden.
+3. Accuracy counts votes. It is also kept by hand, because one hand that finds the key alone is hidden by the others' average.
+4. Sessions run side by side; their order, and so the result, is that of kind, condition and seed.
+
+What a generation has done so far: one line a candidate in one file, so that a run killed at any moment loses one at most. The
+first line is the plan; a run goes on only under the same one. A line is on disk before the next candidate begins, and a last
+line that was cut short is dropped. Rejected candidates stay, with the reply and the reason. The file lies beside the task
+folders and holds everything that a model wrote, rationales too: no container gets it.
 """
 
 from __future__ import annotations
 
+import fcntl
+import json
+import math
+import os
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import IO, Any, Literal
 
-from harness.agent import Usage
-from harness.agents.llm.completion import Completion
+from pydantic import ValidationError
+
+from harness.agent import Budget, Report, Usage
+from harness.agents.llm.completion import Completion, add_usage
 from harness.agents.llm.model import ModelClient
+from harness.agents.llm.parallel import side_by_side
+from harness.agents.seating.game import SeatedGame
+from harness.agents.seating.model import ModelSeat
 from harness.authoring.new import LONGEST_NAME
-from harness.families.hidden_profile.authoring.drafts import TRACKS, Draft, Malformed
+from harness.errors import UsageError
+from harness.families.hidden_profile.authoring.drafts import TRACKS, Draft, Malformed, digest
 from harness.families.hidden_profile.authoring.folders import write_task
-from harness.families.hidden_profile.authoring.gate import CONDITIONS, SESSIONS, Execution, against, against_prose, execute
-from harness.families.hidden_profile.authoring.ledger import CandidateRecord, Cost, ledger
-from harness.families.hidden_profile.authoring.prompting import digest
-from harness.registry import read_task
+from harness.pod import EpisodeSpec
+from harness.registry import Task, read_task
+from harness.runtimes.inprocess import InProcessPod
 from harness.taskfile import Difficulty
 from harness.trust import admitted
 from oracles.hidden_profile.decks import prove_deck
 from worlds.core.chance import PUBLISHED_KEY, Chance
+from worlds.core.events import Noted, read_log
+from worlds.core.models import Strict
+from worlds.core.turns import OpenTurn
 from worlds.hidden_profile.rules.deck import DECK, KINDS, Deck, Kind
 from worlds.hidden_profile.rules.scenario import Scenario
+
+FILE = "candidates.jsonl"
+Stage = Literal["malformed", "certify", "execute", "passed"]
+"""Where a candidate ended."""
+
+
+class Cost(Strict):
+    """Calls, tokens and dollars; None where a call had no known price."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = None
+
+    @classmethod
+    def of(cls, *usages: Usage) -> Cost:
+        """The sum of some calls."""
+        total = Usage()
+        for usage in usages:
+            add_usage(total, usage)
+        return cls(**{name: getattr(total, name) for name in cls.model_fields})
+
+
+class CandidateRecord(Strict):
+    """One candidate and what became of it."""
+
+    number: int
+    stage: Stage
+    reasons: dict[str, str] = {}
+    """Check or bound that it failed -> how; what was malformed under `malformed`."""
+
+    name: str = ""
+    """Of its folder, where it could be read."""
+
+    drawn: dict[str, Any] = {}
+    """What was drawn for it: setting, example, outline or number of people."""
+
+    scenario: dict[str, Any] | None = None
+    execution: dict[str, Any] | None = None
+    cost: Cost
+    reply: str
+
+
+class Ledger:
+    """An open file of records; `records` are those of earlier runs and of this one."""
+
+    def __init__(self, file: IO[bytes], records: dict[int, CandidateRecord]) -> None:
+        self._file, self.records = file, records
+
+    def add(self, record: CandidateRecord) -> None:
+        """Write a record; when this returns it is on disk."""
+        _append(self._file, record.model_dump_json())
+        self.records[record.number] = record
+
+
+def made(out: Path) -> frozenset[int]:
+    """The candidates on record in a folder, for whoever asks what is left; `ledger` says what is wrong with a file."""
+    try:
+        lines = (out / FILE).read_bytes().splitlines()[1:]
+        return frozenset(CandidateRecord.model_validate_json(line).number for line in lines)
+    except (OSError, ValueError):
+        return frozenset()
+
+
+@contextmanager
+def ledger(out: Path, plan: Mapping[str, Any]) -> Iterator[Ledger]:
+    """The ledger in a folder, its own while the context lasts.
+
+    Raises UsageError for a file of another plan, one that cannot be read or written, or one that another process writes.
+    """
+    path = out / FILE
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+b")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}", hint="the same command with another --out") from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{path} is being written by another run", hint="the same command with another --out") from None
+        yield Ledger(file, _read(path, file, plan))
+
+
+def _read(path: Path, file: IO[bytes], plan: Mapping[str, Any]) -> dict[int, CandidateRecord]:
+    file.seek(0)
+    whole = file.read()
+    kept = whole[: whole.rfind(b"\n") + 1]
+    file.truncate(len(kept))
+    lines = kept.splitlines()
+    if not lines:
+        _append(file, json.dumps({"plan": dict(plan)}, ensure_ascii=False))
+        return {}
+    try:
+        earlier = json.loads(lines[0])["plan"]
+        records = [CandidateRecord.model_validate_json(line) for line in lines[1:]]
+    except (ValueError, KeyError, TypeError, ValidationError):
+        raise UsageError(f"{path} is no ledger of candidates", hint="the same command with another --out") from None
+    if differ := sorted(name for name in {*earlier, *plan} if earlier.get(name) != plan.get(name)):
+        named = ", ".join(f"{name} {earlier.get(name)} (now {plan.get(name)})" for name in differ)
+        raise UsageError(f"{path} was begun with other settings: {named}", hint="the same command with another --out")
+    return {record.number: record for record in records}
+
+
+def _append(file: IO[bytes], line: str) -> None:
+    try:
+        file.write(line.encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    except OSError as error:
+        raise UsageError(f"{file.name} cannot be written: {error.strerror}", hint="the same command, to go on") from None
+
+
+CONDITIONS = ("full", "hidden")
+SESSIONS = 10
+"""Sessions in each condition of each kind of deal, as published."""
+
+FULL, ALONE, HAND = 0.8, 0.2, 0.5
+"""What is kept: at least, at most, and less than these shares of first votes are the key (specification 1.6).
+
+The first two are the published ones, both ends included. The third is ours: an average hides one hand that knows.
+"""
+
+_BUDGET = Budget(wall_s=math.inf, turns=100)
+"""More than the first votes can use up, each of which is asked for twice at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstVote:
+    """One seat's first vote, with the hand of the task (from 1) that the seat was dealt."""
+
+    hand: int
+    right: bool
+    valid: bool = True
+    """Whether it named an option."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What the sessions on deals of one kind came to: shares of first votes that are the key."""
+
+    full: float
+    """Where everybody holds everything."""
+
+    alone: float
+    """Where each has a hand."""
+
+    by_hand: Mapping[int, float]
+    """Of these, for each hand."""
+
+    invalid: int
+    """Votes that named no option, in both conditions."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in a record."""
+        return {**asdict(self), "by_hand": {str(hand): share for hand, share in self.by_hand.items()}}
+
+
+Execution = Mapping[Kind, Played]
+"""What the sessions of one candidate came to, by the kind of deal."""
+
+
+def execute(
+    task: Task, kinds: Sequence[Kind], judge: ModelClient, sessions: int = SESSIONS, workers: int = 1
+) -> tuple[Execution, list[Usage]]:
+    """Hold the sessions on these kinds of deals; raises ProviderFailure and Cancelled, as the judge does."""
+    wanted = [(kind, condition, seed) for kind in kinds for condition in CONDITIONS for seed in range(sessions)]
+    try:
+        held = list(side_by_side(partial(_session, task, judge), wanted, workers))
+    except BaseException:
+        # Sessions that are left behind end at their next question.
+        judge.halt.set()
+        raise
+    votes: dict[tuple[Kind, str], list[FirstVote]] = defaultdict(list)
+    for (kind, condition, _), (first_votes, _) in zip(wanted, held, strict=True):
+        votes[kind, condition] += first_votes
+    return {kind: tally(votes[kind, "full"], votes[kind, "hidden"]) for kind in kinds}, [usage for _, usage in held]
+
+
+def tally(full: Sequence[FirstVote], alone: Sequence[FirstVote]) -> Played:
+    """Accuracies of the first votes of all sessions of each condition."""
+    hands: dict[int, list[FirstVote]] = defaultdict(list)
+    for vote in alone:
+        hands[vote.hand].append(vote)
+    by_hand = {hand: _share(hands[hand]) for hand in sorted(hands)}
+    return Played(_share(full), _share(alone), by_hand, sum(not vote.valid for vote in (*full, *alone)))
+
+
+def against(tried: Execution) -> dict[str, str]:
+    """What speaks against a deck, by the name of the bound; empty for one that is kept.
+
+    Accuracy with everything has its bound on deals of both kinds. What hands find is bounded on hidden deals alone: on manifest
+    ones the leader is right, so most who follow it vote right, and that says nothing against the task. Nor is anything asked
+    of them there: what a deck must keep from a hand is the key of hidden deals, and C9 has that for both kinds together.
+    """
+    reasons = {}
+    for kind, played in tried.items():
+        if played.full < FULL:
+            reasons[f"full-{kind}"] = f"with everything {_told(played.full, kind)}, and {FULL:.0%} are wanted"
+    hidden = tried["hidden"]
+    if hidden.alone > ALONE:
+        reasons["alone"] = f"with hands {_told(hidden.alone, 'hidden')}, and {ALONE:.0%} are allowed"
+    if knowing := {hand: share for hand, share in hidden.by_hand.items() if share >= HAND}:
+        reasons["hand"] = ", ".join(f"hand {hand} alone is right in {share:.0%}" for hand, share in knowing.items())
+    return reasons
+
+
+def against_prose(tried: Execution) -> dict[str, str]:
+    """What speaks against prose with one deal: the two published bounds, so that the yield is one with the published yield."""
+    return {name: why for name, why in against(tried).items() if name != "hand"}
+
+
+def _told(share: float, kind: Kind) -> str:
+    return f"{share:.0%} of first votes on {kind} deals are right"
+
+
+def _session(task: Task, judge: ModelClient, which: tuple[Kind, str, int]) -> tuple[list[FirstVote], Usage]:
+    kind, condition, seed = which
+    name = f"{task.task_id}-{kind}-{condition}-{seed}"
+    pod = InProcessPod(EpisodeSpec("generate", name, task, seed, overrides={"condition": condition, "deal": kind}))
+    report = Report("judge", judge.settings.name)
+    game = SeatedGame(pod, _BUDGET, report)
+    for row in game.session()["seats"]:
+        game.seats[row["seat"]] = ModelSeat(row["seat"], judge, row["system"])
+    game.play(until=_voted)
+    notes = [event for event in read_log(pod.finish()) if isinstance(event, Noted)]
+    opening = next(note.data for note in notes if note.what == "session_start")
+    people, key = opening["people"], opening["scenario"]["key"]
+    votes = [(people[note.seat], note.data["option"]) for note in notes if note.what == "vote"]
+    return [FirstVote(hand, option == key, option is not None) for hand, option in votes], report.usage
+
+
+def _voted(turns: Sequence[OpenTurn]) -> bool:
+    """Whether the first votes are in: what is asked next is something else."""
+    return all(turn.phase != "PRE_VOTE" for turn in turns)
+
+
+def _share(votes: Sequence[FirstVote]) -> float:
+    return sum(vote.right for vote in votes) / len(votes)
+
 
 SOURCE = "harness generate hidden-profile"
 DIFFICULTY: Difficulty = "medium"

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from harness.authoring.new import LONGEST_NAME
 from harness.errors import UsageError
-from harness.families.hidden_profile.authoring.fields import Fields, as_scenario, first_problem
+from harness.families.hidden_profile.authoring.drafts import Fields, as_scenario, first_problem
 from oracles.hidden_profile.guessers import scored
 from worlds.hidden_profile.rules.scenario import Scenario
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.authoring.importing import File, Ids, Json, Out, Replace, chosen
 from harness.console import emit, say, show_table
+from harness.errors import quoted
 from harness.families.hidden_profile.authoring.folders import write_task
 from harness.families.hidden_profile.authoring.generation import DIFFICULTY
 from harness.families.hidden_profile.authoring.hiddenbench import PRESETS, HiddenBenchTask, read_tasks, seal
@@ -34,7 +35,7 @@ def import_hiddenbench(file: File, out: Out = None, ids: Ids = None, replace: Re
     if sealed:
         say(f"rationales, which state the answers, are in {sealed} and in no task folder")
     for how, preset in PRESETS.items():
-        say(f"  {how}: harness --tasks {folder.parent} run --preset {preset} --model MODEL")
+        say(f"  {how}: harness --tasks {quoted(folder.parent)} run --preset {preset} --model MODEL")
 
 
 def _row(task: HiddenBenchTask) -> dict[str, Any]:

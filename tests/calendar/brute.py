@@ -1,4 +1,4 @@
-"""Third witness: every schedule there is, tried out on the calendars with sets; for small cases only.
+"""The third witness: every schedule there is, tried out on the calendars with sets; for small cases only.
 
 Written against the specification and the calendars themselves, not against the tables of `problem`, so that one mistake is not
 made twice: cells are taken by spans, an agent pays for what it must move out of the way, and what it moves must find room.
