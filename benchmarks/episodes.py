@@ -34,7 +34,7 @@ from harness.play.episode import run_episode
 from harness.pod import EpisodeSpec, Runtime
 from harness.records import Key
 from harness.registry import Task, files_of, read_task
-from harness.runs.executors.ahead import Ahead
+from harness.runs.executors.sites import Ahead
 from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.runtime import DockerRuntime
 from worlds.core.loading import open_world

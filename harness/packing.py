@@ -1,6 +1,6 @@
 """Packs a run's folder into one file (`harness.packs`), and gives the folder back byte for byte.
 
-1. Files are read a few ahead (`harness.read_ahead`) while DuckDB writes, a group at a time, so memory is that of a few groups
+1. Files are read a few ahead (`harness.packing`) while DuckDB writes, a group at a time, so memory is that of a few groups
    however long the run is. Links and whatever else is no plain file are refused, and so is a file that changes meanwhile.
 2. The key of an edition is left out unless it is asked for: a packed run is made to be given away.
 3. A packed run is data from anybody: when it is unpacked, a path that would lead out of the folder is refused.
@@ -11,18 +11,59 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.contents import read_file
+from harness.contents import read_file, read_files
 from harness.errors import UsageError, quoted
 from harness.packs import GROUP, KIND, PIECE, VERSION, PackedFiles, is_result
-from harness.read_ahead import read_ahead
 from harness.records import RunFolder
 from harness.run_files import is_abandoned, remove
 from harness.writing import make_folder, write_file, writing
+
+_THREADS, _FILES = 4, 64
+_HELD = 16 << 20
+"""Bytes that are read and not yet taken, at most; a thread is given a quarter of it, or `_FILES` files."""
+
+
+def read_ahead(folder: Path, files: Iterable[tuple[str, int]]) -> Iterator[bytes]:
+    """The bytes of each of these files, given with their lengths; raises as `harness.contents.read_files` does."""
+    with ThreadPoolExecutor(_THREADS, "read-ahead") as pool:
+        held, under_way = 0, deque[tuple[int, Future[list[bytes]]]]()
+        try:
+            for size, names in _batches(files):
+                while under_way and held + size > _HELD:
+                    done, batch = under_way.popleft()
+                    held -= done
+                    yield from batch.result()
+                under_way.append((size, pool.submit(_read, folder, names)))
+                held += size
+            while under_way:
+                yield from under_way.popleft()[1].result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _read(folder: Path, names: list[str]) -> list[bytes]:
+    return list(read_files(folder, names))
+
+
+def _batches(files: Iterable[tuple[str, int]]) -> Iterator[tuple[int, list[str]]]:
+    """Files that one thread reads, with their bytes in all."""
+    total, names = 0, list[str]()
+    for name, size in files:
+        if names and (len(names) == _FILES or total + size > _HELD // _THREADS):
+            yield total, names
+            total, names = 0, []
+        total += size
+        names.append(name)
+    if names:
+        yield total, names
+
 
 KEY_FILE = "edition.key"
 _STEP = 2048 // GROUP

@@ -180,7 +180,7 @@ FOREIGN_OBJECTS: dict[str, set[str]] = {
     "harness.agents.llm.provider": {"value"},
     "harness.agents.solutions": {"VIOLATIONS", "lineno"},
     "harness.authoring.sources": {"lineno", "msg"},
-    "harness.runtimes.bubblewrap.interpreter": {"_base_executable"},
+    "harness.runtimes.bubblewrap.environments": {"_base_executable"},
     "harness.runtimes.docker.engine.client": {"_response", "_sock"},
     "harness.runtimes.docker.foreign.compose": {"problem_mark"},
     "harness.runtimes.judging": {"__file__"},

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from harness.agents.solutions import players
-from harness.authoring import checks, families, instances, levels, refusals, templates
+from harness.authoring import checks, families, instances, refusals, templates
 from harness.authoring.endless import Endless, ending
 from harness.authoring.evidence import TaskEvidence
-from harness.authoring.findings import Place, placed
+from harness.authoring.findings import Finding, Place, placed
 from harness.authoring.lint import lint_task
 from harness.authoring.plays import NOP, SOLVE, Play, judge, play
 from harness.authoring.report import ProofCheck, Proved, ProvedClient, failed, listed, passed
@@ -29,6 +29,35 @@ from worlds.core.errors import ManifestError, ParleyError
 from worlds.core.levels import LEVEL
 from worlds.core.manifest import STANDARD, OptionValue
 
+_SETTINGS = (checks.oracle_checks, checks.nop_checks, checks.budget_checks)
+"""Claims that a level breaks by what it changes; it is the place to go to."""
+
+_CLIENTS = (checks.violation_checks, families.checks)
+"""Claims that a client breaks which counts on a value of the first level."""
+
+
+def level_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """The claims about each level."""
+    for level in evidence.task.parley.levels if evidence.task.parley else ():
+        there, table = evidence.at(level), evidence.setting("levels", str(level))
+        if there.plays:
+            yield from (_of(level, check, table) for claim in _SETTINGS for check in claim(there))
+            yield from (_of(level, check, None) for claim in _CLIENTS for check in claim(there))
+
+
+def _of(level: int, check: ProofCheck, at: Place | None) -> ProofCheck:
+    """A check that says at which level it was made, found at `at` where that is the place to go to."""
+    name = f"level:{level}:{check.name}"
+    where = f"at level {level}" + (f", seed {check.seed}" if check.seed is not None else "")
+    findings = tuple(_moved(finding, at).model_copy(update={"rule": name}) for finding in check.findings)
+    findings = tuple(one.model_copy(update={"message": f"{where}: {one.message}"}) for one in findings)
+    return check.model_copy(update={"name": name, "findings": findings})
+
+
+def _moved(finding: Finding, at: Place | None) -> Finding:
+    return at.finding(finding.rule, finding.message) if at else finding
+
+
 Traces = dict[tuple[str, int], str]
 """(player, seed) -> trace hash."""
 
@@ -36,7 +65,7 @@ _CLAIMS = (
     checks.oracle_checks, checks.nop_checks, checks.violation_checks, families.checks, checks.leak_checks,
     instances.seed_checks, instances.result_checks, instances.secret_checks, instances.draw_checks, checks.budget_checks,
     checks.knob_checks, refusals.gives_up_checks, refusals.recovers_checks, refusals.submission_checks, refusals.twice_checks,
-    refusals.tampered_checks, refusals.left_out_checks, refusals.hidden_test_checks, levels.level_checks,
+    refusals.tampered_checks, refusals.left_out_checks, refusals.hidden_test_checks, level_checks,
 )  # fmt: skip
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
+from functools import cached_property
 from os.path import commonpath
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -15,17 +18,182 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from harness.cli.kinds import Kinds
-from harness.cli.sharing import harbor_command
-from harness.cli.viewers import FOR_VIEWERS, Folder, Runs, make_new
+from harness.cli.tasks import Names, selected
 from harness.console import say, show_table
-from harness.errors import UsageError
+from harness.errors import UsageError, quoted
+from harness.headline import setup_caveat
+from harness.interop.atif import whole_trajectory
+from harness.interop.harbor_job import HarborJob
+from harness.interop.inspect_log import LogTally, write_log
+from harness.interop.scout import ScoutDatabase
 from harness.modules import family_part, family_part_or_none
-from harness.reading import read_episode
+from harness.packs import read_recorded
+from harness.reading import LONGEST_FILE, RecordedEpisode, read_episode
 from harness.records import RunFolder
 from harness.report.evidence import planned_runs
+from harness.run_files import is_packed, run_name
+from harness.runs.request import Planned, read_record
 from harness.runs.templates import with_texts
+from harness.sharing.bases import Bases, LocalBases, PinnedBases
+from harness.sharing.folder import write_harbor
+from harness.sharing.standalone import PLAIN_BASE, StandaloneBases
 from harness.writing import make_folder, write_file, writing
 from worlds.core.texts import own_texts, placeholders
+
+Folder = Annotated[Path, typer.Option("--out", help="The folder to write them into, new or empty.")]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or of folders of runs.")]
+
+
+class _Exported:
+    """One run that is being exported."""
+
+    def __init__(self, path: Path, planned: Planned, number: int) -> None:
+        self.path, self.planned, self.folder = path, planned, RunFolder(path)
+        words = re.split(r"[^A-Za-z0-9]+", f"{path.parent.name}-{run_name(path)}")
+        self.name = f"{'-'.join(filter(None, words))}-{number}"
+        """By which it is known among those that are exported with it."""
+
+        record = read_record(self.folder)
+        stint = record.stints[0].begun if record and record.stints else None
+        changed = (path if is_packed(path) else path / "run.json").stat().st_mtime
+        self.began = datetime.fromisoformat(stint) if stint else datetime.fromtimestamp(int(changed)).astimezone()
+        """When it was begun; in versions that did not write that down, when its plan was last changed."""
+
+    @cached_property
+    def caveat(self) -> str:
+        """That its set-up was at fault in more than 10 % of the episodes; "" where it was not."""
+        return setup_caveat(self.folder.results())
+
+    def episodes(self) -> Iterator[RecordedEpisode]:
+        """Every finished episode, by path."""
+        for result in self.folder.results():
+            yield read_episode(self.folder.episode(result.key))
+
+
+def inspect_command(runs: Runs, out: Folder) -> None:
+    """Write runs as logs of Inspect, one a run, for its viewer (inspect view --log-dir DIR) and for Scout."""
+    read, episodes = _exported(runs, out), 0
+    for run in read:
+        tally = LogTally.of(run.folder.results())
+        tally.caveat = run.caveat
+        file = out / f"{run.began.isoformat().replace(':', '-')}_parley_{run.name}.eval"
+        with writing(file):
+            write_log(file, run.name, run.began, tally, run.episodes())
+        episodes += tally.episodes
+    say(f"{len(read)} logs, {episodes} episodes in {out}; try: inspect view --log-dir {out}")
+
+
+def harbor_job_command(runs: Runs, out: Folder) -> None:
+    """Write runs as jobs of Harbor, one a run, for its viewer (harbor view DIR)."""
+    read, episodes = _exported(runs, out), 0
+    with writing(out):
+        for run in read:
+            job = HarborJob(out / run.name, run.name, run.began, run.planned.tasks)
+            for episode in run.episodes():
+                recorded = _file(episode, "trajectory.json")
+                trajectory = whole_trajectory(episode, _object(recorded))
+                job.add(episode, trajectory, _file(episode, "verifier.log"))
+                episodes += 1
+            job.close()
+    say(f"{len(read)} jobs, {episodes} trials in {out}; try: harbor view {out}")
+
+
+def scout_command(runs: Runs, out: Folder) -> None:
+    """Write runs as one database of transcripts for Inspect Scout (scout view -T DIR, scout scan -T DIR)."""
+    read, episodes = _exported(runs, out), 0
+    with writing(out):
+        database = ScoutDatabase(out)
+        for run in read:
+            for episode in run.episodes():
+                database.add(episode, run.name, run.began)
+                episodes += 1
+        database.close(read[-1].began)
+    say(f"{episodes} transcripts of {len(read)} runs in {out}; try: scout view -T {out}")
+
+
+FOR_VIEWERS = {"inspect": inspect_command, "harbor-job": harbor_job_command, "scout": scout_command}
+
+
+def make_new(out: Path) -> None:
+    """A folder that holds nothing; raises UsageError for one that does."""
+    with writing(out):
+        if out.exists() and any(out.iterdir()):
+            raise UsageError(f"{out} is not empty, and nothing in it is written over", hint="--out NEW_FOLDER")
+        make_folder(out)
+
+
+def _exported(runs: list[Path], out: Path) -> list[_Exported]:
+    """The runs that are meant, with the folder made."""
+    read = [_Exported(path, planned, number) for number, (path, planned) in enumerate(planned_runs(runs), start=1)]
+    make_new(out)
+    for run in read:
+        if run.caveat:
+            say(f"{run.name}: {run.caveat}")
+    return read
+
+
+def _file(episode: RecordedEpisode, name: str) -> bytes:
+    """A file of an episode, as it was recorded; nothing where there is none."""
+    try:
+        return read_recorded(Path(episode.path), name, LONGEST_FILE)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise UsageError(f"{episode.path}/{name} cannot be read: {error.strerror}") from None
+
+
+def _object(recorded: bytes) -> dict[str, Any] | None:
+    """A trajectory, which was read once already and is an object."""
+    return json.loads(recorded) if recorded else None
+
+
+Where = Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write, new or empty.")]
+Pinned = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--images",
+        metavar="REF",
+        help="What harness images --push prints: a file of it, or PREFIX/ROOM@sha256:..., once a room.",
+    ),
+]
+Alone = Annotated[bool, typer.Option("--standalone", help="Need no image of ours: each task carries what they are made of.")]
+Base = Annotated[
+    str | None, typer.Option("--base", metavar="IMAGE", help=f"The image below --standalone; {PLAIN_BASE} unless given.")
+]
+
+
+def harbor_command(
+    ctx: typer.Context, out: Where, names: Names = None, images: Pinned = None, standalone: Alone = False, base: Base = None
+) -> None:
+    """Write tasks in Harbor's format, flat, with registry.json, dataset.toml, a card, eval.yaml and metric.py."""
+    bases = _bases(images or [], base, standalone=standalone)
+    tasks = selected(ctx, names)
+    size = write_harbor(out, tasks, bases)
+    say(f"{len(tasks)} tasks in {out}, {size / 1e6:.1f} MB; they build {bases.told}")
+    say(f"next: harbor run -p {out / 'tasks' / tasks[0].task_id} -a oracle")
+
+
+def _bases(images: list[str], base: str | None, *, standalone: bool) -> Bases:
+    if images and standalone:
+        raise UsageError("--images and --standalone exclude each other", hint="harness export harbor --help")
+    if base is not None and not standalone:
+        raise UsageError("--base says what --standalone builds on", hint="harness export harbor DIR --standalone --base IMAGE")
+    if standalone:
+        return StandaloneBases(base or PLAIN_BASE)
+    return PinnedBases([reference for given in images for reference in _references(given)]) if images else LocalBases()
+
+
+def _references(given: str) -> list[str]:
+    """One reference, or those of a file."""
+    if "@" in given:
+        return [given]
+    try:
+        return Path(given).read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError):
+        raise UsageError(
+            f"--images {given} is no reference and no file of them", hint=f"harness images --push PREFIX > {quoted(given)}"
+        ) from None
+
 
 Family = Annotated[str, typer.Argument(metavar="FAMILY", help="calendar or hidden-profile.")]
 Format = Annotated[str, typer.Option("--format", help="contractbench: the record of the paper's Appendix G.")]

@@ -9,21 +9,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from harness.agent import AgentSpec, Budget
+from harness.agents.llm.local import LOCAL, USUAL_FLAGS
 from harness.agents.llm.meter import RunLimits
+from harness.agents.seating.lineup import read_seats
+from harness.agents.seating.teams import TeamFlags, make_team
+from harness.agents.seating.variants import read_seat_variants, read_variant
+from harness.cli.config import PROVIDERS
 from harness.cli.flags import RunFlags
-from harness.cli.players import address_settled, new_agents, resumed_agents
 from harness.errors import UsageError, quoted
-from harness.play.agents import offers_handles, title
+from harness.play.agents import agent_named, models_of, offers_handles, title
+from harness.prices import read_prices
 from harness.records import RunFolder
 from harness.registry import Task, read_task
-from harness.runs.addresses import Confirmed, Names
+from harness.runs.addresses import Confirmed, Names, settled
 from harness.runs.coaching import FirstRun
 from harness.runs.deciding import planned
 from harness.runs.edition import FRESH
@@ -35,6 +41,198 @@ from harness.runs.shards import parse_shard
 from harness.runs.templates import read_templates
 from harness.trust import is_ours
 from worlds.core.chance import key_digest
+
+_PLAYING = ("model", "interface", "protocol")
+_ASKING = ("api_base", "temperature", "reply_tokens", "context", "rotate", "timeout", "patience")
+"""Flags that are fields of a spec: of a model's alone, and of whoever has models at seats."""
+
+_SPEC_FIELDS = {"reply_tokens": "max_tokens", "timeout": "timeout_s", "patience": "patience_s"}
+"""Flags that a spec calls otherwise."""
+
+_SEATS = ("seat", "seat_model")
+_TOLD = ("variant", "seat_variant")
+_TEAM = ("team", "entrant", "entrant_seat")
+_ALONE = ("model", "agent", "script")
+"""Flags that say who plays where there is no team."""
+
+Combinations = Sequence[Mapping[str, str]]
+
+
+def new_agents(
+    flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, combinations: Combinations, confirmed: Confirmed
+) -> tuple[AgentSpec, ...]:
+    """Who plays by the flags, or who played `first` where they name nobody; raises UsageError for flags that name nobody."""
+    table = _updated(AgentSpec(), {name: getattr(flags, name) for name in (*_ASKING, *_SEATS, *_TOLD)}, tasks)
+    if _is_team(flags):
+        specs: tuple[AgentSpec, ...] = (_teamed(flags, table, tasks, combinations),)
+    else:
+        models = _models(flags, tasks) or tuple(filter(None, [_of_first(flags, tasks, first, confirmed)]))
+        specs = _named(flags, models, table, tasks)
+    if flags.prices is not None:
+        specs = priced(specs, flags.prices)
+    if not flags.filed & {"model", "api_base", *_SEATS, *_TEAM}:
+        return specs
+    return tuple(address_settled(flags, spec, Names(flags.file, f"{flags.file} plays"), confirmed) for spec in specs)
+
+
+def resumed_agents(
+    flags: RunFlags, recorded: tuple[AgentSpec, ...], tasks: Sequence[Task], combinations: Combinations
+) -> tuple[AgentSpec, ...]:
+    """The agents of a run.json with what the flags change of them."""
+    given = flags.given(*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
+    specs = _resumed_models(flags, recorded, given, tasks)
+    if flags.prices is not None:
+        specs = priced(specs, flags.prices)
+    if flags.given(*_TEAM):
+        return tuple(_same_team(flags, spec, tasks, combinations) for spec in specs)
+    models = [spec for spec in specs if spec.kind == "llm"]
+    if not flags.given("agent", "script"):
+        return specs if models or "model" not in given else _models(flags, tasks)
+    known = tuple(models) or _models(flags, tasks)
+    table = next((spec for spec in specs if spec.kind == "seats"), _updated(AgentSpec(), given, tasks))
+    wanted = "model" in given or "llm" in (flags.agent or "").split(",")
+    return _named(flags, known if wanted else (), table, tasks)
+
+
+def address_settled(flags: RunFlags, spec: AgentSpec, names: Names, confirmed: Confirmed) -> AgentSpec:
+    """The spec with an address that a person typed or confirms."""
+    typed = flags.api_base if "api_base" in flags.typed else None
+    seats = [text for name in _SEATS if name in flags.typed for text in getattr(flags, name)]
+    team = [flags.team if "team" in flags.typed else None, flags.entrant if "entrant" in flags.typed else None]
+    models = {*(_model_names(flags) if "model" in flags.typed else ()), *(text.partition("=")[2] for text in seats)}
+    models |= {name for one in team if one for name in one.split(",")}
+    return settled(spec, names, typed=typed, confirmed=confirmed, typed_models=frozenset(models))
+
+
+def _families(tasks: Sequence[Task]) -> list[str]:
+    return sorted({task.family for task in tasks})
+
+
+def _model_names(flags: RunFlags) -> list[str]:
+    return [name.strip() for name in flags.model.split(",")] if flags.model else []
+
+
+def _models(flags: RunFlags, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
+    """The spec of each model that `--model A,B` names; raises UsageError for a name that is empty or stands there twice."""
+    called = _model_names(flags)
+    hint = f"--model {','.join(dict.fromkeys(filter(None, called)))}"
+    if not all(called):
+        raise UsageError(f"--model takes names joined by commas, not {flags.model!r}", hint=hint)
+    if twice := [name for name in called if called.count(name) > 1]:
+        raise UsageError(f"--model names {twice[0]} twice", hint=hint)
+    names = (*_PLAYING, *_ASKING, *_SEATS, *_TOLD)
+    given = {name: getattr(flags, name) for name in names}
+    usual = {LOCAL: USUAL_FLAGS | flags.given(*USUAL_FLAGS)}
+    return tuple(_updated(AgentSpec(kind="llm"), {**given, "model": name, **usual.get(name, {})}, tasks) for name in called)
+
+
+def _resumed_models(
+    flags: RunFlags, recorded: tuple[AgentSpec, ...], given: Mapping[str, Any], tasks: Sequence[Task]
+) -> tuple[AgentSpec, ...]:
+    """The specs of a run.json with what was given: each model with its own name of `--model A,B`."""
+    names = _model_names(flags) if "model" in given else []
+    count = sum(spec.kind == "llm" for spec in recorded)
+    if count and names and len(names) != count:
+        return _models(flags, tasks)
+    left = iter(names)
+    return tuple(
+        _updated(spec, {**given, **({"model": name} if spec.kind == "llm" and (name := next(left, None)) else {})}, tasks)
+        if spec.kind in {"llm", "seats"}
+        else spec
+        for spec in recorded
+    )
+
+
+def priced(specs: Sequence[AgentSpec], file: Path) -> tuple[AgentSpec, ...]:
+    """The specs with the prices of a file for the models that play in them."""
+    prices = read_prices(file)
+    return tuple(
+        spec.model_copy(update={"prices": {name: prices[name] for name in models_of(spec) if name in prices}}) for spec in specs
+    )
+
+
+def _of_first(flags: RunFlags, tasks: Sequence[Task], first: FirstRun | None, confirmed: Confirmed) -> AgentSpec | None:
+    """The model or the team of a run that is played again, unless the flags name an agent."""
+    if first is None or flags.agent:
+        return None
+    spec = first.player(flags.api_base if "api_base" in flags.typed else None, confirmed)
+    return spec and _updated(spec, flags.given("rotate", "timeout", "patience", *_SEATS, *_TOLD), tasks)
+
+
+def _updated(spec: AgentSpec, flags: Mapping[str, Any], tasks: Sequence[Task]) -> AgentSpec:
+    """A spec with what these flags say; raises UsageError for an interface, a protocol, a seat or a variant that is none."""
+    for name in ("interface", "protocol"):
+        known = get_args(AgentSpec.model_fields[name].annotation)
+        if name in flags and flags[name] not in known:
+            raise UsageError(f"{name} must be one of {', '.join(known)}, not {flags[name]!r}")
+    families = _families(tasks)
+    seats = {seat.seat: seat for seat in spec.seats}
+    seats |= {one.seat: one for one in read_seats(flags.get("seat") or (), flags.get("seat_model") or (), families)}
+    told = {**spec.seat_variants, **read_seat_variants(flags.get("seat_variant") or (), families)}
+    names = (*_PLAYING, *_ASKING) if spec.kind == "llm" else _ASKING
+    fields = {_SPEC_FIELDS.get(name, name): flags[name] for name in names if name in flags}
+    if fields.get("temperature") == PROVIDERS:
+        fields["temperature"] = None
+    if flags.get("variant"):
+        fields["variant"] = read_variant(flags["variant"], families)
+    fields["seats"] = tuple(seats[seat] for seat in sorted(seats))
+    return spec.model_copy(update={**fields, "seat_variants": dict(sorted(told.items()))})
+
+
+def _named(flags: RunFlags, models: Sequence[AgentSpec], table: AgentSpec, tasks: Sequence[Task]) -> tuple[AgentSpec, ...]:
+    """Each agent that --agent names, or the one that the other flags mean; `llm` stands for every model."""
+    names = flags.agent.split(",") if flags.agent else [None]
+    made = partial(agent_named, script=flags.script, families=_families(tasks), table=table)
+    specs: list[AgentSpec] = []
+    for name in names:
+        takes_models = name in {None, "llm"} or "llm" not in names
+        specs += [made(name, model=model) for model in models or (None,)] if takes_models else [made(name)]
+    return tuple(specs)
+
+
+def _is_team(flags: RunFlags) -> bool:
+    """Whether a team plays; raises UsageError for flags that mean nothing beside one, or without one."""
+    joins = next((name for name in ("entrant", "entrant_seat") if getattr(flags, name) is not None), None)
+    if flags.team is None and joins is None:
+        return False
+    given_way = flags.filed if "team" in flags.typed else frozenset()
+    rival = next((name for name in (*_ALONE, *_SEATS, "rotate") if getattr(flags, name) and name not in given_way), None)
+    if rival in _ALONE and rival in flags.typed and not flags.typed & {*_TEAM}:
+        return False
+    hint = "harness run calendar --team A,B,C,D --entrant E"
+    if flags.team is None:
+        raise UsageError(f"--{joins} is about a team, and no --team is named".replace("_", "-"), hint=hint)
+    if rival is not None:
+        raise UsageError(f"a team holds every seat, so --{rival.replace('_', '-')} means nothing beside --team", hint=hint)
+    return True
+
+
+def _teamed(flags: RunFlags, table: AgentSpec, tasks: Sequence[Task], combinations: Combinations) -> AgentSpec:
+    """The spec of the team that the flags name; of a team of one name, that name's."""
+    team = make_team(TeamFlags(flags.team or "", flags.entrant, flags.entrant_seat), tasks, _families(tasks), combinations)
+    one = team.members[0]
+    if any(member != one for member in team.members):
+        return table.model_copy(update={"kind": "seats", "name": "team", "team": team, "seats": (), "rotate": False})
+    alone = {"kind": "llm", "model": one.name} if one.kind == "model" else {"kind": "seats", "name": one.name}
+    return table.model_copy(update={**alone, "seats": (), "rotate": False})
+
+
+def _same_team(flags: RunFlags, spec: AgentSpec, tasks: Sequence[Task], combinations: Combinations) -> AgentSpec:
+    """The spec of a run.json where the flags name its team, line-ups as they stand there; else the team that they name."""
+    if spec.team is None:
+        return _teamed(flags, spec, tasks, combinations)
+    names = [member.name for member in spec.team.members]
+    entrant = names.pop() if spec.team.entrant else None
+    recorded = TeamFlags(",".join(names), entrant, spec.team.entrant_seat)
+    named = TeamFlags(**{**recorded._asdict(), **{_FIELDS[flag]: value for flag, value in flags.given(*_TEAM).items()}})
+    if named == recorded:
+        return spec
+    return spec.model_copy(update={"team": make_team(named, tasks, _families(tasks), combinations)})
+
+
+_FIELDS = {"team": "members", "entrant": "entrant", "entrant_seat": "entrant_seat"}
+"""Flag -> what it says of a team."""
+
 
 _LIMITS = {"max_cost": "cost_usd", "max_tokens": "tokens"}
 _BUDGET = {"wall": "wall_s", "turns": "turns", "tokens": "tokens", "cost": "cost_usd"}

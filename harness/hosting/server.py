@@ -4,15 +4,229 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from urllib.parse import parse_qs
 
 import uvicorn
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from harness.errors import RuntimeFailure, UsageError
+from harness.hosting.forms import Form, form_of
 from harness.hosting.group import PageGroup
-from harness.hosting.places import PagePlace
-from harness.hosting.routes import PageRoutes
+from harness.hosting.places import NotTaken, PagePlace, Shown
+
+FOLDER = Path(__file__).parent / "pages"
+STATIC = {"style.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    # the link is a secret, and a form's Origin must be sent
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def page(title: str, shown: Shown, form: Form | None, *, wrong: str = "", typed: str = "") -> str:
+    """A person's page; `wrong` is what was refused just now, `typed` what they had typed then."""
+    return _template("page.html.j2").render(
+        title=title, shown=shown, form=form, wrong=wrong, typed=typed, rules=_shown(shown.rules), clock=_clock(shown.left_s)
+    )
+
+
+def refused(why: str, back: str = "") -> str:
+    """A page that says only what is wrong."""
+    return _template("refused.html.j2").render(title="Not taken", why=why, back=back)
+
+
+def static(name: str) -> bytes:
+    """A file that pages ask for."""
+    return (FOLDER / name).read_bytes()
+
+
+@cache
+def _template(name: str) -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template(name)
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    # what a line break separates stays apart, and nothing leads away from the page
+    return MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("table").disable(["link", "autolink", "image"])
+
+
+def _shown(rules: str) -> Markup:
+    """Rules as HTML, escaped; every heading stands below the page's own."""
+    tokens = _markdown().parse(rules)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = "h3"
+    return Markup(_markdown().renderer.render(tokens, _markdown().options, {}))  # noqa: S704 - escaped by the renderer
+
+
+def _clock(seconds: int) -> str:
+    return f"{seconds // 60}:{seconds % 60:02d}"
+
+
+Fields = Mapping[str, str]
+
+
+class Actions:
+    """Carries out the forms of one group."""
+
+    def __init__(self, group: PageGroup, family: str) -> None:
+        self._group, self._family = group, family
+        self._known: dict[str, Callable[[PagePlace, Fields], object]] = {
+            "say": lambda place, fields: group.speak(place, fields.get("said", ""), fields.get("text", "")),
+            "finish": lambda place, _: group.leave_chat(place),
+            "leave": lambda place, _: group.leave(place),
+            "pass": lambda place, fields: group.answer(place, fields.get("turn", ""), ""),
+            "reply": self._reply,
+            "choose": self._choose,
+        }
+
+    def do(self, place: PagePlace, fields: Fields) -> None:
+        """What a form asks for; raises NotTaken, with status 422 for what its person can mend."""
+        what = fields.get("do", "")
+        if what == "join":
+            self._group.join(place, fields.get("name", ""))
+            return
+        if not place.joined:
+            raise NotTaken(409, "Sit down first.")
+        if what not in self._known:
+            raise NotTaken(400, "That is nothing that can be done here.")
+        self._known[what](place, fields)
+
+    def _reply(self, place: PagePlace, fields: Fields) -> None:
+        if not fields.get("text", "").strip():
+            raise NotTaken(422, "Nothing was typed.")
+        self._group.answer(place, fields.get("turn", ""), fields["text"])
+
+    def _choose(self, place: PagePlace, fields: Fields) -> None:
+        """Answer with what a click means."""
+        turn, choice, asked = fields.get("turn", ""), fields.get("choice", ""), place.turn
+        form = form_of(self._family, asked) if asked is not None and asked.id == turn else None
+        if form is None:
+            # the turn is not open, or no vote: the group says which
+            self._reply(place, fields)
+            return
+        if choice not in {value for value, _ in form.choices}:
+            raise NotTaken(422, "Nothing was chosen.")
+        self._group.answer(place, turn, form.reply(choice, fields.get("text", "").strip()))
+
+
+LONGEST_BODY = 400_000
+"""Bytes of a form: a reply of 50,000 characters, most of them escaped."""
+
+_Handler = Callable[[Request], Awaitable[Response]]
+
+
+class PageRoutes:
+    """Answers the requests of one group's browsers."""
+
+    def __init__(self, group: PageGroup, title: str, family: str, hosts: frozenset[str]) -> None:
+        """`hosts`: what the Host of a request may be."""
+        self._group, self._title, self._family, self._hosts = group, title, family, hosts
+        self._actions = Actions(group, family)
+
+    def app(self) -> Starlette:
+        """All of them."""
+        return Starlette(
+            routes=[
+                Route("/t/{token}", self._guarded(self._read), methods=["GET"]),
+                Route("/t/{token}", self._guarded(self._write), methods=["POST"]),
+                Route("/t/{token}/state", self._guarded(self._state), methods=["GET"]),
+                *(Route(f"/{name}", self._guarded(self._file), methods=["GET"]) for name in STATIC),
+            ]
+        )
+
+    def _guarded(self, handler: _Handler) -> _Handler:
+        async def answered(request: Request) -> Response:
+            if request.headers.get("host") not in self._hosts:
+                return _html(421, refused("This address is not served here."))
+            try:
+                return await handler(request)
+            except NotTaken as error:
+                return _html(error.status, refused(str(error)))
+
+        return answered
+
+    async def _read(self, request: Request) -> Response:
+        return _html(200, self._page(self._place(request)))
+
+    async def _state(self, request: Request) -> Response:
+        shown = self._group.shown(self._place(request))
+        seen = request.query_params.get("seen", "0")
+        since = int(seen) if seen.isascii() and seen.isdecimal() and len(seen) < 10 else 0
+        now = {"version": shown.version, "messages": shown.messages[since:], "left_s": shown.left_s, "said": shown.said}
+        return JSONResponse(now, headers=HEADERS)
+
+    async def _write(self, request: Request) -> Response:
+        place = self._place(request)
+        if request.headers.get("origin") not in {f"http://{host}" for host in self._hosts}:
+            raise NotTaken(403, "What another site sends is not taken.")
+        fields = _fields(await _body(request))
+        here = f"/t/{place.token}"
+        try:
+            self._actions.do(place, fields)
+        except NotTaken as error:
+            if error.status != 422:
+                return _html(error.status, refused(str(error), here))
+            return _html(422, self._page(place, wrong=str(error), typed=fields.get("text", "")))
+        return Response("", 303, headers={**HEADERS, "Location": here})
+
+    async def _file(self, request: Request) -> Response:
+        name = request.url.path.removeprefix("/")
+        return Response(static(name), headers=HEADERS, media_type=STATIC[name])
+
+    def _place(self, request: Request) -> PagePlace:
+        return self._group.place(request.path_params["token"])
+
+    def _page(self, place: PagePlace, *, wrong: str = "", typed: str = "") -> str:
+        shown = self._group.shown(place)
+        form = form_of(self._family, shown.turn) if shown.turn else None
+        return page(self._title, shown, form, wrong=wrong, typed=typed)
+
+
+def _html(status: int, text: str) -> Response:
+    return Response(text, status, headers=HEADERS, media_type="text/html")
+
+
+async def _body(request: Request) -> bytes:
+    """The body of a request; raises NotTaken for one that is too long."""
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LONGEST_BODY:
+            raise NotTaken(413, "That is longer than can be taken.")
+    return body
+
+
+def _fields(body: bytes) -> Mapping[str, str]:
+    """The fields of a form, each once, with lines ended as everywhere else; raises NotTaken for what is no form."""
+    try:
+        fields = parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=20, encoding="utf-8", errors="replace")
+    except ValueError:
+        raise NotTaken(400, "That is no form.") from None
+    return {name: values[0].replace("\r\n", "\n") for name, values in fields.items()}
+
 
 _NAMES = {"127.0.0.1": ("127.0.0.1", "localhost"), "::1": ("[::1]", "localhost")}
 _EVERYWHERE = {"0.0.0.0", "::", ""}

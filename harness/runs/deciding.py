@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -21,9 +23,87 @@ from pydantic import Field, ValidationError
 from harness.contents import read_file
 from harness.errors import UsageError
 from harness.records import LONGEST_RECORD, TaskId, first_problem
-from harness.runs.betting import bet, confidence_sequence
 from harness.writing import write_file, writing
 from worlds.core.models import Strict
+
+_GAMBLERS = 20
+"""On each side."""
+
+SHARES = tuple((place + 0.5) / _GAMBLERS for place in range(_GAMBLERS))
+"""What each gambler of a side bets of the capital; less than all, so that nobody is ever ruined."""
+
+_HALVINGS = 40
+"""Steps in which an end of the confidence sequence is closed in on."""
+
+
+_LARGEST = 700.0
+"""Of a capital's logarithm: more does not fit, and nobody needs it."""
+
+
+@dataclass(frozen=True)
+class Bet:
+    """How the bet stands after some tasks."""
+
+    first: float
+    """Capital of those who bet that the first player is better; beside it that of the others."""
+
+    second: float
+
+    @property
+    def e_value(self) -> float:
+        """Evidence against "neither is better"; decided at 1 / alpha."""
+        return max(self.first, self.second) / 2
+
+    def winner(self, alpha: float) -> int | None:
+        """0 for the first player, 1 for the second, None while that is open."""
+        if self.e_value < 1 / alpha:
+            return None
+        return 0 if self.first >= self.second else 1
+
+
+def bet(differences: Sequence[float], mean: float = 0.0) -> Bet:
+    """The bet against this mean after these differences, first player minus second, each in -1..1."""
+    moves = [(d - mean) / (1 + abs(mean)) for d in differences]
+    first, second = (
+        _capital([math.fsum(math.log1p(share * sign * move) for move in moves) for share in SHARES]) for sign in (1, -1)
+    )
+    return Bet(first, second)
+
+
+def path(differences: Sequence[float]) -> list[Bet]:
+    """The bet after each of these differences."""
+    logarithms = {sign: [0.0] * len(SHARES) for sign in (1, -1)}
+    bets = []
+    for d in differences:
+        for sign, grown in logarithms.items():
+            logarithms[sign] = [log + math.log1p(share * sign * d) for log, share in zip(grown, SHARES, strict=True)]
+        bets.append(Bet(_capital(logarithms[1]), _capital(logarithms[-1])))
+    return bets
+
+
+def confidence_sequence(differences: Sequence[float], alpha: float) -> tuple[float, float]:
+    """All means that these differences do not decide against: covers the true one at every time at once, with 1 - alpha."""
+    if not differences:
+        return -1.0, 1.0
+    centre = math.fsum(differences) / len(differences)
+    return _end(differences, centre, -1.0, alpha), _end(differences, centre, 1.0, alpha)
+
+
+def _end(differences: Sequence[float], inside: float, outside: float, alpha: float) -> float:
+    """Where the bet begins to decide between a mean that it does not decide against and the edge of the range."""
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        if bet(differences, middle).winner(alpha) is None:
+            inside = middle
+        else:
+            outside = middle
+    return outside
+
+
+def _capital(logarithms: Sequence[float]) -> float:
+    """The mean capital of gamblers, each told by its logarithm."""
+    return math.fsum(math.exp(min(_LARGEST, logarithm)) for logarithm in logarithms) / len(logarithms)
+
 
 FEWEST = 60
 """Tasks below which nothing is decided early."""

@@ -17,7 +17,7 @@ from harness.agents.llm.agent import LlmConfig
 from harness.agents.llm.model import ModelClient
 from harness.agents.llm.model_table import listed_price
 from harness.cli.flags import RunFlags
-from harness.cli.players import new_agents
+from harness.cli.settings import new_agents
 from harness.errors import ProviderLost, UsageError
 from harness.prices import Price
 from harness.registry import Task

@@ -9,7 +9,7 @@ import pytest
 
 from harness.authoring.curve import SEEDS, CurvePoint, curve
 from harness.authoring.paces import ONE_IN, PACES, THINKING_S, at_pace
-from harness.cli.curve import BEGIN, END, curve_table, replaced
+from harness.cli.verify import BEGIN, END, curve_table, replaced
 from harness.errors import UsageError
 from harness.registry import read_task
 from tests.shipped import SHIPPED

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring.mutants.equivalents import LIST, Equivalent, matched, read_equivalents
-from harness.authoring.mutants.sources import mutants_of
-from harness.authoring.mutants.targets import ROOT
+from harness.authoring.mutants.run import LIST, Equivalent, matched, read_equivalents
+from harness.authoring.mutants.targets import ROOT, mutants_of
 from harness.errors import TaskInvalid
 
 SOURCE = b"def f():\n    return a < 3\n"

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from harness.authoring.mutants.mutation import drawn
-from harness.authoring.mutants.sources import mutants_of
+from harness.authoring.mutants.targets import mutants_of
 
 
 def changed(source: str) -> dict[str, str]:

@@ -11,15 +11,14 @@ import pytest
 
 from harness.authoring.mutants.ground import Ground
 from harness.authoring.mutants.rounds import FEW, Trying, first_asked
-from harness.authoring.mutants.sources import mutants_of
-from harness.authoring.mutants.targets import ROOT, MutatedFile
+from harness.authoring.mutants.targets import ROOT, MutatedFile, mutants_of
 from harness.authoring.mutants.trial import broken_by_verdict
 from harness.authoring.mutants.units import UnitTests, _Mapping, _run
 from harness.authoring.plays import NOP, SOLVE, Play
 from tests.shipped import SHIPPED
 from validators.verdict import Verdict
 
-HAZARDS = "worlds/contract/hazards.py"
+HAZARDS = "worlds/contract/grants.py"
 
 SETTLED = f"""
 import json

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring.proof import verify
+from harness.authoring.proof import Expected, prove_in, verify
 from harness.authoring.report import ProofReport
-from harness.authoring.sandboxed import Expected, prove_in
 from harness.authoring.sync import sync, vouched
 from harness.errors import TaskInvalid
 from harness.registry import read_task

@@ -9,8 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.errors import UsageError
-from harness.runs.betting import SHARES, bet, confidence_sequence, path
-from harness.runs.deciding import Decision, Until, planned, shuffled
+from harness.runs.deciding import SHARES, Decision, Until, bet, confidence_sequence, path, planned, shuffled
 
 DRAWS = 500
 
@@ -51,7 +50,7 @@ def simulated(tasks: int, k: int, true: float, draws: int, seed: int) -> NDArray
 
 
 def played(differences: NDArray[np.float64], alpha: float = 0.05) -> tuple[float, float]:
-    """The share of runs that decide, and the share of tasks that they play: the bet of `harness.runs.betting` for many runs."""
+    """Play the bet of `harness.runs.deciding` for many runs; return the shares of runs that decide and of tasks played."""
     capitals = [
         np.exp(np.cumsum(np.log1p(sign * differences[:, :, None] * np.array(SHARES)), axis=1)).mean(axis=2) for sign in (1, -1)
     ]

@@ -10,7 +10,7 @@ import pytest
 
 from harness.errors import RuntimeFailure
 from harness.pod import EpisodeSpec, Pod
-from harness.runs.executors.ahead import Ahead
+from harness.runs.executors.sites import Ahead
 from harness.runtimes.inprocess import InProcessRuntime
 from tests.shipped import SHIPPED
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.agent import AgentSpec
-from harness.cli.export import episodes_command
-from harness.cli.viewers import inspect_command
+from harness.cli.export import episodes_command, inspect_command
 from harness.kept import PackedMeasures, kept
 from harness.records import Result, RunFolder, SeatResult, Tokens
 from harness.report.evidence import Breadth, Run, planned_runs, read_runs

@@ -14,8 +14,7 @@ from harness.agent import AgentSpec, Budget
 from harness.agents.llm.meter import Spent
 from harness.cli.amounts import duration, short
 from harness.cli.flags import RunFlags
-from harness.cli.players import new_agents
-from harness.cli.settings import folder_for
+from harness.cli.settings import folder_for, new_agents
 from harness.errors import UsageError
 from harness.prices import Price
 from harness.records import RunFolder

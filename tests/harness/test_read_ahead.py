@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import read_ahead as module
+from harness import packing as module
 from harness.contents import NotPlain
-from harness.read_ahead import read_ahead
+from harness.packing import read_ahead
 
 
 def listed(folder: Path) -> list[tuple[str, int]]:

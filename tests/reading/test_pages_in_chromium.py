@@ -74,5 +74,5 @@ def test_the_server_in_a_browser(recorded: Recorded) -> None:
             thread.join()
 
     assert troubles(told["seen"]) == []
-    assert "oven" in told["arrived"]["text"]
+    assert "the group pooled too little" in told["arrived"]["text"]
     assert HIDDEN in told["arrived"]["url"]

@@ -3,7 +3,7 @@
 1. `adopt` makes one rule of every path operation. Its handler calls the app through ASGI and turns what comes back into what
    the referee knows: a response, an HTTPException as a planned refusal, a Violation as it is. What FastAPI's own validation
    refuses is stray, in one clause that names the rule and never the value.
-2. The app runs in an event loop of one request, in which nothing can wait for real time (`worlds.core.timeless`).
+2. The app runs in an event loop of one request, in which nothing can wait for real time (`worlds.core.operations`).
 3. What would never run or never see a request is refused on loading: middleware, start-up handlers, mounts, websockets.
 FastAPI is imported by the server.py that uses it, and by nothing here before that.
 """
@@ -13,17 +13,56 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import wraps
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, wraps
 from types import ModuleType
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from worlds.core.calls import Call, Reply, Rule, Unreadable, Violation, json_value, protocol
-from worlds.core.errors import WorldError
+from worlds.core.errors import RealWait, WorldError
 from worlds.core.routes import compiled, given
-from worlds.core.timeless import run
 from worlds.core.world import World
+
+
+def run(serve: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run what `serve` returns to its end; raises what that raises, RealWait for a timer, WorldError if it cancels itself."""
+    import asyncio  # noqa: PLC0415 - 30 ms of every start, paid by who has asynchronous worlds
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        _run_here(serve)
+        return
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(_run_here, serve).result()
+
+
+def _run_here(serve: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    from asyncio import CancelledError, Runner  # noqa: PLC0415 - as above
+
+    with Runner(loop_factory=_loop_class()) as runner:
+        try:
+            runner.run(serve())
+        except CancelledError:
+            # no Exception, so it would end more than the request
+            raise WorldError("a path operation cancelled its own request") from None
+
+
+@cache
+def _loop_class() -> Callable[[], Any]:
+    from asyncio import SelectorEventLoop  # noqa: PLC0415 - as above
+
+    class Timeless(SelectorEventLoop):
+        """An event loop without timers."""
+
+        def call_at(self, *_: Any, **__: Any) -> Any:  # type: ignore[override] # whatever it is given
+            """Whatever waits for real time ends up here."""
+            raise RealWait("a path operation waits for real time; a world has a clock of its own")
+
+    return Timeless
+
 
 COST = "x-parley-cost"
 """The key of `openapi_extra` that names a path operation's cost."""

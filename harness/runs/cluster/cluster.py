@@ -5,22 +5,130 @@ A node that joins later plays from the next session on: Ray is told by name whic
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from harness.agents.llm.meter import Meter
-from harness.errors import RuntimeFailure
-from harness.play.choose import Say
+from harness.errors import HarnessError, RuntimeFailure
+from harness.play.agents import Cast, make_agent
+from harness.play.choose import RUNTIMES, Say, choose_runtime
+from harness.play.episode import run_episode
+from harness.play.outcome import Outcome
+from harness.pod import Runtime
 from harness.registry import Task
 from harness.runs.cluster.facts import NodeFacts, facts_here
-from harness.runs.cluster.keeper import PATIENCE_S, Keeper
 from harness.runs.cluster.nodes import SLOT, ClusterNode, EpisodeNeed, check_feasible, living, need_of
-from harness.runs.cluster.parcels import RESULTS
+from harness.runs.cluster.parcels import RESULTS, EpisodeManifest, digest, packed
 from harness.runs.cluster.purse import Purse, SharedPurse
-from harness.runs.cluster.sending import SentNeeds, SentOrder
-from harness.runs.cluster.worker import keeper_name, played
+from harness.runs.cluster.sending import SentNeeds, SentOrder, SentTask
+from harness.runtimes.owner import is_dead, this_owner
+
+
+def keeper_name(node_id: str) -> str:
+    """What the keeper of a node is called in its run."""
+    return f"parley-keeper-{node_id}"
+
+
+class Workbench:
+    """What a process plays with, for as long as it lives; it belongs to one driver."""
+
+    def __init__(self, purse: SharedPurse | None) -> None:
+        """The node's keeper knows this process before anything is started here."""
+        ray = import_module("ray")
+        keeper = ray.get_actor(keeper_name(ray.get_runtime_context().get_node_id()))
+        ray.get(keeper.register.remote(this_owner()))
+        self._cast = Cast(meter=purse.meter() if purse else None)
+
+    def play(self, sent: SentOrder) -> Outcome:
+        """Play and judge one episode; raises ProviderLost, and what is wrong with this node."""
+        order, runtime = sent.here(_task(sent.task)), _runtime(sent.runtime)
+        agent = self._cast.agent(order.agent, order.spec.overrides)
+        return run_episode(order.spec, order.key, runtime, agent, order.budget, order.images)
+
+
+_benches: list[Workbench] = []
+"""None until the first episode, then one."""
+
+
+def played(sent: SentOrder, purse: SharedPurse | None) -> list[Any]:
+    """Play an episode here: its manifest and the pieces of its files, as many as the driver waits for."""
+    here = socket.gethostname()
+    try:
+        if not _benches:
+            _benches.append(Workbench(purse))
+        outcome = _benches[0].play(sent)
+    except HarnessError as failure:
+        return [EpisodeManifest(here, failure=failure), *[b""] * (RESULTS - 1)]
+    digests = {name: digest(data) for name, data in outcome.files.items()}
+    return [EpisodeManifest(here, outcome.result, digests), *packed(outcome.files)]
+
+
+@cache
+def _task(sent: SentTask) -> Task:
+    return sent.here()
+
+
+@cache
+def _runtime(name: str) -> Runtime:
+    return RUNTIMES[name](lambda _: None)
+
+
+_LOOK_S = 0.05
+PATIENCE_S = 10.0
+"""Real seconds that killed processes are waited for."""
+
+
+class Keeper:
+    """The actor of one node."""
+
+    def __init__(self) -> None:
+        self._owners: set[str] = set()
+        self._runtime: Runtime | None = None
+
+    def introduce(self, needs: SentNeeds) -> NodeFacts:
+        """Make the node ready, and say what it is."""
+        digests = {one.task_id: one.digest_here() for one in needs.tasks}
+        if any(digests[one.task_id] != one.digest for one in needs.tasks):
+            return facts_here(digests, {})
+        try:
+            return facts_here(digests, self._prepared(needs))
+        except HarnessError as failure:
+            return facts_here(digests, {}, f"{failure}" + (f"; there: {failure.hint}" if failure.hint else ""))
+
+    def register(self, owner: str) -> None:
+        """A process of this node is about to play."""
+        self._owners.add(owner)
+
+    def clean(self) -> list[str]:
+        """End the processes that played here, and remove what they left; its names."""
+        for owner in self._owners:
+            if not is_dead(owner):
+                with suppress(ProcessLookupError):
+                    os.kill(int(owner.rsplit(":", 2)[1]), signal.SIGKILL)
+        until = time.monotonic() + PATIENCE_S
+        while not all(map(is_dead, self._owners)) and time.monotonic() < until:
+            time.sleep(_LOOK_S)
+        self._owners.clear()
+        return self._runtime.sweep() if self._runtime else []
+
+    def _prepared(self, needs: SentNeeds) -> dict[str, str]:
+        """The images of this node; raises whatever keeps it from playing."""
+        tasks = [one.here() for one in needs.tasks]
+        agents = [make_agent(spec, options) for spec, options in needs.players]
+        for agent in agents:
+            agent.check()
+        self._runtime = choose_runtime(needs.runtime, tasks, agents, lambda _: None)
+        self._runtime.sweep()
+        return dict(self._runtime.prepare(tasks))
+
 
 _SAME = "install one version of the harness, with one folder of tasks, on every node"
 

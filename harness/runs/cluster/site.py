@@ -2,23 +2,123 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from harness.agent import Agent, AsksModels
 from harness.agents.llm.meter import Meter
-from harness.errors import UsageError
+from harness.errors import Cancelled, RuntimeFailure, UsageError
 from harness.play.agents import Cast, make_agent
 from harness.play.choose import RUNTIMES, Say, untried_runtime
+from harness.play.episode import lost_episodes
+from harness.play.outcome import Outcome, record
+from harness.play.playing import phases_of
 from harness.pod import Runtime
 from harness.records import RunFolder
 from harness.registry import Task
 from harness.runs.cluster.cluster import Cluster, cluster_of
 from harness.runs.cluster.connection import connected
-from harness.runs.cluster.executor import RayExecutor
-from harness.runs.cluster.sending import sent_needs
-from harness.runs.executors.base import Executor, Order
+from harness.runs.cluster.nodes import need_of
+from harness.runs.cluster.parcels import EpisodeManifest, unpacked
+from harness.runs.cluster.sending import sent_needs, sent_order
+from harness.runs.executors.base import Executor, Finished, News, Order, Started
 from harness.runs.executors.sites import Needed
+
+LOOK_S = 1.0
+"""How often it is looked whether there are still nodes, while nothing comes back."""
+
+
+@dataclass(frozen=True)
+class Flight:
+    """An episode that is under way."""
+
+    order: Order
+    refs: Sequence[Any]
+    """Its manifest and the pieces of its files, to be."""
+
+
+class RayExecutor:
+    """Plays orders on the nodes of a cluster and records them in one run's folder."""
+
+    def __init__(self, cluster: Cluster, runtime: str, folder: RunFolder, cast: Cast) -> None:
+        self._cluster, self._runtime, self._folder, self._cast = cluster, runtime, folder, cast
+        self._under_way: dict[Any, Flight] = {}
+
+    @contextmanager
+    def playing(self, orders: Sequence[Order], workers: int) -> Iterator[Iterator[News]]:
+        """The news of these orders; what an interrupt left half played is not recorded."""
+        try:
+            yield self._news(deque(orders), self._most(orders, workers))
+        except KeyboardInterrupt:
+            raise Cancelled("interrupted", hint="run the same command with --resume") from None
+        finally:
+            self._cancel()
+
+    def _most(self, orders: Sequence[Order], workers: int) -> int:
+        slots = max((self._cluster.slots(need_of(order.spec.task)) for order in orders), default=1)
+        return max(1, min(workers, 2 * slots))
+
+    def _news(self, to_come: deque[Order], most: int) -> Iterator[News]:
+        while True:
+            while to_come and len(self._under_way) < most and not self._may_spend_no_more:
+                order = to_come.popleft()
+                refs = self._cluster.submit(sent_order(order, self._runtime))
+                self._under_way[refs[0]] = Flight(order, refs)
+                yield Started(order.key)
+            if not self._under_way:
+                return
+            yield from self._landed()
+
+    def _landed(self) -> Iterator[News]:
+        """The news of the next episode that is back, if there is one soon."""
+        back, _ = self._cluster.ray.wait(list(self._under_way), num_returns=1, timeout=LOOK_S)
+        self._cluster.count_spent()
+        if not back:
+            self._cluster.check_alive([flight.order.spec.task for flight in self._under_way.values()])
+        for ref in back:
+            flight = self._under_way[ref]
+            result = record(self._outcome(flight), self._folder, flight.order.hint)
+            del self._under_way[ref]
+            yield from phases_of(result)
+            yield Finished(result.key, result)
+
+    @property
+    def _may_spend_no_more(self) -> bool:
+        return self._cast.meter is not None and self._cast.meter.reached is not None
+
+    def _outcome(self, flight: Flight) -> Outcome:
+        """What came back of an episode; raises what its node says ends the run."""
+        ray = self._cluster.ray
+        try:
+            manifest: EpisodeManifest = ray.get(flight.refs[0])
+            if manifest.failure is not None:
+                raise manifest.failure
+            if manifest.result is not None and manifest.digests is not None:
+                return Outcome(manifest.result, unpacked(ray.get(list(flight.refs[1:])), manifest.digests))
+            raise RuntimeFailure(f"{manifest.node} says nothing of {flight.order.key.name}")
+        except ray.exceptions.RayTaskError as error:
+            # what plays there is ours, and so is what it raises
+            raise RuntimeFailure(f"a worker failed at {flight.order.key.name}: {_last_line(error)}") from error
+        except ray.exceptions.RayError as error:
+            return self._lost(flight.order, RuntimeFailure(f"lost with its node or process: {type(error).__name__}"))
+
+    def _lost(self, order: Order, failure: RuntimeFailure) -> Outcome:
+        agent = self._cast.agent(order.agent, order.spec.overrides)
+        (outcome,) = lost_episodes([(order.spec, order.key)], agent, failure, self._runtime, order.images, may_pass=True)
+        return outcome
+
+    def _cancel(self) -> None:
+        """End what is under way, on whatever node; the session's keepers see to what that leaves."""
+        for ref in self._under_way:
+            self._cluster.ray.cancel(ref, force=True)
+        self._under_way.clear()
+
+
+def _last_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1]
 
 
 class RayCluster:

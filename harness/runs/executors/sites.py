@@ -6,21 +6,112 @@ A runtime is chosen for the whole run, and what is on the machine of the run's f
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 
 from harness.agent import Agent, AgentSpec
 from harness.agents.llm.meter import Meter
+from harness.errors import HarnessError
 from harness.play.agents import Cast, Options
 from harness.play.choose import Say, choose_runtime
-from harness.pod import Runtime
-from harness.records import RunFolder
+from harness.play.episode import run_episode
+from harness.play.outcome import record
+from harness.pod import EpisodeSpec, Pod, Runtime
+from harness.records import Result, RunFolder
 from harness.registry import Task
-from harness.runs.executors.base import Executor, Order
+from harness.runs.executors.base import Executor, News, Order, Progress
+from harness.runs.executors.crew import Crew
 from harness.runs.executors.processes import Processes, get_ready, serves
-from harness.runs.executors.threads import Threads
+
+Opened = tuple[ExitStack, Pod]
+"""An open pod, and what closes it."""
+
+
+class Ahead:
+    """The pods of a list of episodes in one runtime; a context that closes those which were never taken."""
+
+    def __init__(self, runtime: Runtime, specs: Sequence[EpisodeSpec], most: int) -> None:
+        """`most` are opened ahead of their time, in the order of `specs`."""
+        self._runtime, self._most = runtime, most
+        self._lock = threading.Lock()
+        self._to_come = {spec.episode_id: spec for spec in specs}
+        self._opening: dict[str, Future[Opened]] = {}
+        self._pool = ThreadPoolExecutor(max_workers=max(1, most), thread_name_prefix="parley-ahead")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        with self._lock:
+            self._to_come.clear()
+            left, self._opening = list(self._opening.values()), {}
+        for one in left:
+            if not one.cancel():
+                # what kept it from opening is of no interest any more
+                with suppress(HarnessError, OSError):
+                    one.result()[0].close()
+        self._pool.shutdown()
+
+    @contextmanager
+    def open(self, spec: EpisodeSpec) -> Iterator[Pod]:
+        """The pod of an episode, as `Runtime.open` gives it; meanwhile others are opened."""
+        with self._lock:
+            self._to_come.pop(spec.episode_id, None)
+            mine = self._opening.pop(spec.episode_id, None)
+            self._go_on()
+        if mine is None:
+            with self._runtime.open(spec) as pod:
+                yield pod
+            return
+        closing, pod = mine.result()
+        with closing:
+            yield pod
+
+    def _go_on(self) -> None:
+        for name in list(self._to_come)[: self._most - len(self._opening)]:
+            self._opening[name] = self._pool.submit(self._open, self._to_come.pop(name))
+
+    def _open(self, spec: EpisodeSpec) -> Opened:
+        with ExitStack() as stack:
+            pod = stack.enter_context(self._runtime.open(spec))
+            return stack.pop_all(), pod
+        raise AssertionError("a pod suppressed what was raised in it")
+
+
+class Threads:
+    """Plays orders in one runtime and records them in one run's folder."""
+
+    def __init__(self, runtime: Runtime, folder: RunFolder, cast: Cast, run_id: str) -> None:
+        self._runtime, self._folder, self._cast, self._run_id = runtime, folder, cast, run_id
+
+    @contextmanager
+    def playing(self, orders: Sequence[Order], workers: int) -> Iterator[Iterator[News]]:
+        """The news of these orders; what an interrupt left half played is not recorded."""
+        count = min(workers, len(orders)) or 1
+        ahead = Ahead(self._runtime, self._quick(orders), count)
+
+        def play(taken: Sequence[Order], tell: Progress) -> Iterator[Result]:
+            for order in taken:
+                agent = self._cast.agent(order.agent, order.spec.overrides)
+                outcome = run_episode(order.spec, order.key, self._runtime, agent, order.budget, order.images, tell, ahead.open)
+                if not crew.cancelled.is_set():
+                    yield record(outcome, self._folder, order.hint)
+
+        meter = self._cast.meter
+        crew = Crew(play, lambda: self._runtime.abort(self._run_id), may_start=lambda: not (meter and meter.reached))
+        with ahead, crew.working(orders, count) as news:
+            yield news
+
+    def _quick(self, orders: Sequence[Order]) -> list[EpisodeSpec]:
+        """The episodes whose pods are worth opening ahead."""
+        if self._runtime.plays_in_process:
+            return []
+        return [order.spec for order in orders if self._cast.agent(order.agent, order.spec.overrides).only_computes]
 
 
 @dataclass(frozen=True)

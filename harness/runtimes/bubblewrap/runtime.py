@@ -8,6 +8,8 @@ this runtime cannot do on this host.
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import threading
 import time
@@ -17,23 +19,196 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from harness.errors import HarnessError, RuntimeFailure
+from harness.errors import HarnessError, RuntimeFailure, VerifierFailure
 from harness.leftovers import Leftover
 from harness.places import ROOT
 from harness.pod import EpisodeSpec, Judgement, Pod, Probe, Say
 from harness.registry import Task
 from harness.runtimes.bubblewrap import bounds, cgroups
-from harness.runtimes.bubblewrap.confined import Confined
-from harness.runtimes.bubblewrap.environments import Environments
-from harness.runtimes.bubblewrap.folders import folders_left, sweep_folders
-from harness.runtimes.bubblewrap.judge import Judging
+from harness.runtimes.bubblewrap.bounds import entrances, new_group
+from harness.runtimes.bubblewrap.environments import Environments, Room
+from harness.runtimes.bubblewrap.folders import Folder, folders_left, folders_root, sweep_folders
 from harness.runtimes.bubblewrap.pod import BubblewrapPod
-from harness.runtimes.bubblewrap.probe import try_out
-from harness.runtimes.bubblewrap.rooms import memory_of
-from harness.runtimes.bubblewrap.templates import template
-from harness.runtimes.bubblewrap.view import is_root
+from harness.runtimes.bubblewrap.rooms import (
+    BASE_ENV,
+    POD,
+    PROCESSES,
+    PROVER_MB,
+    VERIFIER_MB,
+    main_room,
+    memory_of,
+    prover_room,
+    verifier_env,
+    verifier_room,
+)
+from harness.runtimes.bubblewrap.sandbox import Branch, Control, Sandbox, null
+from harness.runtimes.bubblewrap.templates import Template, template
+from harness.runtimes.bubblewrap.view import bwrap, is_root
 from harness.runtimes.bubblewrap.watcher import Watcher
-from harness.runtimes.recipes import plain_recipe
+from harness.runtimes.recipes import plain_recipe, runs_plain_tests
+
+LIMIT_S = 20.0
+_PROGRAM = """
+import json, os, resource, socket
+with socket.create_server(("api", 8080)) as server, socket.create_connection(("api", 8080)):
+    pass
+open("/workspace/written", "w").close()
+print(json.dumps([os.getuid(), resource.getrlimit(resource.RLIMIT_NPROC)[0]]))
+"""
+
+
+def try_out(environments: Environments) -> None:
+    """Run one program as an agent's are run; raises RuntimeFailure with the first thing that did not work."""
+    bwrap()
+    folder, outer, main = Folder.make(), Control(), Control()
+    origin: Template | None = None
+    sandbox: Branch | None = None
+    try:
+        room = environments.bare("agent", folder.part("no-packages"))
+        origin = Template(room, (), folders_root(), environments.folder)
+        with folder.log("sandbox.log") as said, folder.log("program.log") as log, null() as nothing:
+            outer.configure()
+            sandbox = origin.fork(POD, folder, outer, [nothing, nothing, said, outer.far.fileno()])
+            start = main_room(folder, room, None, groups=0)
+            main.configure(**start.config)
+            files = [nothing, nothing, said, main.far.fileno()]
+            outer.start("main", start.argv, files, {}, mounts=start.mounts, on_host=True)
+            main.far.close()
+            main.start("program", ["python3", "-I", "-c", _PROGRAM], [nothing, log, said], BASE_ENV)
+        main.ended("program", LIMIT_S)
+        _check(folder.tail("program.log"), folder.tail("sandbox.log") or origin.last_words())
+    except BrokenPipeError:
+        complaint = folder.tail("sandbox.log") or (origin.last_words() if origin else "")
+        raise RuntimeFailure(complaint or "bwrap ended at once") from None
+    finally:
+        if sandbox is not None:
+            sandbox.close()
+        for control in (outer, main):
+            control.close()
+        if origin is not None:
+            origin.close()
+        folder.remove()
+
+
+def _check(answer: str, complaint: str) -> None:
+    try:
+        user, processes = json.loads(answer)
+    except ValueError:
+        raise RuntimeFailure(complaint.splitlines()[-1] if complaint else "a sandboxed program gave no answer") from None
+    if user == 0 or processes > PROCESSES:
+        raise RuntimeFailure(f"a sandboxed program ran as user {user} with a limit of {processes} processes")
+
+
+VERDICT_LIMIT = 1 << 20
+_SCRIPT = ("bash", "/tests/test.sh")
+WARM_TESTS = "validators.warm:main"
+"""What the test.sh of our tasks does, for a process that has imported pytest."""
+
+
+class Judging:
+    """One verdict."""
+
+    def __init__(self, task: Task, environments: Environments, log: bytes) -> None:
+        self._task, self._environments = task, environments
+        self._folder = Folder.make()
+        (self._folder.part("state") / "events.jsonl").write_bytes(log)
+        (self._folder.part("state") / "events.jsonl").chmod(0o644)
+        self._control = Control()
+        self._group = new_group(VERIFIER_MB)
+        self._sandbox: Branch | None = None
+
+    def run(self) -> Judgement:
+        """Run the hidden tests; raises VerifierFailure when they leave no verdict."""
+        limit = self._task.file.verifier.timeout_sec
+        warm = template(self._environments, "verifier")
+        with self._folder.log("verifier.log") as said, null() as nothing, entrances(self._group) as groups:
+            fork = verifier_room(self._folder, self._task, len(groups))
+            self._control.configure(**fork.config)
+            files = [nothing, nothing, said, self._control.far.fileno(), *groups]
+            try:
+                self._sandbox = warm.fork(fork.fields, self._folder, self._control, files)
+                env = verifier_env(self._task.file.verifier.env)
+                call = WARM_TESTS if runs_plain_tests(self._task) else ""
+                self._control.start("verifier", _SCRIPT, [nothing, said, said], env, "/workspace", call=call)
+            except OSError:
+                why = self._folder.tail("verifier.log") or warm.last_words()
+                raise RuntimeFailure(f"the verifier's sandbox ended: {why}") from None
+        code = self._control.ended("verifier", limit)
+        why = f"ended with {code}" if code is not None else f"was killed at its limit of {limit:g} s"
+        self._sandbox.kill()
+        return self._collect(why)
+
+    def kill(self) -> None:
+        """Kill it, from any thread."""
+        if self._sandbox is not None:
+            self._sandbox.kill()
+
+    def close(self) -> None:
+        """Kill and remove everything of it; safe to call twice."""
+        if self._sandbox is not None:
+            self._sandbox.close()
+        self._control.close()
+        if self._group is not None:
+            self._group.remove()
+        self._folder.remove()
+
+    def _collect(self, why: str) -> Judgement:
+        output = self._folder.tail("verifier.log", VERDICT_LIMIT)
+        try:
+            reward, verdict = (self._folder.read(f"verdict/{name}.json", VERDICT_LIMIT) for name in ("reward", "verdict"))
+        except OSError as error:
+            raise VerifierFailure(f"the verifier {why}: {error}: {output[-600:] or 'no output'}") from None
+        return Judgement(reward, verdict, output.encode())
+
+
+class Confined:
+    """One such program; its streams are files of the episode's folder, so nobody waits for anybody."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._folder = Folder.make()
+        self._control = Control()
+        self._group = new_group(PROVER_MB)
+        self._sandbox: Sandbox | None = None
+
+    def run(self, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
+        """What it says on stdout; raises RuntimeFailure where it fails, says too much, or does not end in time."""
+        (self._folder.path / "stdin").write_bytes(stdin)
+        asked = os.open(self._folder.path / "stdin", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            with self._folder.log("stdout") as out, self._folder.log("stderr") as said, entrances(self._group) as groups:
+                start = prover_room(self._folder, self._room, self._control.far.fileno(), groups)
+                self._control.configure(**start.config)
+                self._sandbox = Sandbox(start.argv, self._control, said, groups)
+                self._control.start("prover", command, [asked, out, said], {**BASE_ENV, "HOME": "/tmp"}, "/tmp")
+                code = self._control.ended("prover", limit_s)
+        except OSError:
+            raise RuntimeFailure(f"the prover's sandbox ended: {self._folder.tail('stderr')}") from None
+        finally:
+            os.close(asked)
+        self._sandbox.kill()
+        if code != 0:
+            why = f"ended with {code}" if code is not None else f"was killed, after at most {limit_s:g} s"
+            raise RuntimeFailure(f"the prover {why}: {self._folder.tail('stderr') or 'no output'}")
+        try:
+            return self._folder.read("stdout", most)
+        except OSError as error:
+            raise RuntimeFailure(f"the prover's answer: {error}") from None
+
+    def kill(self) -> None:
+        """Kill it, from any thread."""
+        if self._sandbox is not None:
+            self._sandbox.kill()
+
+    def close(self) -> None:
+        """Kill and remove everything of it; safe to call twice."""
+        if self._sandbox is not None:
+            self._sandbox.close()
+        self._control.close()
+        if self._group is not None:
+            self._group.remove()
+        self._folder.remove()
+
 
 TEMPLATES: Mapping[str, tuple[str, str, str]] = {
     "agent": ("environment/Dockerfile", r"FROM parley/agent:1", ""),

@@ -7,19 +7,139 @@ written one; and a /tests that the image did not bring is emptied first, so that
 
 from __future__ import annotations
 
+import copy
+import io
 import json
+import math
+import posixpath
+import re
+import tarfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any, NoReturn
 
 from harness.errors import RuntimeFailure, VerifierFailure
 from harness.pod import CommandResult, Judgement
 from harness.registry import Task, contents_of
 from harness.runtimes.archives import pack
-from harness.runtimes.docker.foreign import artifacts
 from harness.runtimes.docker.foreign.asked import artifacts_of, tests_environment
 from harness.runtimes.docker.foreign.containers import Containers
-from harness.runtimes.docker.foreign.rewards import REWARD_LIMIT, REWARDS, file_in, reward_of
 from harness.taskfile import Artifact
+
+REWARDS = ("/logs/verifier/reward.json", "/logs/verifier/reward.txt")
+REWARD_LIMIT = 1 << 16
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_SHOWN = 60
+
+
+def file_in(archive: bytes, path: str) -> bytes:
+    """The bytes of the one regular file an archive holds; raises VerifierFailure where it is something else."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
+        entry = opened.next()
+        content = opened.extractfile(entry) if entry is not None and entry.isreg() else None
+        if content is None:
+            raise VerifierFailure(f"{path} is not a regular file")
+        return content.read()
+
+
+def reward_of(data: bytes, path: str) -> float:
+    """The number in a reward file's bytes; raises VerifierFailure naming what is wrong."""
+    value = _from_json(data, path) if path.endswith(".json") else _from_text(data, path)
+    if not 0 <= value <= 1:
+        raise VerifierFailure(f"{path} must hold a reward in 0..1, not {value!r}")
+    return value
+
+
+def _from_text(data: bytes, path: str) -> float:
+    text = data.decode("utf-8", "replace").strip()
+    if not _NUMBER.fullmatch(text):
+        raise VerifierFailure(f"{path} must hold one number, not {text[:_SHOWN]!r}")
+    return _finite(float(text), text, path)
+
+
+def _from_json(data: bytes, path: str) -> float:
+    try:
+        rewards = json.loads(data, object_pairs_hook=_unique, parse_int=float)
+    except (ValueError, RecursionError) as error:
+        raise VerifierFailure(f"{path} is not the JSON of one object: {str(error)[:_SHOWN]}") from None
+    if not isinstance(rewards, dict) or not rewards:
+        raise VerifierFailure(f"{path} must hold an object with a number, not {_shown(rewards)}")
+    numbers = {name: _finite(value, name, path) for name, value in rewards.items()}
+    if "reward" not in numbers and len(numbers) > 1:
+        raise VerifierFailure(f"{path} has {len(numbers)} keys and none is 'reward': {_shown(sorted(numbers))}")
+    return numbers.get("reward", next(iter(numbers.values())))
+
+
+def _finite(value: Any, name: str, path: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, float):
+        _refuse(path, name, value)
+    return value if math.isfinite(value) else _refuse(path, name, value)
+
+
+def _refuse(path: str, name: str, value: Any) -> NoReturn:
+    raise VerifierFailure(f"{path}: {name[:_SHOWN]!r} must be a finite number, not {_shown(value)}")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys stand once: of two rewards neither counts."""
+    names = [name for name, _ in pairs]
+    if len(set(names)) != len(names):
+        raise ValueError("a key stands twice")
+    return dict(pairs)
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value)[:_SHOWN]
+
+
+LIMIT = 256 << 20
+"""Bytes of one artifact; a larger one counts as not there, because nobody but the agent made it so."""
+
+
+@dataclass(frozen=True)
+class Clean:
+    """An archive that is safe to unpack, and what was left out of it."""
+
+    archive: bytes | None
+    left_out: tuple[str, ...]
+
+
+def cleaned(archive: bytes) -> Clean:
+    """What of an agent's archive may reach a verifier; nothing where it is no archive or its top is left out."""
+    buffer, left_out = io.BytesIO(), []
+    kept: set[str] = set()
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive)) as source, tarfile.open(fileobj=buffer, mode="w") as target:
+            for entry in source:
+                if not _is_kept(entry, kept):
+                    left_out.append(entry.name)
+                    continue
+                kept.add(posixpath.normpath(entry.name))
+                target.addfile(_plain(entry), source.extractfile(entry) if entry.isreg() else None)
+    except (tarfile.TarError, OSError, ValueError):
+        return Clean(None, ("what is no archive",))
+    return Clean(buffer.getvalue() if kept else None, tuple(left_out))
+
+
+def _is_kept(entry: tarfile.TarInfo, kept: set[str]) -> bool:
+    name = posixpath.normpath(entry.name)
+    if name.startswith(("/", "..")):
+        return False
+    if entry.issym():
+        # the first part of every name is the artifact itself
+        top, meant = name.split("/")[0], posixpath.normpath(posixpath.join(posixpath.dirname(name), entry.linkname))
+        return not entry.linkname.startswith("/") and "/" in name and meant.split("/")[0] == top
+    if entry.islnk():
+        return posixpath.normpath(entry.linkname) in kept
+    return entry.isreg() or entry.isdir()
+
+
+def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    plain = copy.copy(entry)
+    plain.mode, plain.pax_headers = entry.mode & 0o777, {}
+    return plain
+
 
 LOGS = ("/logs/agent", "/logs/verifier", "/logs/artifacts")
 TESTS = "/tests"
@@ -91,12 +211,12 @@ def give(containers: Containers, name: str, taken: Mapping[str, bytes]) -> None:
         containers.put(name, parent, archive)
 
 
-def _clean(containers: Containers, artifact: Artifact) -> artifacts.Clean:
+def _clean(containers: Containers, artifact: Artifact) -> Clean:
     """One artifact; what is too large was made so by the agent alone, and is as good as missing."""
     try:
-        data = containers.archive(artifact.service or "main", artifact.source.rstrip("/"), artifacts.LIMIT)
+        data = containers.archive(artifact.service or "main", artifact.source.rstrip("/"), LIMIT)
     except RuntimeFailure as failure:
-        if f"more than {artifacts.LIMIT}" not in str(failure):
+        if f"more than {LIMIT}" not in str(failure):
             raise
-        return artifacts.Clean(None, (str(failure),))
-    return artifacts.Clean(None, ()) if data is None else artifacts.cleaned(data)
+        return Clean(None, (str(failure),))
+    return Clean(None, ()) if data is None else cleaned(data)
