@@ -103,7 +103,7 @@ _SHOWN = (
 """The settings of a session that its texts may name."""
 
 
-class View:
+class SessionView:
     """The texts of one session."""
 
     def __init__(self, scenario: Scenario, settings: Settings, dealt: Deal, texts: Texts) -> None:
@@ -192,7 +192,7 @@ class GroupSession:
     """How many messages there were before the round that was opened last."""
 
     def __post_init__(self) -> None:
-        self.view = View(self.scenario, self.settings, self.dealt, self.texts)
+        self.view = SessionView(self.scenario, self.settings, self.dealt, self.texts)
 
     @property
     def seats(self) -> range:
