@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 
 from harness.errors import UsageError
 from harness.families.contract.report import report
@@ -36,8 +35,11 @@ def test_three_levels_by_hand() -> None:
     assert parts.now == pytest.approx(math.sqrt((7 + 1 / 2 + 2 / 4) / 2))
 
 
+@pytest.mark.property
 def test_mean_squares_of_statsmodels() -> None:
     """The mean squares behind the components of a balanced nest are those of statsmodels' analysis of variance."""
+    import statsmodels.api as sm  # noqa: PLC0415 - 2 s, and only here
+
     chance = np.random.default_rng(5)
     values = chance.normal(0, 1, (6, 3, 2)) + chance.normal(0, 1, (6, 3, 1)) + chance.normal(0, 1, (6, 1, 1))
     by_seed, by_task = (sm.OLS(values.ravel(), np.repeat(np.eye(n), 36 // n, axis=0)).fit() for n in (18, 6))

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import random
 
-import evalci
 import numpy as np
 import pytest
-import statsmodels.api as sm
-from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.multitest import multipletests
 
 from harness.report.comparison import holm, paired_interval, seen, sign_flip
 from harness.report.statistics import exact_paired
@@ -60,9 +55,12 @@ def test_what_was_seen() -> None:
     assert seen([0.0, 0.2]) == pytest.approx(0.1 * (12.7062 + 1.37638), abs=1e-4)
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("seed", range(3))
 def test_statsmodels_clusters_alike(seed: int) -> None:
     """Ours is the interval of an intercept with errors clustered by task, over all pairs of all seeds."""
+    import statsmodels.api as sm  # noqa: PLC0415 - 2 s, and only here
+
     chance = np.random.default_rng(seed)
     pairs = chance.integers(-2, 4, size=(17, 4)) / 4
     tasks = np.repeat(np.arange(17), 4)
@@ -71,9 +69,12 @@ def test_statsmodels_clusters_alike(seed: int) -> None:
     assert paired_interval(list(pairs.mean(axis=1))) == pytest.approx(fit.conf_int()[0], abs=1e-3)
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("seed", range(3))
 def test_scipy_and_evalci_flip_alike(seed: int) -> None:
     """On few tasks the exact p of evalci, on many its drawn one to within chance."""
+    import evalci  # noqa: PLC0415 - 2 s, and only here
+
     few, many = drawn(seed, 9), drawn(seed, 60)
     theirs = [evalci.compare(some, np.zeros(len(some)), method="permutation", random_state=1).p_value for some in (few, many)]
 
@@ -81,18 +82,30 @@ def test_scipy_and_evalci_flip_alike(seed: int) -> None:
     assert sign_flip(many) == pytest.approx(theirs[1], abs=0.02)
 
 
+def test_mcnemar_by_hand() -> None:
+    """1 against 6 discordant pairs: 2 (1 + 7) / 128."""
+    assert exact_paired(1, 6) == pytest.approx(16 / 128)
+
+
+@pytest.mark.property
 def test_mcnemar_of_three() -> None:
-    """1 against 6 discordant pairs: 2 (1 + 7) / 128 by hand, by statsmodels, evalci and the binomial test."""
+    """The same by statsmodels, evalci and the binomial test."""
+    import evalci  # noqa: PLC0415 - 2 s, and only here
+    from scipy import stats  # noqa: PLC0415 - 2 s, and only here
+    from statsmodels.stats.contingency_tables import mcnemar  # noqa: PLC0415 - 2 s, and only here
+
     first, second = np.array([1] * 4 + [1] + [0] * 6), np.array([1] * 4 + [0] + [1] * 6)
 
-    assert exact_paired(1, 6) == pytest.approx(16 / 128)
     assert mcnemar([[4, 1], [6, 0]], exact=True).pvalue == pytest.approx(16 / 128)
     assert evalci.compare(first, second, method="mcnemar").p_value == pytest.approx(16 / 128)
     assert stats.binomtest(1, 7).pvalue == pytest.approx(16 / 128)
 
 
+@pytest.mark.property
 def test_holm_of_statsmodels() -> None:
     """Adjusted p of statsmodels, with two alike."""
+    from statsmodels.stats.multitest import multipletests  # noqa: PLC0415 - 2 s, and only here
+
     ps = [0.02, 0.5, 0.001, 0.03, 0.03]
 
     assert holm(ps) == pytest.approx(list(multipletests(ps, method="holm")[1]))

@@ -6,8 +6,6 @@ import math
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
-from scipy import stats
 
 from harness.report.board import rank_intervals, rank_shares, surely_better, weighted
 
@@ -22,8 +20,11 @@ def test_families_weigh_the_same() -> None:
     assert uneven.mean == pytest.approx(0.375)
 
 
+@pytest.mark.property
 def test_one_family_is_the_clustered_error() -> None:
     """With one family the error is that of an intercept clustered by task, by statsmodels."""
+    import statsmodels.api as sm  # noqa: PLC0415 - 2 s, and only here
+
     chance = np.random.default_rng(1)
     attempts = chance.integers(0, 2, size=(20, 3)).astype(float)
     fit = sm.OLS(attempts.ravel(), np.ones(60)).fit(
@@ -39,8 +40,11 @@ def test_no_spread_and_one_task() -> None:
     assert weighted([[0.5], [0.2, 0.4]], 3)[1:] == (None, None)
 
 
+@pytest.mark.property
 def test_two_models_are_a_paired_t_test() -> None:
     """With two models the largest |t| is that of one pair: better exactly where the paired t test says so."""
+    from scipy import stats  # noqa: PLC0415 - 2 s, and only here
+
     chance = np.random.default_rng(4)
     for shift in (0.0, 0.05, 0.1, 0.15, 0.3):
         second = chance.random(40)

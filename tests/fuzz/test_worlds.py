@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import requests
-import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -86,6 +85,8 @@ def check_play(world: InProcess, sent: Sequence[WireRequest]) -> None:
 @cache
 def operations(folder: Path) -> st.SearchStrategy[Any]:
     """Requests that the app's own schema allows."""
+    import schemathesis  # noqa: PLC0415 - a second, of which each collection of the tests would be longer
+
     schema = schemathesis.openapi.from_dict(openapi(open_world(folder / "environment" / "api")))
     return st.one_of([found.ok().as_strategy() for found in schema.get_all_operations()])
 
