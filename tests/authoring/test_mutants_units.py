@@ -18,7 +18,7 @@ from harness.authoring.plays import NOP, SOLVE, Play
 from tests.shipped import SHIPPED
 from validators.verdict import Verdict
 
-HAZARDS = "worlds/contract/grants.py"
+HAZARDS = "worlds/contract/hazards.py"
 
 SETTLED = f"""
 import json

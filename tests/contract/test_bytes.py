@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worlds.contract.anchors import Anchor, draw_anchor, draw_marked, draw_range
 from worlds.contract.checks import check_header, check_value
 from worlds.contract.labels import Label
 from worlds.contract.mangling import classify, mangled
 from worlds.contract.presigned import Presigned, presign
-from worlds.contract.world import Anchor, draw_anchor, draw_marked, draw_range
 from worlds.core.calls import Call, Violation
 from worlds.core.chance import Stream
 from worlds.core.wire import WireRequest, request

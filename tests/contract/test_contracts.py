@@ -12,18 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.contract.contracts import (
-    Contract,
-    Predicate,
-    compliant,
-    contract,
-    etag,
-    first_difference,
-    hmac_sha256,
-    jwt_hs256,
-    sha256,
-)
+from worlds.contract.contracts import Contract, compliant, contract, first_difference
 from worlds.contract.labels import Label
+from worlds.contract.predicates import Predicate, etag, hmac_sha256, jwt_hs256, sha256
 
 VALUE = b"artifact"
 MADE = contract("a", VALUE, issued_at=1000, ttl_ms=500, colour="red")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.contract.grants import SHORTEST, risky_base64
+from worlds.contract.hazards import SHORTEST, risky_base64
 from worlds.core.chance import Stream
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from worlds.contract.labels import Label
-from worlds.contract.prechecked import drawn_ms, not_before
+from worlds.contract.windows import drawn_ms, not_before
 from worlds.core.calls import Violation
 from worlds.core.chance import Chance
 

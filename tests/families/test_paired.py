@@ -89,7 +89,7 @@ def test_mcnemar_by_hand() -> None:
 
 @pytest.mark.property
 def test_mcnemar_of_three() -> None:
-    """The same by statsmodels, evalci and the binomial test."""
+    """Agree with statsmodels, evalci and the binomial test."""
     import evalci  # noqa: PLC0415 - 2 s, and only here
     from scipy import stats  # noqa: PLC0415 - 2 s, and only here
     from statsmodels.stats.contingency_tables import mcnemar  # noqa: PLC0415 - 2 s, and only here

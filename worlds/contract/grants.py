@@ -19,28 +19,11 @@ from collections.abc import Mapping
 from worlds.contract.checks import check_digest, check_value, sha256_hex
 from worlds.contract.credentials import Credential
 from worlds.contract.gates import Gate
+from worlds.contract.hazards import risky_base64
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Violation
-from worlds.core.chance import Stream
-
-SHORTEST = 8
-"""Bytes below which drawing again could take long."""
-
-
-def risky_base64(stream: Stream, count: int) -> str:
-    """Base64 (RFC 4648 section 4, padded) of `count` bytes, with at least one + and one /, and neither at the start.
-
-    A + at the start would become a space at an edge, which a header cannot carry. Raises ValueError unless count >= 8.
-    """
-    if count < SHORTEST:
-        raise ValueError(f"a risky token needs at least {SHORTEST} bytes, not {count}")
-    while True:
-        text = stream.base64(count)
-        if "+" in text and "/" in text and text[0] not in "+/":
-            return text
-
 
 CHALLENGE = "[A-Za-z0-9_-]{43}"
 VERIFIER = "[A-Za-z0-9._~-]{128}"

@@ -17,26 +17,10 @@ from email.utils import format_datetime
 from worlds.contract.checks import check_header, require_headers
 from worlds.contract.gates import Gate
 from worlds.contract.judgement import validity_first
-from worlds.contract.labels import Label
 from worlds.contract.presigned import Presigned, named, presign
+from worlds.contract.windows import drawn_ms
 from worlds.contract.world import ContractWorld
-from worlds.core.calls import Call, Reply, Violation, get
-
-SHARE = 10
-"""A window may be shorter than its knob says by one part in so many."""
-
-
-def drawn_ms(world: ContractWorld, knob: str) -> int:
-    """The length of a window in virtual ms: that of a knob in s, less up to a tenth of it by seed, in whole seconds."""
-    most = world.knob_ms(knob)
-    return most - 1000 * world.chance(knob).between(0, most // SHARE // 1000)
-
-
-def not_before(now: int, opens_at: int, what: str) -> None:
-    """Raise SCHEDULED_UNAVAILABLE for a use before the announced moment (virtual ms); `what` names the thing for the caller."""
-    if now < opens_at:
-        raise Violation(Label.SCHEDULED_UNAVAILABLE, f"{what} does not work yet", field=what)
-
+from worlds.core.calls import Call, Reply, get
 
 FILE_BYTES = 96
 """Random bytes in the file, as base64 text without padding."""

@@ -13,42 +13,12 @@ SIGNATURE_MISMATCH.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from worlds.contract.checks import check_header, check_hmac, check_turn, require_headers, sha256_hex
 from worlds.contract.labels import Label
+from worlds.contract.nonces import NonceChain
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Violation
-from worlds.core.chance import Stream
-
-
-@dataclass
-class NonceChain:
-    """The nonces of one session, newest last; `header` is where a request carries the current one."""
-
-    stream: Stream
-    header: str
-    chars: int = 24
-    past: list[str] = field(default_factory=list)
-
-    @property
-    def current(self) -> str:
-        """The nonce that counts now; "" before the first."""
-        return self.past[-1] if self.past else ""
-
-    def advance(self) -> str:
-        """A new nonce (lower-case hex), for the next request."""
-        self.past.append(self.stream.hex(self.chars))
-        return self.current
-
-    def require(self, call: Call) -> None:
-        """Raise MISSING_CONSTRAINT for a request without a nonce; whether it is the right one is judged later."""
-        require_headers(call, self.header)
-
-    def check(self, call: Call) -> None:
-        """Raise unless the request carries the current nonce."""
-        check_header(call, self.header, self.current)
-
 
 SIGNATURE = "X-Body-Signature"
 SEQUENCE = "X-Request-Sequence"

@@ -27,8 +27,8 @@ from worlds.contract.credentials import Credential
 from worlds.contract.gates import TAIL
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
-from worlds.contract.prechecked import drawn_ms, not_before
 from worlds.contract.presigned import Presigned, named, presign
+from worlds.contract.windows import drawn_ms, not_before
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Violation, get, post
 

@@ -28,8 +28,8 @@ from email.utils import format_datetime
 from worlds.contract.checks import check_header, require_headers
 from worlds.contract.credentials import Credential
 from worlds.contract.labels import Label
-from worlds.contract.prechecked import drawn_ms, not_before
 from worlds.contract.rows import Row
+from worlds.contract.windows import drawn_ms, not_before
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, get
 from worlds.core.wire import Headers

@@ -20,12 +20,13 @@ Order of judgement for a page: bootstrap made, quota, page number, cursor (there
 
 import re
 
+from worlds.contract.anchors import SLICE, draw_anchor
 from worlds.contract.checks import check_header
 from worlds.contract.contracts import Contract
-from worlds.contract.grants import risky_base64
+from worlds.contract.hazards import risky_base64
 from worlds.contract.labels import Label
 from worlds.contract.quotas import SlidingQuota
-from worlds.contract.world import SLICE, ContractWorld, draw_anchor
+from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get
 
 QUOTA = (3, 4)

@@ -27,8 +27,8 @@ from worlds.contract.credentials import Credential
 from worlds.contract.gates import Gate
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
-from worlds.contract.prechecked import drawn_ms
 from worlds.contract.quotas import whole_seconds
+from worlds.contract.windows import drawn_ms
 from worlds.contract.world import ContractWorld, compact
 from worlds.core.calls import Call, Reply, Violation, get, post
 from worlds.core.chance import Stream

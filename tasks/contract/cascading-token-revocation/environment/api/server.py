@@ -26,10 +26,10 @@ from itertools import groupby
 
 from worlds.contract.checks import bearer, check_digest, check_value, sha256_hex
 from worlds.contract.credentials import Credential
-from worlds.contract.grants import risky_base64
+from worlds.contract.hazards import risky_base64
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
-from worlds.contract.sessions import NonceChain
+from worlds.contract.nonces import NonceChain
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Unreadable, Violation, get, post
 

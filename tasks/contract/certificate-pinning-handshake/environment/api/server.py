@@ -34,9 +34,9 @@ from worlds.contract.checks import bearer, check_digest, check_hmac, check_value
 from worlds.contract.credentials import Credential
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
-from worlds.contract.prechecked import drawn_ms, not_before
+from worlds.contract.nonces import NonceChain
 from worlds.contract.rows import Row
-from worlds.contract.sessions import NonceChain
+from worlds.contract.windows import drawn_ms, not_before
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Violation, get, post
 

@@ -21,7 +21,7 @@ from worlds.contract.checks import check_value
 from worlds.contract.contracts import Contract
 from worlds.contract.credentials import Credential
 from worlds.contract.gates import TAIL
-from worlds.contract.grants import risky_base64
+from worlds.contract.hazards import risky_base64
 from worlds.contract.labels import Label
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post

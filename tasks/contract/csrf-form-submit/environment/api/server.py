@@ -27,10 +27,10 @@ taken before.
 from worlds.contract.checks import check_header, check_value, form
 from worlds.contract.credentials import Credential
 from worlds.contract.gates import Gate
-from worlds.contract.grants import risky_base64
+from worlds.contract.hazards import risky_base64
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
-from worlds.contract.prechecked import drawn_ms, not_before
+from worlds.contract.windows import drawn_ms, not_before
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Violation, get, post
 from worlds.core.chance import Stream

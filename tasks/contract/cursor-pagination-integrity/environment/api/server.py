@@ -22,12 +22,13 @@ Choices where the contract leaves one:
 Order of judgement: for a page quota, cursor (window, bytes); for the verification slice, items.
 """
 
+from worlds.contract.anchors import SLICE, draw_marked
 from worlds.contract.checks import check_value, require_fields
 from worlds.contract.credentials import Credential
-from worlds.contract.grants import risky_base64
+from worlds.contract.hazards import risky_base64
 from worlds.contract.labels import Label
 from worlds.contract.quotas import SlidingQuota
-from worlds.contract.world import SLICE, ContractWorld, draw_marked
+from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Violation, get, post
 from worlds.core.chance import Stream
 

@@ -32,7 +32,7 @@ from urllib.parse import unquote
 
 from worlds.contract.checks import check_header, require_headers
 from worlds.contract.credentials import Credential
-from worlds.contract.grants import risky_base64
+from worlds.contract.hazards import risky_base64
 from worlds.contract.labels import Label
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Violation, get, put

@@ -42,8 +42,8 @@ from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
 from worlds.contract.ledger import BATCH, Event, draw_challenge, draw_events, fold
 from worlds.contract.mangling import mangled
-from worlds.contract.prechecked import drawn_ms
 from worlds.contract.readings import Reading
+from worlds.contract.windows import drawn_ms
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol
 

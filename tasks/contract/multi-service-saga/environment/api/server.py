@@ -24,7 +24,7 @@ from itertools import zip_longest
 from worlds.contract.checks import check_digest, check_value, require_fields, sha256_hex
 from worlds.contract.contracts import Contract
 from worlds.contract.labels import Label
-from worlds.contract.sessions import NonceChain
+from worlds.contract.nonces import NonceChain
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol
 

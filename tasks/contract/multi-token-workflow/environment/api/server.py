@@ -26,7 +26,7 @@ from html import escape
 from worlds.contract.checks import check_header, form, require_fields, require_headers
 from worlds.contract.credentials import Credential
 from worlds.contract.gates import Gate
-from worlds.contract.grants import risky_base64
+from worlds.contract.hazards import risky_base64
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
 from worlds.contract.presigned import Presigned, named, presign

@@ -21,12 +21,13 @@ Order of judgement: preflight made, headers present, windows (URL, flow token), 
 
 from urllib.parse import quote
 
+from worlds.contract.anchors import Anchor, draw_range
 from worlds.contract.checks import check_header, require_headers
 from worlds.contract.credentials import Credential
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
 from worlds.contract.presigned import Presigned, named, presign
-from worlds.contract.world import Anchor, ContractWorld, draw_range
+from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Violation, get
 
 FILE_CHARS, JITTER_S = 64, 4

@@ -33,14 +33,15 @@ Order of judgement: session open, headers present; then windows and turn before 
 import re
 from urllib.parse import quote
 
+from worlds.contract.anchors import SLICE, draw_marked
 from worlds.contract.checks import bearer, check_digest, check_value, form, require_fields, sha256_hex
 from worlds.contract.credentials import Credential
-from worlds.contract.grants import Consent, check_parameters, risky_base64
+from worlds.contract.grants import Consent, check_parameters
+from worlds.contract.hazards import risky_base64
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
 from worlds.contract.sessions import RECEIPT_CHARS, SESSION_HEADERS, SIGNATURE, SessionWorld
 from worlds.contract.stepup import StepUp
-from worlds.contract.world import SLICE, draw_marked
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post
 
 TOKEN_BYTES = 47

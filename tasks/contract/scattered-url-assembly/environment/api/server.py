@@ -25,13 +25,14 @@ Order of judgement: steps made, headers present, windows (URL, nonce), bytes (UR
 import re
 from itertools import pairwise
 
+from worlds.contract.anchors import Anchor, draw_range
 from worlds.contract.checks import check_header, require_headers
 from worlds.contract.gates import TAIL, Gate
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
 from worlds.contract.presigned import named, presign
 from worlds.contract.rows import Row
-from worlds.contract.world import Anchor, ContractWorld, draw_range
+from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, get
 from worlds.core.chance import Stream
 

@@ -30,11 +30,11 @@ from functools import partial
 from worlds.contract.checks import check_header
 from worlds.contract.cookies import cookie_pairs, path_matches, set_cookie
 from worlds.contract.credentials import Credential
-from worlds.contract.grants import risky_base64
+from worlds.contract.hazards import risky_base64
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
-from worlds.contract.prechecked import drawn_ms
 from worlds.contract.rows import Row
+from worlds.contract.windows import drawn_ms
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Violation, get, post
 

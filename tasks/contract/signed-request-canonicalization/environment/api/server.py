@@ -26,6 +26,7 @@ Order of judgement for a phase: headers present, sequence, nonce (given out, win
 
 from bisect import bisect
 
+from worlds.contract.anchors import SLICE, draw_marked
 from worlds.contract.awkward import draw_headers, draw_path, draw_query, draw_text
 from worlds.contract.checks import check_digest, check_header, check_hmac, check_turn, check_value, require_headers, sha256_hex
 from worlds.contract.contracts import Contract
@@ -41,7 +42,7 @@ from worlds.contract.signing import (
     read_authorization,
     signed_list,
 )
-from worlds.contract.world import SLICE, ContractWorld, draw_marked
+from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post, protocol, put
 
 KEYS = 3

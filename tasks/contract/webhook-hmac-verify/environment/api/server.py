@@ -25,10 +25,11 @@ Order of judgement for an ack: its turn, fields present, window, values.
 import json
 from collections.abc import Mapping
 
+from worlds.contract.anchors import SLICE, draw_marked
 from worlds.contract.checks import hmac_hex, sha256_hex
 from worlds.contract.contracts import Contract
 from worlds.contract.labels import Label
-from worlds.contract.world import SLICE, ContractWorld, compact, draw_marked
+from worlds.contract.world import ContractWorld, compact
 from worlds.core.calls import Call, Reply, Unreadable, Violation, get, post
 from worlds.core.chance import Stream
 
