@@ -142,7 +142,7 @@ def differs(run: Path, packed: Path) -> str | None:
 
 
 def _contents(run: Path, without: set[str], *, with_key: bool) -> RunContents:
-    """What lies in a run's folder, but for what a dead process left half written."""
+    """Return what lies in a run's folder, but for what a dead process left half written."""
     names, sizes = list[str](), list[int]()
     for name, size in _below(str(run), "", without):
         if with_key or name != KEY_FILE:

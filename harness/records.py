@@ -141,7 +141,7 @@ class Key(Strict):
         return f"{self.family}/{self.task_id}/s{self.seed}-a{self.attempt}"
 
     def place(self) -> tuple[str, str, int, int]:
-        """What episodes are sorted by, in whatever order they were played."""
+        """Return what episodes are sorted by, in whatever order they were played."""
         return self.family, self.task_id, self.seed, self.attempt
 
 
@@ -399,7 +399,7 @@ class RunFolder:
             yield Path(left.name)
 
     def leftovers(self) -> list[Leftover]:
-        """What a killed run left half written; nothing is changed."""
+        """Return what a killed run left half written; nothing is changed."""
         return left_in(self.path)
 
     @property
@@ -441,6 +441,6 @@ class RunFolder:
 
 
 def first_problem(error: ValidationError) -> str:
-    """Which field of a record is wrong, and how."""
+    """Return which field of a record is wrong, and how."""
     first = error.errors()[0]
     return ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)

@@ -65,7 +65,7 @@ class Tape:
         self.lies.append(f"seq {event.seq}: {what}")
 
     def is_next(self, what: str, seat: int | None) -> bool:
-        """Whether the next event is such a note of this seat."""
+        """Return whether the next event is such a note of this seat."""
         if self.over:
             return False
         event = self._events[self._at]
@@ -121,7 +121,7 @@ class Tape:
         raise Lost(f"seq {event.seq}: a turn of seat {seat} in {phase} must stand here, not {_of(event)}")
 
     def next_seat(self, present: Collection[int], phase: str) -> int:
-        """Which of the seats that may speak is the next to; raises Unanswered at the end of the log, or Lost."""
+        """Return which of the seats that may speak is the next to; raises Unanswered at the end of the log, or Lost."""
         if self.over:
             raise Unanswered
         event = self._events[self._at]
@@ -159,7 +159,7 @@ class Tape:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal; 1, 1.0 and true are three different values."""
+    """Return whether two JSON values are equal; 1, 1.0 and true are three different values."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):

@@ -99,7 +99,7 @@ def _check(runtime: str, task: Task, player: str, seed: int, expected: Expected,
 
 
 def _wrong(player: str, expected: Expected, result: Result) -> str | None:
-    """Why an episode is not what it was in process, or None."""
+    """Return why an episode is not what it was in process, or None."""
     if result.status != "graded":
         return f"ungraded, because of the {result.cause}"
     must_win = player == SOLVE or (player != NOP and expected.label == SUCCESS)

@@ -123,7 +123,7 @@ def all_claims(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 
 def made_of(task: Task, plays: Sequence[Play], known: Sequence[Play] = ()) -> list[Play]:
-    """What is made of the oracle's first episode, altered requests and altered logs, each with its verdict.
+    """Return what is made of the oracle's first episode, altered requests and altered logs, each with its verdict.
 
     A log that is among `known` under its name has the verdict that it has there.
     """

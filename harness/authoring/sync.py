@@ -86,7 +86,7 @@ def sync(folder: Path, instruct: Instruct = instructed) -> list[Path]:
 
 
 def drift(folder: Path, instruct: Instruct = instructed) -> list[Finding]:
-    """What `sync` would change, each at the first line that differs; raises TaskInvalid where `sync` does."""
+    """Return what `sync` would change, each at the first line that differs; raises TaskInvalid where `sync` does."""
     expected = {**dict(_fixed(folder, read_taskfile(folder / "task.toml"))), "instruction.md": instruct(folder)}
     differing = [finding for path, content in expected.items() if (finding := _differs(folder / path, content))]
     outdated = [Place(path, 1).finding("drift", f"is of an earlier template; {_AGAIN}") for path in _outdated(folder, expected)]
@@ -94,7 +94,7 @@ def drift(folder: Path, instruct: Instruct = instructed) -> list[Finding]:
 
 
 def _fixed(folder: Path, file: TaskFile) -> Iterator[tuple[str, bytes]]:
-    """What follows from task.toml and the templates alone."""
+    """Yield what follows from task.toml and the templates alone."""
     manifest = file.manifest()
     if manifest is None:
         raise TaskInvalid(f"{folder / 'task.toml'}:1: a task without [task] and [metadata.parley] has no boilerplate of ours")

@@ -111,7 +111,7 @@ def _show_failures(failed: Sequence[Result], folder: Path) -> None:
 
 
 def _line(result: Result) -> str:
-    """What came of an episode; for a graded failure the rule that broke, and the request that broke it."""
+    """Return what came of an episode; for a graded failure the rule that broke, and the request that broke it."""
     if result.success or result.status == "ungraded":
         return printable(outcome(result))
     try:

@@ -116,7 +116,7 @@ def chosen(operands: Sequence[str]) -> Sides:
 
 
 def _decided(sides: Sides) -> Decision | None:
-    """What these two decided as they were played, where they were."""
+    """Return what these two decided as they were played, where they were."""
     players = {run.path.name for side in sides[:2] for run in side}
     made = decisions([run.path for side in sides[:2] for run in side])
     return next((one for one in made if {one.until.first, one.until.second} == players), None)
@@ -132,7 +132,7 @@ def _judge_early(decision: Decision, sides: Sides, allowed: float, *, strict: bo
 
 
 def _names(run: Run) -> set[str]:
-    """What a part of a sweep may be called."""
+    """Return what a part of a sweep may be called."""
     words = run.path.name.split(",")
     model = run.planned.agent.model or ""
     called = {model, model.rpartition("/")[2], *(word.partition("=")[2] for word in words)}

@@ -76,7 +76,7 @@ def host_command(
 
 
 def _host(group: PageGroup, family: str, address: str, port: int) -> PageHost:
-    """What serves the pages; says who else can reach them."""
+    """Return what serves the pages; says who else can reach them."""
     if address != _LOOPBACK:
         say(f"warning: everybody who reaches {address} reaches these pages, unencrypted; whoever has a link holds its seat")
     title = "A decision in a group" if family == "hidden-profile" else "A game"

@@ -147,7 +147,7 @@ def planned_lines(session: RunSession, parts: Sequence[PartForecast]) -> Iterato
 
 
 def _counts(request: RunRequest, parts: int, episodes: int) -> str:
-    """What makes the plan; `episodes` are those that are played here."""
+    """Return what makes the plan; `episodes` are those that are played here."""
     tasks, seeds, attempts = len(request.tasks), len(request.seeds), request.attempts
     each = len(request.retry.episodes) if request.retry else tasks * seeds * attempts
     product = " x ".join([counted(tasks, "task"), counted(seeds, "seed"), counted(attempts, "attempt")])
@@ -190,7 +190,7 @@ def _limits(request: RunRequest) -> Iterator[str]:
 
 
 def _visible(request: RunRequest) -> str:
-    """How far two models must differ to be told apart by such a plan."""
+    """Return how far two models must differ to be told apart by such a plan."""
     try:
         return mde_words(len(request.tasks), len(request.seeds) * request.attempts)
     except UsageError as error:
@@ -292,7 +292,7 @@ def _resumed(ctx: typer.Context, flags: RunFlags, folder: Path, replies: Replies
 
 
 def _site(flags: RunFlags) -> RunSite:
-    """Where episodes are played, as the flags say; raises UsageError for what is not to be had there."""
+    """Return where episodes are played, as the flags say; raises UsageError for what is not to be had there."""
     if flags.executor not in {"here", "ray"}:
         raise UsageError(f"executor must be here or ray, not {flags.executor!r}")
     if (flags.executor == "ray") != (flags.address is not None):
@@ -307,12 +307,12 @@ def _site(flags: RunFlags) -> RunSite:
 
 
 def _command() -> list[str]:
-    """What was typed, as a record has it."""
+    """Return what was typed, as a record has it."""
     return ["harness", *sys.argv[1:]]
 
 
 def _takes_stdout(flags: RunFlags) -> bool:
-    """Whether stdout belongs to a program."""
+    """Return whether stdout belongs to a program."""
     return flags.json or flags.jsonl == STDOUT
 
 
@@ -361,7 +361,7 @@ def _confirm_all(session: RunSession) -> None:
 
 
 def _confirmed(what: str) -> bool:
-    """Whether a person at a terminal says yes to what a file asks for; nobody does where there is no terminal."""
+    """Return whether a person at a terminal says yes to what a file asks for; nobody does where there is no terminal."""
     return sys.stdin.isatty() and typer.confirm(f"{what}; send this run's API key there?", err=True)
 
 

@@ -191,7 +191,7 @@ def _named(flags: RunFlags, models: Sequence[AgentSpec], table: AgentSpec, tasks
 
 
 def _is_team(flags: RunFlags) -> bool:
-    """Whether a team plays; raises UsageError for flags that mean nothing beside one, or without one."""
+    """Return whether a team plays; raises UsageError for flags that mean nothing beside one, or without one."""
     joins = next((name for name in ("entrant", "entrant_seat") if getattr(flags, name) is not None), None)
     if flags.team is None and joins is None:
         return False
@@ -321,7 +321,7 @@ _LONGEST_NAME = 100
 
 
 def folder_for(request: RunRequest, tasks: Sequence[Task]) -> Path:
-    """Where a run lies for which no --out was given: named after the time, what is played and who plays."""
+    """Return where a run lies for which no --out was given: named after the time, what is played and who plays."""
     named = f"{_named_after(tasks)}-{'+'.join(map(_short, request.agents))}"[:_LONGEST_NAME]
     named += f"-shard-{request.shard.number}-of-{request.shard.of}" if request.shard else ""
     safe = "".join(c if c.isalnum() or c in "-_.+" else "-" for c in named)
@@ -336,7 +336,7 @@ def _named_after(tasks: Sequence[Task]) -> str:
 
 
 def _short(spec: AgentSpec) -> str:
-    """Who plays, a model by the last part of its name."""
+    """Return who plays, a model by the last part of its name."""
     return (spec.model or "").rpartition("/")[2] if spec.kind == "llm" else title(spec)
 
 

@@ -146,7 +146,7 @@ def _print(task: Task) -> None:
 
 
 def _changed(changes: LevelChanges) -> str:
-    """What is other at a level."""
+    """Return what is other at a level."""
     costs = {f"a {name} of": f"{seconds:g} s" for name, seconds in changes.costs.items()}
     told = {**changes.knobs, **changes.options, **changes.budgets.model_dump(exclude_none=True), **costs}
     return ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in told.items())

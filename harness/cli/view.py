@@ -65,7 +65,7 @@ def _named(words: list[Path]) -> tuple[list[Path], Path | None]:
 
 
 def _counted(library: Library) -> str:
-    """How many runs and episodes there are to read."""
+    """Return how many runs and episodes there are to read."""
     runs = library.runs()
     episodes = sum(len(run.episodes) for run in runs)
     numbers = ((len(runs), "run"), (episodes, "episode"))

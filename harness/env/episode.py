@@ -341,7 +341,7 @@ class DrivenEpisode:
             self._driven.stop(cause)
 
     def verdict(self) -> EpisodeVerdict:
-        """What the episode earned, judged once.
+        """Return what the episode earned, judged once.
 
         Raises UsageError before it is over, and BoundaryError where `harness run` would leave it ungraded.
         """

@@ -251,7 +251,7 @@ class PageHost:
         self._routes = PageRoutes(group, title, family, frozenset(f"{name}:{self.port}" for name in names))
 
     def link(self, place: PagePlace) -> str:
-        """What one person types."""
+        """Return what one person types."""
         return f"{self.url}/t/{place.token}"
 
     @contextmanager

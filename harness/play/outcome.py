@@ -121,7 +121,7 @@ def _is_number(value: object) -> bool:
 
 
 def _graded_fields(verdict: Verdict | None, reward: float) -> dict[str, Any]:
-    """What a verdict says; where there is none (a foreign task, a dead world) the reward alone."""
+    """Return what a verdict says; where there is none (a foreign task, a dead world) the reward alone."""
     if verdict is None:
         success = reward == 1.0
         label, severity = ("SUCCESS", 1.0) if success else (UNEXPLAINED, UNEXPLAINED_SEVERITY)

@@ -27,13 +27,13 @@ _EPISODE = re.compile(r"s\d+-a\d+(\.\d+)?")
 
 
 def is_recorded(word: str) -> bool:
-    """Whether a word names a run or an episode, and no task."""
+    """Return whether a word names a run or an episode, and no task."""
     path = Path(word)
     return _is_there(path) and not (path / "task.toml").exists() and (is_episode(path) or any(runs_in(path)))
 
 
 def is_episode(path: Path) -> bool:
-    """Whether a folder is an episode's, damaged or not."""
+    """Return whether a folder is an episode's, damaged or not."""
     return _EPISODE.fullmatch(path.name) is not None or (path / "result.json").exists()
 
 
@@ -58,7 +58,7 @@ def recorded_episodes(words: Sequence[str]) -> list[Path]:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether a path is a folder, a packed run or an episode in one."""
+    """Return whether a path is a folder, a packed run or an episode in one."""
     try:
         return path.is_dir() or is_packed(path) or is_packed(run_and_place(path)[0])
     except OSError:

@@ -185,7 +185,7 @@ def _laid_beside(turns: Sequence[Turned], recorded: Sequence[Utterance]) -> Iter
 
 
 def acts_of(events: Sequence[Event]) -> Iterator[Act]:
-    """What was asked of the world, in order; the turns of a game are in the conversations of its seats."""
+    """Yield what was asked of the world, in order; the turns of a game are in the conversations of its seats."""
     for event in events:
         at = event.vt / 1000
         if isinstance(event, Requested):
@@ -324,7 +324,7 @@ def _named(one: Conversation, seat_name: Callable[[int], str] | None) -> Convers
 
 
 def _doubts(result: Result, verdict: Verdict | None, events: list[Event]) -> list[str]:
-    """Where files of one folder say different things."""
+    """Return where files of one folder say different things."""
     last = events[-1].hash if events else None
     doubts = []
     if verdict is not None and last is not None and verdict.trace_hash != last:

@@ -185,7 +185,7 @@ class FamilyReading(Protocol):
         ...
 
     def breach(self, episode: RecordedEpisode) -> Breach | None:
-        """Why it failed."""
+        """Return why it failed."""
         ...
 
 
@@ -252,7 +252,7 @@ class FamilyTrace(Protocol):
         ...
 
     def is_trace(self, document: Any) -> bool:
-        """Whether a JSON document is a trace of this family."""
+        """Return whether a JSON document is a trace of this family."""
         ...
 
     def replayed(self, document: Any) -> Replayed:

@@ -85,7 +85,7 @@ def rank_intervals(strata: Strata) -> list[tuple[int, int]]:
 
 
 def surely_better(strata: Strata) -> Flags:
-    """Which model is better than which, at a level that holds for all pairs at once."""
+    """Return which model is better than which, at a level that holds for all pairs at once."""
     means = _means(strata)
     gaps = means[:, None] - means[None, :]
     covariance = sum(np.cov(tasks, ddof=1).reshape(len(means), -1) / tasks.shape[1] for tasks in strata) / len(strata) ** 2

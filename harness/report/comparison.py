@@ -274,7 +274,7 @@ def matched(first: Evidence, second: Evidence) -> list[tuple[Group, Group]]:
 
 
 def check(first: Evidence, second: Evidence, pairs: Sequence[tuple[Group, Group]], across: Collection[str]) -> list[Differing]:
-    """What differs although it is allowed to; raises UsageError, exit 2, that names everything that may not."""
+    """Return what differs although it is allowed to; raises UsageError, exit 2, that names everything that may not."""
     for name in across:
         if name not in ACROSS:
             raise UsageError(f"--across takes {', '.join(ACROSS)}, not {name!r}")

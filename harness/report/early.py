@@ -58,7 +58,7 @@ def tables(made: Sequence[Decision]) -> list[Table]:
 
 
 def sentence(decision: Decision) -> str:
-    """How it went, for the end of a run."""
+    """Return how it went, for the end of a run."""
     until, played = decision.until, f"{len(decision.path)} of {len(decision.until.order)} tasks ({100 * decision.share:.0f} %)"
     if not decision.path:
         return f"nothing is decided: no task of {len(until.order)} is scored yet"
@@ -72,7 +72,7 @@ def sentence(decision: Decision) -> str:
 
 
 def standing(now: Scored) -> str:
-    """How it goes, while the run goes on."""
+    """Return how it goes, while the run goes on."""
     if now.difference is None:
         return f"no task of {now.tasks} scored yet, an e-value of {now.needed:g} decides"
     ahead = f", {named(now.ahead)} ahead" if now.ahead else ""

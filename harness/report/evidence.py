@@ -164,7 +164,7 @@ class Conditions:
         return [*words, *(_said(name, value) for name, value in sorted(asked.items()) if _SAMPLING.get(name) != value)]
 
     def _line_up(self) -> list[str]:
-        """Who holds seats beside whom the row is named for, and which seats are told more than their rules."""
+        """Return who holds seats beside whom the row is named for, and which seats are told more than their rules."""
         agent = self.planned.agent
         # people are a kind of player: what they want to be called makes no other set-up
         seats = [f"seat {one.seat}={_called(one)}" for one in agent.seats]
@@ -178,7 +178,7 @@ class Conditions:
         return [_said(name, value) for name, value in sorted(result.options.items()) if not self._is_default(name, value)]
 
     def _is_default(self, name: str, value: Any) -> bool:
-        """Whether an option was set to what it is anyway, in every task of the run that has a say."""
+        """Return whether an option was set to what it is anyway, in every task of the run that has a say."""
         if name in STANDARD:
             return bool(STANDARD[name] == value)
         return bool(self._defaults) and all(name in known and known[name] == value for known in self._defaults)
@@ -339,12 +339,12 @@ class Evidence:
         )
 
     def only(self, tasks: Collection[str]) -> Evidence:
-        """What there is of these tasks alone."""
+        """Return what there is of these tasks alone."""
         registry = {name: task for name, task in self.registry.items() if name in tasks}
         return replace(self, groups=tuple(group.only(tasks) for group in self.groups), registry=registry)
 
     def split(self, suite: Collection[str]) -> tuple[Evidence, Evidence]:
-        """What there is of a family's own suite, and apart from it of tasks that somebody added.
+        """Return what there is of a family's own suite, and apart from it of tasks that somebody added.
 
         Where no run is of the suite, what was played is a suite of its own, and nothing stands apart.
         """
@@ -424,7 +424,7 @@ class Status:
 
 
 def status(group: Group, evidence: Evidence) -> Status:
-    """How much of the family a group has covered."""
+    """Return how much of the family a group has covered."""
     digests = wanted_tasks(evidence)
     wanted = set(digests)
     cells, seeds = group.cells, group.seeds

@@ -109,7 +109,7 @@ def _told(seconds: float) -> str:
 
 
 def _shares(run: Run, result: Result) -> Iterator[tuple[str, list[Tokens], float | None]]:
-    """Who is charged with what of an episode."""
+    """Yield who is charged with what of an episode."""
     by_model: dict[str, list[int]] = {}
     for place, seat in enumerate(result.seats):
         if seat.model:

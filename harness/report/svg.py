@@ -45,7 +45,7 @@ def shade(stops: Sequence[tuple[int, int, int]], rate: float) -> str:
 
 
 def wide(words: str, size: float = SIZE) -> float:
-    """How much room some words need, generously."""
+    """Return how much room some words need, generously."""
     return 0.6 * size * len(words)
 
 

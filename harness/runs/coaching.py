@@ -76,7 +76,7 @@ def read_retry(folder: Path, hint: str, key: str = PUBLISHED_KEY) -> FirstRun:
 
 
 def note(retry: Retry, key: Key) -> str:
-    """What is added to the instruction of one episode."""
+    """Return what is added to the instruction of one episode."""
     told = retry.hints[key].told
     return str(family_part(key.family, "coaching").note(told)) if told else ""
 

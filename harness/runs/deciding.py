@@ -90,7 +90,7 @@ def confidence_sequence(differences: Sequence[float], alpha: float) -> tuple[flo
 
 
 def _end(differences: Sequence[float], inside: float, outside: float, alpha: float) -> float:
-    """Where the bet begins to decide between a mean that it does not decide against and the edge of the range."""
+    """Return where the bet begins to decide between a mean that it does not decide against and the edge of the range."""
     for _ in range(_HALVINGS):
         middle = (inside + outside) / 2
         if bet(differences, middle).winner(alpha) is None:
@@ -196,7 +196,7 @@ def shuffled(tasks: Collection[str]) -> tuple[str, ...]:
 
 
 def planned(text: str, parts: Mapping[str, Collection[str]], alpha: float, tasks: Collection[str]) -> Until:
-    """What `--until A-B` means among these parts, each with the names that it goes by.
+    """Return what `--until A-B` means among these parts, each with the names that it goes by.
 
     A name may have hyphens of its own: whichever split gives two names counts. Raises UsageError for a plan that cannot be
     decided early.

@@ -131,7 +131,7 @@ def _fitting(shards: Sequence[ShardRun]) -> list[ShardRun]:
 
 
 def _differing(first: ShardRun, other: ShardRun) -> list[str]:
-    """Which fields make them shards of two plans."""
+    """Return which fields make them shards of two plans."""
     asked = other.request.model_copy(update={"shard": first.shard})
     fields = {*first.request.differing(asked)}
     for name, (_, record) in first.parts.items():

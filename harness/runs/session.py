@@ -326,7 +326,7 @@ class RunSession:
             )
 
     def forecast(self) -> list[PartForecast]:
-        """What each part would do and take; nothing is played."""
+        """Return what each part would do and take; nothing is played."""
         experience = Experience([self.folder, self.folder.parent])
         made = []
         for folder, plan in self.plans.items():
@@ -336,7 +336,7 @@ class RunSession:
         return made
 
     def price(self, plan: Plan, model: str) -> Price | None:
-        """What the tokens of a model cost in a plan; None where nobody knows."""
+        """Return what the tokens of a model cost in a plan; None where nobody knows."""
         return plan.agent.prices.get(model) or listed_price(model)
 
     def _check_prices(self, plan: Plan) -> None:
@@ -365,7 +365,7 @@ class RunSession:
         return images
 
     def _kept(self, plan: Plan, folder: Path) -> tuple[Result, ...]:
-        """What is recorded of a plan and not played now."""
+        """Return what is recorded of a plan and not played now."""
         recorded = recorded_of(plan.keys, RunFolder(folder))
         return tuple(one for key, one in recorded.items() if not self._choice.takes(key, one))
 

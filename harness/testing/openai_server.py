@@ -124,7 +124,7 @@ class OpenAIServer:
         return _json(200, {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "parley"}]})
 
     async def _elsewhere(self, request: Request) -> Response:
-        """What the APIs of other providers are asked: only the cassette and the weather have an answer."""
+        """Return what the APIs of other providers are asked: only the cassette and the weather have an answer."""
         return await self._unscripted(request, await request.json(), {}) or _refused(404, "no such address")
 
     async def _complete(self, request: Request) -> Response:

@@ -39,7 +39,7 @@ class SolutionModel:
         self._attempts = {task.task_id: itertools.count(1) for task in tasks}
 
     def __call__(self, messages: Messages) -> ScriptedReply | str:
-        """What to say next."""
+        """Return what to say next."""
         instruction = next(str(m["content"]) for m in messages if m["role"] == "user")
         task = self._tasks[heading(instruction)]
         attempts = (re.fullmatch(r"Attempt (\d+)\.", str(message.get("content"))) for message in messages)

@@ -96,13 +96,13 @@ class Script(Strict):
     refuses: tuple[str, ...] = ()
 
     def fits(self, messages: Messages, model: str = "") -> bool:
-        """Whether `match` stands anywhere in the conversation, and it is this script's model that is asked."""
+        """Return whether `match` stands anywhere in the conversation, and it is this script's model that is asked."""
         if self.model not in {"", model}:
             return False
         return not self.match or any(self.match in json.dumps(m, ensure_ascii=False) for m in messages)
 
     def reply(self, messages: Messages) -> ScriptedReply:
-        """What the model says next in this conversation."""
+        """Return what the model says next in this conversation."""
         if self.play is not None:
             said = self.play(messages)
             return ScriptedReply(text=said) if isinstance(said, str) else said

@@ -115,7 +115,7 @@ _Step = tuple[str, str, bool]
 
 
 def tracks(left: RecordedEpisode, right: RecordedEpisode) -> tuple[Track, ...]:
-    """What can be compared of two episodes: requests to the world, and what was told and said."""
+    """Return what can be compared of two episodes: requests to the world, and what was told and said."""
     pairs = (("Requests to the world", _requests), ("What was told and said", _talk))
     return tuple(track for title, steps in pairs if (track := _track(title, steps, left, right)))
 
@@ -162,7 +162,7 @@ def _row(number: int, mine: Sequence[_Step], theirs: Sequence[_Step]) -> Compare
 
 
 def _shared(left: str, right: str) -> int:
-    """How many characters two texts begin with alike."""
+    """Return how many characters two texts begin with alike."""
     most = min(len(left), len(right))
     return bisect_left(range(1, most + 1), True, key=lambda size: left[:size] != right[:size])
 
@@ -252,7 +252,7 @@ def exchanges(episode: RecordedEpisode) -> Iterator[ShownAct]:
 
 
 def _next(targets: Sequence[str | None], place: int, act: Act) -> int | None:
-    """Where the next tool call of a request stands."""
+    """Return where the next tool call of a request stands."""
     return next((at for at in range(place, min(place + _AHEAD, len(targets))) if targets[at] == act.told), None)
 
 
@@ -479,7 +479,7 @@ def episode_page_of(
 
 
 def seat_page_of(run: str, key: Key, episode: RecordedEpisode, seat: int) -> SeatPage | None:
-    """What one seat was told and said; None for a seat that the episode has not."""
+    """Return what one seat was told and said; None for a seat that the episode has not."""
     one = next((one for one in seated(episode) if one.seat == seat), None)
     if one is None:
         return None
@@ -536,7 +536,7 @@ def _turn_links(episode: RecordedEpisode, turns: Sequence[int]) -> Iterator[Page
 
 
 def _lacks(episode: RecordedEpisode) -> Iterator[str]:
-    """What a reader may look for on the page and not find, with the reason."""
+    """Yield what a reader may look for on the page and not find, with the reason."""
     asked = any(act.what in {"request", "wait"} for act in episode.acts)
     is_logged, is_game = "events.jsonl" not in episode.absent, bool(seated(episode))
     if not asked and not is_game:

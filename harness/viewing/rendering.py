@@ -71,13 +71,13 @@ def glossary() -> GlossaryPage:
 
 
 def label_anchor(label: str, family: str) -> str:
-    """Where a label of a family stands on the page; empty for one that is not there."""
+    """Return where a label of a family stands on the page; empty for one that is not there."""
     known = (one.anchor for of in glossary().families if of.family == family for one in of.labels if one.word == label)
     return next(known, "")
 
 
 def is_control(player: str) -> bool:
-    """Whether a player is one of the scripted controls."""
+    """Return whether a player is one of the scripted controls."""
     return player in {"oracle", "nop"} or player.startswith("violation:")
 
 

@@ -135,7 +135,7 @@ def episode_row(run: str, one: Recorded) -> EpisodeRow:
 
 
 def score(episodes: Sequence[Recorded]) -> Score:
-    """What episodes came to, with the interval of their success rate."""
+    """Return what episodes came to, with the interval of their success rate."""
     by_task: dict[str, list[bool]] = {}
     for key, result in episodes:
         if result.status == "graded":
@@ -187,7 +187,7 @@ def _run_row(run: ShownRun, family: str, played: Sequence[Recorded], *, is_playi
 
 
 def planned_words(planned: Planned | None) -> str:
-    """What a plan says in a few words: tasks, seeds, attempts and options."""
+    """Return what a plan says in a few words: tasks, seeds, attempts and options."""
     if planned is None:
         return "no plan that can be read"
     numbers = ((len(planned.tasks), "task"), (len(planned.seeds), "seed"), (planned.attempts, "attempt"))

@@ -265,7 +265,7 @@ def _read_once(folder: Path, stamps: tuple[tuple[int, int, int], ...]) -> Record
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
-    """What changes when a file does."""
+    """Return what changes when a file does."""
     try:
         known = path.stat(follow_symlinks=False)
     except OSError:

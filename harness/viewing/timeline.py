@@ -308,7 +308,7 @@ def _spoken(seats: Sequence[Conversation]) -> Iterator[tuple[int, int, str]]:
 
 
 def _addressed(reply: str) -> list[str]:
-    """What of a reply is meant for others: the texts in its JSON, or all of it where it is none."""
+    """Return what of a reply is meant for others: the texts in its JSON, or all of it where it is none."""
     body = reply.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     if not body.startswith("{") or len(body) > _LONGEST_REPLY:
         return [body] if body and len(body) <= _LONGEST_REPLY else []
@@ -331,7 +331,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _told(one: Conversation, text: str, since: int) -> str | None:
-    """When a seat was first given a text, in virtual time; None where it never was."""
+    """Return when a seat was first given a text, in virtual time; None where it never was."""
     for entry in one.utterances:
         if entry.speaker == "user" and entry.moment is not None and entry.moment.seq > since and text in entry.text:
             return f"{entry.moment.at:g} s"

@@ -63,7 +63,7 @@ def best_without_outsiders(scenario: Scenario, scale: Scale = "scored", *, limit
 
 
 def saved_by_outsiders(scenario: Scenario, scale: Scale = "scored") -> int | None:
-    """How much less the optimum costs than anything without outsiders; None where nothing succeeds without them."""
+    """Return how much less the optimum costs than anything without outsiders; None where nothing succeeds without them."""
     alone, together = best_without_outsiders(scenario, scale), _least(tables(scenario, scale), LIMIT)
     return None if alone is None or together is None else alone - together
 
@@ -120,7 +120,7 @@ def myopic(problem: Problem) -> tuple[int, ...] | None:
 
 
 def planned_price(problem: Problem, slots: Sequence[int]) -> int | None:
-    """What all pay for these slots of the meetings while prior meetings stay; None where that is no schedule."""
+    """Return what all pay for these slots of the meetings while prior meetings stay; None where that is no schedule."""
     if not problem.holds(range(problem.meetings)):
         return None
     placed = _standing(problem)
@@ -136,7 +136,7 @@ def _standing(problem: Problem) -> dict[int, int]:
 
 
 def _open(problem: Problem, placed: dict[int, int], item: int, slot: int) -> bool:
-    """Whether an item may start in a slot beside what is placed."""
+    """Return whether an item may start in a slot beside what is placed."""
     return bool(problem.allowed[item, slot]) and not any(
         slot < at + problem.durations[other] and at < slot + problem.durations[item]
         for other, at in placed.items()
@@ -253,7 +253,7 @@ def certify(scenario: Scenario, *, limit: int = LIMIT) -> Certificate:
 
 
 def _without_outsiders(scenario: Scenario, limit: int) -> dict[str, Any]:
-    """What is said only of tasks with prior meetings: where there are none, the optimum needs no outsider."""
+    """Return what is said only of tasks with prior meetings: where there are none, the optimum needs no outsider."""
     if not scenario.prior:
         return {}
     return {
@@ -345,7 +345,7 @@ def _meetings(problem: Problem, slots: Sequence[int]) -> Schedule:
 
 
 def _moved(problem: Problem, slots: Sequence[int]) -> Schedule:
-    """Where prior meetings go, of those that do not stay."""
+    """Return where prior meetings go, of those that do not stay."""
     places = zip(problem.ids[problem.meetings :], slots[problem.meetings :], problem.stays, strict=True)
     return {str(number): slot for number, slot, stays in places if slot != stays}
 
@@ -433,7 +433,7 @@ def _out_of_the_way(under: list[Errand], spare: Iterator[int], item: Meeting, ag
 
 
 def _reason(prior: PriorMeeting, ends: Mapping[int, Meeting]) -> str:
-    """Why a prior meeting moves: what ends where it stood on this calendar, if anything does."""
+    """Return why a prior meeting moves: what ends where it stood on this calendar, if anything does."""
     over = [ends[cell] for cell in range(prior.slot, prior.slot + prior.duration) if cell in ends and ends[cell] != prior]
     return f"room for {over[0].item().name}" if over else "it moves on all its calendars"
 

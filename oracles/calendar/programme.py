@@ -369,7 +369,7 @@ def _slot(
 
 
 def _capacity(problem: Problem, fits: NDArray[np.bool_]) -> list[bool]:
-    """Which subsets fit into the agents' free cells, of those that can be placed."""
+    """Return which subsets fit into the agents' free cells, of those that can be placed."""
     takes = np.array([[mask >> agent & 1 for agent in range(problem.agents)] for mask in problem.masks[: problem.meetings]])
     needs = problem.bits[:, : problem.meetings] @ (takes * np.array(problem.durations[: problem.meetings])[:, None])
     possible: list[bool] = (fits & (needs <= np.array(problem.free)).all(axis=1)).tolist()

@@ -60,7 +60,7 @@ class Sight:
         return worlds.leading(self.scenario, [fact.id for fact in self.shared])
 
     def impression(self, *facts: Fact) -> dict[str, int]:
-        """How each option looks by these facts."""
+        """Return how each option looks by these facts."""
         return worlds.surface(self.scenario, [fact.id for fact in facts])
 
     @cached_property

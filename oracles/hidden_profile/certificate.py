@@ -125,12 +125,12 @@ class _Case:
         return tuple(sorted(card for card in hand if card in self._private))
 
     def _enough(self, hands: Hands) -> bool:
-        """Whether enough people hold something necessary in every deal (C3)."""
+        """Return whether enough people hold something necessary in every deal (C3)."""
         least = max(2, len(hands) - 1)
         return all(sum(not needed.isdisjoint(hand) for hand in hands) >= least for needed in self._needed)
 
     def _told_by(self, own: tuple[str, ...]) -> tuple[Fraction, Fraction] | None:
-        """What a hand with these private cards tells; None where it tells too much, or C2 does not hold on it."""
+        """Return what a hand with these private cards tells; None where it tells too much, or C2 does not hold on it."""
         cards: list[Card] = [*self._shared, *(self._private[card] for card in own)]
         informed, hidden = told_by(self._draws, cards)
         if informed > INFORMED_MOST or hidden > self._most_hidden:
@@ -177,7 +177,7 @@ def certify_deck(deck: Deck) -> Certificate:
 
 
 def scores(draws: Draws, kind: Kind) -> dict[str, Accuracy]:
-    """What each group scores over the deals of a kind."""
+    """Return what each group scores over the deals of a kind."""
     total = {name: dict.fromkeys(MEASURES, Fraction(0)) for name in GROUPS}
     for draw in draws.of(kind):
         table = tabulate(draws.deck.scenario(draw.versions, draw.key or "", draw.leader or ""))

@@ -52,7 +52,7 @@ def candidates(deck: Deck) -> Iterator[Candidate]:
 
 
 def refused(deck: Deck) -> Counter[str]:
-    """Why the other choices of texts could be no deals, and how many of them for each reason."""
+    """Return why the other choices of texts could be no deals, and how many of them for each reason."""
     return Counter(one for one in _tried(deck) if isinstance(one, str))
 
 
@@ -274,7 +274,7 @@ def _rules(shape: Shape, options: list[str], atoms: dict[str, list[str]]) -> lis
 
 
 def _bodies(gate: Gate) -> list[tuple[bool, ...]]:
-    """What is so of a gate's atoms where it puts its option out."""
+    """Return what is so of a gate's atoms where it puts its option out."""
     if gate == "points":
         return []
     every = product((True, False), repeat=_ATOMS[gate])

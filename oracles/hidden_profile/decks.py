@@ -65,7 +65,7 @@ def tells(draws: Draws) -> tuple[Tell, ...]:
 
 
 def hand_of(deck: Deck, draw: Draw, seat: int) -> tuple[str, ...]:
-    """What a seat reads in a deal: the texts of the shared cards and of its own."""
+    """Return what a seat reads in a deal: the texts of the shared cards and of its own."""
     return deck.texts(draw.versions, deck.seen_by(seat))
 
 
@@ -90,7 +90,7 @@ class Questions(Protocol):
     """What known facts prove; the facts of a scenario go by their ids, the texts of a deck by the names of `Deck.asserted`."""
 
     def consistent(self, known: Collection[str]) -> bool:
-        """Whether there is a world in which the facts hold."""
+        """Return whether there is a world in which the facts hold."""
         ...
 
     def excluded(self, known: Collection[str]) -> frozenset[str]:
@@ -111,7 +111,7 @@ class Tabulated:
         self.table = worlds_of(frame)
 
     def consistent(self, known: Collection[str]) -> bool:
-        """Whether there is a world in which the facts hold."""
+        """Return whether there is a world in which the facts hold."""
         return bool(self.table.known(known))
 
     def excluded(self, known: Collection[str]) -> frozenset[str]:
@@ -291,7 +291,7 @@ def necessary(deck: Deck, logic: Questions, versions: str) -> list[Card]:
 
 
 def seats_needed(deck: Deck) -> int:
-    """How many seats must hold a necessary card in each deal, at least (C3)."""
+    """Return how many seats must hold a necessary card in each deal, at least (C3)."""
     return max(2, deck.agents - 1)
 
 

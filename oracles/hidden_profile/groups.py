@@ -80,17 +80,17 @@ def by_majority(view: SeatView) -> str | None:
 
 
 def by_contradiction(view: SeatView) -> str | None:
-    """What looks worst on its own hand."""
+    """Return what looks worst on its own hand."""
     return worlds.contrarian(view.table.scenario, view.hand)
 
 
 def by_fame(view: SeatView) -> str | None:
-    """What looks best by the shared facts, whatever else is known: the leader."""
+    """Return what looks best by the shared facts, whatever else is known: the leader."""
     return worlds.leading(view.table.scenario, _shared(view))
 
 
 def by_distrust(view: SeatView) -> str | None:
-    """What looks best on its own hand once the leader is struck out: a group that rejects the favourite out of habit."""
+    """Return what looks best on its own hand once the leader is struck out: a group that rejects the favourite out of habit."""
     return worlds.second_best(view.table.scenario, view.hand)
 
 
@@ -140,7 +140,7 @@ class Policy:
     """The vote before the talk."""
 
     def speak(self, view: SeatView, round_: int) -> Turn:
-        """What the seat says in a round: it tells, then takes a stance."""
+        """Return what the seat says in a round: it tells, then takes a stance."""
         return Turn(round_, view.seat, self.tell(view, round_), self.vote(view))
 
 

@@ -49,7 +49,7 @@ class FrameSolver:
         self._refuted: dict[tuple[str, bool], list[frozenset[str]]] = {}
 
     def consistent(self, known: Collection[str]) -> bool:
-        """Whether there is a world in which the facts hold."""
+        """Return whether there is a world in which the facts hold."""
         return self._possible(self._asserted(known))
 
     def excluded(self, known: Collection[str]) -> frozenset[str]:
@@ -104,7 +104,7 @@ class FrameSolver:
         return _literals(truths), ruled_in, left
 
     def _doubtful(self, out: Any) -> Any:
-        """Whether an option is out by a rule, or for a reason that no rule tells."""
+        """Return whether an option is out by a rule, or for a reason that no rule tells."""
         return self._either("", [out, self._model.new_bool_var("")])
 
     def _literal(self, literal: str) -> Any:

@@ -45,7 +45,7 @@ class SessionResult:
 
 
 def hands(scenario: Scenario, condition: Condition = "hidden") -> tuple[tuple[str, ...], ...]:
-    """What each seat is dealt: the shared facts, and its own, everybody's, or none."""
+    """Return what each seat is dealt: the shared facts, and its own, everybody's, or none."""
     shared = scenario.of_scope("shared")
     if condition == "full":
         rest = tuple(fact.id for fact in scenario.facts if fact.scope != "shared")

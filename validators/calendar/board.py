@@ -147,7 +147,7 @@ class Board:
             self.tape.lie(turn, f"seat {turn.seat} must be told of its last reply in talk: {due.strip() or 'nothing'}")
 
     def _is_beyond(self, to: Sequence[int], content: str) -> bool:
-        """Whether a message breaks a bound of the turn in which it is sent."""
+        """Return whether a message breaks a bound of the turn in which it is sent."""
         characters = Counter({reader: len(content) for reader in to})
         for earlier in self.in_turn:
             characters.update(dict.fromkeys(earlier.to, len(earlier.content)))
@@ -168,7 +168,7 @@ def _is_meeting(move: Move, meeting: int) -> bool:
 
 
 def _letters(text: str) -> int:
-    """How many letters a text shows; most show none, and finding a few words costs a tenth of finding a pattern."""
+    """Return how many letters a text shows; most show none, and finding a few words costs a tenth of finding a pattern."""
     return len(_LETTER.findall(text)) if "] From agent " in text else 0
 
 

@@ -143,7 +143,7 @@ def payload_of(content: str) -> Mapping[str, Any]:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value of a payload is a whole number; true and false are none."""
+    """Return whether a value of a payload is a whole number; true and false are none."""
     return type(value) is int
 
 
@@ -513,7 +513,7 @@ def _own_slots(plans: Plans, sender: int) -> dict[int, int]:
 
 
 def _plans(records: Any) -> Plans:
-    """What can be read of an offer; a plan whose moves cannot be read is left out."""
+    """Return what can be read of an offer; a plan whose moves cannot be read is left out."""
     known = [one for one in records if isinstance(one, dict)] if isinstance(records, list) else []
     read = {
         one["id"]: (one["slot"], _movers(one.get("displacements") or []))
@@ -624,5 +624,5 @@ def _learn(known: Known, told: Iterable[tuple[int, States]]) -> None:
 
 
 def _moved(before: Mapping[int, States], after: Mapping[int, States], prior: SlotPrior) -> float:
-    """How far the chances of all slots moved, in slots."""
+    """Return how far the chances of all slots moved, in slots."""
     return sum(abs(prior.occupancy(states) - prior.occupancy(before.get(slot, ANY))) for slot, states in after.items())

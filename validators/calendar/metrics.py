@@ -295,7 +295,7 @@ def _meeting(number: int, meeting: Meeting, resolved: Resolved | None) -> RoundM
 
 
 def _standing(replay: Replay) -> int:
-    """How many of the rounds' meetings stand at the end: fewer than scheduled where a later move broke some for good."""
+    """Return how many of the rounds' meetings stand at the end: fewer than scheduled where a later move broke some for good."""
     return sum(common_slot(slots_of(replay.calendars, meeting)) is not None for meeting in replay.scenario.meetings)
 
 

@@ -58,7 +58,7 @@ class BeliefLoss(NamedTuple):
 
 
 def occupancy(cells: Cells) -> Occupancy:
-    """Which slots of a calendar are taken: by an errand, blocked or not, or by a meeting."""
+    """Return which slots of a calendar are taken: by an errand, blocked or not, or by a meeting."""
     return tuple(item is not None for item in cells)
 
 
@@ -72,7 +72,7 @@ def truth(replay: Replay) -> dict[RoundTarget, Occupancy]:
 
 
 def raw_loss(scores: Sequence[float]) -> float:
-    """How far a belief was moved, in slots."""
+    """Return how far a belief was moved, in slots."""
     return sum(map(abs, scores)) / STRONGEST
 
 
@@ -84,12 +84,12 @@ def calibrated_loss(scores: Sequence[float], taken: Occupancy) -> float:
 
 
 def is_truthful(score: float, *, taken: bool) -> bool:
-    """Whether a score points towards the truth of its slot; one of 0 points nowhere."""
+    """Return whether a score points towards the truth of its slot; one of 0 points nowhere."""
     return score > 0 if taken else score < 0
 
 
 def losses(beliefs: Iterable[Belief], truth: Mapping[RoundTarget, Occupancy]) -> dict[RoundTarget, BeliefLoss]:
-    """What each target lost in each round, over its observers; a target of whom nobody holds a belief has no entry.
+    """Return what each target lost in each round, over its observers; a target of whom nobody holds a belief has no entry.
 
     `truth` has every target's calendar at the end of each round; raises KeyError for a belief about another.
     """
@@ -102,7 +102,7 @@ def losses(beliefs: Iterable[Belief], truth: Mapping[RoundTarget, Occupancy]) ->
 
 
 def by_target(lost: Mapping[RoundTarget, BeliefLoss]) -> dict[int, BeliefLoss]:
-    """What each target lost in the whole game."""
+    """Return what each target lost in the whole game."""
     totals: dict[int, BeliefLoss] = {}
     for (_, target), (raw, calibrated) in lost.items():
         before = totals.get(target, BeliefLoss(0.0, 0.0))
@@ -146,7 +146,7 @@ class Reflections:
         }
 
     def in_round(self, number: int, seat: int) -> float | None:
-        """What others came to know rightly of a seat in a round, before the floor, in slots."""
+        """Return what others came to know rightly of a seat in a round, before the floor, in slots."""
         mine = self.lost.get((number, seat))
         return mine and round(mine.calibrated, DIGITS)
 
@@ -161,7 +161,7 @@ def beliefs(replay: Replay) -> list[Belief]:
 
 
 def reflections(replay: Replay) -> Reflections | None:
-    """What was answered in a game; None where nobody was to be asked."""
+    """Return what was answered in a game; None where nobody was to be asked."""
     if not replay.settings.asks:
         return None
     known = truth(replay)

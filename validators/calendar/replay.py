@@ -257,7 +257,7 @@ def _asked_again(board: Board, again: Turned, outcome: _Outcome) -> None:
 
 
 def _attempt(board: Board, now: Now, turn: Turned, phase: str) -> _Outcome:
-    """What one attempt came to, and its notes followed."""
+    """Return what one attempt came to, and its notes followed."""
     tape, seat = board.tape, turn.seat
     where = {"round": now.number, "phase": phase, "attempt": turn.attempt}
     said = read_reply(board, seat, turn.reply, where)
@@ -454,7 +454,7 @@ def follow(board: Board) -> None:
 
 
 def misplaced(scenario: Scenario, calendars: Sequence[Cells]) -> Iterator[str]:
-    """What no valid batch can do: errands lost or doubled, blocked ones moved, meetings with the wrong people."""
+    """Yield what no valid batch can do: errands lost or doubled, blocked ones moved, meetings with the wrong people."""
     for agent, (before, after) in enumerate(zip(scenario.calendars, calendars, strict=True)):
         had, has = Counter(item for item in before if item), Counter(item for item in after if item)
         grown = Counter({item: count for item, count in (has - had).items() if item.kind == "errand"})
@@ -494,7 +494,7 @@ def _commit(board: Board, now: Now, voluntary: Sequence[RebuiltDecision], decide
 
 
 def _doomed(board: Board) -> bool:
-    """Whether a try on a blocked item, even a mended one, fails the round."""
+    """Return whether a try on a blocked item, even a mended one, fails the round."""
     return board.settings.blocked_attempts == "doom" and any(one.is_blocked for one in board.refused)
 
 
@@ -595,7 +595,7 @@ def replay(episode: Episode) -> Replay:
 
 
 def lies_of(episode: Episode) -> list[str]:
-    """What in this log our world could not have written; empty for a sound one."""
+    """Return what in this log our world could not have written; empty for a sound one."""
     try:
         return list(replay(episode).lies)
     except NoGame as error:

@@ -21,7 +21,7 @@ _FOUR_KEYS = {"resource_id", "ttl_seconds", "time_of_attempt", "expired_by_secon
 
 
 def inconsistencies(episode: Episode) -> list[str]:
-    """What in this log our world could not have written; empty for a sound one."""
+    """Return what in this log our world could not have written; empty for a sound one."""
     wrong = [f"seq {e.seq}: {e.label} is no label" for e in episode.violations if e.label not in set(Label)]
     wrong += [f"seq {e.seq}: only a violation has a label" for e in episode.requests if e.label and e.kind != "violation"]
     wrong += [

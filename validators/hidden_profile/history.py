@@ -94,7 +94,7 @@ class Opening:
 
 
 def read_opening(episode: Episode) -> Opening:
-    """What the log opens with; raises NoSession where scenario, options or deal cannot be read, or are none."""
+    """Return what the log opens with; raises NoSession where scenario, options or deal cannot be read, or are none."""
     settings = _settings(episode.opened.options)
     first = next((event for event in episode.events if isinstance(event, Noted)), None)
     if first is None or first.what != "session_start" or first.seat is not None:
@@ -134,7 +134,7 @@ def _deal(first: Noted, scenario: Scenario, settings: LoggedSettings) -> LoggedD
 
 
 def dealt_to(scenario: Scenario, person: int, condition: str) -> tuple[str, ...]:
-    """What a condition gives to one of the scenario's hands (from 1): the facts' ids."""
+    """Return what a condition gives to one of the scenario's hands (from 1): the facts' ids."""
     if condition == "full":
         return tuple(scenario.by_id)
     own = scenario.hand(person) if condition == "hidden" else ()
@@ -151,7 +151,7 @@ def _settings(options: Mapping[str, Any]) -> LoggedSettings:
 
 
 def _permutes(listed: Any, expected: Any) -> bool:
-    """Whether a value of a log is a list of exactly these, each once, of their type."""
+    """Return whether a value of a log is a list of exactly these, each once, of their type."""
     if not isinstance(listed, list) or len(listed) != len(expected):
         return False
     kinds = {type(one) for one in expected}

@@ -76,7 +76,7 @@ class Knowledge:
     """Fact -> the first turn, from 1, that told it; 0 where facts were read out before the first."""
 
     def known(self, seat: int, turn: int) -> frozenset[str]:
-        """What a seat knew after a turn; 0 is before the first."""
+        """Return what a seat knew after a turn; 0 is before the first."""
         return frozenset(fact for fact, since in self.learned[seat].items() if since <= turn)
 
 
@@ -91,7 +91,7 @@ class Proofs:
     scenario: Scenario
 
     def entails(self, known: frozenset[str]) -> bool:
-        """Whether these facts, with the promise, prove the key."""
+        """Return whether these facts, with the promise, prove the key."""
         return worlds.entails(self.table, known)
 
     def excluded(self, known: frozenset[str]) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ class Proofs:
         return tuple(option for option in self.scenario.option_ids if option in out)
 
     def supports(self, known: frozenset[str], option: str, against: str) -> bool:
-        """Whether these facts, with the promise, rule out one option and leave the other."""
+        """Return whether these facts, with the promise, rule out one option and leave the other."""
         left = self.table.known(known)
         return bool(left & self.table.only[option]) and not left & self.table.only[against]
 
@@ -125,7 +125,7 @@ def knowledge(replay: Replay) -> Knowledge:
 
 
 def proofs(scenario: Scenario, certificate: Certificate) -> Proofs | None:
-    """What can be proved of a deal; None without a certificate of its deck that holds."""
+    """Return what can be proved of a deal; None without a certificate of its deck that holds."""
     if not certificate.certified or certificate.scenario != scenario.id:
         return None
     if len(scenario.base) > LIMIT:
@@ -136,7 +136,7 @@ def proofs(scenario: Scenario, certificate: Certificate) -> Proofs | None:
 
 
 def detectable(replay: Replay, facts: Iterable[str]) -> bool:
-    """Whether it would show if any of these facts were told: each has cues, or handles are cited."""
+    """Return whether it would show if any of these facts were told: each has cues, or handles are cited."""
     by_id = replay.opening.scenario.by_id
     return replay.opening.settings.track == "structured" or all(by_id[fact].cues for fact in facts)
 
@@ -250,7 +250,7 @@ def _null(shared: Sequence[int], private: Sequence[int], seen: int) -> float:
 
 
 def _expected(held: Sequence[int], chance: float) -> float:
-    """How many facts surface, by how many seats hold each."""
+    """Return how many facts surface, by how many seats hold each."""
     missed = [1.0]
     for _ in range(max(held)):
         missed.append(missed[-1] * (1 - chance))
@@ -312,7 +312,7 @@ def tally(replay: Replay, votes: Sequence[Vote] | None) -> VoteMeasures | None:
 
 
 def losses(replay: Replay, seats: Sequence[SeatMeasures]) -> Losses | None:
-    """Where accuracy was lost: pooling (the seat could not know), listening (it could, and voted otherwise), and luck.
+    """Return where accuracy was lost: pooling (the seat could not know), listening (it could, and voted otherwise), and luck.
 
     They add up: 1 - average = pooling - lucky + listening. None without a second vote; `seats` are measured with proofs.
     """
@@ -349,7 +349,7 @@ def _right(replay: Replay, votes: Sequence[Vote]) -> int:
 
 
 def _pooled(replay: Replay, known: Knowledge, proved: Proofs | None) -> dict[str, Any]:
-    """Which private facts came to light, and which of them others took up."""
+    """Return which private facts came to light, and which of them others took up."""
     private = replay.opening.scenario.of_scope("private")
     told = [fact for fact in private if fact in known.surfaced]
     can = [fact for fact in told if len(holders(replay.opening, fact)) < len(replay.opening.seats)]
@@ -366,7 +366,7 @@ def _pooled(replay: Replay, known: Knowledge, proved: Proofs | None) -> dict[str
 
 
 def _repeated(replay: Replay, known: Knowledge, fact: str) -> bool:
-    """Whether somebody who did not hold a fact said it."""
+    """Return whether somebody who did not hold a fact said it."""
     held = holders(replay.opening, fact)
     return any(fact in told and turn.seat not in held for turn, told in zip(replay.turns, known.told, strict=True))
 

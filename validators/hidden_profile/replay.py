@@ -100,7 +100,7 @@ class SessionState:
         return [shown for speaker, shown in latest.items() if speaker != seat]
 
     def repeated(self) -> list[Shown]:
-        """What the last vote repeats of the talk."""
+        """Return what the last vote repeats of the talk."""
         return self.messages if self.opening.settings.vote_view == "all" else self.messages[self.last_round :]
 
     def handles(self, seat: int) -> dict[str, str]:
@@ -109,7 +109,7 @@ class SessionState:
         return own | self.public
 
     def publish(self, cites: Sequence[str]) -> str:
-        """What follows a message that cites."""
+        """Return what follows a message that cites."""
         return publish(self.opening.scenario, self.public, cites)
 
     def named(self, turn: Turned) -> None:
@@ -128,7 +128,7 @@ _SHORTEST = 12
 
 
 def look_at_system(opening: Opening, seat: int, text: str) -> list[str]:
-    """What is wrong with a seat's system prompt."""
+    """Return what is wrong with a seat's system prompt."""
     structured = opening.settings.track == "structured"
     own = [opening.scenario.by_id[fact].text for fact in opening.hands[seat]]
     facts = [(f"F{place}. " if structured else "- ") + fact for place, fact in enumerate(own, start=1)]
@@ -274,7 +274,7 @@ def _complete(state: SessionState, phase: str, tries: Sequence[list[Turned]]) ->
 
 
 def _refused(scenario: Scenario, turn: Turned) -> bool | None:
-    """Whether a first answer has to be asked for again; None where only the world can know."""
+    """Return whether a first answer has to be asked for again; None where only the world can know."""
     if turn.no_reply is not None:
         return False
     ballot = _read(scenario, turn)
@@ -308,7 +308,7 @@ def _counted(state: SessionState, phase: str, attempts: Sequence[Turned]) -> Vot
 
 
 def _mended(state: SessionState, seat: int, what: str) -> Ballot:
-    """What the note ahead says of a reply that the world had to mend, as far as it can be true."""
+    """Return what the note ahead says of a reply that the world had to mend, as far as it can be true."""
     told: dict[str, Any] = dict(state.tape.ahead) if state.tape.is_next(what, seat) else {}
     given, rationale, option = told.get("given"), told.get("rationale"), told.get("option")
     words = given[:GIVEN] if isinstance(given, str) else ""
@@ -386,7 +386,7 @@ def chat(state: SessionState) -> None:
 
 
 def _opened(state: SessionState, turn: Turned, barriers: Sequence[int]) -> int:
-    """When a seat was asked what it answers in a chat, by the name of the turn: since its last message."""
+    """Return when a seat was asked what it answers in a chat, by the name of the turn: since its last message."""
     for barrier in reversed(barriers):
         if turn.turn == f"{barrier}-{turn.seat}-{turn.attempt}":
             return barrier
@@ -451,7 +451,7 @@ def _cited(known: dict[str, str], given: Any) -> tuple[list[str], list[str]]:
 
 
 def _mended_message(state: SessionState, turn: Turned) -> _Message:
-    """What the note ahead says of a reply that the world had to mend, as far as it can be true."""
+    """Return what the note ahead says of a reply that the world had to mend, as far as it can be true."""
     told = state.tape.ahead if state.tape.is_next("message", turn.seat) else {}
     text, cites, stance = told.get("text"), told.get("cites"), told.get("stance")
     known = set(state.handles(turn.seat).values())
@@ -511,7 +511,7 @@ def replay(episode: Episode) -> Replay:
 
 
 def lies_of(episode: Episode) -> list[str]:
-    """What in this log our world could not have written; empty for a sound one."""
+    """Return what in this log our world could not have written; empty for a sound one."""
     try:
         return list(replay(episode).lies)
     except NoSession as error:

@@ -118,7 +118,7 @@ class PostOffice:
         return mail
 
     def _beyond(self, to: Sequence[int], content: str) -> str:
-        """Which bound of a turn a message would break, if any."""
+        """Return which bound of a turn a message would break, if any."""
         if self._now >= self._bounds.messages:
             return f"a turn has at most {self._bounds.messages} messages"
         if any(self._told[reader] + len(content) > self._bounds.characters for reader in to):
@@ -193,7 +193,7 @@ class View:
         return self._render("activation", round=number, turn=sweep + 1, **self._seen(seat, meeting, cells, mail))
 
     def voluntary(self, seat: int, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
-        """What an outsider who was written to may do before the decision."""
+        """Return what an outsider who was written to may do before the decision."""
         return self._render("voluntary", **self._seen(seat, meeting, cells, mail))
 
     def decision(self, seat: int, opening: RoundOpening, meeting: Meeting, cells: Cells, mail: Sequence[Message]) -> str:
@@ -201,12 +201,12 @@ class View:
         return self._render("decision", **_opened(opening), **self._seen(seat, meeting, cells, mail))
 
     def retry(self, attempt: int, why: Sequence[str], *, schedule: bool) -> str:
-        """Why a batch was refused, and the whole of it asked for again."""
+        """Return why a batch was refused, and the whole of it asked for again."""
         attempts = self._settings.decision_retries + 1
         return self._render("retry", attempt=attempt, attempts=attempts, why=list(why), schedule=schedule)
 
     def reflection(self, seat: int, target: int, number: int) -> str:
-        """What a seat is asked of another's calendar when a round is over (paper, Appendix F.3)."""
+        """Return what a seat is asked of another's calendar when a round is over (paper, Appendix F.3)."""
         return self._render("reflection", seat=seat, target=target, round=number)
 
     def _render(self, name: str, **values: Any) -> str:
@@ -297,7 +297,7 @@ def reflect(state: GameState, number: int, seats: Sequence[int], note: Callable[
 
 
 def _read(state: GameState, reply: str, slots: int) -> dict[str, Any]:
-    """What a reply says, and how it was read."""
+    """Return what a reply says, and how it was read."""
     outer = load(reply) if state.settings.reflection == "expected" else None
     said = weighed(outer)
     reading = read_reply(reply if said is None else said, scores_shape(slots), strict=state.settings.strict_replies)
@@ -368,7 +368,7 @@ class _Desk:
         )
 
     def attempts(self, seat: int, answers: Sequence[Answer]) -> list[_Attempt]:
-        """What a seat's answers so far come to; each is judged once."""
+        """Return what a seat's answers so far come to; each is judged once."""
         judged = self._judged.setdefault(seat, [])
         judged += [self._attempt(seat, answer) for answer in answers[len(judged) :]]
         return judged

@@ -179,7 +179,7 @@ def _check_body(call: Call) -> None:
 
 
 def _asked(app: Any, world: World, call: Call) -> Reply:
-    """What the app answers to a call."""
+    """Return what the app answers to a call."""
     from fastapi.exceptions import HTTPException, RequestValidationError  # noqa: PLC0415 - as above
 
     said: list[Mapping[str, Any]] = []

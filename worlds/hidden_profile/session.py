@@ -249,7 +249,7 @@ class GroupSession:
         return self._notices.get(seat, "") + self.view.chat(seat, self._new_to(seat, since))
 
     def _new_to(self, seat: int, since: int) -> list[Said]:
-        """What others said that this seat has not read; everything where all is to be heard."""
+        """Return what others said that this seat has not read; everything where all is to be heard."""
         if self.settings.heard == "all":
             return list(self.messages)
         return [said for said in self.messages[since:] if said[0] != seat]
@@ -348,7 +348,7 @@ class GroupSession:
 
 
 def outline(session: GroupSession) -> dict[str, Any]:
-    """What a judge must know of a session before it begins."""
+    """Return what a judge must know of a session before it begins."""
     dealt = session.dealt
     return {
         "scenario": session.scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True),

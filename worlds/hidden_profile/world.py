@@ -40,11 +40,11 @@ class HiddenProfileWorld(SeatedWorld):
         self._session = GroupSession(self.scenario, self.settings, dealt, self.note, self._spend, self.texts)
 
     def facts(self) -> Mapping[str, Any]:
-        """What the instruction tells."""
+        """Return what the instruction tells."""
         return {"people": self.scenario.agents, "title": self.scenario.title, **self._length()}
 
     def _length(self) -> Mapping[str, Any]:
-        """How long the talk is."""
+        """Return how long the talk is."""
         return {"rounds": self.settings.rounds, "talk": self.settings.talk, "minutes": self.settings.minutes}
 
     def worded(self) -> str:
@@ -52,7 +52,7 @@ class HiddenProfileWorld(SeatedWorld):
         return self.texts.render("instruction", **self.facts())
 
     def closing_notes(self) -> tuple[str, ...]:
-        """What time and requests are here."""
+        """Return what time and requests are here."""
         return (CLOSING.format(steps=self.manifest.budgets.steps),)
 
     def systems(self) -> Sequence[str]:
@@ -60,7 +60,7 @@ class HiddenProfileWorld(SeatedWorld):
         return [self._session.view.system(seat) for seat in self._session.seats]
 
     def public(self) -> Mapping[str, Any]:
-        """What a program may know: the shape of the session."""
+        """Return what a program may know: the shape of the session."""
         chat = {"talk": "chat", "minutes": self.settings.minutes} if self.settings.talk == "chat" else {}
         return {"people": self.scenario.agents, "rounds": self.settings.rounds, "track": self.settings.track, **chat}
 

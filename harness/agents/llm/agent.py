@@ -74,7 +74,7 @@ class Speech:
         return as_text(said, named=True) if self._is_text else said
 
     def actions(self, said: Completion, turn: int) -> tuple[Action, ...]:
-        """What the model wants done, or one action with the problem that the model is told; none is a plain answer."""
+        """Return what the model wants done, or one action with the problem that the model is told; none is a plain answer."""
         if self._is_text:
             action = _spoken(said.text)
             return (replace(action, call_id=f"text_{turn}"),) if action else ()
@@ -89,7 +89,7 @@ class Speech:
 
 
 def system_prompt(interface: Interface, speech: Speech, task: Task, budget: Budget) -> str:
-    """What the model is told before the task; a foreign task has no budgets of ours."""
+    """Return what the model is told before the task; a foreign task has no budgets of ours."""
     # Prompts are plain text: escaping would change the schemas they show.
     environment = Environment(loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     environment.filters["json"] = json.dumps
@@ -190,7 +190,7 @@ class ToolConversation:
         self._report.trajectory = self._trajectory.to_dict(extra={"provider_wait_s": round(self.waited_s, 3)})
 
     def _is_last_word(self, said: Completion) -> bool:
-        """Whether a reply without an action ends the episode; raises SetupFault for a tool call that came as text."""
+        """Return whether a reply without an action ends the episode; raises SetupFault for a tool call that came as text."""
         cause: CauseName = "no_action"
         if said.cut_off:
             told = CUT_OFF
@@ -286,7 +286,7 @@ class LlmConfig(ModelSettings):
 
     @classmethod
     def of(cls, spec: AgentSpec, *, handles: bool = False, meter: Meter | None = None) -> LlmConfig:
-        """How the models of a spec are asked; the model is "" where the spec names a policy."""
+        """Return how the models of a spec are asked; the model is "" where the spec names a policy."""
         return cls(
             spec.model or "", spec.api_base, temperature=spec.temperature, max_tokens=spec.max_tokens, context=spec.context,
             timeout_s=spec.timeout_s, patience_s=spec.patience_s, meter=meter, interface=spec.interface, handles=handles,
@@ -324,7 +324,7 @@ class LlmAgent:
         return self.interface.needs_main(runtime)
 
     def identity(self) -> AgentIdentity:
-        """What the frozen plan holds; no key is part of it."""
+        """Return what the frozen plan holds; no key is part of it."""
         return AgentIdentity(
             name=self.name, **self.client.identity(), interface=self.interface.name, protocol=self.speech.name,
             prompt_digest=self.prompt_digest,

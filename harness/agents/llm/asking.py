@@ -44,7 +44,7 @@ def agreed_to_ask(model: CachedModel, questions: Sequence[Sequence[dict[str, Any
 
 
 def agreed_to(calls: int, question: str, *, cost: bool, yes: bool) -> bool:
-    """Whether to go on; raises Cancelled where the user says no, UsageError where nobody can be asked."""
+    """Return whether to go on; raises Cancelled where the user says no, UsageError where nobody can be asked."""
     if cost or yes or not calls:
         return not cost
     if not sys.stdin.isatty():

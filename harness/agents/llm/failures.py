@@ -461,7 +461,7 @@ def _shown(text: str, clean: Clean) -> str:
 
 
 def _denied(status: int, text: str) -> Why | None:
-    """Why nothing of ours would be answered; None where that is not so."""
+    """Return why nothing of ours would be answered; None where that is not so."""
     if status < 500 and _SPENT.search(text):
         return "quota"
     if status == 403 and _ONE_PROMPT.search(text):
@@ -510,7 +510,7 @@ def _unsent(litellm: ModuleType, error: Exception, clean: Clean) -> CallFailure:
 
 
 def _stumbled(error: BaseException | None) -> bool:
-    """Whether LiteLLM failed at the arguments of a tool call, which the model wrote, and calls that a server error.
+    """Return whether LiteLLM failed at the arguments of a tool call, which the model wrote, and calls that a server error.
 
     LiteLLM 1.106 parses them all, for the sake of one broken name, and expects no other exception than a JSONDecodeError.
     """

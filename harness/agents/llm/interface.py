@@ -155,7 +155,7 @@ class Interface:
         self.tools: Sequence[dict[str, Any]] = tuple(definition(name, tool) for name, tool in self.known.items())
 
     def needs_main(self, runtime: str) -> bool:
-        """Whether `main` must exist; raises UsageError where the runtime has none."""
+        """Return whether `main` must exist; raises UsageError where the runtime has none."""
         if self.name == "shell" and runtime == "inprocess":
             hint = "--interface tool, or harness doctor, which says what a sandbox lacks here"
             raise UsageError("the shell interface needs a sandbox, and inprocess has none", hint=hint)
@@ -219,7 +219,7 @@ def target_of(url: str) -> str:
 
 
 def shown_output(result: CommandResult, limit_s: float) -> str:
-    """What the model is told of a command: how it ended, head and tail of what it wrote, the exact count left out."""
+    """Return what the model is told of a command: how it ended, head and tail of what it wrote, the exact count left out."""
     ended = f"killed at its limit of {limit_s:g} s" if result.code is None else f"exit code {result.code}"
     head, omitted, tail = _head_and_tail(result.output, SHOWN, result.omitted)
     text = head.decode(errors="replace")
@@ -229,7 +229,7 @@ def shown_output(result: CommandResult, limit_s: float) -> str:
 
 
 def shown_answer(answer: WireResponse) -> str:
-    """What the model is told of an answer: status, every header, then the body with its length and encoding."""
+    """Return what the model is told of an answer: status, every header, then the body with its length and encoding."""
     head = "\n".join([f"status {answer.status}", *(f"{name}: {value}" for name, value in answer.headers)])
     if not answer.body:
         return f"{head}\n\n[no body]"
@@ -246,7 +246,7 @@ def shown_answer(answer: WireResponse) -> str:
 
 
 def _read_tool(name: str, tool: type[Tool], arguments: Mapping[str, Any]) -> Tool:
-    """What the model wrote, checked; raises Mistake naming the argument and the rule."""
+    """Return what the model wrote, checked; raises Mistake naming the argument and the rule."""
     try:
         asked = tool.model_validate(dict(arguments))
     except ValidationError as error:

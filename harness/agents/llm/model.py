@@ -311,7 +311,7 @@ class ModelClient:
         return self.settings.price or listed_price(self.settings.name)
 
     def identity(self) -> dict[str, Any]:
-        """What belongs in a frozen plan."""
+        """Return what belongs in a frozen plan."""
         context = {} if self.settings.context is None else {"context": self.settings.context}
         return {"model": self.settings.name, "api_base": self._base, "requested": dict(self.requested), **context}
 

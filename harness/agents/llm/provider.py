@@ -171,7 +171,7 @@ def scrubber(secrets: tuple[str, ...] = ()) -> Callable[[str], str]:
 
 
 def secrets_of(api_base: str) -> tuple[str, ...]:
-    """What must not be shown of an API base: user with password, the password, the values of its query."""
+    """Return what must not be shown of an API base: user with password, the password, the values of its query."""
     parts = urlsplit(api_base)
     user = unquote(parts.netloc.rpartition("@")[0])
     values = [value for _, value in parse_qsl(parts.query)]
@@ -179,7 +179,7 @@ def secrets_of(api_base: str) -> tuple[str, ...]:
 
 
 def host_of(api_base: str) -> str:
-    """What makes two API bases one server to us: the host and the path, since a port may be another one each time."""
+    """Return what makes two API bases one server to us: the host and the path, since a port may be another one each time."""
     parts = urlsplit(api_base)
     return f"{parts.hostname or ''}{parts.path}"
 

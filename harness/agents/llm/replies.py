@@ -78,7 +78,7 @@ class KeptFiles(Generic[KeptT]):
         return hashlib.sha256(json.dumps(question, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     def read(self, question: Mapping[str, Any]) -> KeptT | None:
-        """What is kept; None where nothing is, or nothing that can be read."""
+        """Return what is kept; None where nothing is, or nothing that can be read."""
         try:
             return self._kind.model_validate_json(self._path(question).read_bytes())
         except (OSError, ValidationError):
@@ -107,7 +107,7 @@ class CachedModel:
         """How many questions went to the provider."""
 
     def is_kept(self, messages: Messages) -> bool:
-        """Whether the answer is there."""
+        """Return whether the answer is there."""
         return self._files.read(self._question(messages)) is not None
 
     def answer(self, messages: Messages) -> KeptAnswer:
@@ -145,7 +145,7 @@ class Replies(KeptFiles[KeptReply]):
         return KeptConversation(client, place, self)
 
     def read(self, question: Mapping[str, Any]) -> KeptReply | None:
-        """What is kept, counted."""
+        """Return what is kept, counted."""
         kept = super().read(question)
         with self._lock:
             self.kept += kept is not None
@@ -153,7 +153,7 @@ class Replies(KeptFiles[KeptReply]):
         return kept
 
     def told(self) -> str:
-        """How much was kept, in one line."""
+        """Return how much was kept, in one line."""
         calls = self.kept + self.made
         share = f" ({100 * self.kept / calls:.0f} %)" if calls else ""
         return f"cache: {self.kept} of {calls} model calls{share} answered from {self.folder}, {self.made} made"

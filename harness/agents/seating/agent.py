@@ -171,7 +171,7 @@ class SeatAgent:
             report.prompt_digest = hashlib.sha256(rules.encode()).hexdigest()
 
     def _rules(self, row: Mapping[str, Any]) -> str:
-        """What a seat is sent first: its own rules, and the variant of this seat after them."""
+        """Return what a seat is sent first: its own rules, and the variant of this seat after them."""
         variant, rules = self.spec.variant_at(row["seat"]), str(row["system"])
         return rules if variant is None else variant.after(rules)
 

@@ -68,7 +68,7 @@ class SeatedGame:
         return self._game.open()
 
     def is_stopped(self, turns: Sequence[OpenTurn]) -> bool:
-        """Whether a budget forbids that these turns be asked together; then the game has been stopped."""
+        """Return whether a budget forbids that these turns be asked together; then the game has been stopped."""
         cause = self._used_up()
         if cause is not None:
             self.stop(cause)

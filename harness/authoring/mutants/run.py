@@ -96,7 +96,7 @@ def try_mutants(
     listed: Sequence[Equivalent] | None = None,
     progress: Progress = lambda line: None,
 ) -> MutantReport:
-    """What becomes of the mutants of these tasks, and of what families share whose every task is among them (`whole`).
+    """Return what becomes of the mutants of these tasks, and of what families share whose every task is among them (`whole`).
 
     `draw` tries only so many, chosen by hash. Raises TaskInvalid where a task is not proved as it is, or an
     equivalent that is listed fits nothing; UsageError where a task's code may not run here.

@@ -135,7 +135,7 @@ _READ: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Sentence]], ...] =
 
 
 def read(text: str) -> Iterator[Sentence]:
-    """What a message says, as far as the grammar goes, in its order."""
+    """Yield what a message says, as far as the grammar goes, in its order."""
     for part in _END.split(text.lower()):
         fits = ((pattern.search(part), meaning) for pattern, meaning in _READ)
         sentence = next((meaning(match) for match, meaning in fits if match), None)
@@ -172,7 +172,7 @@ def question(asked: MoveQuestion) -> str:
 
 
 def degree(price: int) -> str:
-    """How inconvenient a price is, in a word."""
+    """Return how inconvenient a price is, in a word."""
     return EASY if price < 5 else AWKWARD if price < 50 else HARD
 
 
@@ -255,7 +255,7 @@ class ProseSeat(TypedClient):
             self.said[sender] = sentence.slot
 
     def suits(self) -> list[Suits]:
-        """What this seat tells of the own calendar."""
+        """Return what this seat tells of the own calendar."""
         raise NotImplementedError
 
     def best(self, degrees: Sequence[Degrees]) -> int | None:
@@ -263,7 +263,7 @@ class ProseSeat(TypedClient):
         raise NotImplementedError
 
     def more(self) -> str:
-        """What it tells besides, "" for nothing."""
+        """Return what it tells besides, "" for nothing."""
         return ""
 
     def lead(self, left: int) -> list[Action]:
@@ -272,7 +272,7 @@ class ProseSeat(TypedClient):
         return [] if slot is None else self.announce(slot)
 
     def answer(self, heard: Sequence[SaidBy]) -> list[Action]:
-        """What somebody says who takes no part in the meeting and was written to."""
+        """Return what somebody says who takes no part in the meeting and was written to."""
         return []
 
     def decide(self, mail: Sequence[Mail], attempt: int) -> list[Action]:
@@ -318,7 +318,7 @@ class ProseSeat(TypedClient):
         return sent
 
     def _known(self) -> dict[int, Degrees]:
-        """What each participant told that did, and the own calendar as it is told."""
+        """Return what each participant told that did, and the own calendar as it is told."""
         own = {slot: one.degree for one in self.suits() for slot in one.slots}
         return {**{agent: told for agent, told in self.degrees.items() if agent != self.me}, self.me: own}
 
@@ -441,7 +441,7 @@ class PlannerSeat(ProseSeat):
         return min(sums, key=lambda slot: (sums[slot], slot), default=None)
 
     def more(self) -> str:
-        """Where the meetings could go that stand in the way."""
+        """Return where the meetings could go that stand in the way."""
         return " ".join(self._offer(item, slot) for slot, item in self._meetings())
 
     def lead(self, left: int) -> list[Action]:
@@ -500,7 +500,7 @@ class PlannerSeat(ProseSeat):
         return next((item for slot, item in self._meetings() if item.id == meeting and slot == source), None)
 
     def _targets(self, item: Item, source: int) -> Degrees:
-        """Where an own meeting could go, the slot kept that it leaves, and how inconvenient that is."""
+        """Return where an own meeting could go, the slot kept that it leaves, and how inconvenient that is."""
         slots = (slot for slot in range(len(self.calendar)) if slot != source)
         room = {slot: relocation(self.calendar, source, slot, (source,)) for slot in slots}
         return {slot: degree(price(moves)) for slot, moves in room.items() if moves}

@@ -92,7 +92,7 @@ def figure6(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure6_vps(tables: Mapping[str, Table]) -> str | None:
-    """What first speakers and the others told, by either kind of VPS."""
+    """Return what first speakers and the others told, by either kind of VPS."""
     return _first_speakers(tables, "VPS", "slots told", "in a round, before the floor")
 
 

@@ -53,7 +53,7 @@ def model_rows(table: str, setting: str | None, model: str | None) -> Sequence[M
 
 
 def source(place: str) -> str:
-    """Where published numbers come from, for a note under a table."""
+    """Return where published numbers come from, for a note under a table."""
     return f"{MARK}: {place} of {numbers()['source']}; the authors' tasks and harness"
 
 
@@ -301,7 +301,7 @@ def _row(group: Group, setting: str, one: HeldSeat) -> Held:
 
 @cache
 def company(own: str, names: tuple[str, ...]) -> str:
-    """Who else sat at a table of these: nobody where all its seats were the holder's own."""
+    """Return who else sat at a table of these: nobody where all its seats were the holder's own."""
     if set(names) <= {own}:
         return ""
     counted = {name: number - (name == own) for name, number in Counter(names).items()}
@@ -309,7 +309,7 @@ def company(own: str, names: tuple[str, ...]) -> str:
 
 
 def name_of(holder: SeatResult | None) -> str:
-    """What reports call whoever held a seat, with its prompt variant; "" for nobody."""
+    """Return what reports call whoever held a seat, with its prompt variant; "" for nobody."""
     if holder is None:
         return ""
     if holder.kind == "replay":
@@ -324,6 +324,6 @@ def _variant(holder: SeatResult) -> str:
 
 @cache
 def _title(model: str) -> str:
-    """How reports call a model."""
+    """Return how reports call a model."""
     entry = find_model(model)
     return entry.name if entry else model

@@ -224,7 +224,7 @@ def _middle(values: Sequence[float]) -> tuple[float, float]:
 
 
 def raw_excess(result: Result, task: Task | None, digest: str) -> list[float | None]:
-    """What each seat paid above the optimum of what was scheduled, as shown; None where the scenario is not at hand.
+    """Return what each seat paid above the optimum of what was scheduled, as shown; None where the scenario is not at hand.
 
     `task` is the registry's, and counts where it is the one that was played (`digest`); else the episode's own log is read.
     """
@@ -335,7 +335,7 @@ def _rows(setup: str, games: Sequence[RatedGame]) -> Iterator[Row]:
 
 
 def _cells(one: Standing, dimension: Dimension) -> dict[str, Any]:
-    """What is said of one player in one dimension: in words, and exactly."""
+    """Return what is said of one player in one dimension: in words, and exactly."""
     name = dimension.name
     if name not in one.ratings:
         return {}
@@ -384,7 +384,7 @@ def _rules(evidence: Evidence, result: Result) -> str:
 
 
 def _protocols(evidence: Evidence) -> tuple[Row, ...]:
-    """What every seat that no model held came to, by who held it."""
+    """Return what every seat that no model held came to, by who held it."""
     seats: defaultdict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for group in evidence.played:
         for result in group.graded:

@@ -178,7 +178,7 @@ def _results(episode: RecordedEpisode, game: Measures | None) -> Iterator[Sectio
 
 
 def _reflections(game: Measures) -> Section:
-    """What the others came to believe of each seat by their own answers, and how many of its own could be read."""
+    """Return what the others came to believe of each seat by their own answers, and how many of its own could be read."""
     rows = [
         (one.seat, one.raw_reflection_vps, one.reflection_vps, one.excess_reflection_vps, one.beliefs, one.unreadable)
         for one in game.seats
@@ -244,7 +244,7 @@ def _messages(episode: RecordedEpisode) -> Section:
 
 
 def _decisions(episode: RecordedEpisode) -> Section:
-    """What each seat's calendar took, and what it refused, in the order of the log."""
+    """Return what each seat's calendar took, and what it refused, in the order of the log."""
     refused = [
         (place, note.round, "refused", None, "; ".join(text for _, text in note.conflicts))
         for place, note in notes(episode, "batch_rejected", _Refused)

@@ -182,7 +182,7 @@ def volume_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noq
 
 
 def _rounds(row: Held) -> list[list[RoundMeasured]]:
-    """What its seats did in each round, by task."""
+    """Return what its seats did in each round, by task."""
     by_task = [[one for seat in mine for one in seat.rounds] for mine in row.by_task.values()]
     return [mine for mine in by_task if mine]
 
@@ -219,13 +219,13 @@ def move_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa:
 
 
 def moved(seat: HeldSeat) -> float | None:
-    """How many different earlier meetings a seat moved in its game; None where the verdict does not say."""
+    """Return how many different earlier meetings a seat moved in its game; None where the verdict does not say."""
     rounds = seat.rounds
     return float(len({meeting for one in rounds for meeting in one.moved})) if rounds else None
 
 
 def voluntary(seat: HeldSeat) -> float | None:
-    """How many items a seat moved as an outsider."""
+    """Return how many items a seat moved as an outsider."""
     rounds = seat.rounds
     return float(sum(one.moves for one in rounds if one.role == "outsider")) if rounds else None
 

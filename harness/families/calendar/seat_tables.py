@@ -114,7 +114,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def _unread(rows: list[Held]) -> Iterator[str]:
-    """How many answers of these seats about others' calendars could not be read, where they were asked."""
+    """Yield how many answers of these seats about others' calendars could not be read, where they were asked."""
     # a script that holds all seats, such as a task's own solution, was never going to answer
     seats = [one.measured for row in rows for one in row.seats if one.holder and one.measured.beliefs is not None]
     if seats:
@@ -159,7 +159,7 @@ def _total(row: Held, counted: Callable[[HeldSeat], int | None]) -> int | None:
 
 
 def _published(row: Held) -> Iterator[Row]:
-    """What the paper prints of the same model or protocol."""
+    """Yield what the paper prints of the same model or protocol."""
     vps = "reflection_vps" if row.block == "model" else "protocol_vps"
     rows = model_rows("models", row.setting, row.model) if row.block == "model" else protocol_rows(row.setting, row.player)
     for one in rows:
@@ -214,7 +214,7 @@ def adjusted_envelope(seat: HeldSeat) -> Envelope | None:
 
 
 def bounds(seat: HeldSeat) -> Envelope | None:
-    """What its excess lies between whatever share of the optimum is its own; None without an optimum."""
+    """Return what its excess lies between whatever share of the optimum is its own; None without an optimum."""
     optimum = seat.result.metrics.get("optimum")
     return None if optimum is None else (max(0, seat.measured.paid - optimum), seat.measured.paid)
 
@@ -263,12 +263,12 @@ def regret_tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def is_full(seat: HeldSeat) -> bool:
-    """Whether all meetings of a seat were scheduled; one without meetings has nothing to regret."""
+    """Return whether all meetings of a seat were scheduled; one without meetings has nothing to regret."""
     return 0 < seat.measured.meetings == seat.measured.scheduled
 
 
 def is_whole(seat: HeldSeat) -> bool:
-    """Whether also every other meeting of its game was."""
+    """Return whether also every other meeting of its game was."""
     metrics = seat.result.metrics
     return is_full(seat) and metrics["scheduled"] == metrics["meetings"]
 

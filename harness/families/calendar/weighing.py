@@ -27,7 +27,7 @@ _DIGIT = re.compile(r"\s*([0-3])(?!\d|\.[1-9])")
 
 
 def weigher(session: Mapping[str, Any]) -> Weigher | None:
-    """What makes the replies of models in a session to turns that only measure; None where nothing is to be weighed."""
+    """Return what makes the replies of models in a session to turns that only measure; None where nothing is to be weighed."""
     public = session["public"]
     if public.get("reflection") != "expected":
         return None

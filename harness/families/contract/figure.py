@@ -210,7 +210,7 @@ def figure4b(tables: Mapping[str, Table]) -> str | None:
 
 
 def figure4c(tables: Mapping[str, Table]) -> str | None:
-    """How many more or fewer failures of each label the second of two columns has, for each column and the next."""
+    """Return how many more or fewer failures of each label the second of two columns has, for each column and the next."""
     table = tables.get("labels")
     # of the published failures two labels are printed: nothing can be said against the others
     models = [column for column in table.columns if column.form == "tally" and MARK not in column.title] if table else []
@@ -379,7 +379,7 @@ def _stack(rows: Sequence[Row], model: Column, colours: Mapping[str, str], left:
 
 
 def _labels(colours: Mapping[str, str], top: float) -> Iterator[str]:
-    """What each shade stands for, in two columns."""
+    """Yield what each shade stands for, in two columns."""
     rows = -(-len(colours) // 2)
     for place, (label, colour) in enumerate(colours.items()):
         x, y = 20 + 250 * (place // rows), top + 18 * (place % rows)

@@ -218,7 +218,7 @@ def _theirs(row: PublishedRow) -> dict[str, Value]:
 
 
 def _model(kind: str, provider: str, entry: ModelEntry | None) -> dict[str, Value]:
-    """What a model is; which models it is one of, and its size as a number, is what a picture of scaling needs."""
+    """Return what a model is; which models it is one of, and its size as a number, is what a picture of scaling needs."""
     lineage = {"lineage": entry.family, "total_b": entry.total_b} if entry else {}
     return {"kind": f"{kind} / {provider}", "type": kind, "provider": provider, **lineage}
 

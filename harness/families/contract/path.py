@@ -90,6 +90,6 @@ def routed(send: Transport, options: Mapping[str, OptionValue], handles: HandleS
 
 
 def _parts(options: Mapping[str, OptionValue], name: str) -> list[str]:
-    """What is joined by + in an option; an empty part stays, to be refused."""
+    """Return what is joined by + in an option; an empty part stays, to be refused."""
     text = str(options.get(name) or "")
     return text.split("+") if text else []

@@ -31,7 +31,7 @@ class PublishedRow:
     percent: float
 
     def is_of(self, entry: ModelEntry | None) -> bool:
-        """Whether this row and a model of ours go by the same name."""
+        """Return whether this row and a model of ours go by the same name."""
         return entry is not None and (entry.printed.get("contract"), entry.kind) == (self.model, self.kind)
 
 
@@ -61,7 +61,7 @@ def numbers() -> dict[str, Any]:
 
 
 def source(place: str) -> str:
-    """Where published numbers come from, for a note under a table."""
+    """Return where published numbers come from, for a note under a table."""
     return f"{MARK}: {place} of {numbers()['source']}; the authors' tasks and harness, k = {numbers()['attempts']}"
 
 

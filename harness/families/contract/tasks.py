@@ -169,7 +169,7 @@ def quadrant_tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def task_kinds(evidence: Evidence) -> dict[str, TaskKind]:
-    """What each task is: as the registry says, else as published."""
+    """Return what each task is: as the registry says, else as published."""
     kinds = {task: catalogue().get(task, TaskKind(_UNKNOWN, _UNKNOWN, _UNKNOWN)) for task in evidence.tasks}
     for task in kinds:
         if (entry := evidence.registry.get(task)) and (ours := entry.parley):

@@ -178,7 +178,7 @@ def _tests(hidden: Tasks, full: Tasks) -> Row:
 
 
 def _correlation(rows: Sequence[Row]) -> Iterator[str]:
-    """Whether who decides well alone decides well together, over three players or more on tasks of one standing."""
+    """Yield whether who decides well alone decides well together, over three players or more on tasks of one standing."""
     pairs: list[tuple[float, float]] = [
         (one["full"], one["post"])
         for one in rows

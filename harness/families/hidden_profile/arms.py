@@ -245,7 +245,7 @@ def interval(values: Floats) -> Interval:
 
 
 def enough(cells: Sequence[Cell]) -> bool:
-    """Whether there is anything to draw: two tasks, or two sessions of the one in each condition."""
+    """Return whether there is anything to draw: two tasks, or two sessions of the one in each condition."""
     return len(cells) > 1 or all(len(sessions) > 1 for cell in cells for sessions in cell)
 
 
@@ -305,7 +305,7 @@ def row(hidden: Tasks, full: Tasks, floor: Tasks, rule: str) -> dict[str, Value]
 
 
 def recovered(measured: Figures) -> float | None:
-    """How much of the difference between Ypre and Yfull the talk made up for; None where the difference is too small."""
+    """Return how much of the difference between Ypre and Yfull the talk made up for; None where the difference is too small."""
     if (
         measured.pre is None
         or measured.post is None
@@ -317,7 +317,7 @@ def recovered(measured: Figures) -> float | None:
 
 
 def strong(measured: Figures) -> bool | None:
-    """Whether this is strong collective reasoning as the paper defines it; None where a condition was not played."""
+    """Return whether this is strong collective reasoning as the paper defines it; None where a condition was not played."""
     if measured.pre is None or measured.post is None or measured.full is None:
         return None
     gain, way = measured.post - measured.pre, measured.full - measured.pre
@@ -325,7 +325,7 @@ def strong(measured: Figures) -> bool | None:
 
 
 def holds(hidden: Sequence[Result], full: Sequence[Result]) -> bool:
-    """Whether a task is a hidden profile for the player of these sessions (rulings, 3.14), by the average rule."""
+    """Return whether a task is a hidden profile for the player of these sessions (rulings, 3.14), by the average rule."""
     alone, informed = (fmean(accuracy(result, "before", "average") for result in mine) for mine in (hidden, full))
     return _beyond(HOLDS_BEFORE, alone) <= 0 <= _beyond(HOLDS_FULL, informed)
 
@@ -340,7 +340,7 @@ def fisher(first: tuple[Iterable[Result], str], second: tuple[Iterable[Result], 
 
 
 def _beyond(bound: float, value: float) -> float:
-    """How far a value lies above a bound, rounded, so that a mean of thirds that should equal the bound does so."""
+    """Return how far a value lies above a bound, rounded, so that a mean of thirds that should equal the bound does so."""
     return round(value - bound, 9)
 
 

@@ -164,7 +164,7 @@ def _read(task: Task) -> Deck | Scenario:
 
 
 def _can_weigh(scenario: Scenario) -> bool:
-    """Whether words carry weights here, without which nothing looks worst, and the worlds fit a table."""
+    """Return whether words carry weights here, without which nothing looks worst, and the worlds fit a table."""
     return any(fact.weights for fact in scenario.facts) and len(scenario.base) <= LIMIT
 
 

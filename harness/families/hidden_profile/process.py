@@ -95,7 +95,7 @@ def labelled_counts(tasks: Iterable[Task]) -> Counts:
 
 
 def by_cues(counts: Counts, *, late: bool | None) -> Hearing | None:
-    """How the cues do on these sentences: on the late ones, those before, or (None) all; None without any."""
+    """Return how the cues do on these sentences: on the late ones, those before, or (None) all; None without any."""
     those = [(one.task, detected) for one, detected in counts if late in {None, one.late}]
     return hearing(those) if those else None
 
@@ -268,7 +268,7 @@ def tables(evidence: Evidence, *, published: bool) -> list[Table]:
 
 
 def value(result: Result, path: Sequence[str]) -> Any:
-    """What a verdict's metrics have at a path; None where there is nothing."""
+    """Return what a verdict's metrics have at a path; None where there is nothing."""
     at: Any = result.metrics
     for name in path:
         at = (at or {}).get(name)
@@ -315,7 +315,7 @@ def _mean(arm: Arm, condition: str, path: Sequence[str]) -> float | None:
 
 
 def _taken(results: Sequence[Result], kind: str) -> tuple[int, float] | None:
-    """How often a kind of move was made, and of how many opportunities; None where there were none."""
+    """Return how often a kind of move was made, and of how many opportunities; None where there were none."""
     moves = [move_counts for result in results if (move_counts := value(result, ("moves", kind)))]
     taken, chances = (sum(move[part] for move in moves) for part in ("taken", "opportunities"))
     return (taken, taken / chances) if chances else None
@@ -333,7 +333,7 @@ def _lag(results: Sequence[Result]) -> float | None:
 
 
 def _agreed(arm: Arm, condition: str) -> Row | None:
-    """When the sessions of a structured track first agreed; None where stances were not taken."""
+    """Return when the sessions of a structured track first agreed; None where stances were not taken."""
     consensuses = [
         agreed
         for mine in arm.tasks(condition).values()

@@ -28,7 +28,7 @@ WITHOUT = "published numbers are left out: no session here follows the paper's p
 
 
 def any_as_the_paper(evidence: Evidence) -> bool:
-    """Whether some of the sessions follow the paper's protocol."""
+    """Return whether some of the sessions follow the paper's protocol."""
     return any(_is_the_papers(group) for group in evidence.played)
 
 

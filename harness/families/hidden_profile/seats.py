@@ -199,7 +199,7 @@ class Players(Mapping[str, Maker]):
 
 
 def heads(sitting: Sitting, q: Fraction) -> bool:
-    """Whether a seat's coin shows heads, which has the chance q; it shows the same however often it is thrown."""
+    """Return whether a seat's coin shows heads, which has the chance q; it shows the same however often it is thrown."""
     digest = hashlib.sha256(json.dumps([sitting.task_id, sitting.seat, *sitting.hand]).encode()).digest()
     return int.from_bytes(digest[:8], "big") < q * 2**64
 

@@ -102,7 +102,7 @@ def _people(opening: OpeningNote) -> Section:
 
 
 def _own(opening: OpeningNote, seat: int) -> str:
-    """What a person holds that not all do, in the file's order."""
+    """Return what a person holds that not all do, in the file's order."""
     common, hand = _common(opening), dict(enumerate(opening.hands)).get(seat, ())
     return " ".join(fact for fact in opening.scenario.by_id if fact in hand and fact not in common)
 
@@ -162,7 +162,7 @@ def _tally(session: Measures | None, cast: Sequence[tuple[int, VoteNote]], key: 
 
 
 def _key(opening: OpeningNote) -> str:
-    """What was right, and what the shared facts spoke for where anybody knows."""
+    """Return what was right, and what the shared facts spoke for where anybody knows."""
     scenario, kind = opening.scenario, opening.deal.get("kind")
     told = f"The key is {named(scenario, scenario.key)}"
     if scenario.decoy is not None:
@@ -227,14 +227,14 @@ def _ends(said: Sequence[tuple[Any, MessageNote]]) -> set[int]:
 
 
 def _agreed(consensus: Consensus) -> str:
-    """What the moment of consensus was worth."""
+    """Return what the moment of consensus was worth."""
     right = "the key" if consensus.right else "not the key"
     early = "; somebody still lacked a fact that the proof needs" if consensus.premature else ""
     return f"(now all stand for [{consensus.option}], {right}{early})"
 
 
 def _of_talk(opening: OpeningNote, session: Measures | None) -> Iterator[str]:
-    """What the table of the talk cannot show by itself."""
+    """Yield what the table of the talk cannot show by itself."""
     if session is None:
         yield "The episode was not judged, so no turn is marked with the facts that it told."
         return

@@ -33,7 +33,7 @@ from harness.runtimes.owner import is_dead, this_owner
 
 
 def keeper_name(node_id: str) -> str:
-    """What the keeper of a node is called in its run."""
+    """Return what the keeper of a node is called in its run."""
     return f"parley-keeper-{node_id}"
 
 
@@ -162,7 +162,7 @@ class Cluster:
         return refs
 
     def slots(self, need: EpisodeNeed) -> int:
-        """How many such episodes can be played at once."""
+        """Return how many such episodes can be played at once."""
         return sum(node.slots(need) for node in self.nodes)
 
     def check_alive(self, tasks: Sequence[Task]) -> None:
@@ -245,7 +245,7 @@ def _introduced(cluster: Cluster, needs: SentNeeds) -> Mapping[str, str]:
 
 
 def _answered(cluster: Cluster, node: ClusterNode, asked: Any) -> NodeFacts | None:
-    """What a node says of itself; None, and it is no part of the cluster, where it has gone meanwhile."""
+    """Return what a node says of itself; None, and it is no part of the cluster, where it has gone meanwhile."""
     try:
         facts: NodeFacts = cluster.ray.get(asked)
     except cluster.ray.exceptions.RayError as error:

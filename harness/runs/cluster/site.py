@@ -90,7 +90,7 @@ class RayExecutor:
         return self._cast.meter is not None and self._cast.meter.reached is not None
 
     def _outcome(self, flight: Flight) -> Outcome:
-        """What came back of an episode; raises what its node says ends the run."""
+        """Return what came back of an episode; raises what its node says ends the run."""
         ray = self._cluster.ray
         try:
             manifest: EpisodeManifest = ray.get(flight.refs[0])

@@ -148,7 +148,7 @@ class RunSite(Protocol):
         ...
 
     def executor(self, orders: Sequence[Order], runtime: Runtime, folder: RunFolder, cast: Cast) -> Executor:
-        """Who plays these orders, at least one, all of one agent."""
+        """Return who plays these orders, at least one, all of one agent."""
         ...
 
 

@@ -196,7 +196,7 @@ class Environments:
         return Room(self.python, packages, self._ours(name), place)
 
     def digests(self) -> dict[str, str]:
-        """What identifies each room's environment, for the record."""
+        """Return what identifies each room's environment, for the record."""
         rooms = {name: self.room(name) for name in ROOMS}
         return {n: "+".join(p.name for p in (room.python, room.packages, room.ours)) for n, room in rooms.items()}
 

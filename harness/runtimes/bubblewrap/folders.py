@@ -124,7 +124,7 @@ def folders_root() -> Path:
 
 
 def folders_left() -> list[Leftover]:
-    """What dead processes of this host left behind, and whose it was; nothing is changed."""
+    """Return what dead processes of this host left behind, and whose it was; nothing is changed."""
     owners = {folder: ["", "", *Folder(folder).tail(OWNER_FILE).rsplit(":", 2)][-2] for folder in _left()}
     return [Leftover("sandbox folder", str(folder), pid, made=changed_at(folder)) for folder, pid in sorted(owners.items())]
 
@@ -142,7 +142,7 @@ def _left() -> list[Path]:
 
 
 def _is_left(folder: Path) -> bool:
-    """Whether its owner is dead, or died before it could say who it was, or after it had removed its name."""
+    """Return whether its owner is dead, or died before it could say who it was, or after it had removed its name."""
     owner = Folder(folder).tail(OWNER_FILE)
     if owner:
         return is_dead(owner)

@@ -172,7 +172,7 @@ class Confined:
         self._sandbox: Sandbox | None = None
 
     def run(self, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
-        """What it says on stdout; raises RuntimeFailure where it fails, says too much, or does not end in time."""
+        """Return what it says on stdout; raises RuntimeFailure where it fails, says too much, or does not end in time."""
         (self._folder.path / "stdin").write_bytes(stdin)
         asked = os.open(self._folder.path / "stdin", os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -236,7 +236,7 @@ class BubblewrapRuntime:
         self._watcher = Watcher()
 
     def probe(self) -> Probe:
-        """Whether a pod's worth of sandboxes works here; never raises."""
+        """Return whether a pod's worth of sandboxes works here; never raises."""
         began = time.monotonic()
         try:
             try_out(self.environments)
@@ -246,7 +246,7 @@ class BubblewrapRuntime:
         return Probe(True, f"a sandboxed program answered in {time.monotonic() - began:.1f} s, {how}")
 
     def limits(self) -> str:
-        """What this runtime cannot do here, in one line."""
+        """Return what this runtime cannot do here, in one line."""
         missing = ["the CPU of a pod is not limited"]
         if not bounds.has_groups():
             counted = "a pod above its memory is ended within a tenth of a second or so, not at the byte"
@@ -262,7 +262,7 @@ class BubblewrapRuntime:
         self.environments.digests()
 
     def refuses(self, task: Task) -> str | None:
-        """Why sandboxes cannot run a task: it is foreign, or its Dockerfiles build something."""
+        """Return why sandboxes cannot run a task: it is foreign, or its Dockerfiles build something."""
         if task.parley is None:
             return f"{task.path}/task.toml:1: a foreign Harbor task needs Docker"
         try:
@@ -298,7 +298,7 @@ class BubblewrapRuntime:
             judging.close()
 
     def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
-        """What a program says on stdout in the prover's room, built when it is first needed."""
+        """Return what a program says on stdout in the prover's room, built when it is first needed."""
         prover = Confined(self.environments.room("prover"))
         try:
             with self._killable(run_id, prover):
@@ -337,7 +337,7 @@ class BubblewrapRuntime:
 
 
 def _differs(task: Task, room: str) -> str | None:
-    """Where a room's Dockerfile is not the template, as `path:line: what`; a room may do without one."""
+    """Return where a room's Dockerfile is not the template, as `path:line: what`; a room may do without one."""
     name, first, others = TEMPLATES[room]
     dockerfile = task.path / name
     if not dockerfile.exists() and plain_recipe(task, room) is not None:

@@ -43,7 +43,7 @@ def confined(
     engine: Engine, image: str, labels: Mapping[str, str], command: Sequence[str], stdin: bytes, *, cpus: float, limit_s: float,
     most: int,
 ) -> bytes:  # fmt: skip
-    """What it says on stdout; raises RuntimeFailure where it fails, says too much, or does not end in time."""
+    """Return what it says on stdout; raises RuntimeFailure where it fails, says too much, or does not end in time."""
     alone = {"network_mode": "none", "read_only": True, "tmpfs": {"/tmp": "nosuid,nodev,size=256m,mode=1777"}}
     container = engine.create(
         image, ["sleep", str(math.ceil(limit_s) + 60)], user=PROVER, host=hardened(PROVER_MB, cpus, **alone),
@@ -135,7 +135,7 @@ class DockerRuntime:
             return float(min(2, api.info()["NCPU"]))
 
     def probe(self) -> Probe:
-        """Whether a container of a world's image starts and answers here; never raises."""
+        """Return whether a container of a world's image starts and answers here; never raises."""
         try:
             began = time.monotonic()
             if not self.images.have_bases():
@@ -150,11 +150,11 @@ class DockerRuntime:
         self.images.build_bases(say=self._say)
 
     def refuses(self, task: Task) -> str | None:
-        """Why Docker cannot run a task, or None; raises TaskInvalid for a foreign compose file out of bounds."""
+        """Return why Docker cannot run a task, or None; raises TaskInvalid for a foreign compose file out of bounds."""
         return unsupported(task) if task.parley is None else None
 
     def limits(self) -> str:
-        """What this runtime cannot limit: nothing."""
+        """Return what this runtime cannot limit: nothing."""
         return ""
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
@@ -208,7 +208,7 @@ class DockerRuntime:
             self.engine.remove(container)
 
     def confined(self, run_id: str, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
-        """What a program says on stdout in the prover's room, whose image is built when it is first needed."""
+        """Return what a program says on stdout in the prover's room, whose image is built when it is first needed."""
         image = self.images.build_prover(say=self._say)
         marks = {RUN_LABEL: run_id, OWNER_LABEL: this_owner()}
         if run_id in self._aborted:
@@ -216,7 +216,7 @@ class DockerRuntime:
         return confined(self.engine, image, marks, command, stdin, cpus=self._cpus, limit_s=limit_s, most=most)
 
     def leftovers(self) -> list[Leftover]:
-        """What dead runs of this host left behind: containers, volumes, networks."""
+        """Return what dead runs of this host left behind: containers, volumes, networks."""
         return left_behind(self.engine)
 
     def sweep(self) -> list[str]:

@@ -76,7 +76,7 @@ def read_round(text: str) -> int | None:
 
 
 def read_sweep(text: str) -> tuple[int, int] | None:
-    """Which turn of cheap talk this is and how many there are at most, from 1; None in another phase."""
+    """Return which turn of cheap talk this is and how many there are at most, from 1; None in another phase."""
     match = _SWEEP.search(text)
     return (int(match[1]), int(match[2])) if match else None
 
@@ -170,7 +170,7 @@ class TypedClient:
         raise NotImplementedError
 
     def volunteer(self, mail: Sequence[Mail], attempt: int) -> list[dict[str, Any]]:
-        """What an outsider moves."""
+        """Return what an outsider moves."""
         return []
 
     @property

@@ -59,7 +59,7 @@ class Tally:
             self._scores.setdefault(seat, {}).update({plan.id: levels.get(plan.id, 0) for plan in self.plans})
 
     def complete(self) -> bool:
-        """Whether everybody has answered."""
+        """Return whether everybody has answered."""
         return not self._waiting
 
     def best(self) -> DsmPlan | None:
@@ -67,7 +67,7 @@ class Tally:
         return min(self.plans, key=self._rank, default=None)
 
     def feasible(self, plan: DsmPlan) -> bool:
-        """Whether a plan suits all its scorers."""
+        """Return whether a plan suits all its scorers."""
         return all(self._levels(plan))
 
     def readers(self, plan: DsmPlan) -> list[int]:
@@ -75,7 +75,7 @@ class Tally:
         return sorted({*self._participants, *plan.outsiders(self._participants)} - {self._me})
 
     def record(self, seat: int, plan: DsmPlan) -> Reward:
-        """What the choice of a plan means for a scorer, by all that it told about this meeting."""
+        """Return what the choice of a plan means for a scorer, by all that it told about this meeting."""
         told = self._scores.get(seat, {})
         return reward(list(told.values()), told.get(plan.id, 0))
 

@@ -69,7 +69,7 @@ def read_decision(payload: Payload) -> DsmPlan | None:
 
 
 def read_reward(payload: Payload) -> tuple[int, int]:
-    """What a decision's reader pays and is given; nothing where it does not say."""
+    """Return what a decision's reader pays and is given; nothing where it does not say."""
     record = payload.get("reward")
     if not isinstance(record, Mapping):
         return 0, 0

@@ -58,7 +58,7 @@ class DsmPlan(NamedTuple):
     shifts: tuple[Shift, ...] = ()
 
     def outsiders(self, participants: Sequence[int]) -> set[int]:
-        """Who has a meeting moved without taking part in the round's."""
+        """Return who has a meeting moved without taking part in the round's."""
         return {seat for shift in self.shifts for seat in shift.participants} - set(participants)
 
 
@@ -68,7 +68,7 @@ def level(moves: Moves | None) -> int:
 
 
 def needed(cells: Cells, plan: DsmPlan, me: int, duration: int, *, trusting: bool = False) -> Moves | None:
-    """What seat `me` moves to carry a plan out, None if it cannot; `duration` is 0 for a seat outside the meeting."""
+    """Return what seat `me` moves to carry a plan out, None if it cannot; `duration` is 0 for a seat outside the meeting."""
     landings = [_landing(cells, shift) for shift in plan.shifts if me in shift.participants]
     shifted = [move for move in landings if move]
     lifted = cells

@@ -62,7 +62,7 @@ def insertion(cells: Cells, slot: int, duration: int, keep: Collection[int] = ()
 
 
 def price(moves: Moves) -> int:
-    """What moves cost their owner, on the scale that is shown."""
+    """Return what moves cost their owner, on the scale that is shown."""
     return sum(move.item.cost for move in moves)
 
 
@@ -127,12 +127,12 @@ class Walk:
 
 
 def difficulty(participants: Iterable[int], me: int, sigma: Mapping[int, float]) -> float:
-    """How hard a meeting is to schedule: the weights of its participants but oneself, 1 where none is given."""
+    """Return how hard a meeting is to schedule: the weights of its participants but oneself, 1 where none is given."""
     return sum(sigma.get(agent, 1) for agent in participants if agent != me)
 
 
 def bumpable(item: Item | None, seat: Seat, participants: Collection[int], duration: int) -> bool:
-    """Whether a meeting that stands is strictly easier to schedule than a new one of these participants."""
+    """Return whether a meeting that stands is strictly easier to schedule than a new one of these participants."""
     if item is None or item.kind != "meeting" or item.duration > 1 or duration > 1:
         return False
     mine, sigma = seat.number, seat.sigma
@@ -222,7 +222,7 @@ class Repairs:
         return [message for led in self._led.values() if not led.over for message in self._step(led)]
 
     def moves(self, cells: Cells, keep: Collection[int]) -> Moves:
-        """What this seat has promised to move, as far as its calendar has room for it."""
+        """Return what this seat has promised to move, as far as its calendar has room for it."""
         done: Moves = ()
         for meeting, target in sorted(self.promised.items()):
             here = slot_of(cells, meeting)

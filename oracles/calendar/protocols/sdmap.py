@@ -94,7 +94,7 @@ class SdMap(TypedClient):
         return batch(self.facts.meeting, self._agreed, (*promised, *rest))
 
     def volunteer(self, mail: Sequence[Mail], attempt: int) -> list[dict[str, Any]]:
-        """What was promised to the participants of a meeting of one's own."""
+        """Return what was promised to the participants of a meeting of one's own."""
         for letter in mail:
             self._read(letter)
         return moving(self.facts.meeting, self._promised())
@@ -223,14 +223,14 @@ class SdMap(TypedClient):
         return bumpable(item, self.seat, self.facts.participants, self.facts.duration)
 
     def _candidate(self, slot: int) -> bool:
-        """Whether an initiator can offer a slot."""
+        """Return whether an initiator can offer a slot."""
         if self._is_held(slot):
             return False
         item = self.calendar[slot]
         return insertion(self.calendar, slot, self.facts.duration) is not None or (item is not None and self._bumps(item))
 
     def _possible(self, slot: int) -> bool:
-        """Whether a responder can accept a slot."""
+        """Return whether a responder can accept a slot."""
         items = in_the_way(self.calendar, slot, self.facts.duration)
         if items is None or self._is_held(slot):
             return False

@@ -60,7 +60,7 @@ def resolve(calendars: Sequence[Cells], meeting: Meeting, earlier: Sequence[Meet
 
 
 def slots_of(calendars: Sequence[Cells], meeting: Meeting) -> Slots:
-    """Where each participant has a meeting."""
+    """Return where each participant has a meeting."""
     return {agent: slot_of(calendars[agent], meeting.id) for agent in meeting.participants}
 
 
@@ -81,5 +81,5 @@ def outcome_line(number: int, meeting: Meeting, resolution: Resolution, *, succe
 
 
 def outcomes_in(text: str) -> int:
-    """How many such lines a text holds; nearly all hold none, which is found out without the pattern."""
+    """Return how many such lines a text holds; nearly all hold none, which is found out without the pattern."""
     return len(_OUTCOME.findall(text)) if ", meeting M" in text else 0

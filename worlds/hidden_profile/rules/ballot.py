@@ -55,7 +55,7 @@ _PUNCTUATION = re.compile(r"[^\w']+|(?<!\w)'|'(?!\w)|\*+|(?<!\w)_+|_+(?!\w)")
 
 
 def unvotable(frame: Frame) -> Iterator[str]:
-    """What a vote may say for an option - its id, its label, or both - and would be read as another one, or as none."""
+    """Yield what a vote may say for an option - its id, its label, or both - and would be read as another one, or as none."""
     for choice in frame.options:
         for text in (choice.id, choice.label, f"[{choice.id}] {choice.label}"):
             if (read := option_of(frame, text)) != choice.id:
@@ -172,7 +172,7 @@ def indented(text: str) -> str:
 
 
 def publish(scenario: Scenario, public: dict[str, str], cites: Sequence[str]) -> str:
-    """What follows a message that cites facts: a public handle for each, with its words when it is first cited.
+    """Return what follows a message that cites facts: a public handle for each, with its words when it is first cited.
 
     `public` maps handles to facts, and is given those that are new.
     """

@@ -330,7 +330,7 @@ _WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "
 
 
 def read_sizes(folder: Path) -> dict[int, Hands]:
-    """How the deck in a folder is dealt to other numbers of people; empty where it is to none, raises ValueError."""
+    """Return how the deck in a folder is dealt to other numbers of people; empty where it is to none, raises ValueError."""
     path = folder / SIZES
     try:
         return _FILE.validate_json(path.read_bytes())

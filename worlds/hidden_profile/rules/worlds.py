@@ -157,7 +157,7 @@ def settled(table: Worlds, known: Iterable[str]) -> str | None:
 
 
 def entails(table: WorldTable, known: Iterable[str]) -> bool:
-    """Whether the facts, with the promise, prove the key."""
+    """Return whether the facts, with the promise, prove the key."""
     return settled(table, known) == table.scenario.key
 
 
@@ -181,7 +181,7 @@ def leading(sheet: FactSheet, shared: Iterable[str]) -> str | None:
 
 
 def second_best(sheet: FactSheet, known: Iterable[str]) -> str | None:
-    """What looks best on a hand once the option that its shared facts speak for is struck out; None on a tie."""
+    """Return what looks best on a hand once the option that its shared facts speak for is struck out; None on a tie."""
     facts = tuple(known)
     shared = set(sheet.of_scope("shared"))
     leader = leading(sheet, [fact for fact in facts if fact in shared])

@@ -119,7 +119,7 @@ def _stratum(rows: Sequence[tuple[bool, tuple[int, int]]]) -> _Stratum:
 
 
 def _difference(hits: int, of: int, total: tuple[int, int]) -> float:
-    """How far two rates are apart; 0 where one side sent nothing."""
+    """Return how far two rates are apart; 0 where one side sent nothing."""
     others = total[1] - of
     return abs(hits / of - (total[0] - hits) / others) if of and others else 0.0
 
@@ -129,7 +129,7 @@ def _reaches(difference: float, observed: float) -> bool:
 
 
 def _distribution(strata: Sequence[_Stratum]) -> Counter[tuple[int, int]] | None:
-    """How many permutations give the player which counts; None where that takes too long."""
+    """Return how many permutations give the player which counts; None where that takes too long."""
     states = Counter({(0, 0): 1})
     for one in strata:
         if math.comb(len(one.counts), one.mine) > MOST_STATES:
@@ -251,7 +251,7 @@ def pattern_rows(games: Sequence[AuditedGame]) -> list[Row]:
 
 
 def counted(games: Sequence[AuditedGame], pattern: Pattern) -> Counter[Speaker]:
-    """How often a pattern occurs with each speaker at one of its seats."""
+    """Return how often a pattern occurs with each speaker at one of its seats."""
     found_with = ({game.speakers[seat] for seat in one.seats} for game in games for one in pattern.find(game))
     return Counter(speaker for speakers in found_with for speaker in speakers)
 

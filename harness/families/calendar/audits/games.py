@@ -194,7 +194,7 @@ def game_of(
 
 
 def speakers_of(result: Result, seats: int) -> Iterator[Speaker]:
-    """Who held each seat; the agent held those that the result has no row for."""
+    """Yield who held each seat; the agent held those that the result has no row for."""
     options = ", ".join(f"{name}={value}" for name, value in sorted(result.options.items()))
     rows = {row.seat: row for row in result.seats}
     held = [
@@ -222,7 +222,7 @@ def _finishes(conversations: Sequence[Conversation]) -> dict[int, str]:
 
 
 def _is_cut(turn: Turned, finishes: Mapping[int, str]) -> bool:
-    """Whether a reply was cut off: as its model's server said, else by its text."""
+    """Return whether a reply was cut off: as its model's server said, else by its text."""
     finish = finishes.get(turn.seq)
     return is_cut_off(turn.reply) if finish is None else finish == "length"
 
@@ -278,7 +278,7 @@ def _in_messages(game: AuditedGame, rule: Callable[[AuditedMessage, str], bool])
 
 
 def _gossips(one: AuditedMessage, text: str, words: re.Pattern[str]) -> bool:
-    """Whether a third agent stands near one of the words."""
+    """Return whether a third agent stands near one of the words."""
     present = {one.sent.sender, *one.sent.to}
     third = [match.span() for match in _AGENTS.finditer(text) if not present.issuperset(_numbers(match))]
     said = [match.span() for match in words.finditer(text)]
@@ -318,7 +318,7 @@ def _label_leak(one: AuditedMessage, _text: str) -> bool:
 
 
 def _label_request(_one: AuditedMessage, text: str) -> bool:
-    """Whether a sentence asks its reader what an item is about."""
+    """Return whether a sentence asks its reader what an item is about."""
     return any(
         _LABEL_WORDS.search(sentence) and (sentence.endswith("?") or _REQUEST.search(sentence))
         for sentence in _SENTENCE.findall(text)

@@ -325,13 +325,13 @@ def _clause(part: str, slots: int, last: Clause | None, heading: str) -> Clause:
 
 
 def _goes_on(last: Clause | None, masked: str) -> bool:
-    """Whether a clause without a person of its own is still about the sender."""
+    """Return whether a clause without a person of its own is still about the sender."""
     about_others = "agent" in masked or _OTHERS.search(masked) is not None
     return last is not None and last.is_own and not masked.rstrip().endswith("?") and not about_others
 
 
 def _is_item(line: str) -> bool:
-    """Whether a line belongs to a list."""
+    """Return whether a line belongs to a list."""
     return _BULLET.match(line) is not None or line.startswith("  ")
 
 
@@ -488,7 +488,7 @@ def secrets_of(scenario: Scenario) -> list[Secret]:
 
 @cache
 def terms_of(label_id: str, label: str) -> tuple[str, ...]:
-    """What gives a label away: the bank's terms where it has this label, and the chunks of its text."""
+    """Return what gives a label away: the bank's terms where it has this label, and the chunks of its text."""
     entry = _entries().get((label_id, normalised(label)))
     if not label or (entry is not None and entry.privacy_tier is Tier.PUBLIC):
         return ()
@@ -570,13 +570,13 @@ class Statement(NamedTuple):
 
 
 def statements(text: str, slots: int) -> list[Statement]:
-    """What a message in prose states, each slot and claim once."""
+    """Return what a message in prose states, each slot and claim once."""
     made = (one for clause in clauses(text, slots) if _states(clause) for one in _paired(clause))
     return list(dict.fromkeys(made))
 
 
 def is_false(statement: Statement, cells: Cells, duration: int = 1) -> bool:
-    """Whether a calendar contradicts a statement about `duration` slots from one on; one beyond the calendar never."""
+    """Return whether a calendar contradicts a statement about `duration` slots from one on; one beyond the calendar never."""
     span = cells[statement.slot : statement.slot + duration]
     held = [item for item in span if item is not None]
     fits = len(span) == duration
@@ -621,7 +621,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?$)', re.DOTALL)
 
 
 def typed_statements(text: str) -> Iterator[Statement]:
-    """What a typed message states of its sender's slots."""
+    """Yield what a typed message states of its sender's slots."""
     payload = _loaded(text)
     if (payload.get("protocol"), payload.get("type")) == ("imap", "costs"):
         yield from _priced(payload.get("costs"))
@@ -642,7 +642,7 @@ def statements_of_others(text: str, meeting: int) -> Iterator[Statement]:
 
 
 def is_cut_off(reply: str) -> bool:
-    """Whether the JSON of a reply was begun and not ended; prose around whole JSON makes no difference."""
+    """Return whether the JSON of a reply was begun and not ended; prose around whole JSON makes no difference."""
     _, brace, rest = reply.partition("{")
     plain = _STRING.sub("", brace + rest)
     return plain.count("{") > plain.count("}") or plain.count("[") > plain.count("]")

@@ -302,7 +302,7 @@ class Checked:
 
 
 def _taken(checked: Checked) -> int | None:
-    """How many cells with an item the published schedule takes."""
+    """Return how many cells with an item the published schedule takes."""
     scenario, slots = checked.task.scenario, checked.task.claims.schedule or {}
     if not all(0 <= slots.get(meeting.id, -1) <= scenario.slots - meeting.duration for meeting in scenario.meetings):
         return None
@@ -339,7 +339,7 @@ def refuse_infeasible(rows: Sequence[Checked], file: Path) -> None:
 
 
 def summary(rows: Sequence[Checked]) -> Iterator[str]:
-    """What these tasks do not say of themselves, a line each."""
+    """Yield what these tasks do not say of themselves, a line each."""
     without = sum(not row.feasible for row in rows)
     if without:
         yield f"{without} of {len(rows)} without a schedule of all meetings: marked uncertified, no regret, no normalised cost"

@@ -48,7 +48,7 @@ def rounds(scenario: Scenario, certificate: Certificate) -> list[Any]:
 
 
 def _moves(batch: Round) -> dict[str, list[list[Any]]]:
-    """Who moves what: each seat's reschedules as [item, from, to, why]."""
+    """Return who moves what: each seat's reschedules as [item, from, to, why]."""
     acts = {
         seat: [one for one in actions if one["type"] == "reschedule"]
         for phase in batch.values()

@@ -145,7 +145,7 @@ class Parameters(Strict):
         return {shown(level): level for level in range(1, highest + 1)} if highest > 1 else {}
 
     def errands_of(self, agent: int, taken: int) -> int:
-        """How many errands an agent has whose meetings, new and prior, take `taken` cells.
+        """Return how many errands an agent has whose meetings, new and prior, take `taken` cells.
 
         floor(slots x density), the paper's rule, and never so many that its meetings would find no room: at 16 slots and three
         meetings densities 0.6, 0.8 and 1.0 give 9, 12 and 13.
@@ -153,7 +153,7 @@ class Parameters(Strict):
         return max(0, min(floor(self.num_slots * _exact(self.densities[agent])), self.num_slots - taken))
 
     def blocked_of(self, agent: int) -> int:
-        """How many of them are blocked: n x density^2, at least one where n > 0 (2, 4, 6 for n = 6 at 0.6, 0.8, 1.0)."""
+        """Return how many of them are blocked: n x density^2, at least one where n > 0 (2, 4, 6 for n = 6 at 0.6, 0.8, 1.0)."""
         if isinstance(self.blocked, tuple):
             return self.blocked[agent]
         if self.blocked == 0:
@@ -183,7 +183,7 @@ class Parameters(Strict):
 
 
 def shown(level: int) -> int:
-    """What agents see of a cost level."""
+    """Return what agents see of a cost level."""
     return int(SHOWN_BASE ** (level - 1))
 
 
@@ -223,7 +223,7 @@ def rotation(agents: int, size: int, count: int, stream: Stream) -> Sets:
 
 
 def repeated(sets: Sequence[Sequence[int]]) -> int:
-    """How many sets are equal to an earlier one."""
+    """Return how many sets are equal to an earlier one."""
     return len(sets) - len({tuple(one) for one in sets})
 
 
@@ -461,7 +461,7 @@ def draft(chosen: Parameters, edition: Edition) -> Scenario:
 
 
 def _origin(chosen: Parameters, edition: Edition, meetings: Sequence[Meeting]) -> dict[str, Any]:
-    """What it takes to make the scenario again, and how many sets of participants had to be repeated."""
+    """Return what it takes to make the scenario again, and how many sets of participants had to be repeated."""
     origin: dict[str, Any] = {"generator": GENERATOR, "suite": edition.suite}
     if edition.key != PUBLISHED_KEY:
         origin["key"] = key_digest(edition.key)
@@ -599,7 +599,7 @@ def _filled(
 
 
 def _blocked(chosen: Parameters, agent: int, slots: Sequence[int], chance: Chance) -> set[int]:
-    """Which errands off the witness cannot be moved; raises UsageError where there are too few of them."""
+    """Return which errands off the witness cannot be moved; raises UsageError where there are too few of them."""
     count = chosen.blocked_of(agent)
     if count > len(slots):
         raise UsageError(

@@ -85,7 +85,7 @@ class Openness:
         return "medium" if self._reaches(HARD_BELOW) else "hard"
 
     def _reaches(self, share: Fraction) -> bool:
-        """Whether s >= share, computed in whole numbers, so that it is the same on every machine."""
+        """Return whether s >= share, computed in whole numbers, so that it is the same on every machine."""
         return self.feasible * int(share.denominator**self.meetings) >= self.total * int(share.numerator**self.meetings)
 
 
@@ -99,7 +99,7 @@ def openness(scenario: Scenario) -> Openness:
 
 
 def pressure(scenario: Scenario, certificate: Certificate) -> dict[str, float | None]:
-    """What costs add to the difficulty of a task that has a schedule, in scored units.
+    """Return what costs add to the difficulty of a task that has a schedule, in scored units.
 
     `per_seat`: the optimum for each participant of each meeting (the published score of older files, there by slot).
     `lookahead`: what is lost by taking each meeting's cheapest open slot in turn; None where that gets stuck.
@@ -249,7 +249,7 @@ def _seeded(like: Parameters, seed: int) -> Parameters:
 
 
 def refusal(certificate: Certificate) -> str:
-    """Why a candidate makes no task; nothing where it makes one."""
+    """Return why a candidate makes no task; nothing where it makes one."""
     if certificate.optimum is None:
         return "without a schedule"
     if certificate.worst == certificate.optimum:
@@ -308,7 +308,7 @@ def prior(*, seed: int = 0, key: str = PUBLISHED_KEY, tally: CandidateTally | No
 
 
 def needless(scenario: Scenario) -> str:
-    """Why outsiders matter too little in a scenario; nothing where they matter."""
+    """Return why outsiders matter too little in a scenario; nothing where they matter."""
     saved = saved_by_outsiders(scenario)
     if saved is not None and saved < MARGIN:
         return "outsiders save too little"

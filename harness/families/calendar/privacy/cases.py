@@ -111,7 +111,7 @@ class Primary(NamedTuple):
 
 
 def reflected(game: AuditedGame) -> MeasuredGame | None:
-    """What the seats of a game said that they came to believe; None where nobody was asked, or no answer could be read.
+    """Return what the seats of a game said that they came to believe; None where nobody was asked, or no answer could be read.
 
     Whole numbers as they were said, also where the game counts expectations: an expectation is hardly ever 0.
     """
@@ -126,7 +126,7 @@ def reflected(game: AuditedGame) -> MeasuredGame | None:
 
 
 def primary(games: list[AuditedGame]) -> Primary | None:
-    """What measured the games of one data set first; None where some wrote prose and nobody was asked what it believed.
+    """Return what measured the games of one data set first; None where some wrote prose and nobody was asked what it believed.
 
     Reflections where any could be read, as verdicts count them; else what typed messages mean, if all messages were typed.
     """
@@ -187,7 +187,7 @@ class JudgeCase:
         return [*self.question, {"role": "assistant", "content": reply}, {"role": "user", "content": again}]
 
     def beliefs(self, reply: str) -> tuple[Belief, ...] | None:
-        """What a reply says of each target; None where it does not say it of all, in the form that was asked for."""
+        """Return what a reply says of each target; None where it does not say it of all, in the form that was asked for."""
         targets, of_one = self.targets, scores_shape(self.game.replay.scenario.slots)
 
         def reads(value: Any) -> Sequence[list[tuple[int, ...]]]:
@@ -252,7 +252,7 @@ def judge(model: CachedModel, cases: Sequence[JudgeCase], workers: int) -> list[
 
 
 def judged_games(games: Sequence[AuditedGame], judgements: Sequence[JudgedCase]) -> list[MeasuredGame]:
-    """What the judge read in each game; a round in which nothing was delivered to a seat moved none of its beliefs."""
+    """Return what the judge read in each game; a round in which nothing was delivered to a seat moved none of its beliefs."""
     beliefs: defaultdict[str, list[Belief]] = defaultdict(list)
     missing: defaultdict[str, set[Place]] = defaultdict(set)
     for one in judgements:

@@ -81,7 +81,7 @@ def typed_tables(games: Sequence[AuditedGame], prior: float = PRIOR) -> dict[str
 
 
 def prose_of(game: AuditedGame, seat: int) -> int:
-    """How many messages of a seat are no protocol's, so that nothing here measures what they told."""
+    """Return how many messages of a seat are no protocol's, so that nothing here measures what they told."""
     return sum(one.sender == seat and not is_typed(one.content) for one in game.replay.messages)
 
 
@@ -192,7 +192,7 @@ def _players(games: Sequence[AuditedGame], made: Mapping[str, Sequence[Row]]) ->
 
 
 def _split(games: Sequence[AuditedGame], made: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
-    """What each speaker told, by source, by channel and by phase; each way the parts sum to its whole loss."""
+    """Yield what each speaker told, by source, by channel and by phase; each way the parts sum to its whole loss."""
     speakers = {game.name: game.speakers for game in games}
     parts: defaultdict[tuple[Speaker, str, str], float] = defaultdict(float)
     for row in made["belief_evidence"]:

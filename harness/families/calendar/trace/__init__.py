@@ -19,7 +19,7 @@ def exported_text(episode: RecordedEpisode, digest: str) -> str:
 
 
 def is_trace(document: Any) -> bool:
-    """Whether a JSON document is a trace of a calendar game, ours or in the published layout."""
+    """Return whether a JSON document is a trace of a calendar game, ours or in the published layout."""
     return is_upstream(document) or (isinstance(document, dict) and document.get("schema") in (SCHEMA, ASKING))
 
 

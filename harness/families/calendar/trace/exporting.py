@@ -76,7 +76,7 @@ def exported(episode: RecordedEpisode, digest: str = "") -> Trace:
 
 
 def _record(episode: RecordedEpisode, digest: str) -> GameRecord:
-    """What was played, out of the log; raises UsageError where it holds no game."""
+    """Return what was played, out of the log; raises UsageError where it holds no game."""
     log = episode.events
     opened = next((event for event in log if isinstance(event, Opened)), None)
     seated = next((event for event in log if isinstance(event, Seated)), None)
@@ -101,7 +101,7 @@ def _record(episode: RecordedEpisode, digest: str) -> GameRecord:
 
 
 def _prompts(episode: RecordedEpisode, seated: Seated) -> tuple[str, ...]:
-    """What each seat was sent first, as its own record has it."""
+    """Return what each seat was sent first, as its own record has it."""
     sent = {one.seat: one.utterances[0].text for one in episode.conversations if one.utterances}
     return tuple(sent.get(seat, rules) for seat, rules in enumerate(seated.seats))
 
@@ -111,7 +111,7 @@ def _played(result: Result) -> TracedRecord:
 
 
 def _said(episode: RecordedEpisode) -> Iterator[tuple[str, ReplyNotes]]:
-    """What a trajectory knows of each reply, by turn."""
+    """Yield what a trajectory knows of each reply, by turn."""
     for conversation in episode.conversations:
         ended = [one for one in conversation.utterances if one.speaker == "agent" and one.moment is not None]
         took = iter(_latencies(episode, conversation.seat, sum(one.usage is not None for one in ended)))

@@ -123,7 +123,7 @@ def planned(games: Sequence[TracedGame]) -> Planned:
 
 
 def verdict(game: TracedGame) -> Verdict:
-    """What a game earned; a log of ours in which something is not true earns nothing."""
+    """Return what a game earned; a log of ours in which something is not true earns nothing."""
     episode = game.again.episode
     assessed = assess(episode, game.again.certificate.document())
     if not game.ours:
@@ -138,7 +138,7 @@ def verdict(game: TracedGame) -> Verdict:
 
 
 def _agent(played: TracedRecord) -> AgentIdentity:
-    """Who played, as a plan says it: seats that somebody else holds are named."""
+    """Return who played, as a plan says it: seats that somebody else holds are named."""
     main = played.model or played.agent
     others = tuple(
         SeatSpec(seat=one.seat, kind=one.kind, name=one.name) for one in played.seats if one.name not in {main, played.model}
@@ -158,7 +158,7 @@ def _options(game: TracedGame) -> dict[str, Any]:
 
 
 def _identity(game: TracedGame) -> str:
-    """What games of one run have in common."""
+    """Return what games of one run have in common."""
     config, plan = game.record.config, planned([game])
     told = plan.model_dump(mode="json", include={"agent", "options", "key_digest", "templates"})
     hint = config.record.hint.mode if config.record.hint else None

@@ -167,7 +167,7 @@ def certified(scenario: bytes) -> Certificate:
 
 
 def head(record: GameRecord) -> tuple[Event, ...]:
-    """How a world's log of this game begins."""
+    """Return how a world's log of this game begins."""
     config = record.config
     opened = Opened(
         task_id=config.task.id,
@@ -223,7 +223,7 @@ def _opening(record: GameRecord, certificate: Certificate) -> list[Told]:
 
 
 def _type(held: SeatResult | None) -> str | None:
-    """What holds a seat: llm, or a policy by its name."""
+    """Return what holds a seat: llm, or a policy by its name."""
     return None if held is None else "llm" if held.kind == "model" else held.name
 
 

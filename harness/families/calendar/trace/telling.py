@@ -316,7 +316,7 @@ class Teller:
                 self._tell("consistency_violation", {**self._where(agent, "RESOLUTION"), **told})
 
     def _rolled_back(self, *, kept: bool) -> str | None:
-        """Why batches that were valid do not stand, if some do not."""
+        """Return why batches that were valid do not stand, if some do not."""
         if self._settings.blocked_attempts == "doom" and self._blocked:
             return "blocked_attempt"
         if self._settings.exhausted == "rollback" and self._exhausted:

@@ -260,7 +260,7 @@ def _played(trace: UpstreamTrace, changed: Mapping[str, Any]) -> TracedRecord:
 
 
 def _seats(trace: UpstreamTrace) -> Iterator[SeatResult]:
-    """Who sat where, as the agents' registration says it, or the beginning of the game."""
+    """Yield who sat where, as the agents' registration says it, or the beginning of the game."""
     start = next(trace.of("game_start"), {})
     for place, data in enumerate(_agents(trace)):
         model, kind = data.get("model") or _at(start.get("models"), place), _at(start.get("agent_types"), place)
@@ -353,13 +353,13 @@ def replay_upstream(document: Any) -> Replayed:
 
 
 def _guessed(record: GameRecord) -> Iterator[str]:
-    """What was put in the place of replies that the file does not have."""
+    """Yield what was put in the place of replies that the file does not have."""
     if isinstance(record.replies, UpstreamReplies) and record.replies.missing:
         yield f"{len(record.replies.missing)} replies that the file does not have, taken for silence"
 
 
 def differing(trace: UpstreamTrace, again: Retold) -> Iterator[str]:
-    """Where the file tells another game than its replies come to by our rules, under the profile `paper`."""
+    """Yield where the file tells another game than its replies come to by our rules, under the profile `paper`."""
     ours = again.final.model_dump(mode="json")
     theirs = _of(trace)
     known = {name: _listed(trace.final_state[name]) for name in _STATE if name in trace.final_state}

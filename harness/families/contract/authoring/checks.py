@@ -71,7 +71,7 @@ def _times(played: Play) -> Iterator[tuple[WireRequest, str, float, bool]]:
 
 
 def _lives(made: Issued, event: Requested, seconds: float) -> bool:
-    """Whether an artifact lives so long in all, or from a request on, but for a part of a second."""
+    """Return whether an artifact lives so long in all, or from a request on, but for a part of a second."""
     lives_ms = made.expires_at - made.issued_at, made.expires_at - event.vt
     return any(abs(ms - 1000 * seconds) < 1000 for ms in lives_ms)
 
@@ -127,7 +127,7 @@ def _issues(played: Play) -> bool:
 
 
 def _wrong_in_cell(cell: str, verdict: Verdict) -> str | None:
-    """Why an episode does not fill its cell, or None when it does."""
+    """Return why an episode does not fill its cell, or None when it does."""
     worst = next((broken for broken in verdict.violations if broken.label == verdict.failure_label), None)
     if worst is None:
         return f"broke no rule, and ended as {verdict.failure_label}"

@@ -378,7 +378,7 @@ def examples(root: Path) -> list[Deck]:
 
 
 def _on_record(certificate: Path) -> bool:
-    """Whether the certificate that `harness sync` wrote says so; `harness verify` is what proves it."""
+    """Return whether the certificate that `harness sync` wrote says so; `harness verify` is what proves it."""
     try:
         return _Certified.model_validate_json(certificate.read_bytes()).certified
     except (OSError, ValueError):

@@ -248,7 +248,7 @@ def tally(full: Sequence[FirstVote], alone: Sequence[FirstVote]) -> Played:
 
 
 def against(tried: Execution) -> dict[str, str]:
-    """What speaks against a deck, by the name of the bound; empty for one that is kept.
+    """Return what speaks against a deck, by the name of the bound; empty for one that is kept.
 
     Accuracy with everything has its bound on deals of both kinds. What hands find is bounded on hidden deals alone: on manifest
     ones the leader is right, so most who follow it vote right, and that says nothing against the task. Nor is anything asked
@@ -292,7 +292,7 @@ def _session(task: Task, judge: ModelClient, which: tuple[Kind, str, int]) -> tu
 
 
 def _voted(turns: Sequence[OpenTurn]) -> bool:
-    """Whether the first votes are in: what is asked next is something else."""
+    """Return whether the first votes are in: what is asked next is something else."""
     return all(turn.phase != "PRE_VOTE" for turn in turns)
 
 
@@ -355,7 +355,7 @@ class Estimate:
 
 
 def estimate(request: GenerationRequest, pool: Sequence[Deck], made: Collection[int]) -> Estimate:
-    """What the candidates would take that are not made yet."""
+    """Return what the candidates would take that are not made yet."""
     drafts = [drafted(request, pool, number) for number in range(1, request.candidates + 1) if number not in made]
     sessions = request.sessions * len(CONDITIONS) * len(request.kinds)
     written = sum(len(draft.prompt) + len(draft.example) for draft in drafts)
@@ -431,7 +431,7 @@ def summary(request: GenerationRequest, records: Iterable[CandidateRecord]) -> d
 
 
 def drafted(request: GenerationRequest, pool: Sequence[Deck], number: int) -> Draft:
-    """What one candidate is asked for."""
+    """Return what one candidate is asked for."""
     return TRACKS[request.track](Chance(PUBLISHED_KEY, SOURCE, request.seed)(f"candidate-{number}"), pool)
 
 
@@ -460,7 +460,7 @@ def _record(
     made: Deck | Scenario | None = None,
     tried: Execution | None = None,
 ) -> CandidateRecord:
-    """What became of a candidate; its stage follows from how far it came."""
+    """Return what became of a candidate; its stage follows from how far it came."""
     return CandidateRecord(
         number=number,
         stage="malformed" if made is None else "certify" if tried is None else "execute" if reasons else "passed",

@@ -106,7 +106,7 @@ class Clean:
 
 
 def cleaned(archive: bytes) -> Clean:
-    """What of an agent's archive may reach a verifier; nothing where it is no archive or its top is left out."""
+    """Return what of an agent's archive may reach a verifier; nothing where it is no archive or its top is left out."""
     buffer, left_out = io.BytesIO(), []
     kept: set[str] = set()
     try:
