@@ -22,7 +22,7 @@ from harness.columns import laid_out
 from harness.printable import printable
 from harness.saying import about, say
 
-__all__ = ["about", "emit", "is_verbose", "log_to_stderr", "people", "say", "say_notes", "show_table"]
+__all__ = ["about", "emit", "is_verbose", "log_to_stderr", "people", "say", "say_notes", "show_table", "wrapped"]
 
 people = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
@@ -71,6 +71,13 @@ def show_table(
         console.print(Text(printable(title), "bold"))
     for line in laid_out([_cell(column) for column in columns], cells, width):
         console.print(Text(line.text, "bold" if line.is_head else ""))
+
+
+def wrapped(line: str) -> str:
+    """Return a line for stderr, wrapped at blanks where that is a terminal, and as it is elsewhere."""
+    if not people.is_terminal:
+        return line
+    return textwrap.fill(line, max(20, people.width), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def say_notes(notes: Iterable[str], *, beside_json: bool = False) -> None:

@@ -1,6 +1,6 @@
 """Packs a run's folder into one file (`harness.packs`), and gives the folder back byte for byte.
 
-1. Files are read a few ahead (`harness.packing`) while DuckDB writes, a group at a time, so memory is that of a few groups
+1. Files are read a few ahead while DuckDB writes, a group at a time, so memory is that of a few groups
    however long the run is. Links and whatever else is no plain file are refused, and so is a file that changes meanwhile.
 2. The key of an edition is left out unless it is asked for: a packed run is made to be given away.
 3. A packed run is data from anybody: when it is unpacked, a path that would lead out of the folder is refused.

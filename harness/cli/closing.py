@@ -16,7 +16,7 @@ from statistics import fmean
 from harness.agents.llm.meter import Spent
 from harness.cli.amounts import cost_told, counted, dollars, short, size, spent_by
 from harness.cli.progress import outcome
-from harness.console import say, show_table
+from harness.console import say, show_table, wrapped
 from harness.errors import UsageError, quoted
 from harness.headline import (
     bounds_of,
@@ -53,7 +53,8 @@ def show_closing(
     if len(results) <= _MANY:
         several = len({result.run for result in results}) > 1
         for result in results:
-            say(f"\n{f'{result.run}: ' if several else ''}{result.key.name}  {_line(result)}")
+            line = f"{f'{result.run}: ' if several else ''}{result.key.name}  {_line(result)}"
+            say(f"\n{wrapped(line)}")
             if result.trace_hash:
                 steps = f", {result.steps} steps" if result.steps else ""
                 say(f"  virtual time {result.virtual_time_elapsed:g} s{steps}, trace {result.trace_hash}")
@@ -86,7 +87,7 @@ def _figures(results: Sequence[Result]) -> Iterator[str]:
     """The figure that each family is ranked by, where success and reward are others, and how they differ."""
     for family in dict.fromkeys(result.family for result in results):
         if words := figure_words(family, [result for result in results if result.family == family]):
-            yield f"  {family}: {words}. {headline_of(family).meaning}"
+            yield wrapped(f"  {family}: {words}. {headline_of(family).meaning}")
 
 
 def _summed(results: Sequence[Result], planned: int) -> str:

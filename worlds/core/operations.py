@@ -3,7 +3,7 @@
 1. `adopt` makes one rule of every path operation. Its handler calls the app through ASGI and turns what comes back into what
    the referee knows: a response, an HTTPException as a planned refusal, a Violation as it is. What FastAPI's own validation
    refuses is stray, in one clause that names the rule and never the value.
-2. The app runs in an event loop of one request, in which nothing can wait for real time (`worlds.core.operations`).
+2. The app runs in an event loop of one request, in which nothing can wait for real time.
 3. What would never run or never see a request is refused on loading: middleware, start-up handlers, mounts, websockets.
 FastAPI is imported by the server.py that uses it, and by nothing here before that.
 """

