@@ -1,4 +1,6 @@
-"""The one figure that a family's paper ranks by, from one episode: what comparisons, leaderboards and early stopping share.
+"""The headline figure of each family, its bounds, and the caveats that stand beside it.
+
+The one figure that a family's paper ranks by, from one episode: what comparisons, leaderboards and early stopping share.
 
 A family says it in `harness.families.<family>.headline` (`HEADLINE`); a family without one is measured by its reward. Values
 lie in 0..1 and more is better. A graded episode that broke off before anything was measured is worth 0.

@@ -1,4 +1,6 @@
-"""Reads an episode's folder: each file by the schema of whoever wrote it, then what they say together, then the family's part.
+"""Reader of an episode's folder: result, log, seats and conversations.
+
+Reads an episode's folder: each file by the schema of whoever wrote it, then what they say together, then the family's part.
 
 result.json must be there. Any other file may be missing or empty, as where an episode was never judged; one that is there and
 cannot be read ends the reading, since half an episode would look like a whole one.

@@ -1,4 +1,6 @@
-"""What one recorded episode says: who said what, what the world was asked, what it was worth, and which rule broke.
+"""Models of a recorded episode, and the protocols of what a family adds to it.
+
+What one recorded episode says: who said what, what the world was asked, what it was worth, and which rule broke.
 
 1. Seats have the world's own numbers, from 0: those of `GET /session`, of `--seat-model` and of every event of the log. Other
    names that a prompt has for a seat (`Person 1`) are a family's to tell, beside the number.

@@ -1,4 +1,6 @@
-"""One row a model over all families: its headline figure in each, their unweighted mean, and which rank that may be.
+"""The leaderboard over all families, and the intervals of its ranks.
+
+One row a model over all families: its headline figure in each, their unweighted mean, and which rank that may be.
 
 1. A family is one stratum of weight 1/F, whatever its number of tasks. Its figure is the mean over tasks of what its paper
    ranks by. Episodes under other conditions than the paper's leaderboard (a hidden profile told in full) are left out.

@@ -1,4 +1,6 @@
-"""B minus A on what both played: pairs of (task, seed), one difference a task, and what is missing on either side.
+"""Comparison of two players on the same tasks: pairing, test, conditions, tables.
+
+B minus A on what both played: pairs of (task, seed), one difference a task, and what is missing on either side.
 
 1. Attempts at an instance are averaged, then seeds, so a task counts once. The figure is what the family's paper ranks by.
 2. Main figures are of graded pairs. Beside them the worst and the best case: each episode that is missing or ungraded counted

@@ -1,4 +1,6 @@
-"""What tables are made from: the episodes of one family, in one group for each setup, beside the registry's tasks.
+"""Runs as evidence for tables: reading, grouping by setup, completeness, power, and pass^k.
+
+What tables are made from: the episodes of one family, in one group for each setup, beside the registry's tasks.
 
 1. Ungraded episodes stand apart: a failure of a provider or a runtime is no failure of the agent.
 2. So do retries: they play failures only, and may have been told something, so they are no first tries.

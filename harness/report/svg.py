@@ -4,7 +4,7 @@
 2. Words may be anybody's: they are escaped, and control characters, which XML has not, are spelled out.
 3. Words are measured by a wide estimate, so that what is laid out by it does not overlap in any common font.
 
-Charts as plain SVG (`harness.report.svg`): bars with whiskers, stacked bars, and panels of points joined or fitted. Every chart
+Charts: bars with whiskers, stacked bars, and panels of points joined or fitted. Every chart
 starts its scale at 0 unless something lies below, ends it at a round number, and gives each series one colour.
 """
 

@@ -1,4 +1,6 @@
-"""What each page says, as typed models: the list of runs, a run, an episode, a seat of one, two attempts beside each other.
+"""Typed models of all pages of the viewer.
+
+What each page says, as typed models: the list of runs, a run, an episode, a seat of one, two attempts beside each other.
 
 A page's JSON is its model; of an episode it is the whole `RecordedEpisode`, so that a program gets what `harness show --json`
 gives. Links are addresses from the root of the site.

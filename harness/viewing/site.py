@@ -1,4 +1,6 @@
-"""Addresses to pages: what a server answers and what a bundle holds, from one table of patterns.
+"""Addresses of the viewer, and the bundle of files with the same pages.
+
+Addresses to pages: what a server answers and what a bundle holds, from one table of patterns.
 
 1. An address names runs, tasks and attempts by the letters that those may have. Whatever else it holds is no page, so it leads
    nowhere but into the folders of the runs.

@@ -1,4 +1,6 @@
-"""The certificate of a task: the best that can be done, the worst, who pays, how many ways there are, what simple plans cost.
+"""The certificate of a calendar task, and the schedules that it names.
+
+The certificate of a task: the best that can be done, the worst, who pays, how many ways there are, what simple plans cost.
 
 `certify` asks the dynamic programme, and the solver where that has too many states; what only the programme can say is then
 None: `by_subset`, `optima`, and `feasible` with `difficulty` where counting is too much as well. Where no schedule exists,

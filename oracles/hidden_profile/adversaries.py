@@ -1,4 +1,6 @@
-"""Guessers that read one hand and hear nothing: rules that somebody who knows how such tasks are written would try.
+"""Guessers that read one hand and hear nothing, and what they are shown.
+
+Guessers that read one hand and hear nothing: rules that somebody who knows how such tasks are written would try.
 
 Each is a function from what a seat can see in a deal to the options it cannot choose between; its score is the key's share of
 them. They are played over every deal of a deck and every seat, so scores are exact. Check C9 bounds all rules by one hand of

@@ -1,4 +1,6 @@
-"""What is on record of a scenario with one deal: that nothing is proved of it, its hands, and how far words give it away.
+"""Certificates of scenarios and decks, and the numbers of people for whom a deck holds.
+
+What is on record of a scenario with one deal: that nothing is proved of it, its hands, and how far words give it away.
 
 Such a scenario names its key, so whoever has seen the file knows it (decision 0022); only decks are proved.
 

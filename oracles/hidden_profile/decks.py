@@ -1,4 +1,6 @@
-"""Is a deck a set of hidden profiles, and does no hand tell the key? Every check by name, saying what is wrong where it fails.
+"""Checks of a deck, by name, and the questions that they ask of a proof.
+
+Is a deck a set of hidden profiles, and does no hand tell the key? Every check by name, saying what is wrong where it fails.
 
 A check is a function from a hearing of the deck to the sentences that speak against it: none, and it holds. What facts prove is
 asked of any witness (`Tabulated`, `second.FrameSolver`); what a seat may believe is counted over the deals.

@@ -1,4 +1,6 @@
-"""What a typed message tells its reader about its sender's calendar: slot, evidence, strength (paper, Table 10).
+"""Privacy loss by typed messages: what each implies, the published estimate, and the exact one.
+
+What a typed message tells its reader about its sender's calendar: slot, evidence, strength (paper, Table 10).
 
 1. A message is one JSON object with `protocol` and `type`. Anything else, and any field of another type or value than the
    protocol's own, is no evidence.

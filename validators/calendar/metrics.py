@@ -1,4 +1,6 @@
-"""The measures of one game, ready for JSON: by meeting, by seat, and for the game, with sums so that a report can pool games.
+"""Measures of a calendar game, for each round, each seat, and the whole.
+
+The measures of one game, ready for JSON: by meeting, by seat, and for the game, with sums so that a report can pool games.
 
 `seats` has the paper's measures by its names; `means`, `sums` and `counts` are over the seats that have a value.
 `rounds` has one row for each meeting, reached or not, `seat_rounds` one for each seat in each of them. What needs a certificate

@@ -1,4 +1,6 @@
-"""The whole game again from the event log, independently of what the world says of it, and where the two disagree.
+"""Replay of a calendar game from its event log, and the lies that it finds.
+
+The whole game again from the event log, independently of what the world says of it, and where the two disagree.
 
 The scenario and the options are the log's own; all else - who had to be asked, who had to hear what, which batch stands, what
 it costs, which meeting stands, why a round failed - is worked out from the raw replies with the rules, and each note and

@@ -1,4 +1,6 @@
-"""The measures of one session, ready for JSON: votes, what was pooled, consensus, who gave way, biases, and where it was lost.
+"""Measures of a session: who knew what, where seats stood, biases, and losses.
+
+The measures of one session, ready for JSON: votes, what was pooled, consensus, who gave way, biases, and where it was lost.
 
 Ypre and Ypost of the paper are `votes.before.average` and `votes.after.average` in the condition hidden, Yfull is the first in
 full. None stands for what was not measured: proofs without a certificate, stances that were neither said nor polled, facts

@@ -1,4 +1,6 @@
-"""The whole session again from the event log, independently of what the world says of it, and where the two disagree.
+"""Replay of a session from its event log, and the lies that it finds.
+
+The whole session again from the event log, independently of what the world says of it, and where the two disagree.
 
 Scenario, options and deal are the log's own; all else - who had to be asked, who had to read what, which vote counts, what a
 message rested on, when the talk ended - is worked out from the raw replies, and each note and each delivered text is held

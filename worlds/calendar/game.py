@@ -1,4 +1,6 @@
-"""The calendar game, round by round: talk, voluntary moves, decisions that commit together, resolution.
+"""The calendar game: its rounds and phases, its state, its mail, and what seats are shown.
+
+The calendar game, round by round: talk, voluntary moves, decisions that commit together, resolution.
 
 One round is one meeting (paper, Algorithm 1). `play` is the whole game as a script of barriers; what is asked independently is
 asked together. The rules themselves are pure and live in `worlds.calendar.rules`; this module only keeps the state:

@@ -1,4 +1,6 @@
-"""A session: everybody votes alone, the group talks in rounds, everybody votes again (paper, section 3; specification 1.2).
+"""A session of a hidden-profile task: dealing, what seats are shown, talk, and votes.
+
+A session: everybody votes alone, the group talks in rounds, everybody votes again (paper, section 3; specification 1.2).
 
 1. Votes are asked together and shown to nobody. One that names no option is asked for once more, then counted as invalid.
 2. Talk is strictly in turn. In the first round a speaker hears those before it, later the latest message of each other seat,

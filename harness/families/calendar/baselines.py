@@ -1,4 +1,6 @@
-"""What the scripted assistants share: a seat that reads its texts, talks in sentences, and decides by one batch.
+"""Scripted assistants that talk in sentences: silent, prose, greedy and planner.
+
+What the scripted assistants share: a seat that reads its texts, talks in sentences, and decides by one batch.
 
 1. A seat tells the other participants once a round what it can use. The participant with the lowest id decides, and says so, as
    soon as everybody has told; on its second turn it does not wait any longer.

@@ -1,4 +1,6 @@
-"""The paper's five measures by player and cost setting (Tables 1 and 2), with its own rows for the protocols beside ours.
+"""Tables of outcomes: the paper's five measures, and the reasons of failed meetings.
+
+The paper's five measures by player and cost setting (Tables 1 and 2), with its own rows for the protocols beside ours.
 
 1. Each is the mean over seats of a game, then over the games of a task, then over tasks: a task counts once.
 2. Excess, fairness and regret are on the scored scale (1, 2, 3). VPS is the protocol-semantic one: it is of typed messages, so

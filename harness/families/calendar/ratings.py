@@ -1,4 +1,6 @@
-"""OpenSkill ratings of models from games that they played together, as the paper's leaderboard has them (Appendix E).
+"""OpenSkill ratings of models, the costs that they rest on, and their table.
+
+OpenSkill ratings of models from games that they played together, as the paper's leaderboard has them (Appendix E).
 
 1. A game is a free-for-all over its seats; each dimension has ratings of its own, and its margin. Scores, not ranks, are handed
    to OpenSkill: coordination as it is, excess cost (as shown) and excess reflection-calibrated VPS with their sign turned.

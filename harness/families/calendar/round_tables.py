@@ -1,4 +1,6 @@
-"""Whether who speaks first pays or tells more (paper, G.2; Table 12, Figure 6): paired tests, corrected for their number.
+"""Tables about rounds: who speaks first, how much is said, and which meetings are moved.
+
+Whether who speaks first pays or tells more (paper, G.2; Table 12, Figure 6): paired tests, corrected for their number.
 
 1. The unit is a seat's meeting. Cost is what a participant paid for a scheduled meeting above the certificate's schedule,
    nothing below 0; VPS is what it told in the round, protocol-semantic or reflection-calibrated, before the floor, which is

@@ -1,4 +1,6 @@
-"""The paper's Table 1: a row for each holder of seats and cost setting, models first, protocols in a table of their own below.
+"""Tables about seats: scores, ties of the optimum, regret, messages against cost, and spending.
+
+The paper's Table 1: a row for each holder of seats and cost setting, models first, protocols in a table of their own below.
 
 1. Means are over seats, and intervals are clustered by task (`harness.report.statistics`).
 2. Protocol-semantic VPS and reflection-calibrated VPS measure by different means and never share a column (Table 2, caption).

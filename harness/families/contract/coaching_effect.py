@@ -1,4 +1,6 @@
-"""Does a failed model do better when told why it failed? Pass rate by condition, with paired tests (paper, Table 4).
+"""Tables about coaching and toggles: whether either changes the pass rate.
+
+Does a failed model do better when told why it failed? Pass rate by condition, with paired tests (paper, Table 4).
 
 Two conditions are compared on the failures that were retried under both: the difference of their pass rates there, and
 McNemar's exact test on the failures in which only one of them passed (`gained` and `lost`).

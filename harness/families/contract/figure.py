@@ -1,4 +1,6 @@
-"""The family's figures by name, each drawn from the tables of the same report: `harness report RUN --figures DIR`.
+"""The contract family's figures.
+
+The family's figures by name, each drawn from the tables of the same report: `harness report RUN --figures DIR`.
 
 figure-3    success rate over parameters, base and instruct joined     leaderboard
 figure-4a   success rate over versions                                 leaderboard

@@ -1,4 +1,6 @@
-"""What lies on the path between an agent and a contract's world: mutations, value handles, back-off.
+"""Mutations, value handles and back-off on the path between an agent and a contract's world.
+
+What lies on the path between an agent and a contract's world: mutations, value handles, back-off.
 
 Seen from the agent: `mutate` does to its bytes what production paths do; then, with `handles`, names become the values they
 stand for; then, with `mitigate=backoff`, waits that were asked for are waited out; then comes the world, which by

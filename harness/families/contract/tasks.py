@@ -1,4 +1,6 @@
-"""Pass rates task by task (paper, Tables 11 and 12), grouped by what the task puts under pressure.
+"""Tables by task: pass rates, catalogue, quadrants, outliers, and variance of attempts.
+
+Pass rates task by task (paper, Tables 11 and 12), grouped by what the task puts under pressure.
 
 `both` is what the paper prints as Hybrid. Means are unweighted, over the tasks that were played. A published column stands
 beside ours of the same model; the other published columns are a table of their own, where they are asked for.

@@ -1,4 +1,6 @@
-"""Figure 4 as a table: what each player's groups decide before and after they talk, beside what a seat that knows all decides.
+"""Tables of accuracy: before and after the talk, by instruction variant, and by task.
+
+Figure 4 as a table: what each player's groups decide before and after they talk, beside what a seat that knows all decides.
 
 A player and set-up has one row for each rule. Where it was played in both conditions, and only some of the tasks are hidden
 profiles for it, a third row is about these tasks alone. The paper's rows

@@ -1,4 +1,6 @@
-"""Who played, over all conditions: runs of one player that differ in nothing but the condition stand in one row.
+"""Groups of sessions that may share a row, their figures, and the intervals of these.
+
+Who played, over all conditions: runs of one player that differ in nothing but the condition stand in one row.
 
 1. An arm is a setup without its condition and its kind of deals. Ypre and Ypost are of its sessions in `hidden`, Yfull of those
    in `full`, the floor of those in `shared_only`; no session is in two of them. All of these are of hidden deals; manifest

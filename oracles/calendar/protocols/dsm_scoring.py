@@ -1,4 +1,6 @@
-"""What a plan costs one seat, as a satisfaction level: the only thing that DSM ever tells about a calendar.
+"""Scores, points and plans of DSM.
+
+What a plan costs one seat, as a satisfaction level: the only thing that DSM ever tells about a calendar.
 
 1. A plan puts the round's meeting at a slot and may move earlier meetings; a seat sees of it what touches its own calendar.
 2. Meetings that are moved are lifted, and land only where this calendar is free then. What stands in the way of the round's

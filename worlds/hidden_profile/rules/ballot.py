@@ -1,4 +1,6 @@
-"""Votes: which option a text names, by id, label or both in whatever case and punctuation, and what a reply votes for.
+"""Readers of votes and of messages in talk.
+
+Votes: which option a text names, by id, label or both in whatever case and punctuation, and what a reply votes for.
 
 What a reply in talk says, and how a message looks to the others: indented, with cited points in their own words.
 """

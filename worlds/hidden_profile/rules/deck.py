@@ -1,4 +1,6 @@
-"""What a hidden-profile task is drawn from: facts with alternative texts, and the deals that choose one text of each.
+"""Decks: cards and deals, the chances of these, and decks for another number of people.
+
+What a hidden-profile task is drawn from: facts with alternative texts, and the deals that choose one text of each.
 
 The file is `environment/api/scenario.json`, schema `hidden-profile/2`. It names no key: what a deal asserts decides, by the
 public rules, which option is right. A deal is *hidden* where the option that the shared facts speak for is wrong, *manifest*

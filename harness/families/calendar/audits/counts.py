@@ -1,4 +1,6 @@
-"""What is counted of each speaker: messages, labels, patterns, statements, as rows of plain values.
+"""Counts of the message audit for each speaker, and the tests of whether players differ.
+
+What is counted of each speaker: messages, labels, patterns, statements, as rows of plain values.
 
 A speaker is a player under one prompt variant and one set of options, at one table of others. A row leaves out options where
 all games have the same, and others where each player sat at one table only. Rates are of messages in prose. Intervals cluster

@@ -1,4 +1,6 @@
-"""Recorded games as audits see them: who held each seat, what each message says, and what became of every round.
+"""Recorded games as the message audit reads them, and the thirteen behaviours that it looks for in them.
+
+Recorded games as audits see them: who held each seat, what each message says, and what became of every round.
 
 A game is rebuilt by the validator's replay, so that calendars, commits and resolutions are what the rules say, not what the log
 claims. Episodes that were not graded, that hold no game, or whose log the rules contradict are left out and counted.

@@ -1,4 +1,6 @@
-"""The tables of the message audit, as the house prints them: how well labels are told, then what the games say.
+"""Tables and CSV files of the message audit.
+
+The tables of the message audit, as the house prints them: how well labels are told, then what the games say.
 
 How well the labels are told apart: precision and recall on messages that were labelled before any word was tuned. `sample.json`
 has 150 messages as five assistants would write them, fifteen that have each label, fifteen that come near it without, and

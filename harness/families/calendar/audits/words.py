@@ -1,4 +1,6 @@
-"""The words by which messages are heard: tables, and the one way in which a table becomes a pattern.
+"""Rules that read a message: its clauses, what it discloses, what it leaks, and what it states.
+
+The words by which messages are heard: tables, and the one way in which a table becomes a pattern.
 
 They were tuned on the early half of `sample.json` and scored once on the late half. An entry stands for itself as whole words.
 

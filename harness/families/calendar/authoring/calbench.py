@@ -1,4 +1,6 @@
-"""Reads tasks in the published CalBench file format, one JSON object a line, into scenarios (specification 2).
+"""Import of tasks in the published CalBench format, and a check of what they claim.
+
+Reads tasks in the published CalBench file format, one JSON object a line, into scenarios (specification 2).
 
 1. Agents are shown the costs of the file. Where the file lists its cost levels, or they are 1, 10, 100 or 1, 100, 1000, they
    are scored 1, 2, 3, ...; any other cost is scored as it is shown.

@@ -1,4 +1,6 @@
-"""Makes a calendar scenario around a hidden schedule, so that one always exists (specification 3.4; paper, Appendix A.1).
+"""Generator of calendar scenarios: parameters, participants, placing of meetings, labels.
+
+Makes a calendar scenario around a hidden schedule, so that one always exists (specification 3.4; paper, Appendix A.1).
 
 1. Participants, speakers and costs of the meetings come first, then prior meetings, then the witness: each meeting's slot,
    uniform among those in which none of its participants has another meeting. Prior meetings that are to be in the way come

@@ -1,4 +1,6 @@
-"""Suites: which candidates become tasks. A candidate is drawn, counted, certified, and kept or refused for a reason.
+"""Suites of generated calendar tasks, and the measure of difficulty that selects them.
+
+Suites: which candidates become tasks. A candidate is drawn, counted, certified, and kept or refused for a reason.
 
 1. `canonical` is the suite of 90 (paper, section 4.1): uniform-01..45 and varied-01..45, 15 easy, medium and hard each, in
    this order. In each fifteen every seat has each density five times, and every task has as many seats at 0.6 as at 1.0, and

@@ -1,4 +1,6 @@
-"""`harness generate calendar`: a suite, or calendar tasks of any shape, the same bytes for the same command.
+"""The commands `harness generate calendar` and `harness generate labels`.
+
+`harness generate calendar`: a suite, or calendar tasks of any shape, the same bytes for the same command.
 
 Without any parameter of a scenario it writes the canonical suite of 90, or with `--suite prior` the 30 whose prior meetings
 have to move; with one it writes `--count` tasks called `--name`.

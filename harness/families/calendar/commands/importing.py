@@ -1,4 +1,6 @@
-"""`harness import calbench FILE.jsonl`: published calendar tasks, one a line, as folders of ours.
+"""The commands `harness import calbench` and `harness import trace`.
+
+`harness import calbench FILE.jsonl`: published calendar tasks, one a line, as folders of ours.
 
 Nothing is written from a file with a broken line, nor with a task that nobody can solve, unless that is asked for.
 

@@ -1,4 +1,6 @@
-"""What a judge is asked: everything that one seat was sent in one round of one game, and what its reply says (Appendix I.2).
+"""Questions to the judge of the privacy audit, its answers, and the beliefs that follow from them.
+
+What a judge is asked: everything that one seat was sent in one round of one game, and what its reply says (Appendix I.2).
 
 1. A case is a recipient in a round in which something was delivered to it, by whatever channel. What the recipient wrote itself
    is not shown, nor any other round. A round that was never resolved is no case: no calendar is there to hold beliefs against.

@@ -1,4 +1,6 @@
-"""The rows of a judge's audit, by the names of the paper's files (Appendix I.1): beliefs, comparison, precision, agreement.
+"""Rows, tables and files of the judge's privacy audit.
+
+The rows of a judge's audit, by the names of the paper's files (Appendix I.1): beliefs, comparison, precision, agreement.
 
 How far a judge and the seats' own reflections agree, cell by cell and target by target (Appendices I.4 and I.5).
 

@@ -1,4 +1,6 @@
-"""What typed messages told in recorded games: the four tables of the paper's Appendix F.5, and the exact losses beside them.
+"""Privacy loss by typed messages: rows, summary tables, and the effect of the prior belief.
+
+What typed messages told in recorded games: the four tables of the paper's Appendix F.5, and the exact losses beside them.
 
 Rows are those of the validator (`validators.calendar.evidence`), each with the path of its episode and which it is. The paper's
 columns come first, by its names. What the paper has no column for follows: channel and phase of evidence; of a target its

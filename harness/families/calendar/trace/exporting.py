@@ -1,4 +1,6 @@
-"""From a recorded episode to its trace: the log's own replies played again, and every note held against the log.
+"""Export of traces, and the comparison of a trace with what it should say.
+
+From a recorded episode to its trace: the log's own replies played again, and every note held against the log.
 
 A log that does not follow from its replies - of another version of the rules, or of a world that failed - is not exported.
 

@@ -1,4 +1,6 @@
-"""What happened in a game, told as the events of a trace (paper, Table 5; specification 11).
+"""Events, times and replay of a recorded game, as a trace tells them.
+
+What happened in a game, told as the events of a trace (paper, Table 5; specification 11).
 
 1. Each turn and each note of the world's log is one event, in its order; a turn's beginning, what was rolled back, which
    meeting was broken and by whom are events beside it. `Told.place` says to which of the log each belongs.

@@ -1,4 +1,6 @@
-"""The two tracks of generation: what one candidate is asked for, and how the answer is read.
+"""Drafts of generated tasks: prompts, the formats of replies, and how a reply is read.
+
+The two tracks of generation: what one candidate is asked for, and how the answer is read.
 
 formal: a proved outline of a deck, which the model dresses in words; the result can be certified.
 text:   the fields of the published format; the result is prose with one deal, uncertified: only its execution

@@ -1,4 +1,6 @@
-"""Lets a model make tasks: generate, certify, execute, select, one candidate after the other (paper, 5.1; rulings, 3.1-3.3).
+"""Generation of tasks by a model: the loop, the trial sessions, and the file that records them.
+
+Lets a model make tasks: generate, certify, execute, select, one candidate after the other (paper, 5.1; rulings, 3.1-3.3).
 
 1. Each candidate has its own stream of chance, so what it is asked does not depend on those before it or on where a run began.
 2. A candidate ends at the first stage that it fails; its record says where and why. A `text` candidate cannot be certified.

@@ -1,4 +1,6 @@
-"""`harness generate hidden-profile`: a model writes candidates, a gate tries them, the good ones become folders.
+"""The commands `harness generate hidden-profile` and `harness generate deals`.
+
+`harness generate hidden-profile`: a model writes candidates, a gate tries them, the good ones become folders.
 
 In the format `formal` each is a deck, proved before it is tried; prose with one deal proves nothing, and is called uncertified.
 
