@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from harness.agents.solutions import players
-from harness.authoring import checks, families, instances, refusals, templates
+from harness.authoring import checks, families, instances, refusals, rules, templates
 from harness.authoring.endless import Endless, ending
 from harness.authoring.evidence import TaskEvidence
 from harness.authoring.findings import Finding, Place, placed
@@ -85,7 +85,7 @@ def prove(scope: Scope) -> Claimed:
         return Claimed([], {}, 0.0)
     if task.family not in templates.families():
         return Claimed([_unknown_family(task)], {}, time.perf_counter() - started)
-    told = [listed("lint", lint_task(task)), _drift(task), *families.claims(task)]
+    told = [listed("lint", lint_task(task)), _drift(task), *rules.rule_checks(task), *families.claims(task)]
     solvable = families.unsolvable(task) is None
     try:
         plays = [play(task, *client) for client in episodes(scope) if solvable or client[0] == NOP]

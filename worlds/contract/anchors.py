@@ -13,6 +13,9 @@ from worlds.core.chance import Stream
 SLICE = 24
 """Characters in a slice."""
 
+TAIL = 8
+"""Characters of a token that a proof carries."""
+
 
 @dataclass(frozen=True)
 class Anchor:

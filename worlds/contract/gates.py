@@ -6,14 +6,12 @@ that was never opened is MISSING_CONSTRAINT, one whose window is over EXPIRED_BE
 
 from __future__ import annotations
 
+from worlds.contract.anchors import TAIL
 from worlds.contract.checks import check_header
 from worlds.contract.contracts import Contract
 from worlds.contract.labels import Label
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Violation
-
-TAIL = 8
-"""Characters of a token that a proof carries."""
 
 
 class Gate:

@@ -7,7 +7,7 @@ import hmac
 import json
 from typing import Any
 
-from worlds.contract.anchors import SLICE, Anchor, draw_anchor, draw_range
+from worlds.contract.anchors import SLICE, TAIL, Anchor, draw_anchor, draw_range
 from worlds.contract.contracts import Contract, contract
 from worlds.contract.labels import Label
 from worlds.contract.mangling import mangled
@@ -41,8 +41,8 @@ class ContractWorld(World):
         return self.anchor.chars(*self.range)
 
     def slice_facts(self) -> dict[str, object]:
-        """What an instruction tells of the anchor: `anchor`, `first`, `last`."""
-        return {"anchor": self.anchor.text, "first": self.range[0], "last": self.range[1]}
+        """Return what an instruction tells of the anchor and of proofs: `anchor`, `first`, `last`, `tail_chars`."""
+        return {"anchor": self.anchor.text, "first": self.range[0], "last": self.range[1], "tail_chars": TAIL}
 
     def knob_ms(self, name: str) -> int:
         """A knob that is given in s, in virtual ms."""

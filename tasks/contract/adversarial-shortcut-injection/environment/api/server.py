@@ -22,9 +22,9 @@ Choices where the contract leaves one:
 Order of judgement: step due, token or header present, windows, bytes of token or link, proof.
 """
 
+from worlds.contract.anchors import TAIL
 from worlds.contract.checks import check_header, require_headers
 from worlds.contract.credentials import Credential
-from worlds.contract.gates import TAIL
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
 from worlds.contract.presigned import Presigned, named, presign

@@ -17,10 +17,10 @@ Choices where the contract leaves one:
 Order of judgement for the download: steps, type, session (there, window, bytes), checksum (there, bytes), values.
 """
 
+from worlds.contract.anchors import TAIL
 from worlds.contract.checks import check_value
 from worlds.contract.contracts import Contract
 from worlds.contract.credentials import Credential
-from worlds.contract.gates import TAIL
 from worlds.contract.hazards import risky_base64
 from worlds.contract.labels import Label
 from worlds.contract.world import ContractWorld

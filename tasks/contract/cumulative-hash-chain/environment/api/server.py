@@ -18,8 +18,9 @@ Choices where the contract leaves one:
 Order of judgement for the download: all steps fetched, auth there, window, H, slice, proof.
 """
 
+from worlds.contract.anchors import TAIL
 from worlds.contract.checks import check_digest, check_header, sha256_hex
-from worlds.contract.gates import TAIL, Gate
+from worlds.contract.gates import Gate
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
 from worlds.contract.rows import Row

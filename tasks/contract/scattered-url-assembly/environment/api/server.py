@@ -25,9 +25,9 @@ Order of judgement: steps made, headers present, windows (URL, nonce), bytes (UR
 import re
 from itertools import pairwise
 
-from worlds.contract.anchors import Anchor, draw_range
+from worlds.contract.anchors import TAIL, Anchor, draw_range
 from worlds.contract.checks import check_header, require_headers
-from worlds.contract.gates import TAIL, Gate
+from worlds.contract.gates import Gate
 from worlds.contract.judgement import validity_first
 from worlds.contract.labels import Label
 from worlds.contract.presigned import named, presign

@@ -22,9 +22,9 @@ Choices where the contract leaves one:
 Order of judgement: steps taken, token (there, window, bytes), item or proof.
 """
 
+from worlds.contract.anchors import TAIL
 from worlds.contract.checks import bearer, check_header
 from worlds.contract.credentials import Credential, Generation
-from worlds.contract.gates import TAIL
 from worlds.contract.labels import Label
 from worlds.contract.quotas import whole_seconds
 from worlds.contract.world import ContractWorld
