@@ -79,7 +79,7 @@ class ScatteredUrlAssembly(ContractWorld):
             "fragments": [(letter, self.fragments[letter]) for letter in self.shown],
             "noise": [" ".join(draw.choice(WORDS) for _ in range(NOISE_WORDS)) for _ in self.order],
             "letters": sorted(self.order), "first": self.range[0], "last": self.range[1], "chars": len(self.joined.text),
-            "head": self.head, "tail": self.tail,
+            "head": self.head, "tail": self.tail, "tail_chars": TAIL,
             "link_seconds": f"{self.knob('link_seconds'):g}", "file_chars": FILE_CHARS,
             "request_seconds": self.manifest.cost_ms("request") // 1000,
         }  # fmt: skip
