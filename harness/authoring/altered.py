@@ -3,6 +3,8 @@
 1. A wrong result: nothing, less, more, another seed's, another answer of the same episode.
 2. A field said twice, once rightly and once not (RFC 9110 section 5.3 makes one value of both): headers, the query, JSON.
 3. A step left out: who succeeds so has shown that the world does not demand it.
+4. A request sent twice, left out, or after the one that follows it: whatever a client sends, the world may not fail.
+5. A value that was issued, in another case, padded, truncated, or replaced by the newer one that the same request would issue.
 """
 
 from __future__ import annotations
@@ -10,14 +12,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+from urllib.parse import quote, quote_plus
 
 from harness.authoring.instances import SUBMISSION, submission
-from harness.authoring.plays import SOLVE, Play, play
+from harness.authoring.leaks import parts_of, sent_values, text_of
+from harness.authoring.plays import MOST_REQUESTS, SOLVE, Play, play
 from harness.registry import Task
-from worlds.core.wire import Transport, WireRequest
+from worlds.core.wire import Transport, WireRequest, WireResponse
 
 SUBMITTED, TWICE, OTHERWISE, LEFT_OUT = "submission", "twice", "otherwise", "left-out"
 """What names start with: a wrong result, a field said twice, a field said wrongly and once, a step left out."""
+
+DOUBLED, DROPPED, SWAPPED = "doubled", "dropped", "swapped"
+"""What is done to one request of the oracle: sent twice, not sent, sent after the one that follows it."""
+
+OLDER, UNREAD = "older", "unread"
+"""A value used after a newer one was issued; any value of that length, to tell whether the world reads it at all."""
 
 Change = Callable[[WireRequest], WireRequest]
 Said = Callable[[Any, Any], tuple[Any, ...]]
@@ -28,6 +38,23 @@ LISTS = frozenset(
     | {"if-match", "if-none-match", "link", "prefer", "te", "trailer", "via", "warning"}
 )
 """Headers whose value is a list, so that two of them are one longer list (cookies likewise, RFC 6265 section 5.4)."""
+
+VARIANTS: dict[str, Callable[[str], str]] = {
+    "recased": str.swapcase,
+    "padded": lambda value: value + "=",
+    "spaced": lambda value: value + " ",
+    "truncated": lambda value: value[:-1],
+    UNREAD: lambda value: "".join("0" if letter != "0" else "1" for letter in value),
+}
+"""From an issued value to what is sent in its place."""
+
+_WRITINGS: tuple[Callable[[str], str], ...] = (
+    str,
+    lambda value: quote(value, safe=""),
+    quote_plus,
+    lambda value: json.dumps(value)[1:-1],
+)
+"""How requests write a value: as it is, in a query, in a form, in JSON."""
 
 _TRANSPORTS = frozenset({"user-agent", "content-type", "content-length", "host", "origin", "referer", "date"})
 
@@ -99,6 +126,121 @@ def left_out(task: Task, oracle: Play, step: str) -> Play:
         return lambda request: next(known) if _step(request) == step else inner(request)
 
     return _named(f"{LEFT_OUT}:{step}", play(task, SOLVE, oracle.seed, altered=altered))
+
+
+class Artifact(NamedTuple):
+    """A value that differs by seed and that a client sends though it did not make it up, and from which request on."""
+
+    value: str
+    what: str
+    since: int
+    issued: int | None
+    """The request whose answer issued it; None for what the instruction prints, or the client itself sent first."""
+
+
+def artifacts(oracle: Play, other: Play) -> list[Artifact]:
+    """Return the values that the oracle was given, or has said before; what `other` sends on its seed too is no artifact."""
+    constant = {part for sent, _ in other.exchanges for part in parts_of(sent)}
+    found: dict[str, Artifact] = {}
+    known, issuers = oracle.instruction, list[str]()
+    for number, (sent, answer) in enumerate(oracle.exchanges):
+        if _is_rule(sent):
+            for part, what in parts_of(sent).items():
+                if part not in found and part not in constant and part in known:
+                    issued = next((place for place, text in enumerate(issuers) if part in text), None)
+                    found[part] = Artifact(part, what, number, issued)
+        issuers.append(text_of(answer))
+        known += "\n" + issuers[-1] + "\n" + "\n".join(parts_of(sent))
+    return [one for one in found.values() if not any(less in one.value and less != one.value for less in found)]
+
+
+def with_variant(task: Task, oracle: Play, artifact: Artifact, variant: str) -> Play | None:
+    """The oracle that sends one variant of an artifact instead of it; None where that changes no request."""
+    changes: list[WireRequest] = []
+
+    def altered(inner: Transport) -> Transport:
+        numbers = iter(range(MOST_REQUESTS))
+
+        def send(request: WireRequest) -> WireResponse:
+            # one of a list may have spaces around it
+            is_due = next(numbers) >= artifact.since and (variant != "spaced" or _is_whole(request, artifact.value))
+            sent = _replaced(request, artifact.value, VARIANTS[variant]) if is_due else request
+            if sent != request:
+                changes.append(sent)
+            return inner(sent)
+
+        return send
+
+    played = _named(f"{variant}:{artifact.what}", play(task, SOLVE, oracle.seed, altered=altered))
+    return played if changes else None
+
+
+def with_older(task: Task, oracle: Play, artifact: Artifact) -> Play | None:
+    """The oracle that uses an artifact after a newer one was issued; None where the same request issues no newer one."""
+    newer: list[WireResponse] = []
+
+    def altered(inner: Transport) -> Transport:
+        numbers = iter(range(MOST_REQUESTS))
+
+        def send(request: WireRequest) -> WireResponse:
+            answer = inner(request)
+            if next(numbers) == artifact.issued:
+                newer.append(inner(request))
+            return answer
+
+        return send
+
+    played = _named(f"{OLDER}:{artifact.what}", play(task, SOLVE, oracle.seed, altered=altered))
+    issued = bool(newer) and newer[0].status < 300 and artifact.value not in text_of(newer[0])
+    return played if issued else None
+
+
+def disturbed(task: Task, oracle: Play) -> Iterator[tuple[int, Play]]:
+    """The oracle with each of its requests doubled, dropped and swapped with the next; the request's number beside it."""
+    for number in range(len(oracle.exchanges)):
+        for how in (DOUBLED, DROPPED, SWAPPED):
+            yield number, _named(how, play(task, SOLVE, oracle.seed, altered=_disturbing(how, number, oracle)))
+
+
+def _disturbing(how: str, number: int, oracle: Play) -> Callable[[Transport], Transport]:
+    def altered(inner: Transport) -> Transport:
+        sent: list[WireRequest] = []
+
+        def send(request: WireRequest) -> WireResponse:
+            sent.append(request)
+            place = len(sent) - 1
+            if how == DOUBLED:
+                answer = inner(request)
+                return inner(request) if place == number else answer
+            if place == number:
+                return oracle.exchanges[number].response
+            answer = inner(request)
+            if how == SWAPPED and place == number + 1:
+                inner(sent[number])
+            return answer
+
+        return send
+
+    return altered
+
+
+def _is_whole(sent: WireRequest, value: str) -> bool:
+    """Whether a request says a value by itself, not as a part of a longer one."""
+    return any(value == said for said, _ in sent_values(sent))
+
+
+def _replaced(sent: WireRequest, value: str, change: Callable[[str], str]) -> WireRequest:
+    """A request with what `change` makes of a value, wherever and however it writes it."""
+    if not _is_rule(sent):
+        return sent
+    other, target, body = change(value), sent.target, sent.body
+    for written in _WRITINGS:
+        old, new = written(value).encode(), written(other).encode()
+        target = target.replace(old, new.replace(b" ", b"%20"))
+        body = body.replace(old, new)
+    # a space that ends a header's value is no part of it (RFC 9110 section 5.5)
+    headers = tuple((name, said.replace(value, other).strip(" ")) for name, said in sent.headers)
+    return sent._replace(headers=headers, target=target, body=body)
 
 
 def _step(sent: WireRequest) -> str:

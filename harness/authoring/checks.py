@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from harness.agents.solutions import players
 from harness.authoring.evidence import TaskEvidence
 from harness.authoring.findings import Place, definition, raised_in
-from harness.authoring.leaks import derived, early, leaks, secrets
+from harness.authoring.leaks import derived, early, fragments, leaks, secrets
 from harness.authoring.plays import NOP, SOLVE, Play
 from harness.authoring.report import ProofCheck, failed, passed
 from harness.authoring.routes import handler_place
@@ -56,8 +56,9 @@ def leak_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
         return
     for oracle in evidence.of(SOLVE):
         known, computed = secrets(oracle), derived(oracle)
+        parts = fragments(known, oracle.instruction)
         wrong = [played for name in evidence.violations for played in evidence.of(name) if played.seed == oracle.seed]
-        told = [(played.player, leak) for played in wrong for leak in leaks(played, known)]
+        told = [(played.player, leak) for played in wrong for leak in leaks(played, known, parts)]
         told += [(played.player, leak) for played in (oracle, *wrong) for leak in early(played, computed)]
         if not told:
             yield passed("leak", oracle.seed, f"{len(known)} values, {len(wrong)} wrong clients")

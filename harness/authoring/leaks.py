@@ -2,7 +2,8 @@
 
 1. `secrets` are the values that the oracle sends in this episode: headers, query, path and body, whole and in their parts, from
    8 characters on. A word that the instruction itself prints is no secret; a slice of a longer string in it is one.
-2. No `violation` or `stray` answer, to any wrong client on the same seed, may contain one, in its body or a header.
+2. No `violation` or `stray` answer, to any wrong client on the same seed, may contain one, in its body or a header: not whole,
+   and no 8 characters of it in a row, forwards or backwards, whatever stands between them, that the client had not sent.
 3. What the oracle has to derive (`derived`: a secret that no answer had given out before it was first sent: slices, proofs,
    digests, signatures) may stand in no answer at all, whoever asked, unless that client had sent it before.
 """
@@ -25,6 +26,10 @@ _STANDARD = frozenset(
     {"accept", "accept-encoding", "accept-language", "cache-control", "connection", "content-type", "content-length", "host"}
     | {"user-agent", "transfer-encoding", "origin", "referer", "date", "te"}
 )
+_SEPARATORS = re.compile(r"[\W_]+")
+_LONGEST_WORD = 48
+"""Characters of a word of the instruction; what is longer is a string to cut from."""
+
 _PARTS = re.compile(r"[\s;,:=\"'&]+")
 
 
@@ -36,18 +41,29 @@ class Leak(NamedTuple):
     what: str
 
 
-def leaks(played: Play, secrets: Mapping[str, str]) -> Iterator[Leak]:
-    """Every refusal of one episode that tells a secret."""
+def leaks(played: Play, secrets: Mapping[str, str], fragments: Mapping[str, str]) -> Iterator[Leak]:
+    """Yield every refusal of one episode that tells a secret, or one of its fragments."""
     for event, exchange in played.judged():
         if event.kind in ("violation", "stray"):
-            yield from _told(exchange, secrets, ())
+            whole = list(_told(exchange, secrets, ()))
+            yield from whole or _told_in_part(exchange, fragments)
+
+
+def fragments(secrets: Mapping[str, str], instruction: str) -> dict[str, str]:
+    """Return what no refusal may have of secrets, fragment -> what the secret is; words of the instruction and of texts are none."""
+    prose = _bare(" ".join(word for word in instruction.split() if len(word) <= _LONGEST_WORD))
+    found: dict[str, str] = {}
+    for secret, what in secrets.items():
+        if any(letter.isdigit() for letter in secret) and not _PARTS.search(secret):
+            found |= dict.fromkeys(_grams(_bare(secret)), f"a part of {what}")
+    return {part: what for part, what in found.items() if part not in prose and part not in prose[::-1]}
 
 
 def early(played: Play, derived: Mapping[str, str]) -> Iterator[Leak]:
     """Every answer of one episode that tells what its client should have derived and had not sent."""
     sent: set[str] = set()
     for exchange in played.exchanges:
-        sent.update(_parts(exchange.request))
+        sent.update(parts_of(exchange.request))
         yield from _told(exchange, derived, sent)
 
 
@@ -55,7 +71,7 @@ def secrets(oracle: Play) -> dict[str, str]:
     """What a correct client sends, value -> what it is."""
     unprinted: dict[str, str] = {}
     for exchange in oracle.exchanges:
-        for part, what in _parts(exchange.request).items():
+        for part, what in parts_of(exchange.request).items():
             if not _is_printed(part, oracle.instruction):
                 unprinted.setdefault(part, what)
     return unprinted
@@ -66,17 +82,17 @@ def derived(oracle: Play) -> dict[str, str]:
     known, given = secrets(oracle), ""
     ungiven: dict[str, str] = {}
     for exchange in oracle.exchanges:
-        for part in _parts(exchange.request):
+        for part in parts_of(exchange.request):
             if part in known and part not in given:
                 ungiven[part] = known[part]
-        given += _text(exchange.response)
+        given += text_of(exchange.response)
     return ungiven
 
 
-def _parts(request: WireRequest) -> dict[str, str]:
+def parts_of(request: WireRequest) -> dict[str, str]:
     """All that a request says, whole and in parts, value -> what it is."""
     parts: dict[str, str] = {}
-    for value, what in _sent(request):
+    for value, what in sent_values(request):
         for part in (value, *_PARTS.split(value)):
             if len(part) >= SHORTEST:
                 parts.setdefault(part, what)
@@ -84,14 +100,34 @@ def _parts(request: WireRequest) -> dict[str, str]:
 
 
 def _told(exchange: Exchange, secrets: Mapping[str, str], sent: Collection[str]) -> Iterator[Leak]:
-    text = _text(exchange.response)
+    text = text_of(exchange.response)
     for secret, what in secrets.items():
         if secret in text and not any(secret in said for said in sent):
             yield Leak(exchange.request.method, exchange.request.path.decode("ascii", "replace"), what)
             return
 
 
-def _sent(request: WireRequest) -> Iterator[tuple[str, str]]:
+def _told_in_part(exchange: Exchange, fragments: Mapping[str, str]) -> Iterator[Leak]:
+    text = _bare(text_of(exchange.response))
+    sent = _bare("\n".join(value for value, _ in sent_values(exchange.request)))
+    for part in (*_grams(text), *_grams(text[::-1])):
+        if part in fragments and part not in sent and part[::-1] not in sent:
+            yield Leak(exchange.request.method, exchange.request.path.decode("ascii", "replace"), fragments[part])
+            return
+
+
+def _bare(text: str) -> str:
+    """Return a text's letters and digits."""
+    return _SEPARATORS.sub("", text)
+
+
+def _grams(text: str) -> Iterator[str]:
+    """Yield every run of SHORTEST characters."""
+    return (text[start : start + SHORTEST] for start in range(len(text) - SHORTEST + 1))
+
+
+def sent_values(request: WireRequest) -> Iterator[tuple[str, str]]:
+    """Yield each value that a request says, with what it is."""
     for name, value in request.headers:
         if name.lower() not in _STANDARD:
             yield value, f"header {name}"
@@ -117,7 +153,7 @@ def _in_body(body: bytes) -> Iterator[tuple[str, str]]:
     yield text, "the body"
 
 
-def _text(answer: WireResponse) -> str:
+def text_of(answer: WireResponse) -> str:
     """An answer as text: headers, body, and the leaves of its JSON unescaped beside it."""
     text = answer.body.decode("utf-8", "replace")
     return "\n".join([*(value for _, value in answer.headers), text, *leaves(_json(text))])

@@ -65,6 +65,7 @@ _CLAIMS = (
     checks.oracle_checks, checks.nop_checks, checks.violation_checks, families.checks, checks.leak_checks,
     instances.seed_checks, instances.result_checks, instances.secret_checks, instances.draw_checks, checks.budget_checks,
     checks.knob_checks, refusals.gives_up_checks, refusals.recovers_checks, refusals.submission_checks, refusals.twice_checks,
+    refusals.artifact_checks,
     refusals.tampered_checks, refusals.left_out_checks, refusals.hidden_test_checks, level_checks,
 )  # fmt: skip
 
@@ -95,6 +96,7 @@ def prove(scope: Scope) -> Claimed:
         judge(task, plays)
         evidence = TaskEvidence(task, plays, made_of(task, plays) if solvable else ())
         told += all_claims(evidence) if solvable else checks.nop_checks(evidence)
+        told += refusals.disturbed_checks(task, plays) if solvable else ()
     except (VerifierFailure, Endless) as error:
         told.append(failed("judge", None, *placed(str(error), Place(task.path / "tests" / "test_outcome.py", 1))))
     traces = {(played.player, played.seed): played.trace_hash for played in plays if not played.overrides}

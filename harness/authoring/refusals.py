@@ -11,11 +11,12 @@ from typing import Any
 
 from harness.authoring import altered, families, tampering
 from harness.authoring.evidence import TaskEvidence
-from harness.authoring.findings import Place, definition
+from harness.authoring.findings import Place, definition, raised_in
 from harness.authoring.instances import submission
 from harness.authoring.plays import SOLVE, Play
 from harness.authoring.report import ProofCheck, failed, passed
 from harness.authoring.routes import handler_place
+from harness.authoring.rules import TABLE, stated_rules
 from harness.registry import Task
 
 _OTHER = "OTHER"
@@ -37,7 +38,41 @@ def made_of(task: Task, plays: Sequence[Play]) -> list[Play]:
         *(Play(name, oracle.seed, log=log) for name, log in logs),
         *altered.submissions(task, oracle, other),
         *(made for field in altered.fields(oracle) for made in altered.twice(task, oracle, field)),
+        *(_artifacts_taken(task, oracle, oracles[1]) if len(oracles) > 1 else ()),
     ]
+
+
+def _artifacts_taken(task: Task, oracle: Play, other: Play) -> Iterator[Play]:
+    """Yield the clients that sent a variant of an issued value and may have succeeded by it: the world read it, and took it."""
+    for artifact in altered.artifacts(oracle, other):
+        unread = altered.with_variant(task, oracle, artifact, altered.UNREAD)
+        if unread is None or _may_succeed(unread):
+            continue
+        made = [
+            altered.with_variant(task, oracle, artifact, variant) for variant in altered.VARIANTS if variant != altered.UNREAD
+        ]
+        made += [altered.with_older(task, oracle, artifact)] if artifact.issued is not None else []
+        yield from (played for played in made if played is not None and _may_succeed(played))
+
+
+def disturbed_checks(task: Task, plays: Sequence[Play]) -> Iterator[ProofCheck]:
+    """Whatever of the oracle's requests is sent twice, left out or sent late, the world answers and does not fail."""
+    oracle = next((played for played in plays if played.player == SOLVE and not played.overrides), None)
+    if oracle is None or task.is_seated:
+        return
+    count, failed_once = 0, set[Place]()
+    for number, played in altered.disturbed(task, oracle):
+        count += 1
+        if played.failure is None:
+            continue
+        sent = oracle.exchanges[number].request
+        at = raised_in(played.failure, task.world_folder / "server.py")
+        told = f"the world fails when {sent.method} {sent.path.decode('latin-1')} is {played.player}: {played.failure!r:.200}"
+        if at not in failed_once:
+            yield failed(played.player, oracle.seed, at, told)
+        failed_once.add(at)
+    if not failed_once:
+        yield passed("disturbed", oracle.seed, f"{count} clients")
 
 
 def controls(task: Task, plays: Sequence[Play], made: Sequence[Play]) -> list[Play]:
@@ -89,6 +124,18 @@ def submission_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
             yield failed(played.player, played.seed, place, told)
         else:
             yield passed(played.player, played.seed, verdict.failure_label)
+
+
+def artifact_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
+    """An issued value counts byte for byte; an older one counts where the instruction says so, and a rule names it."""
+    allowed = {name for rule in stated_rules(evidence.task) for name in rule.proofs}
+    for kind in (*altered.VARIANTS, altered.OLDER):
+        taken = [played for played in evidence.made_as(kind) if played.outcome.reward]
+        for played in taken if kind != altered.OLDER or altered.OLDER not in allowed else ():
+            told = f"{_after(played)}: what is {kind} must not succeed"
+            if kind == altered.OLDER:
+                told += f', unless the instruction says so (quoted in {TABLE} with "{altered.OLDER}")'
+            yield failed(kind, played.seed, Place(evidence.server.path, 1), told)
 
 
 def twice_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
@@ -150,6 +197,11 @@ def _a_violation(plays: Sequence[Play]) -> tuple[str, dict[str, Any]]:
             if event.kind == "violation" and event.label:
                 return event.label, event.detail
     return "WRONG_VALUE", {}
+
+
+def _may_succeed(played: Play) -> bool:
+    """Whether a log has the goal and no violation, so that only the hidden tests can tell."""
+    return b'"kind":"goal"' in played.log and b'"kind":"violation"' not in played.log
 
 
 def _took_it(played: Play) -> bool:

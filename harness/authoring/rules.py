@@ -23,7 +23,7 @@ from harness.registry import Task
 
 TABLE, TEMPLATE = "solution/rules.toml", "instruction.md.j2"
 
-DERIVED = frozenset({"submission", "twice", "left-out", "recased", "padded", "truncated", "older", "spent"})
+DERIVED = frozenset({"submission", "twice", "left-out", "recased", "padded", "spaced", "truncated", "older", "spent"})
 """Kinds of clients that are made of the oracle for every task; a quotation may name them as its proof."""
 
 _BINDING = re.compile(
@@ -52,6 +52,8 @@ class StatedRule(NamedTuple):
 def stated_rules(task: Task) -> list[StatedRule]:
     """Return the rules that a task's table quotes, in its order; raises TaskInvalid for a table that cannot be read."""
     path = task.path / TABLE
+    if not path.is_file():
+        return []
     text = read_file(task.path, TABLE).data.decode("utf-8", "replace")
     try:
         table = tomllib.loads(text)
@@ -112,7 +114,7 @@ def _unproved(task: Task, rules: list[StatedRule]) -> Iterator[tuple[Place, str]
             yield rule.at, f"{rule.words!r} says {binding[0]!r}, and no wrong client breaks it"
 
 
-def _unquoted(rules: list[StatedRule], template: str, path: Place | object) -> Iterator[tuple[Place, str]]:
+def _unquoted(rules: list[StatedRule], template: str, path: Path) -> Iterator[tuple[Place, str]]:
     """Yield words of the template that no quotation covers."""
     left = list(_BLANK.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), template))
     for start, end in (span for rule in rules for span in rule.spans(template)):
