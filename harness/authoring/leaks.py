@@ -50,7 +50,7 @@ def leaks(played: Play, secrets: Mapping[str, str], fragments: Mapping[str, str]
 
 
 def fragments(secrets: Mapping[str, str], instruction: str) -> dict[str, str]:
-    """Return what no refusal may have of secrets, fragment -> what the secret is; words of the instruction and of texts are none."""
+    """Return what no refusal may have of secrets, fragment -> what the secret is; words of texts are none."""
     prose = _bare(" ".join(word for word in instruction.split() if len(word) <= _LONGEST_WORD))
     found: dict[str, str] = {}
     for secret, what in secrets.items():

@@ -146,6 +146,8 @@ def test_a_server_that_does_not_start_says_why(packages: Path, monkeypatch: pyte
 def test_the_server_ends_with_the_process_that_started_it(packages: Path, ended_by: signal.Signals) -> None:
     """However the harness ends, killed included, no server is left."""
     code = (
+        # a test run in the background has SIGINT ignored, and children inherit that
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "from harness.agents.llm import local; import time; address = local.local_address(); "
         "print(address, local._running[0].process.pid, flush=True); time.sleep(60)"
     )

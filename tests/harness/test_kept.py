@@ -146,6 +146,7 @@ def test_resuming_holds_no_more_than_a_report(run: Path, plan: Plan) -> None:
     assert all(isinstance(one.metrics, PackedMeasures) for one in results.values() if one.metrics)
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("family", ["contract", "calendar"])
 def test_what_an_export_holds_does_not_grow(run: Path, tmp_path: Path, family: str) -> None:
     """Three times the episodes take no more than a tenth more at the peak, and a line in a zip's table of contents for each."""
