@@ -16,8 +16,8 @@ from harness.authoring.instances import submission
 from harness.authoring.plays import SOLVE, Play
 from harness.authoring.report import ProofCheck, failed, passed
 from harness.authoring.routes import handler_place
-from harness.authoring.rules import TABLE, stated_rules
 from harness.registry import Task
+from harness.rules import TABLE, stated_rules
 
 _OTHER = "OTHER"
 _LOGS = (tampering.CUT, tampering.SPENT, tampering.FORGED)
@@ -128,7 +128,7 @@ def submission_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 def artifact_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """An issued value counts byte for byte; an older one counts where the instruction says so, and a rule names it."""
-    allowed = {name for rule in stated_rules(evidence.task) for name in rule.proofs}
+    allowed = {name for rule in stated_rules(evidence.task.path) for name in rule.proofs}
     for kind in (*altered.VARIANTS, altered.OLDER):
         taken = [played for played in evidence.made_as(kind) if played.outcome.reward]
         for played in taken if kind != altered.OLDER or altered.OLDER not in allowed else ():

@@ -9,20 +9,18 @@ there is no word without one. Numbers and names that the server sets come from i
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from harness.agents.solutions import SUCCESS, players
 from harness.authoring.findings import Place, violation_lines
 from harness.authoring.plays import SOLVE
 from harness.authoring.report import ProofCheck, failed, passed
-from harness.contents import read_file
 from harness.errors import TaskInvalid
 from harness.registry import Task
+from harness.rules import TABLE, StatedRule, stated_rules
 
-TABLE, TEMPLATE = "solution/rules.toml", "instruction.md.j2"
+TEMPLATE = "instruction.md.j2"
 
 DERIVED = frozenset({"submission", "twice", "left-out", "recased", "padded", "spaced", "truncated", "older", "spent"})
 """Kinds of clients that are made of the oracle for every task; a quotation may name them as its proof."""
@@ -37,39 +35,6 @@ _BLANK = re.compile(r"\{%.*?%\}|\{#.*?#\}|\{\{.*?\}\}|^ *(?:\d+\.|-|```)", re.DO
 """What of a template is no statement: what Jinja fills in, and the marks of lists and fences."""
 
 
-class StatedRule(NamedTuple):
-    """Words of the template, and the clients that prove them."""
-
-    words: str
-    proofs: tuple[str, ...]
-    at: Place
-
-    def spans(self, template: str) -> list[tuple[int, int]]:
-        """Where the template has these words, however its lines are broken."""
-        pattern = r"\s+".join(map(re.escape, self.words.split()))
-        return [match.span() for match in re.finditer(pattern, template)] if pattern else []
-
-
-def stated_rules(task: Task) -> list[StatedRule]:
-    """Return the rules that a task's table quotes, in its order; raises TaskInvalid for a table that cannot be read."""
-    path = task.path / TABLE
-    if not path.is_file():
-        return []
-    text = read_file(task.path, TABLE).data.decode("utf-8", "replace")
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise TaskInvalid(f"{path}:1: is no TOML: {error}") from error
-    lines = text.splitlines()
-    rules: list[StatedRule] = []
-    for words, proofs in table.items():
-        line = next((n for n, line in enumerate(lines, start=1) if line[1:].startswith(words)), 1)
-        if not (isinstance(proofs, list) and proofs and all(isinstance(one, str) for one in proofs)):
-            raise TaskInvalid(f'{path}:{line}: must be "words of the instruction" = ["client", ...]')
-        rules.append(StatedRule(words, tuple(proofs), Place(path, line)))
-    return rules
-
-
 def rule_checks(task: Task) -> Iterator[ProofCheck]:
     """Check that every word of the instruction's template has its proof, and every wrong client a rule that it breaks."""
     path = task.world_folder / TEMPLATE
@@ -80,7 +45,7 @@ def rule_checks(task: Task) -> Iterator[ProofCheck]:
         yield failed("rules", None, Place(path, 1), told)
         return
     try:
-        rules = stated_rules(task)
+        rules = stated_rules(task.path)
     except TaskInvalid as error:
         yield failed("rules", None, Place(task.path / TABLE, 1), str(error))
         return
@@ -95,8 +60,10 @@ def _unstated(task: Task, rules: list[StatedRule], template: str) -> Iterator[tu
     """Yield quotations that the template does not have, and wrong clients that no quotation names."""
     for rule in rules:
         if not rule.spans(template):
-            proofs = ", ".join(rule.proofs)
-            yield rule.at, f"the instruction does not say {rule.words!r}, which {proofs} proves; read the two side by side"
+            told = (
+                f"the instruction does not say {rule.words!r}, which {', '.join(rule.proofs)} proves; read the two side by side"
+            )
+            yield Place(task.path / TABLE, rule.line), told
     named = {name for rule in rules for name in rule.proofs}
     places = violation_lines(task)
     for name, (label, _) in players(task).items():
@@ -109,10 +76,10 @@ def _unproved(task: Task, rules: list[StatedRule]) -> Iterator[tuple[Place, str]
     known = {SOLVE, *players(task), *DERIVED}
     for rule in rules:
         if unknown := [name for name in rule.proofs if name not in known]:
-            yield rule.at, f"no client is called {', '.join(unknown)}"
+            yield Place(task.path / TABLE, rule.line), f"no client is called {', '.join(unknown)}"
         binding = _BINDING.search(re.sub(r"`[^`]*`", "", rule.words))
         if binding and set(rule.proofs) <= {SOLVE}:
-            yield rule.at, f"{rule.words!r} says {binding[0]!r}, and no wrong client breaks it"
+            yield Place(task.path / TABLE, rule.line), f"{rule.words!r} says {binding[0]!r}, and no wrong client breaks it"
 
 
 def _unquoted(rules: list[StatedRule], template: str, path: Path) -> Iterator[tuple[Place, str]]:

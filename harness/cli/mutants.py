@@ -30,6 +30,11 @@ def mutate_tasks(
         emit({**report.model_dump(mode="json"), "ok": report.ok, "share": report.share})
     else:
         show_mutants(report)
+    if report.rules_alive:
+        raise GateFailed(
+            f"{len(report.rules_alive)} mutants of rules survived: none in a task's server may",
+            hint="write the client that notices, or list the line with a reason in equivalents.toml; docs/mutants.md",
+        )
     if not report.ok:
         alive = len(report.of("survived", "unreached"))
         raise GateFailed(

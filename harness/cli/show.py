@@ -19,6 +19,7 @@ from harness.printable import printable
 from harness.reading import episode_lines, is_episode, is_recorded, read_episode, read_result, recorded_episodes
 from harness.reading.text import NARROWEST, WIDEST, cut
 from harness.registry import Task
+from harness.rules import TABLE, stated_rules
 from harness.trust import require
 from worlds.core.levels import LevelChanges
 from worlds.core.loading import open_world
@@ -34,14 +35,16 @@ def show_command(
     matrix: Annotated[bool, typer.Option("--matrix", help="Who knows what, and what it rules out.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Leave nothing out of an episode's texts.")] = False,
     seat: Annotated[int | None, typer.Option("--seat", min=0, help="Only what this seat of a game was told and said.")] = None,
+    rules: Annotated[bool, typer.Option("--rules", help="The rules that a task states, and what proves each.")] = False,
     openapi: Annotated[bool, typer.Option("--openapi", help="The routes of a task's world, as an OpenAPI document.")] = False,
     trust: Trust = False,
     json: Json = False,
 ) -> None:
     """One task, one recorded episode, or the episodes of a run."""
     if is_recorded(name[0]) or len(name) > 1:
-        if matrix or openapi:
-            raise UsageError("--matrix and --openapi are of a task, not of an episode", hint=f"harness show {quoted(name[0])}")
+        if matrix or openapi or rules:
+            told = "--matrix, --rules and --openapi are of a task, not of an episode"
+            raise UsageError(told, hint=f"harness show {quoted(name[0])}")
         _show_recorded(name, full=full, seat=seat, json=json)
         return
     if full or seat is not None:
@@ -53,6 +56,8 @@ def show_command(
         _show_openapi(task)
     elif matrix:
         _show_matrix(task, json=json)
+    elif rules:
+        _show_rules(task, json=json)
     elif json:
         emit({**row(task), "digest": task.digest, **_described(task)})
     else:
@@ -115,6 +120,16 @@ def _show_matrix(task: Task, *, json: bool) -> None:
     for table in tables:
         show_table(table.header, table.cells(), title=table.title)
         print("\n".join(table.notes))
+
+
+def _show_rules(task: Task, *, json: bool) -> None:
+    rules = stated_rules(task.path)
+    if json:
+        emit([{"rule": rule.words, "clients": list(rule.proofs)} for rule in rules])
+        return
+    if not rules:
+        raise UsageError(f"{task.task_id} quotes no rules in {TABLE}", hint=f"harness show {quoted(task.task_id)}")
+    show_table(("rule", "proved by"), [(printable(rule.words), printable(", ".join(rule.proofs))) for rule in rules])
 
 
 def _show_openapi(task: Task) -> None:

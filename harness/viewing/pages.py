@@ -40,6 +40,7 @@ from harness.reading import (
 )
 from harness.reading.addresses import episode_name, episode_page, run_page
 from harness.records import Key
+from harness.rules import StatedRule, rules_said
 from harness.viewing.library import ShownRun
 from harness.viewing.rendering import is_control
 from harness.viewing.rows import (
@@ -362,6 +363,7 @@ class EpisodePage(Strict):
     checks: tuple[Check, ...]
     agent_log: CutText | None
     instruction: CutText | None
+    rules: tuple[StatedRule, ...]
     files: tuple[PageLink, ...]
     seat_pages: tuple[PageLink, ...]
     partners: tuple[PageLink, ...]
@@ -471,6 +473,7 @@ def episode_page_of(
         checks=episode.verdict.checks if episode.verdict else (),
         agent_log=cut_text(episode.agent_log) if episode.agent_log.strip() else None,
         instruction=cut_text(episode.instruction) if episode.instruction and not seats else None,
+        rules=tuple(rules_said(key.family, key.task_id, episode.instruction)) if episode.instruction and not seats else (),
         files=tuple(files),
         seat_pages=tuple(seat_links(run.name, key, episode)),
         partners=tuple(partners),

@@ -33,6 +33,22 @@ def curious(api: httpx.Client, instruction: str, wait: Wait) -> None:
     play(api, instruction, wait, guide=astray)
 
 
+def too_early(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that uses the link an instant before it works, and authorizes anew when refused; where it works at once, unasked."""
+    if "`starts_at`" not in instruction:
+        play(api, instruction, wait, steps=("init", "verify", "authorize", "authorize"))
+        return
+    try:
+        held(partial(play, patient=False), "/api/resource/.*", told_at("starts_at"), 5, INSTANT)(api, instruction, wait)
+    except httpx.HTTPStatusError:
+        api.post("/api/authorize")
+
+
+def first_given(tokens: list[str]) -> dict[str, str]:
+    """A client that asked for its first token twice, and shows what it got at first."""
+    return {"ct": tokens[0 if len(tokens) == 2 else -1]}
+
+
 def resorted(target: str) -> str:
     """Middleware that sorts query parameters by name."""
     path, _, query = target.partition("?")
@@ -70,6 +86,9 @@ VIOLATIONS = {
     ),
     "no_token": ("MISSING_TOKEN", partial(play, show=lambda tokens: {})),
     "verified_twice": ("VERSION_CONFLICT", partial(play, steps=("init", "verify", "verify", "authorize"))),
+    "authorized_twice": ("VERSION_CONFLICT", partial(play, steps=("init", "verify", "authorize", "authorize"))),
+    "too_early": ("VERSION_CONFLICT", too_early),
+    "asked_again": ("SUCCESS", partial(play, steps=("init", "init", "verify", "authorize"), show=first_given)),
     "first_token_again": ("EXPIRED_BEFORE_USE", partial(play, show=lambda tokens: {"ct": tokens[0]})),
     "clipped_token": ("MUTATED_TOKEN", partial(play, show=lambda tokens: {"ct": tokens[-1][:24]})),
     "abbreviated_token": ("WRONG_VALUE", partial(play, show=lambda tokens: {"ct": tokens[-1][:8] + "..."})),

@@ -30,6 +30,7 @@ def play(
     plan: Callable[[list[int]], list[int]] = lambda steps: steps,
     choose: Callable[[Keys], str] = lambda keys: keys[-1],
     linger: Callable[[httpx.Response], float] = lambda answer: 0,
+    ahead: float = 0,
     mangle: Callable[[str, Keys], str | None] = lambda key, keys: key,
     proof: Callable[[str, Keys], str | None] = right_proof,
     shift: int = 0,
@@ -37,8 +38,8 @@ def play(
 ) -> None:
     """The whole flow, with a seam at every place where a client can go wrong.
 
-    `linger` is for how long to wait once, after the answer with the first new key; `mangle` and `proof` leave their header out
-    with None.
+    `linger` is for how long to wait once, after the answer with the first new key, and `ahead` for how long before its time a key
+    is taken up; `mangle` and `proof` leave their header out with None.
     """
     starts, waited = {first_key(instruction): 0.0}, False
     steps = list(range(1, last_step(instruction) + 1))
@@ -46,7 +47,7 @@ def play(
     now = 0.0
     for step in plan(steps):
         # a request is judged when it is over
-        keys = [key for key, start in starts.items() if start <= now + request_seconds(instruction)]
+        keys = [key for key, start in starts.items() if start <= now + request_seconds(instruction) + ahead]
         headers = {"X-API-Key": mangle(choose(keys), keys)}
         if answer is not None and "proof" in answer.json():
             headers[answer.json()["proof"]["header"]] = proof(anchor_slice(instruction, shift), keys)

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 
 import httpx
-from solve import Keys, Wait, last_step, play
+from solve import Keys, Wait, last_step, play, request_seconds, starting
 from timing import INSTANT
 
 
@@ -73,6 +73,30 @@ def ended_and_unproved(api: httpx.Client, instruction: str, wait: Wait) -> None:
     play(api, instruction, wait, choose=choose, proof=lambda part, keys: None)
 
 
+def to_the_start(instruction: str, answer: httpx.Response) -> float:
+    """How long to wait for the next request to be judged as a new key starts to work."""
+    return max(0, starting(answer) - float(answer.headers["X-Virtual-Time"]) - request_seconds(instruction))
+
+
+def hasty(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that takes up a new key an instant before its time, and hands in nothing if it is refused, or no key has a time."""
+
+    def early(answer: httpx.Response) -> float:
+        if "Activation" not in answer.headers:
+            raise LookupError
+        return to_the_start(instruction, answer) - INSTANT
+
+    try:
+        play(api, instruction, wait, linger=early, ahead=2 * INSTANT)
+    except (LookupError, httpx.HTTPStatusError):
+        api.post("/submission", content=b"")
+
+
+def as_it_starts(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that takes up a new key at the very moment at which it starts to work."""
+    play(api, instruction, wait, linger=partial(to_the_start, instruction))
+
+
 VIOLATIONS = {
     "ignored_header": ("EXPIRED_BEFORE_USE", partial(play, choose=first)),
     "one_key_behind": ("EXPIRED_BEFORE_USE", partial(play, choose=one_behind)),
@@ -103,6 +127,8 @@ VIOLATIONS = {
     "repeated_step": ("VERSION_CONFLICT", partial(play, plan=lambda steps: [steps[0], *steps])),
     "stopped_early": ("WRONG_VALUE", partial(play, plan=lambda steps: steps[:-1])),
     "key_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda receipt, keys: keys[-1])),
+    "new_key_an_instant_early": ("WRONG_VALUE", hasty),
+    "new_key_as_it_starts": ("SUCCESS", as_it_starts),
 }
 
 CELLS = {"validity": "late_with_old_key", "integrity": "quoted_key", "both": "late_and_clipped"}

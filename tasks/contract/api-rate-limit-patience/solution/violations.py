@@ -20,8 +20,8 @@ def overcautious(answer: httpx.Response) -> float:
     return seconds + 15 if seconds else 0
 
 
-def by_the_quota(api: httpx.Client, instruction: str, wait: Wait) -> None:
-    """A client that plans with the quota as the bootstrap tells it, evenly, and reads no header of a page."""
+def by_the_quota(spare: float, api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that plans with the quota as the bootstrap tells it, evenly, so much too fast, and reads no header of a page."""
     quota: dict[str, int] = {}
 
     def note(answer: httpx.Response) -> None:
@@ -29,7 +29,7 @@ def by_the_quota(api: httpx.Client, instruction: str, wait: Wait) -> None:
         quota.update(answer.json().get("quota", {}))
 
     api.event_hooks = {"response": [note]}
-    play(api, instruction, wait, pace=lambda answer: evenly(quota))
+    play(api, instruction, wait, pace=lambda answer: evenly(quota) - spare, patience=lambda attempt, told: None)
 
 
 def once_after(share: float, attempt: int, told: float) -> float | None:
@@ -53,9 +53,14 @@ def after_the_wait(spare: float) -> Client:
 
 
 VIOLATIONS = {
-    "by_the_quota": ("SUCCESS", by_the_quota),
+    "by_the_quota": ("SUCCESS", partial(by_the_quota, 0)),
+    "an_instant_too_fast": ("RATE_LIMITED", partial(by_the_quota, INSTANT)),
     "hammer": ("RATE_LIMITED", partial(play, pace=never, patience=lambda attempt, told: None)),
     "early_retry": ("BACKOFF_VIOLATION", partial(play, pace=never, patience=partial(once_after, 0.5))),
+    "retried_an_instant_early": (
+        "BACKOFF_VIOLATION",
+        partial(play, pace=never, patience=lambda attempt, told: None if attempt else told - 1 - INSTANT),
+    ),
     "immediate_retry": ("BACKOFF_VIOLATION", partial(play, pace=never, patience=partial(once_after, 0))),
     "late_cursor": ("EXPIRED_BEFORE_USE", partial(play, linger=(1, 95))),
     "late_initial_cursor": ("EXPIRED_BEFORE_USE", partial(play, linger=(0, 95))),

@@ -6,8 +6,8 @@ from functools import partial
 from urllib.parse import quote
 
 import httpx
-from solve import Pairs, play
-from timing import INSTANT, held, told_at, told_within
+from solve import Pairs, Wait, answered_at, play
+from timing import INSTANT, Client, held, told_at, told_within
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -68,6 +68,40 @@ def without(field: str) -> partial[None]:
     return partial(play, fields=lambda fields: {name: value for name, value in fields.items() if name != field})
 
 
+def with_secret(change: object) -> partial[None]:
+    """A client that changes the secret before it encodes the form."""
+    return partial(play, fields=lambda fields: {**fields, "client_secret": change(fields["client_secret"])})  # type: ignore[operator]
+
+
+def for_the_job(change: object) -> Client:
+    """A client whose start of the job bears another token than it was given, or none."""
+
+    def client(api: httpx.Client, instruction: str, wait: Wait) -> None:
+        def before(request: httpx.Request) -> None:
+            if request.url.path == "/api/job":
+                if told := change(request.headers.pop("Authorization")):  # type: ignore[operator]
+                    request.headers["Authorization"] = told
+
+        api.event_hooks = {"request": [before]}
+        play(api, instruction, wait)
+
+    return client
+
+
+def counting_down(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that asks for the job twice, goes on if the second answer tells what is left, and comes as the job is done."""
+    done: list[float] = []
+
+    def check(answer: httpx.Response) -> None:
+        if answer.request.url.path == "/api/job":
+            done.append(answered_at(answer) + float(answer.headers["Retry-After"]))
+            if done[-1] != done[0]:
+                raise LookupError
+
+    api.event_hooks = {"response": [check]}
+    play(api, instruction, wait, starts=2, pace=lambda told, life: told - 2)
+
+
 VIOLATIONS = {
     "json_body": ("MISSING_CONSTRAINT", partial(play, ask=lambda api, fields: api.post("/token", json=fields))),
     "basic_header": ("MISSING_CONSTRAINT", partial(play, ask=by_header)),
@@ -104,6 +138,13 @@ VIOLATIONS = {
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
     "rewritten_result": ("WRONG_VALUE", partial(play, hand_in=lambda answer: json.dumps(answer.json()).encode())),
     "receipt_only": ("WRONG_VALUE", partial(play, hand_in=lambda answer: answer.json()["receipt"].encode())),
+    "secret_with_a_space": ("WRONG_VALUE", with_secret(lambda secret: f"{secret} ")),
+    "space_before_the_secret": ("WRONG_VALUE", with_secret(lambda secret: f" {secret}")),
+    "secret_in_capitals": ("WRONG_VALUE", with_secret(str.upper)),
+    "no_token_for_the_job": ("MISSING_TOKEN", for_the_job(lambda told: "")),
+    "clipped_token_for_the_job": ("MUTATED_TOKEN", for_the_job(clipped)),
+    "result_an_instant_early": ("BACKOFF_VIOLATION", partial(play, pace=lambda told, life: told - 2 - INSTANT)),
+    "result_as_the_job_is_done": ("SUCCESS", counting_down),
 }
 
 CELLS = {"validity": "late_token", "integrity": "clipped_token", "both": "late_and_clipped"}

@@ -41,6 +41,23 @@ def refresh_branch(holder: Holder, name: str) -> None:
     holder.ask(holder.parent[name], "refresh")
 
 
+def refresh_once(what: str, holder: Holder, name: str) -> None:
+    """A client that refreshes a branch or its first resource before the first download, and keeps the old token of the latter."""
+    if len(holder.tokens) == len((ROOT, holder.parent[name], name)):
+        old = holder.tokens[name]
+        holder.ask(holder.parent[name] if what == "branch" else name, "refresh")
+        holder.tokens[name] = old
+
+
+def branch_for_root(holder: Holder, ended: list[str]) -> None:
+    """A client that refreshes a branch when all is downloaded, and completes with that token."""
+    holder.ended.update(ended)
+    if all(name in holder.tokens for name in holder.parent):
+        branch = next(iter(holder.parent))
+        holder.ask(branch, "refresh")
+        holder.tokens[ROOT] = holder.tokens[branch]
+
+
 def derive_again(holder: Holder, name: str) -> None:
     """A client that derives a token which it has."""
     holder.ask(name)
@@ -95,6 +112,9 @@ VIOLATIONS = {
     "refreshed_unused": ("EXPIRED_BEFORE_USE", partial(play, order=list, after=refresh_unused)),
     "all_kept_fresh": ("EXPIRED_BEFORE_USE", partial(play, order=list, ahead=lambda resources: resources, after=renew_all)),
     "branch_refreshed": ("EXPIRED_BEFORE_USE", partial(play, before=refresh_branch)),
+    "branch_refreshed_once": ("EXPIRED_BEFORE_USE", partial(play, before=partial(refresh_once, "branch"))),
+    "resource_refreshed_unused": ("EXPIRED_BEFORE_USE", partial(play, before=partial(refresh_once, "resource"))),
+    "completed_with_a_branch_token": ("WRONG_VALUE", partial(play, after=branch_for_root)),
     "late_download": ("EXPIRED_BEFORE_USE", partial(play, linger=("1", 44))),
     "late_completion": ("EXPIRED_BEFORE_USE", partial(play, linger=("complete", 30))),
     "paused": ("EXPIRED_BEFORE_USE", partial(play, linger=("6", 6))),

@@ -22,7 +22,7 @@ def solve(api: httpx.Client, instruction: str, wait: Wait) -> None:
 
 @dataclass
 class Wallet:
-    """The certificates so far, and from when to when each works."""
+    """The certificates so far, and from when to when each works; each is taken up `ahead` seconds before its time."""
 
     wait: Wait
     cost: float
@@ -30,6 +30,7 @@ class Wallet:
     starts: list[float] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
     now: float = 0
+    ahead: float = 0
 
     def add(self, text: str, answer: httpx.Response) -> None:
         """Keep one that an answer brought."""
@@ -51,7 +52,7 @@ class Wallet:
         if self.starts and judged < self.starts[-1] and self.ends[-2] <= judged:
             self.wait(self.starts[-1] - judged)
             judged = self.starts[-1]
-        return [text for text, start in zip(self.certs, self.starts, strict=True) if start <= judged] or [""]
+        return [text for text, start in zip(self.certs, self.starts, strict=True) if start <= judged + self.ahead] or [""]
 
 
 def play(
@@ -69,10 +70,11 @@ def play(
     digest: Callable[[list[str]], str] = lambda fragments: sha256("".join(fragments)),
     edit: Callable[[dict[str, Any]], dict[str, Any]] = lambda final: final,
     shift: int = 0,
+    ahead: float = 0,
     hand_in: Callable[[str, list[str]], str] = lambda receipt, fragments: receipt,
 ) -> None:
     """The whole flow, with seams; `linger` waits before sign, data 1, ... or complete; None leaves a header or a field out."""
-    wallet, tokens, fragments = Wallet(wait, request_seconds(instruction)), [""], list[str]()
+    wallet, tokens, fragments = Wallet(wait, request_seconds(instruction), ahead=ahead), [""], list[str]()
 
     def headers() -> dict[str, str]:
         known = wallet.in_use()

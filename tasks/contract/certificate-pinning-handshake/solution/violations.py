@@ -5,14 +5,15 @@ The certificate is replaced after data 2 or 3 by seed, so whoever does not follo
 
 import base64
 import hashlib
+import math
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 from reading import anchor_slice
-from solve import Certificates, Wait, challenge, handshake, mac, play, sha256
-from timing import INSTANT, held, told_at
+from solve import Certificates, Wait, answered_at, challenge, handshake, mac, play, sha256
+from timing import INSTANT, Client, held, told_at
 
 
 def lines(certs: Certificates, end: str) -> str:
@@ -88,6 +89,42 @@ def without(field: str, final: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in final.items() if name != field}
 
 
+def at_the_end(header: str) -> Client:
+    """A client whose completion lacks one header."""
+
+    def client(api: httpx.Client, instruction: str, wait: Wait) -> None:
+        def before(request: httpx.Request) -> None:
+            if request.url.path == "/api/complete":
+                request.headers.pop(header)
+
+        api.event_hooks = {"request": [before]}
+        play(api, instruction, wait)
+
+    return client
+
+
+def as_it_starts(api: httpx.Client, instruction: str, wait: Wait, *, early: float = 0) -> None:
+    """A client that wears a new certificate from the moment on at which it starts to work, or so many seconds before."""
+
+    def after(answer: httpx.Response) -> None:
+        answer.read()
+        if "starts_at" in answer.text:
+            wait(round(answer.json()["starts_at"] - answered_at(answer) - 5 - early, 3))
+
+    api.event_hooks = {"response": [after]}
+    play(api, instruction, wait, ahead=math.inf)
+
+
+def hasty(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that is an instant too early with it, and hands in nothing if it is refused, or no certificate has such a time."""
+    try:
+        if "starts_at" not in instruction:
+            raise LookupError
+        as_it_starts(api, instruction, wait, early=INSTANT)
+    except (LookupError, httpx.HTTPStatusError):
+        api.post("/submission", content=b"")
+
+
 VIOLATIONS = {
     "late_signature": ("EXPIRED_BEFORE_USE", partial(play, linger=("sign", 60))),
     "nonce_used_again": ("EXPIRED_BEFORE_USE", nonce_used_again),
@@ -149,6 +186,18 @@ VIOLATIONS = {
     "data_in_the_last_instant": ("SUCCESS", held(play, "/api/data/2", told_at("expires_at"), 5, 5 + INSTANT)),
     "completion_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/complete", told_at("expires_at"), 5)),
     "completion_in_the_last_instant": ("SUCCESS", held(play, "/api/complete", told_at("expires_at"), 5, INSTANT)),
+    "upper_case_signature": (
+        "SIGNATURE_MISMATCH",
+        partial(play, sign=lambda part, nonce: mac(part.encode(), nonce.encode()).upper()),
+    ),
+    "upper_case_bearer": ("WRONG_HASH", partial(play, bound=lambda certs: sha256(certs[-1]).upper())),
+    "upper_case_digest": ("WRONG_HASH", partial(play, digest=lambda fragments: sha256("".join(fragments)).upper())),
+    "digest_backwards": ("WRONG_HASH", partial(play, digest=lambda fragments: sha256("".join(fragments[::-1])))),
+    "no_certificate_at_the_end": ("MISSING_TOKEN", at_the_end("Client-Cert")),
+    "no_bearer_at_the_end": ("MISSING_TOKEN", at_the_end("Authorization")),
+    "no_request_token_at_the_end": ("MISSING_CONSTRAINT", at_the_end("X-Request-Token")),
+    "new_certificate_an_instant_early": ("WRONG_VALUE", hasty),
+    "new_certificate_as_it_starts": ("SUCCESS", as_it_starts),
 }
 
 CELLS = {"validity": "late_certificate", "integrity": "wrapped_certificate", "both": "late_and_wrapped"}

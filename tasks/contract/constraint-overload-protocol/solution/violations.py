@@ -98,11 +98,11 @@ def unread_docs(api: httpx.Client, instruction: str, wait: Wait) -> None:
     api.post("/api/download", json=chosen, headers={"X-Session-Token": seen.token})
 
 
-def clipped_for_the_catalogue(api: httpx.Client, instruction: str, wait: Wait) -> None:
-    """A client that loses half of its token on the way to the catalogue."""
+def shown(path: str, change: Callable[[str], str], api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that asks for catalogue or checksum with something else than its token, and goes no further."""
     seen = Seen("")
     take(api, "session", seen)
-    api.get("/api/catalog", headers={"X-Session-Token": seen.token[:24]})
+    api.get(path, headers={"X-Session-Token": change(seen.token)})
 
 
 def astray(api: httpx.Client, instruction: str, wait: Wait) -> None:
@@ -113,7 +113,14 @@ def astray(api: httpx.Client, instruction: str, wait: Wait) -> None:
 
 VIOLATIONS = {
     "astray_at_first": ("SUCCESS", astray),
-    "clipped_for_the_catalogue": ("MUTATED_TOKEN", clipped_for_the_catalogue),
+    "clipped_for_the_catalogue": ("MUTATED_TOKEN", partial(shown, "/api/catalog", lambda token: token[:24])),
+    "clipped_for_the_checksum": ("MUTATED_TOKEN", partial(shown, "/api/checksum", lambda token: token[:24])),
+    "no_token_for_the_catalogue": ("MISSING_TOKEN", partial(shown, "/api/catalog", lambda token: "")),
+    "no_token_for_the_checksum": ("MISSING_TOKEN", partial(shown, "/api/checksum", lambda token: "")),
+    "catalogue_of_an_earlier_session": ("SUCCESS", partial(play, steps="docs session catalog session checksum")),
+    "catalogue_as_the_session_ends": ("EXPIRED_BEFORE_USE", held(play, "/api/catalog", told_at("expires_at"), 10)),
+    "catalogue_in_the_last_instant": ("SUCCESS", held(play, "/api/catalog", told_at("expires_at"), 10, INSTANT)),
+    "checksum_as_the_session_ends": ("EXPIRED_BEFORE_USE", held(play, "/api/checksum", told_at("expires_at"), 10)),
     "latest_only": ("SHORTCUT_TAKEN", latest_only),
     "latest_first": ("SHORTCUT_TAKEN", partial(play, steps="docs session catalog latest checksum")),
     "unread_docs": ("MISSING_CONSTRAINT", unread_docs),

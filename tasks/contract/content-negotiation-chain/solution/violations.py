@@ -76,6 +76,24 @@ def ready(spare: float, resource: str = "auth-config", *, fresh_token: bool = Fa
     return held(partial(play, fresh_token=fresh_token), "/api/download/.*", end_of(resource), 15, spare)
 
 
+def measuring(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that hands the document in if it has the size that the manifest told."""
+    sizes: list[int] = []
+
+    def after(answer: httpx.Response) -> None:
+        answer.read()
+        if answer.request.method == "GET" and answer.request.url.path == "/api/resource-manifest":
+            sizes.append(answer.json()["size"])
+
+    api.event_hooks = {"response": [after]}
+    play(
+        api,
+        instruction,
+        wait,
+        finish=lambda body, encodings: decoded(body, encodings) if len(decoded(body, encodings)) == sizes[-1] else b"",
+    )
+
+
 VIOLATIONS = {
     "astray_at_first": ("SUCCESS", astray),
     "any_type": ("MISSING_CONSTRAINT", partial(play, accept=at("config", "*/*"))),
@@ -121,6 +139,7 @@ VIOLATIONS = {
     "token_in_the_last_instant": ("SUCCESS", ready(INSTANT)),
     "path_on_the_dot": ("EXPIRED_BEFORE_USE", ready(0, "resource-manifest", fresh_token=True)),
     "path_in_the_last_instant": ("SUCCESS", ready(INSTANT, "resource-manifest", fresh_token=True)),
+    "size_compared": ("SUCCESS", measuring),
 }
 
 CELLS = {"validity": "late_token", "integrity": "reencoded_path", "both": "late_and_clipped"}

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from urllib.parse import quote, unquote, urlencode
 
-from solve import Fields, hidden_value, play, raw_value
-from timing import INSTANT, held, told_at, told_within
+import httpx
+from solve import Fields, hidden_value, least, play, raw_value
+from timing import INSTANT, Wait, after, held, told_at, told_within
 
 
 def changed(field: str, change: Callable[[str], str]) -> partial[None]:
@@ -45,7 +46,16 @@ def repadded(token: str) -> str:
     return base64.urlsafe_b64encode(base64.b64decode(token)).decode()
 
 
+def as_fast_as_a_robot(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that sends its form an instant sooner than it may, and asks for the result; where it may at once, none at all."""
+    if seconds := least(instruction):
+        held(partial(play, patient=False), "/api/precheck", after("/task", seconds), 4, INSTANT)(api, instruction, wait)
+    else:
+        play(api, instruction, wait, steps=("page", "precheck", "result"))
+
+
 RELOADED = ("page", "precheck", "page", "submit", "result")
+AGAIN = ("page", "precheck", "precheck", "submit", "result")
 REPLACED = ("page", "page", "precheck", "submit", "result")
 
 VIOLATIONS = {
@@ -70,6 +80,7 @@ VIOLATIONS = {
     "precheck_first": ("MISSING_CONSTRAINT", partial(play, steps=("precheck", "page", "submit", "result"))),
     "reloaded": ("MISSING_CONSTRAINT", partial(play, steps=RELOADED)),
     "result_first": ("MISSING_CONSTRAINT", partial(play, steps=("page", "precheck", "result"))),
+    "as_fast_as_a_robot": ("MISSING_CONSTRAINT", as_fast_as_a_robot),
     "json_body": ("MISSING_CONSTRAINT", partial(play, encode=json.dumps, kind="application/json")),
     "untyped_form": ("MISSING_CONSTRAINT", partial(play, kind="text/plain")),
     "no_comment": ("MISSING_CONSTRAINT", without("comment")),
@@ -91,6 +102,10 @@ VIOLATIONS = {
     ),
     "submit_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/submit", told_at("deadline"), 2)),
     "submit_in_the_last_instant": ("SUCCESS", held(play, "/api/submit", told_at("deadline"), 2, INSTANT)),
+    "window_opened_again": (
+        "SUCCESS",
+        held(partial(play, steps=AGAIN, patient=False), "/api/precheck", told_within("works for"), 4, INSTANT, turn=2),
+    ),
     "form_on_the_dot": ("EXPIRED_BEFORE_USE", held(partial(play, patient=False), "/api/precheck", told_within("works for"), 4)),
     "form_in_the_last_instant": (
         "SUCCESS",

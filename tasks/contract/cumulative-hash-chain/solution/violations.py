@@ -5,7 +5,7 @@ from functools import partial
 
 import httpx
 from solve import Wait, joined, play
-from timing import INSTANT, held, told_at
+from timing import INSTANT, answered_at, held, told_at
 
 
 def swapped(tokens: list[str], separator: str, seed: str) -> str:
@@ -68,6 +68,23 @@ def astray(api: httpx.Client, instruction: str, wait: Wait) -> None:
     play(api, instruction, wait)
 
 
+def with_the_first_tokens(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that keeps the tokens it was given first; where none is replaced, it drops one."""
+    play(api, instruction, wait, renewed=lambda told: [], text=joined if "revised" in instruction else without_last)
+
+
+def one_detour(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that fetches a step again, and hashes the token that it had; where tokens are replaced, it does not."""
+    play(api, instruction, wait, again=lambda length: [] if "revised" in instruction else [2])
+
+
+def opened_again(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that lets the chain run out after its first step, and begins anew."""
+    answer = api.get("/api/chain/1").raise_for_status()
+    wait(answer.json()["deadline"] - answered_at(answer))
+    play(api, instruction, wait)
+
+
 VIOLATIONS = {
     "astray_at_first": ("SUCCESS", astray),
     "swapped_tokens": ("WRONG_HASH", partial(play, text=swapped)),
@@ -102,6 +119,9 @@ VIOLATIONS = {
     "step_on_the_dot": ("EXPIRED_BEFORE_USE", held(two_steps, "/api/chain/2", told_at("deadline"), 10)),
     "download_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/download", told_at("deadline"), 10)),
     "download_in_the_last_instant": ("SUCCESS", held(play, "/api/download", told_at("deadline"), 10, INSTANT)),
+    "first_tokens_kept": ("WRONG_HASH", with_the_first_tokens),
+    "one_detour": ("SUCCESS", one_detour),
+    "opened_again": ("EXPIRED_BEFORE_USE", opened_again),
 }
 
 CELLS = {"validity": "late", "integrity": "swapped_tokens", "both": "late_and_swapped"}

@@ -21,8 +21,8 @@ def urlsafe(cursor: str) -> str:
     return encoded(cursor.replace("+", "-").replace("/", "_"))
 
 
-def by_the_docs(api: httpx.Client, instruction: str, wait: Wait) -> None:
-    """A client that plans with the quota as the docs tell it, and reads no header of a page."""
+def by_the_docs(spare: float, api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that plans with the quota as the docs tell it, but for so much, and reads no header of a page."""
     quota: list[int] = []
     times: list[float] = []
 
@@ -34,10 +34,10 @@ def by_the_docs(api: httpx.Client, instruction: str, wait: Wait) -> None:
     def pace(answer: httpx.Response, cost: float) -> float:
         times.append(answered_at(answer))
         most, window = quota
-        return max(0, times[-most] + window - cost - times[-1]) if len(times) >= most else 0
+        return max(0, times[-most] + window - cost - spare - times[-1]) if len(times) >= most else 0
 
     api.event_hooks = {"response": [note]}
-    play(api, instruction, wait, pace=pace)
+    play(api, instruction, wait, pace=pace, patience=lambda attempt, told: None)
 
 
 def overcautious(answer: httpx.Response, cost: float) -> float:
@@ -77,7 +77,8 @@ def skipping(pages: Pages) -> list[str]:
 
 
 VIOLATIONS = {
-    "by_the_docs": ("SUCCESS", by_the_docs),
+    "by_the_docs": ("SUCCESS", partial(by_the_docs, 0)),
+    "an_instant_too_fast": ("RATE_LIMITED", partial(by_the_docs, INSTANT)),
     "raw_plus": ("MUTATED_TOKEN", partial(play, encode=raw)),
     "only_plus_escaped": ("MUTATED_TOKEN", partial(play, encode=lambda cursor: cursor.replace("+", "%2B"))),
     "urlsafe_cursor": ("MUTATED_TOKEN", partial(play, encode=urlsafe)),

@@ -5,7 +5,7 @@ from functools import partial
 
 import httpx
 from solve import Wait, play
-from timing import INSTANT, held, told_at, told_within
+from timing import INSTANT, Client, held, told_at, told_within
 
 
 def acquire(api: httpx.Client, wait: Wait) -> None:
@@ -85,6 +85,50 @@ def only_predicted(headers: dict[str, str]) -> dict[str, str]:
     return without("X-Lock-Token")(predicted(headers))
 
 
+def fenced_by_the_lost_lease(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that goes on with the fencing token of its lost lease."""
+    carried: list[str] = []
+    undone: list[str] = []
+
+    def before(request: httpx.Request) -> None:
+        if request.url.path.startswith("/work/undo"):
+            undone.append(request.url.path)
+        if "X-Fencing-Token" in request.headers:
+            request.headers["X-Fencing-Token"] = carried[-1] if undone else request.headers["X-Fencing-Token"]
+            carried.append(request.headers["X-Fencing-Token"])
+
+    api.event_hooks = {"request": [before]}
+    play(api, instruction, wait)
+
+
+def at_the_end(header: str) -> Client:
+    """A client whose completion lacks one header."""
+
+    def client(api: httpx.Client, instruction: str, wait: Wait) -> None:
+        def before(request: httpx.Request) -> None:
+            if request.url.path == "/work/complete":
+                request.headers.pop(header)
+
+        api.event_hooks = {"request": [before]}
+        play(api, instruction, wait)
+
+    return client
+
+
+def begun_again(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that, once it has undone a step, begins again with the first one."""
+    undone: list[str] = []
+
+    def before(request: httpx.Request) -> None:
+        if request.url.path.startswith("/work/undo"):
+            undone.append(request.url.path)
+        elif undone and request.url.path.startswith("/work/step"):
+            request.url = request.url.copy_with(path="/work/step/1")
+
+    api.event_hooks = {"request": [before]}
+    play(api, instruction, wait)
+
+
 VIOLATIONS = {
     "never_renewed": ("EXPIRED_BEFORE_USE", partial(play, renew=lambda left, seconds, ttl: False)),
     "let_lapse": ("EXPIRED_BEFORE_USE", partial(play, pause=(1, 25))),
@@ -139,6 +183,12 @@ VIOLATIONS = {
     "undo_in_the_last_instant": ("SUCCESS", held(play, "/work/undo/.*", told_at("undo_before"), 2, INSTANT)),
     "completion_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/work/complete", told_at("expires_at"), 1)),
     "completion_in_the_last_instant": ("SUCCESS", held(play, "/work/complete", told_at("expires_at"), 1, INSTANT)),
+    "fencing_token_of_the_lost_lease": ("VERSION_CONFLICT", fenced_by_the_lost_lease),
+    "no_token_at_the_end": ("MISSING_TOKEN", at_the_end("X-Lock-Token")),
+    "no_fencing_token_at_the_end": ("MISSING_CONSTRAINT", at_the_end("X-Fencing-Token")),
+    "step_done_again": ("WRONG_VALUE", partial(play, plan=lambda steps: [1, *steps])),
+    "upper_case_digest": ("WRONG_HASH", partial(play, edit=lambda final: {**final, "digest": final["digest"].upper()})),
+    "begun_again_after_the_undo": ("WRONG_VALUE", begun_again),
 }  # fmt: skip
 
 CELLS = {"validity": "let_lapse", "integrity": "mangled_token", "both": "late_and_mangled"}

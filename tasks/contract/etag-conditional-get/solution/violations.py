@@ -148,6 +148,7 @@ VIOLATIONS = {
     "no_anchor": ("MISSING_CONSTRAINT", partial(play, anchor=lambda part: {})),
     "shifted_anchor": ("WRONG_VALUE", partial(play, shift=1)),
     "token_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda confirmation, tokens: tokens[-1])),
+    "quoted_confirmation": ("WRONG_VALUE", partial(play, hand_in=lambda confirmation, tokens: f'"{confirmation}"')),
     "echoed_confirmation": ("WRONG_VALUE", partial(play, hand_in=lambda confirmation, tokens: confirmation + "\n")),
 }
 

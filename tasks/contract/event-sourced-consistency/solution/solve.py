@@ -138,7 +138,7 @@ class Client:
     def read_page(self, token: str, seq: int) -> Json:
         """One page."""
         headers = {"X-Stream-Token": self.now.given["stream_token"], "X-Page-Token": token}
-        limit = f"&limit={self.limit}" if self.limit else ""
+        limit = "" if self.limit is None else f"&limit={self.limit}"
         target = f"/events?after_seq={self.habits.place(seq)}{limit}"
         answer = self.api.get(target, headers=self.habits.page(headers, self.now.given["page_token"]))
         page: Json = answer.raise_for_status().json()

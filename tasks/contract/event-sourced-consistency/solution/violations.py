@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 import httpx
-from solve import Client, Events, Habits, Json, Round, Wait, balance_of, play, sha256
+from solve import Client, Events, Habits, Json, Round, Wait, balance_of, chain_of, play, sha256
 from timing import INSTANT, held, told_at
 
 
@@ -157,6 +157,16 @@ def subscribed_after_all(api: httpx.Client, instruction: str, wait: Wait) -> Non
     play(api, instruction, wait)
 
 
+def unsigned_debits(events: Events) -> int:
+    """A client that adds debits, too."""
+    return balance_of([{**event, "type": event["type"].replace("debit", "credit")} for event in events])
+
+
+def by_lines(events: Events) -> Events:
+    """A client that puts each id on a line."""
+    return [{**event, "id": f"{event['id']}\n"} for event in events]
+
+
 VIOLATIONS = {
     "uncorrected": ("WRONG_VALUE", partial(play, balance=uncorrected)),
     "overwritten": ("WRONG_VALUE", partial(play, balance=overwritten)),
@@ -221,6 +231,18 @@ VIOLATIONS = {
     "late_and_mangled": ("EXPIRED_BEFORE_USE", partial(play, rest=("submission", 31), edit=changed("read_token", flipped))),
     "submission_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/aggregate", told_at("expires_at"), 1)),
     "submission_in_the_last_instant": ("SUCCESS", held(play, "/aggregate", told_at("expires_at"), 1, INSTANT)),
+    "added_debits": ("WRONG_VALUE", partial(play, balance=unsigned_debits)),
+    "balance_with_a_point": ("WRONG_VALUE", partial(play, edit=changed("balance", float))),
+    "empty_pages": ("WRONG_VALUE", partial(play, limit=lambda most: 0)),
+    "page_counted_twice": (
+        "WRONG_HASH",
+        partial(play, chain=lambda version, digests: chain_of(version, [*digests, digests[-1]])),
+    ),
+    "chain_backwards": ("WRONG_HASH", partial(play, chain=lambda version, digests: chain_of(version, digests[::-1]))),
+    "proved_by_lines": ("WRONG_HASH", partial(play, proved=by_lines)),
+    "upper_case_chain": ("WRONG_HASH", partial(play, edit=changed("digest_chain", str.upper))),
+    "upper_case_signature": ("SIGNATURE_MISMATCH", partial(play, send=changed("X-Submission-HMAC", str.upper))),
+    "page_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/events", told_at("expires_at"), 3)),
 }
 
 CELLS = {"validity": "late_submission", "integrity": "written_again", "both": "late_and_mangled"}

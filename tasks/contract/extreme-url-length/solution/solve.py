@@ -36,19 +36,25 @@ def play(
     choose: Callable[[list[Link], datetime], Link] = live,
     change: Callable[[str], str] = lambda url: url,
     dawdle: float = 0,
-    precheck: bool = True,
+    looks: int = 1,
+    seen: int = -1,
+    prechecks: int = 1,
+    used: int = -1,
     linger: float = 0,
     tail: Callable[[str], str] = lambda token: token[-8:],
     shift: int = 0,
     leave_out: str = "",
     hand_in: Callable[[str], str] = lambda file: file,
 ) -> None:
-    """The whole flow, with seams; `dawdle` and `linger` are seconds before and after the precheck."""
-    page = api.get("/task")
+    """The whole flow, with seams; `dawdle` and `linger` are seconds before and after the precheck.
+
+    `seen` and `used` say which of several looks at the page and of several prechecks count.
+    """
+    page = [api.get("/task") for _ in range(looks)][seen]
     url = choose(read_links(page.text), parsedate_to_datetime(page.headers["Date"])).url
     if dawdle:
         wait(dawdle)
-    token = api.get("/api/precheck").json()["precheck_token"] if precheck else "none-yet"
+    token = ([api.get("/api/precheck").json()["precheck_token"] for _ in range(prechecks)] or ["none-yet"])[used]
     if linger:
         wait(linger)
     part = anchor_slice(instruction, shift)

@@ -3,6 +3,7 @@
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
+from html import escape
 
 from solve import Link, live, play, read_links
 from timing import INSTANT, Answers, answered_at, held, told_at
@@ -79,9 +80,14 @@ VIOLATIONS = {
     "other_id": ("MUTATED_TOKEN", partial(play, change=grafted)),
     "abbreviated": ("WRONG_VALUE", partial(play, change=lambda url: url[:2000] + "..." + url[-200:])),
     "sorted_by_name": ("SIGNATURE_MISMATCH", partial(play, change=by_name)),
-    "no_precheck": ("MISSING_CONSTRAINT", partial(play, precheck=False)),
+    "no_precheck": ("MISSING_CONSTRAINT", partial(play, prechecks=0)),
     "no_proof": ("MISSING_CONSTRAINT", partial(play, leave_out="X-Contract-Proof")),
     "no_anchor": ("MISSING_CONSTRAINT", partial(play, leave_out="X-Seed-Anchor")),
+    "stale_proof": ("WRONG_VALUE", partial(play, prechecks=2, used=0)),
+    "renewed_proof": ("SUCCESS", partial(play, prechecks=2)),
+    "references_kept": ("MUTATED_TOKEN", partial(play, change=escape)),
+    "first_sight_used": ("SUCCESS", partial(play, looks=2, seen=0)),
+    "link_on_the_dot_after_two_looks": ("EXPIRED_BEFORE_USE", held(partial(play, looks=2), "/api/precheck", link_end, 4)),
     "late_token": ("EXPIRED_BEFORE_USE", partial(play, linger=105)),
     "late_link": ("EXPIRED_BEFORE_USE", partial(play, dawdle=300)),
     "late_and_clipped": ("EXPIRED_BEFORE_USE", partial(play, linger=105, change=lambda url: url[:8192])),

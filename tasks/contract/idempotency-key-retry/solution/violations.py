@@ -84,6 +84,18 @@ def asked_again(spare: float, api: httpx.Client, instruction: str, wait: Wait) -
 at_once = partial(play, patience=after(0))
 """A client that does not look at the times, to be held back until another one."""
 
+
+def recased(instruction: str, number: int, attempt: int) -> dict[str, str]:
+    """A client whose retry writes its key in capitals."""
+    key = own_uuid(instruction, number)
+    return {"Idempotency-Key": key.upper() if attempt else key}
+
+
+def with_another_field(attempt: int, order: Order) -> bytes:
+    """A client that adds a field of its own."""
+    return first({**order, "note": "none"})
+
+
 VIOLATIONS = {
     "new_key_on_retry": ("WRONG_VALUE", partial(play, key=new_key)),
     "new_key_when_forgotten": ("WRONG_VALUE", partial(play, key=new_key, pause=lambda told: 70)),
@@ -125,6 +137,8 @@ VIOLATIONS = {
     "gave_up": ("OTHER", partial(play, attempts=1)),
     "parsed_receipt": ("WRONG_VALUE", partial(play, hand_in=lambda receipt: json.dumps(json.loads(receipt)).encode())),
     "echoed_receipt": ("WRONG_VALUE", partial(play, hand_in=lambda receipt: receipt + b"\n")),
+    "recased_key_on_retry": ("WRONG_VALUE", partial(play, key=recased)),
+    "field_more": ("WRONG_VALUE", partial(play, body=with_another_field)),
 }
 
 CELLS = {"validity": "late_retry", "integrity": "reordered_body", "both": "late_and_reordered"}

@@ -24,6 +24,8 @@ def play(
     wait: Callable[[float], None],
     *,
     carry: Callable[[str], str] = lambda target: target,
+    looks: int = 1,
+    seen: int = -1,
     prechecks: int = 1,
     use: int = -1,
     pauses: tuple[float, float] = (0, 0),
@@ -33,13 +35,13 @@ def play(
 ) -> None:
     """The whole flow, with seams: `carry` is what becomes of the target, `pauses` are seconds before and after the precheck.
 
-    `use` says which of several prechecks' tokens goes into the proof.
+    `seen` says which of several looks at the page counts, `use` which of several prechecks' tokens goes into the proof.
     """
-    target = "" if precheck_first(instruction) else linked(api)
+    target = "" if precheck_first(instruction) else linked(api, looks)[seen]
     pause(wait, pauses[0])
     tokens = [api.get("/api/precheck").json()["precheck_token"] for _ in range(prechecks)] or ["none-yet"]
     pause(wait, pauses[1])
-    target = target or linked(api)
+    target = target or linked(api, looks)[seen]
     answer = api.get(carry(target), headers=headers(anchor_slice(instruction, shift), tokens[use]))
     api.post("/submission", content=hand_in(answer.raise_for_status().text))
 
@@ -51,11 +53,10 @@ def precheck_first(instruction: str) -> bool:
     return slow is not None and life is not None and float(slow[1]) >= float(life[1])
 
 
-def linked(api: httpx.Client) -> str:
-    """The target of the page's link."""
-    found = re.search(r'<a id="download" href="http://api:8080([^"]+)"', api.get("/task").raise_for_status().text)
-    assert found
-    return html.unescape(found[1])
+def linked(api: httpx.Client, looks: int) -> list[str]:
+    """The target of the page's link, at so many looks."""
+    pages = "".join(api.get("/task").raise_for_status().text for _ in range(looks))
+    return [html.unescape(href) for href in re.findall(r'<a id="download" href="http://api:8080([^"]+)"', pages)]
 
 
 def pause(wait: Callable[[float], None], seconds: float) -> None:

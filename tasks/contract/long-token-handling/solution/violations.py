@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 import httpx
 from solve import play, precheck_first, proofs
-from timing import INSTANT, Client, Wait, dated, held, told_at
+from timing import INSTANT, Answers, Client, Wait, dated, held, told_at
 
 
 def lines(target: str, width: int) -> list[str]:
@@ -60,9 +60,17 @@ def download_at(spare: float) -> Client:
     return in_turn(page_first, held(play, "/task", told_at("deadline"), 4, spare))
 
 
-def link_at(spare: float) -> Client:
+def dated_first(answers: Answers) -> float:
+    """The virtual second at which the link ends, as the first look at the page tells it."""
+    first = next(place for place, answer in enumerate(answers, 1) if answer.request.url.path == "/task")
+    return dated(answers[:first])
+
+
+def link_at(spare: float, looks: int = 1) -> Client:
     """A client whose download is judged so long before its link ends, while the token still lives."""
-    return in_turn(held(play, "/api/precheck", dated, 4, spare), held(play, "/api/resource/.*", dated, 2, spare))
+    looking = partial(play, looks=looks)
+    page_first = held(looking, "/api/precheck", dated_first, 4, spare)
+    return in_turn(page_first, held(looking, "/api/resource/.*", dated_first, 2, spare))
 
 
 VIOLATIONS = {
@@ -92,6 +100,8 @@ VIOLATIONS = {
     "echoed_file": ("WRONG_VALUE", partial(play, hand_in=lambda file: file + "\n")),
     "download_on_the_dot": ("EXPIRED_BEFORE_USE", download_at(0)),
     "download_in_the_last_instant": ("SUCCESS", download_at(INSTANT)),
+    "first_sight_used": ("SUCCESS", partial(play, looks=2, seen=0)),
+    "link_on_the_dot_after_two_looks": ("EXPIRED_BEFORE_USE", link_at(0, looks=2)),
     "link_on_the_dot": ("EXPIRED_BEFORE_USE", link_at(0)),
     "link_in_the_last_instant": ("SUCCESS", link_at(INSTANT)),
 }

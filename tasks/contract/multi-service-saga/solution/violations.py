@@ -111,6 +111,36 @@ def mistaken_in_a_path(api: httpx.Client, instruction: str, wait: Wait) -> None:
         play(api, instruction, wait)
 
 
+def called_on(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that calls the last step of all when the steps are over, be it for the first time, and then goes on rightly."""
+    last = read_steps(instruction)[-1][1]
+    over: list[bool] = []
+
+    def after(answer: httpx.Response) -> None:
+        if b"deadline" in answer.read() and not over:
+            over.append(True)
+            api.post(last, headers={"X-Saga-Nonce": answer.json()["nonce"]})
+
+    api.event_hooks = {"response": [after]}
+    play(api, instruction, wait)
+
+
+def looked_and_compared(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that goes on only if the status tells the steps that it has called, and that nothing is undone yet."""
+    service_of = {path: service for service, path, _ in read_steps(instruction)}
+    called: list[str] = []
+
+    def check(answer: httpx.Response) -> None:
+        answer.read()
+        if answer.request.url.path == "/saga/status" and answer.json() != {"called": called, "undone": []}:
+            raise LookupError(answer.text)
+        if answer.request.url.path in service_of:
+            called.append(service_of[answer.request.url.path])
+
+    api.event_hooks = {"response": [check]}
+    play(api, instruction, wait, detours=1)
+
+
 def completed_twice(api: httpx.Client, instruction: str, wait: Wait) -> None:
     """A client that sends its completion once more before it hands in."""
     sent: list[httpx.Request] = []
@@ -132,6 +162,8 @@ VIOLATIONS = {
     "wrong_about_the_failed_step": ("COMPENSATION_FAILURE", partial(play, undo=wrong_about_the_failed_step)),
     "undone_though_nothing_failed": ("COMPENSATION_FAILURE", partial(play, eager=True)),
     "repeated_last_step": ("COMPENSATION_FAILURE", partial(play, repeat=True)),
+    "called_on_after_the_end": ("COMPENSATION_FAILURE", called_on),
+    "looked_and_compared": ("SUCCESS", looked_and_compared),
     "completed_early": ("COMPENSATION_FAILURE", partial(play, plan=lambda steps: steps[:1])),
     "completed_early_without_nonce": (
         "MISSING_CONSTRAINT",

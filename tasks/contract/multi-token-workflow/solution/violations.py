@@ -128,6 +128,8 @@ VIOLATIONS = {
     ),
     "unlock_token_on_the_dot": ("EXPIRED_BEFORE_USE", with_an_old_unlock(0)),
     "unlock_token_in_the_last_instant": ("SUCCESS", with_an_old_unlock(INSTANT)),
+    "unlock_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/unlock", told_at("deadline"), 25)),
+    "unlock_in_the_last_instant": ("SUCCESS", held(mended, "/api/unlock", told_at("deadline"), 25, INSTANT)),
 }
 
 CELLS = {"validity": "late_for_the_window", "integrity": "decoded_link", "both": "late_and_decoded"}

@@ -48,8 +48,9 @@ def own_state(instruction: str) -> str:
 class Habits:
     """A seam at every place where a client can go wrong.
 
-    Places are authorize, consent, token, resource and answer (to a challenge). The code is exchanged `exchanges` times; an
-    `undeterred` client goes on with its first token when it is refused a second.
+    Places are authorize, consent, token, resource and answer (to a challenge). The grant is run `grants` times at first, and
+    its first token used; the code is exchanged `exchanges` times; an `undeterred` client goes on with its first token when it is
+    refused a second.
     """
 
     before: Callable[[str, httpx.Client, Wait], object] = lambda place, api, wait: None
@@ -61,6 +62,7 @@ class Habits:
     signed: Callable[[bytes], bytes] = lambda body: body
     state: Callable[[str], str] = own_state
     skip: str = ""
+    grants: int = 1
     exchanges: int = 1
     undeterred: bool = False
     choose: Callable[[list[str], str], Pairs] = own_redirect
@@ -116,7 +118,8 @@ def play(api: httpx.Client, instruction: str, wait: Wait, **changed: Any) -> Non
     line = Session(api, wait, habits, anchor_slice(instruction, habits.shift), habits.state(instruction))
     opened = line.read(api.get("/oauth/discover"))
     ours = {**read_client(instruction), "session_id": opened["session_id"]}
-    authorization, last = granted(line, ours), {}
+    authorization, *_ = [granted(line, ours) for _ in range(habits.grants)]
+    last: Answer = {}
     for path in habits.order(opened["resources"]):
         if round(line.ends - line.now, 3) <= BOTH_S:
             authorization = granted(line, ours)

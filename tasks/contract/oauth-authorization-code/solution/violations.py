@@ -6,7 +6,7 @@ from functools import partial
 from urllib.parse import quote, urlencode
 
 import httpx
-from solve import Pairs, Wait, parameters, play
+from solve import Pairs, Wait, own_state, parameters, play
 from timing import INSTANT, Client, held, told_at, told_within
 
 
@@ -122,6 +122,21 @@ def token_until(spare: float) -> Client:
     return client
 
 
+def with_state(change: object) -> partial[None]:
+    """A client whose state has another form."""
+    return partial(play, state=lambda instruction: change(own_state(instruction)))  # type: ignore[operator]
+
+
+def in_capitals(where: str, name: str, place: str, given: Pairs, nonces: object = None) -> Pairs:
+    """A client that writes one digest in capitals."""
+    return {**given, name: given[name].upper()} if place == where else given
+
+
+def from_hex(parts: list[str]) -> str:
+    """A client that decodes what it is given before it hashes that."""
+    return bytes.fromhex("".join(parts[:-2])).decode("latin-1") + "".join(parts[-2:])
+
+
 VIOLATIONS = {
     "foreign_redirect": ("WRONG_VALUE", partial(play, choose=foreign)),
     "undecoded_code": ("MUTATED_TOKEN", partial(play, choose=undecoded)),
@@ -207,6 +222,27 @@ VIOLATIONS = {
     "two_detours": ("EXPIRED_BEFORE_USE", looking_around("token", 2)),
     "late_and_clipped": ("EXPIRED_BEFORE_USE", partial(lingering("token", 5), fields=clipped_code)),
     "contents_handed_in": ("WRONG_VALUE", partial(play, hand_in=json.dumps)),
+    "state_one_short": ("WRONG_VALUE", with_state(lambda state: state[1:])),
+    "state_one_long": ("WRONG_VALUE", with_state(lambda state: f"a{state}")),
+    "state_without_plus": ("WRONG_VALUE", with_state(lambda state: state.replace("+", "a"))),
+    "state_without_slash": ("WRONG_VALUE", with_state(lambda state: state.replace("/", "a"))),
+    "state_with_a_dash": ("WRONG_VALUE", with_state(lambda state: f"-{state[1:]}")),
+    "other_client": ("WRONG_VALUE", partial(play, fields=partial(with_other, "authorize", "client_id", "client-0"))),
+    "other_client_at_the_end": ("WRONG_VALUE", partial(play, fields=partial(with_other, "token", "client_id", "client-0"))),
+    "other_grant": ("WRONG_VALUE", partial(play, fields=partial(with_other, "token", "grant_type", "password"))),
+    "no_binding_proof": ("MISSING_CONSTRAINT", partial(play, fields=partial(without, "token", "binding_proof"))),
+    "no_consent_proof": ("MISSING_CONSTRAINT", partial(play, fields=partial(without, "consent", "consent_proof"))),
+    "token_request_as_text": ("MISSING_CONSTRAINT", with_header("token", "Content-Type", "text/plain")),
+    "upper_case_consent_proof": ("WRONG_HASH", partial(play, fields=partial(in_capitals, "consent", "consent_proof"))),
+    "upper_case_binding_proof": ("WRONG_HASH", partial(play, fields=partial(in_capitals, "token", "binding_proof"))),
+    "upper_case_cumulative_proof": ("WRONG_HASH", partial(play, headers=partial(in_capitals, "answer", "X-Cumulative-Proof"))),
+    "upper_case_signature": ("SIGNATURE_MISMATCH", partial(play, headers=partial(in_capitals, "token", "X-Body-Signature"))),
+    "decoded_nonces": ("WRONG_HASH", rejoined("answer", from_hex)),
+    "refusal_counted": (
+        "VERSION_CONFLICT",
+        partial(looking_around("token", 1, "/api/protected/resource-0"), headers=partial(skipped_number, "token")),
+    ),
+    "replaced_token": ("EXPIRED_BEFORE_USE", partial(play, grants=2)),
 }
 
 CELLS = {"validity": "late_code", "integrity": "clipped_code", "both": "late_and_clipped"}

@@ -99,6 +99,7 @@ VIOLATIONS = {
     "proof_without_colon": ("WRONG_VALUE", partial(play, separator="")),
     "proof_of_the_token_before": ("WRONG_VALUE", partial(play, sequel=["/api/precheck"])),
     "trailing_newline": ("WRONG_VALUE", partial(play, deliver=lambda file: file + "\n")),
+    "looked_twice_and_late": ("EXPIRED_BEFORE_USE", held(partial(play, looks=2), "/api/precheck", expires, 13)),
 }
 
 CELLS = {"validity": "late_token", "integrity": "escapes_in_capitals", "both": "late_token_in_capitals"}

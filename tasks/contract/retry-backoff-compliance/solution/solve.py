@@ -1,7 +1,7 @@
 """One item after the other; after each 503 wait so that the next request is answered when Retry-After has passed."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import httpx
@@ -31,6 +31,7 @@ def play(
     show: Show = lambda token, tokens: token,
     errand: Callable[[int], str | None] = lambda number: None,
     detour: Callable[[int], str | None] = lambda number: None,
+    order: Callable[[range], Iterable[int]] = lambda numbers: numbers,
     edit: Callable[[list[str]], Any] = lambda items: items,
     left_out: int = 0,
     without: str = "",
@@ -45,7 +46,8 @@ def play(
     count, cost = announced(instruction)
     numbers = range(1, count + 1 - left_out)
     ways = (lambda told, n: pace(told, cost, n), show, errand, detour)
-    items = [fetch(api, number, wait, *ways) for number in numbers]
+    fetched = {number: fetch(api, number, wait, *ways) for number in order(numbers)}
+    items = [fetched[number] for number in numbers]
     headers = {"X-Seed-Anchor": anchor_slice(instruction, shift)}
     headers.pop(without, None)
     answer = api.post("/api/complete", json={"items": edit(items)}, headers=headers).raise_for_status()

@@ -73,6 +73,11 @@ VIOLATIONS = {
         "BACKOFF_VIOLATION",
         partial(play, pace=lambda told, cost, attempt: told - 2 * cost, detour=other_item),
     ),
+    "other_item_in_time": (
+        "BACKOFF_VIOLATION",
+        partial(play, pace=lambda told, cost, attempt: told - cost, detour=other_item),
+    ),
+    "last_item_first": ("SUCCESS", partial(play, order=reversed)),
     "rounds": ("BACKOFF_VIOLATION", rounds),
     "waited_twice": ("EXPIRED_BEFORE_USE", paced(lambda told, attempt: told * 2)),
     "five_seconds_to_be_safe": ("EXPIRED_BEFORE_USE", paced(lambda told, attempt: told + 5)),

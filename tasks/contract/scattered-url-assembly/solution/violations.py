@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import partial
+from urllib.parse import quote
 
 import httpx
 from solve import FILE, headers_for, play, read_fragments
@@ -63,6 +64,13 @@ def to_the_end_of_the_url(spare: float, api: httpx.Client, instruction: str, wai
     held(play, f"/api/step/{last}", lambda answers: ends, 20, spare)(api, instruction, wait)
 
 
+def with_a_note(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that takes the first note for a part of the URL."""
+    note = re.search(r"Note:\n\n```\n([^`]+)\n```", instruction)
+    assert note
+    play(api, instruction, wait, mangle=lambda query: query.replace("&sig=", f"{quote(note[1])}&sig="))
+
+
 VIOLATIONS = {
     "joined_by_letter": ("MUTATED_TOKEN", partial(play, order=by_letter)),
     "joined_as_shown": ("MUTATED_TOKEN", partial(play, order=lambda placed, told, shown: shown)),
@@ -116,6 +124,7 @@ VIOLATIONS = {
     "nonce_in_the_last_instant": ("SUCCESS", held(play, "/api/resource/.*", told_at("deadline"), 10, INSTANT)),
     "url_on_the_dot": ("EXPIRED_BEFORE_USE", partial(to_the_end_of_the_url, 0)),
     "url_in_the_last_instant": ("SUCCESS", partial(to_the_end_of_the_url, INSTANT)),
+    "note_in_the_url": ("MUTATED_TOKEN", with_a_note),
 }
 
 CELLS = {"validity": "late", "integrity": "newlines_between", "both": "late_and_newlines"}

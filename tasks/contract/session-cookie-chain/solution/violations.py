@@ -130,6 +130,11 @@ def pass_until(spare: float, early: float = 0) -> Client:
     return client
 
 
+def without_colon(headers: dict[str, str]) -> dict[str, str]:
+    """A completion whose proof has nothing between its parts."""
+    return {**headers, "X-Seed-Proof": headers["X-Seed-Proof"].replace(":", "")}
+
+
 VIOLATIONS = {
     "first_session_kept": ("EXPIRED_BEFORE_USE", partial(play, edit=first_session)),
     "old_beside_new": ("EXPIRED_BEFORE_USE", partial(play, edit=old_and_new)),
@@ -175,6 +180,8 @@ VIOLATIONS = {
     "no_proof": ("MISSING_CONSTRAINT", partial(play, head=partial(without, "X-Seed-Proof"))),
     "replacements_counted": ("SUCCESS", partial(play, hand_in=counted)),
     "id_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda receipt, ids: ids[-1])),
+    "proof_of_the_head_of_the_id": ("WRONG_VALUE", partial(play, proof_of=lambda ids: ids[-1][:8])),
+    "proof_without_colon": ("WRONG_VALUE", partial(play, head=without_colon)),
 }
 
 CELLS = {"validity": "idle", "integrity": "clipped_session", "both": "idle_and_clipped"}

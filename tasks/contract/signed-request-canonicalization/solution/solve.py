@@ -55,10 +55,15 @@ class Habits:
     arrange: Callable[[Pairs, Callable[[str], str]], Pairs] = by_encoded
     path: Callable[[str], str] = lambda path: path
     lines: Callable[[Headers], list[str]] = header_lines
+    joined: Callable[[list[str]], str] = "\n".join
+    signing_key: Callable[[str], bytes] = str.encode
+    first_proof: Callable[[str], str] = lambda token: token
     hashed: Callable[[bytes], bytes] = lambda body: body
     secret_of: Callable[[dict[str, str], str], str] = lambda keys, key_id: keys[key_id]
     body_key: Callable[[str, int], bytes] = right_body_key
     bound: Callable[[str, str, int], str] = lambda nonce, part, sequence: f"{nonce}:{part}:{sequence}"
+    bind: Callable[[str], str] = lambda binding: binding
+    body_mac: Callable[[str], str] = lambda mac: mac
     chained: Callable[[str, str], str] = lambda proof, signature: proof + signature
     change: Callable[[Order, Order], Order] = lambda order, before: order
     send: Callable[[Headers], Headers] = lambda headers: headers
@@ -82,7 +87,7 @@ def play(api: httpx.Client, instruction: str, wait: Wait, **changed: Any) -> Non
     for _ in range(habits.takes):
         answer = api.get("/api/signing-params", headers=first).raise_for_status()
     taken = answer.json()
-    order, before, proof = taken["order"], taken["order"], sha256(found["discovery_token"])
+    order, before, proof = taken["order"], taken["order"], sha256(habits.first_proof(found["discovery_token"]))
     while True:
         request, signature = signed(habits, taken, habits.change(order, before), part, proof)
         linger(wait, habits.settle(order["starts_at"] - float(cost) - float(answer.headers["X-Virtual-Time"])))
@@ -102,16 +107,16 @@ def signed(habits: Habits, params: Order, order: Order, part: str, proof: str) -
     headers = dict(params["headers"]) | {
         "X-Sequence": str(sequence),
         "X-Nonce": order["nonce"],
-        "X-Binding": sha256(habits.bound(order["nonce"], part, sequence)),
+        "X-Binding": habits.bind(sha256(habits.bound(order["nonce"], part, sequence))),
         "X-Proof": proof,
-        "X-Body-HMAC": mac(habits.body_key(secret, sequence), body),
+        "X-Body-HMAC": habits.body_mac(mac(habits.body_key(secret, sequence), body)),
     }
     listed = ";".join(sorted(name.lower() for name in headers))
     pairs = habits.query(params["query"])
     query = "&".join("=".join(pair) for pair in habits.arrange(pairs, habits.encode))
     place = [order["method"], habits.path(order["path"]), query]
-    text = "\n".join([*place, *habits.lines(headers), "", listed, sha256(habits.hashed(body))])
-    signature = mac(secret.encode(), text.encode())
+    text = habits.joined([*place, *habits.lines(headers), "", listed, sha256(habits.hashed(body))])
+    signature = mac(habits.signing_key(secret), text.encode())
     said = f"PARLEY-HMAC-SHA256 KeyId={order['key_id']}, SignedHeaders={listed}, Signature={signature}"
     url = f"{order['path']}?" + "&".join("=".join(map(strict, pair)) for pair in pairs)
     headers = habits.send({**headers, "Authorization": said})

@@ -31,6 +31,21 @@ def verbatim_lines(headers: Headers) -> list[str]:
     return [f"{name.lower()}:{headers[name]}" for name in sorted(headers, key=str.lower)]
 
 
+def sorted_without_case(pairs: Pairs, encode: Callable[[str], str]) -> Pairs:
+    """A client that sorts as a dictionary does, where capitals do not come first."""
+    return sorted(by_encoded(pairs, encode), key=lambda pair: (pair[0].lower(), pair[1]))
+
+
+def lines_but(*places: int) -> partial[None]:
+    """A client that leaves these lines out of what it signs."""
+    return partial(play, joined=lambda lines: "\n".join(line for at, line in enumerate(lines, -len(lines)) if at not in places))
+
+
+def query_after_the_path(lines: list[str]) -> str:
+    """A client that signs the whole target where the path alone belongs."""
+    return "\n".join([lines[0], f"{lines[1]}?{lines[2]}", *lines[2:]])
+
+
 def at(sequence: int, seconds: float) -> Callable[[int], float]:
     """A client that waits before one order."""
     return lambda due: seconds if due == sequence else 0
@@ -140,6 +155,27 @@ VIOLATIONS = {
     "decoded_path": ("SIGNATURE_MISMATCH", partial(play, path=unquote)),
     "encoded_twice": ("SIGNATURE_MISMATCH", partial(play, path=quote)),
     "stage_without_order": ("SIGNATURE_MISMATCH", partial(play, path=lambda path: path.rpartition("/")[0])),
+    "query_after_the_path": ("SIGNATURE_MISMATCH", partial(play, joined=query_after_the_path)),
+    "method_in_lower_case": ("SIGNATURE_MISMATCH", partial(play, joined=lambda l: "\n".join([l[0].lower(), *l[1:]]))),
+    "joined_by_crlf": ("SIGNATURE_MISMATCH", partial(play, joined="\r\n".join)),
+    "line_feed_at_the_end": ("SIGNATURE_MISMATCH", partial(play, joined=lambda lines: "\n".join([*lines, ""]))),
+    "no_empty_line": ("SIGNATURE_MISMATCH", lines_but(-3)),
+    "list_left_out": ("SIGNATURE_MISMATCH", lines_but(-2)),
+    "sorted_without_case": ("SIGNATURE_MISMATCH", partial(play, arrange=sorted_without_case)),
+    "lower_case_escapes": (
+        "SIGNATURE_MISMATCH",
+        partial(play, encode=lambda text: re.sub("%..", lambda escape: escape[0].lower(), strict(text))),
+    ),
+    "tilde_encoded": ("SIGNATURE_MISMATCH", partial(play, encode=lambda text: strict(text).replace("~", "%7E"))),
+    "bytes_as_signing_key": ("SIGNATURE_MISMATCH", partial(play, signing_key=bytes.fromhex)),
+    "body_hmac_in_capitals": ("SIGNATURE_MISMATCH", partial(play, body_mac=str.upper)),
+    "binding_changed_after_signing": (
+        "SIGNATURE_MISMATCH",
+        partial(play, send=partial(changed, "X-Binding", lambda binding: "0" * 64)),
+    ),
+    "binding_in_capitals": ("WRONG_HASH", partial(play, bind=str.upper)),
+    "bound_by_bars": ("WRONG_HASH", partial(play, bound=lambda nonce, part, sequence: f"{nonce}|{part}|{sequence}")),
+    "proof_of_nothing": ("WRONG_HASH", partial(play, first_proof=lambda token: "")),
     "spaces_kept": ("SIGNATURE_MISMATCH", partial(play, lines=verbatim_lines)),
     "sorted_header_lines": ("SIGNATURE_MISMATCH", partial(play, lines=lambda headers: sorted(header_lines(headers)))),
     "hashed_with_newline": ("SIGNATURE_MISMATCH", partial(play, hashed=lambda body: body + b"\n")),

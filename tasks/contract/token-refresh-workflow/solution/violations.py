@@ -94,6 +94,12 @@ def grace_until(spare: float) -> Client:
     return client
 
 
+def twice_with_one_token(desk: Bearer) -> None:
+    """A client that refreshes twice with the same token."""
+    desk.refresh()
+    desk.take(desk.send("POST", "/api/refresh", desk.tokens[-2]))
+
+
 VIOLATIONS = {
     "never_refreshed": ("EXPIRED_BEFORE_USE", partial(play, due=never)),
     "refreshed_at_the_start": ("EXPIRED_BEFORE_USE", partial(play, due=at_the_start)),
@@ -133,6 +139,9 @@ VIOLATIONS = {
     "select_in_the_last_instant": ("SUCCESS", held(play, "/api/select/.*", told_within("expires_in"), 52, INSTANT)),
     "grace_on_the_dot": ("EXPIRED_BEFORE_USE", grace_until(0)),
     "grace_in_the_last_instant": ("SUCCESS", grace_until(INSTANT)),
+    "refreshed_twice_with_one_token": ("EXPIRED_BEFORE_USE", partial(play, renew=twice_with_one_token)),
+    "download_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/download", told_within("expires_in"), 5)),
+    "download_in_the_last_instant": ("SUCCESS", held(play, "/api/download", told_within("expires_in"), 5, INSTANT)),
 }
 
 CELLS = {"validity": "never_refreshed", "integrity": "clipped_token", "both": "refreshed_late_and_clipped"}

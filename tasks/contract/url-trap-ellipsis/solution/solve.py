@@ -40,6 +40,8 @@ def play(
     *,
     where: Callable[[str, str], str] = section,
     pick: Callable[[str], str] = href,
+    looks: int = 1,
+    seen: int = -1,
     precheck: bool = True,
     dawdle: float = 0,
     linger: Callable[[float], float] = lambda left: 0,
@@ -50,10 +52,12 @@ def play(
 ) -> None:
     """The whole flow, with seams.
 
-    `where` finds the file on the page, `dawdle` waits before the precheck, `linger` after it, given the seconds that are left.
+    `where` finds the file on the page, `seen` says which of several looks at it counts, `dawdle` waits before the precheck,
+    `linger` after it, given the seconds that are left.
     """
     (name,) = re.findall(r"called `([^`]+)`", instruction)
-    target = pick(where(api.get("/task").text, name))
+    pages = [api.get("/task").text for _ in range(looks)]
+    target = pick(where(pages[seen], name))
     if dawdle:
         wait(dawdle)
     token = "none-yet"

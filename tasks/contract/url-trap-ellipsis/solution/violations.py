@@ -5,7 +5,7 @@ import re
 from functools import partial
 
 from solve import Headers, href, play, raw_href
-from timing import INSTANT, dated, held, told_at
+from timing import INSTANT, Answers, dated, held, told_at
 
 
 def visible_text(page: str) -> str:
@@ -54,6 +54,12 @@ def without(name: str, headers: Headers) -> Headers:
     return {key: value for key, value in headers.items() if key != name}
 
 
+def dated_first(answers: Answers) -> float:
+    """The virtual second at which the link ends, as the first look at the page tells it."""
+    first = next(place for place, answer in enumerate(answers, 1) if answer.request.url.path == "/task")
+    return dated(answers[:first])
+
+
 VIOLATIONS = {
     "visible_text": ("WRONG_VALUE", partial(play, pick=visible_text)),
     "visible_text_one_character": ("WRONG_VALUE", partial(play, pick=with_one_character)),
@@ -78,6 +84,8 @@ VIOLATIONS = {
     "newline_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda file: file + "\n")),
     "download_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/resource/.*", told_at("deadline"), 2)),
     "download_in_the_last_instant": ("SUCCESS", held(play, "/api/resource/.*", told_at("deadline"), 2, INSTANT)),
+    "first_sight_used": ("SUCCESS", partial(play, looks=2, seen=0)),
+    "link_on_the_dot_after_two_looks": ("EXPIRED_BEFORE_USE", held(partial(play, looks=2), "/api/precheck", dated_first, 4)),
     "link_on_the_dot": ("EXPIRED_BEFORE_USE", held(play, "/api/precheck", dated, 4)),
     "link_in_the_last_instant": ("SUCCESS", held(play, "/api/precheck", dated, 4, INSTANT)),
 }

@@ -35,7 +35,7 @@ class Habits:
     linger: tuple[str, float] = ("", 0)
     rest: Callable[[float, float], float] = lambda next_in, fetch: next_in - fetch
     fetches: int = 1
-    acks: int = 1
+    acks: Callable[[Ack], int] = lambda ack: 1
     total: Callable[[int], int] = lambda total: total
     chain: Callable[[list[bytes], list[str], str], bytes] = lambda bodies, hashes, part: b"".join(bodies) + part.encode()
     shift: int = 0
@@ -64,7 +64,9 @@ def play(api: httpx.Client, instruction: str, wait: Wait, **changed: Any) -> Non
         for draft in habits.drafts(ack) if number == total else []:
             api.post("/webhook/ack", json=draft)
         pause("ack")
-        answers += [api.post("/webhook/ack", json=habits.edit(ack, signature)).raise_for_status() for _ in range(habits.acks)]
+        answers += [
+            api.post("/webhook/ack", json=habits.edit(ack, signature)).raise_for_status() for _ in range(habits.acks(ack))
+        ]
     part = anchor_slice(instruction, habits.shift)
     final = {"hashes": hashes, "anchor": part, "chain": hashlib.sha256(habits.chain(bodies, hashes, part)).hexdigest()}
     pause("final")

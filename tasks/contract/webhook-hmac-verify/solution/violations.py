@@ -93,6 +93,30 @@ def hasty(api: httpx.Client, instruction: str, wait: Wait) -> None:
     play(api, instruction, wait, rest=rest, total=lambda total: total + 1)
 
 
+def closed_twice(api: httpx.Client, instruction: str, wait: Wait) -> None:
+    """A client that sends its closing acknowledgement twice."""
+    closing: list[bytes] = []
+
+    def before(request: httpx.Request) -> None:
+        if request.url.path == "/webhook/ack":
+            closing.append(request.content)
+        elif request.url.path == "/submission":
+            api.post("/webhook/ack", content=closing[-1]).raise_for_status()
+
+    api.event_hooks = {"request": [before]}
+    play(api, instruction, wait)
+
+
+def of_the_next(ack: Ack, signature: str) -> Ack:
+    """A client that counts one too far."""
+    return {**ack, "event_sequence": ack["event_sequence"] + 1} if "event_sequence" in ack else ack
+
+
+def upper_mac(ack: Ack, signature: str) -> Ack:
+    """A client that writes the HMAC in capitals."""
+    return {**ack, "hmac_sha256": ack["hmac_sha256"].upper()} if "verified" in ack else ack
+
+
 VIOLATIONS = {
     "parsed_body": ("WRONG_HASH", partial(play, hashed=parsed, signed=parsed)),
     "echoed_body": ("WRONG_HASH", partial(play, hashed=echoing)),
@@ -115,7 +139,7 @@ VIOLATIONS = {
     "true_as_number": ("SUCCESS", partial(play, drafts=partial(mistyped, "event_sequence", True))),
     "text_as_truth": ("SUCCESS", partial(play, drafts=partial(mistyped, "verified", "yes"))),
     "hashes_out_of_order": ("WRONG_HASH", partial(play, edit=out_of_order)),
-    "acked_twice": ("VERSION_CONFLICT", partial(play, acks=2)),
+    "acked_twice": ("VERSION_CONFLICT", partial(play, acks=lambda ack: 2)),
     "closed_early": ("VERSION_CONFLICT", partial(play, total=lambda total: 1)),
     "late_ack": ("EXPIRED_BEFORE_USE", partial(play, linger=("ack", 11))),
     "closed_as_the_period_ends": ("EXPIRED_BEFORE_USE", period_end("/webhook/ack", 2, 0, lambda events: events + 1)),
@@ -128,6 +152,17 @@ VIOLATIONS = {
     "first_answer": ("WRONG_VALUE", partial(play, hand_in=lambda answers: answers[0].text)),
     "fetch_on_the_dot": ("EXPIRED_BEFORE_USE", period_end("/webhook/event", 1, 0, lambda events: 2)),
     "fetch_in_the_last_instant": ("SUCCESS", period_end("/webhook/event", 1, INSTANT, lambda events: 2)),
+    "upper_case_hmac": ("SIGNATURE_MISMATCH", partial(play, edit=upper_mac)),
+    "number_of_the_next_event": ("VERSION_CONFLICT", partial(play, edit=of_the_next)),
+    "closed_twice": ("VERSION_CONFLICT", closed_twice),
+    "no_hash": ("MISSING_CONSTRAINT", partial(play, edit=partial(without, "body_sha256"))),
+    "no_hashes": ("MISSING_CONSTRAINT", partial(play, edit=partial(without, "hashes"))),
+    "no_anchor": ("MISSING_CONSTRAINT", partial(play, edit=partial(without, "anchor"))),
+    "chain_backwards": (
+        "WRONG_HASH",
+        partial(play, chain=lambda bodies, hashes, part: b"".join(bodies[::-1]) + part.encode()),
+    ),
+    "forged_one_skipped": ("VERSION_CONFLICT", partial(play, acks=lambda ack: int(ack["verified"]))),
 }
 
 CELLS = {"validity": "late_ack", "integrity": "parsed_body", "both": "late_and_parsed"}

@@ -53,7 +53,8 @@ class ApiRateLimitPatience(ContractWorld):
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
-        return {"anchor": self.anchor.text, "total": len(self.data), "data_chars": DATA_CHARS}
+        told = {"slice": SLICE, "request_seconds": self.manifest.cost_ms("request") // 1000}
+        return {"anchor": self.anchor.text, "total": len(self.data), "data_chars": DATA_CHARS, **told}
 
     @get("/api/bootstrap")
     def bootstrap(self, call: Call) -> dict[str, object]:

@@ -27,7 +27,7 @@ from worlds.contract.rows import Row
 from worlds.contract.world import ContractWorld
 from worlds.core.calls import Call, Reply, Violation, get
 
-FEWEST_STEPS, EARLY = 5, 2
+FEWEST_STEPS, EARLY, TOKEN_CHARS = 5, 2, 64
 SEPARATORS = ("|", "||", "::", "~", "#", "--", "=>", "/")
 
 
@@ -37,7 +37,7 @@ class CumulativeHashChain(ContractWorld):
     def prepare(self) -> None:
         """Draw length, tokens, separator, anchor and content; the chain is issued with its first step."""
         length = self.chance("length").between(FEWEST_STEPS, round(self.knob("most_steps")))
-        self.tokens = [self.chance("token").hex(64) for _ in range(length)]
+        self.tokens = [self.chance("token").hex(TOKEN_CHARS) for _ in range(length)]
         self.separator = self.chance("separator").choice(SEPARATORS)
         self.content = f"end of the chain: {self.chance('content').base64(96)}".encode()
         self.draw_slice()
@@ -50,7 +50,7 @@ class CumulativeHashChain(ContractWorld):
         """What the instruction tells."""
         return {
             **self.slice_facts(), "length": len(self.tokens), "separator": self.separator, "tail": TAIL,
-            "anchor_chars": len(self.anchor.text), "revisions": bool(self.revised),
+            "anchor_chars": len(self.anchor.text), "token_chars": TOKEN_CHARS, "revisions": bool(self.revised),
             "request_seconds": self.manifest.cost_ms("request") // 1000,
         }  # fmt: skip
 
@@ -71,7 +71,7 @@ class CumulativeHashChain(ContractWorld):
         if not first or number not in self.revised:
             return {}
         earlier = self.revised[number]
-        self.tokens[earlier - 1] = self.chance("token").hex(64)
+        self.tokens[earlier - 1] = self.chance("token").hex(TOKEN_CHARS)
         return {"revised": earlier}
 
     @property

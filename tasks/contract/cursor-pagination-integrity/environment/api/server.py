@@ -72,8 +72,8 @@ class CursorPaginationIntegrity(ContractWorld):
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
-        page_seconds = self.manifest.cost_ms("page") // 1000
-        told = {"page_seconds": page_seconds, "slice": SLICE, "receipt_chars": RECEIPT_CHARS}
+        seconds = {f"{name}_seconds": self.manifest.cost_ms(name) // 1000 for name in ("page", "request")}
+        told = {**seconds, "slice": SLICE, "receipt_chars": RECEIPT_CHARS}
         return {"anchor": self.anchor.text, "marker": self.marker, **told}
 
     @get("/api/docs")

@@ -51,7 +51,7 @@ WITHOUT_LIMIT, LEAST = 2, 5
 """Events in a page without a limit, and in the smallest of largest pages, for which the knob says how many events there are."""
 
 FIELDS = ("balance", "expected_sequence", "stream_version", "read_token", "digest_chain", "event_proof", "counts")
-RECEIPT_CHARS = 48
+KEY_BYTES, RECEIPT_CHARS = 32, 48
 
 
 class EventSourcedConsistency(ContractWorld):
@@ -79,7 +79,7 @@ class EventSourcedConsistency(ContractWorld):
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
         costs = {f"{name}_cost": self.manifest.cost_ms(name) // 1000 for name in ("request", "page")}
-        sizes = {"most": self.most, "without_limit": WITHOUT_LIMIT, "receipt_chars": RECEIPT_CHARS}
+        sizes = {"most": self.most, "without_limit": WITHOUT_LIMIT, "receipt_chars": RECEIPT_CHARS, "key_bytes": KEY_BYTES}
         return {**self.slice_facts(), **costs, **sizes}
 
     @post("/events/subscribe")
@@ -91,7 +91,7 @@ class EventSourcedConsistency(ContractWorld):
         if self.deliverable is not None:
             raise Violation(Label.VERSION_CONFLICT, "the balance was accepted", status=409)
         self.reading, self.read_round = Reading(self.chance("pages"), self.version, self.most), self.round
-        self.key, self.read_token = self.chance("key").bytes(32), ""
+        self.key, self.read_token = self.chance("key").bytes(KEY_BYTES), ""
         made = self.stream.renew(self.chance("stream").base64(32), self.life_ms)
         return {
             "stream_token": self.stream.text, "expires_at": made.expires_at / 1000, "hmac_key": self.key.hex(),

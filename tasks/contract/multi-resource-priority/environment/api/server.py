@@ -79,6 +79,7 @@ class MultiResourcePriority(ContractWorld):
         """What the instruction tells."""
         return {
             **self.slice_facts(), "files": len(self.listed), "file_chars": FILE_CHARS,
+            "request_seconds": self.manifest.cost_ms("request") // 1000,
             "download_seconds": self.manifest.cost_ms("download") // 1000, "mixed": self.options["notation"] == "mixed",
         }  # fmt: skip
 

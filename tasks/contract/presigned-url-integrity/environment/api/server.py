@@ -42,6 +42,10 @@ SHELVES = ("ledger", "survey", "census", "atlas", "herbarium", "logbook")
 class PresignedUrlIntegrity(PrecheckedDownload):
     """One file behind a query that is signed as it was written."""
 
+    def facts(self) -> dict[str, object]:
+        """What the instruction tells."""
+        return {**super().facts(), "request_seconds": self.manifest.cost_ms("request") // 1000}
+
     def make_link(self) -> Presigned:
         """The link, whose time begins now or later."""
         begins = self.now + self.knob_ms("opens_seconds")

@@ -68,7 +68,8 @@ class ScheduledMaintenance(ContractWorld):
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
-        return {**self.slice_facts(), "report_seconds": self.manifest.cost_ms("report") // 1000}
+        seconds = {f"{name}_seconds": self.manifest.cost_ms(name) // 1000 for name in ("report", "request")}
+        return {**self.slice_facts(), **seconds}
 
     @get("/api/status")
     def status(self, call: Call) -> dict[str, object]:

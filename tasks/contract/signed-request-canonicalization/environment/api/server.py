@@ -50,7 +50,7 @@ STAGES = ("submit", "verify", "verify", "finalize", "finalize")
 OWN = ("X-Sequence", "X-Nonce", "X-Binding", "X-Proof", "X-Body-HMAC")
 """Headers that a client computes, signed beside the fixed ones."""
 
-TEXT_KEY_PHASES, RECEIPT_CHARS = 2, 48
+TEXT_KEY_PHASES, RECEIPT_CHARS, SECRET_CHARS = 2, 48, 64
 SIGNED = ("Authorization", *OWN)
 
 
@@ -66,7 +66,7 @@ class SignedRequestCanonicalization(ContractWorld):
         self.discovery_text = self.chance("discovery").base64(32)
         self.discovery: Contract | None = None
         draw = self.chance("keys")
-        self.keys = {f"key-{draw.hex(8)}": draw.hex(64) for _ in range(KEYS)}
+        self.keys = {f"key-{draw.hex(8)}": draw.hex(SECRET_CHARS) for _ in range(KEYS)}
         rotations = sorted(self.chance("rotation").sample(range(1, len(STAGES)), KEYS - 1))
         self.key_ids = [list(self.keys)[bisect(rotations, phase)] for phase in range(len(STAGES))]
         self.fixed = draw_headers(self.chance("headers"))
@@ -83,6 +83,7 @@ class SignedRequestCanonicalization(ContractWorld):
         """What the instruction tells."""
         return {
             "anchor": self.anchor.text, "slice": SLICE, "phases": len(STAGES), "own": OWN, "scheme": SCHEME,
+            "secret_chars": SECRET_CHARS, "text_key_phases": TEXT_KEY_PHASES,
             "receipt_chars": RECEIPT_CHARS, "request_seconds": self.manifest.cost_ms("request") / 1000,
         }  # fmt: skip
 

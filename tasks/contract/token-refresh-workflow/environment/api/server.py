@@ -57,7 +57,7 @@ class TokenRefreshWorkflow(ContractWorld):
 
     def facts(self) -> dict[str, object]:
         """What the instruction tells."""
-        seconds = {f"{name}_seconds": self.manifest.cost_ms(name) // 1000 for name in ("list", "select", "download")}
+        seconds = {f"{name}_seconds": self.manifest.cost_ms(name) // 1000 for name in ("list", "select", "download", "request")}
         chosen = {"kind": self.kind, "rule": self.rule, "field": RULES[self.rule], "tail": TAIL}
         return {**self.slice_facts(), **seconds, **chosen, "grace_seconds": f"{self.knob('grace_seconds'):g}"}
 

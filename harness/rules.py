@@ -1,0 +1,75 @@
+"""The rules that a task's instruction states, as its table `solution/rules.toml` quotes them.
+
+The table has a line for each quotation of the instruction's template: the words, and the clients that prove them. It is data,
+so it is read without running code of the folder; `harness.authoring.rules` checks it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from harness.contents import NotPlain, read_file
+from harness.errors import TaskInvalid
+from harness.places import own_tasks
+
+TABLE = "solution/rules.toml"
+_LONGEST = 1 << 18
+"""Bytes of a table; ours have up to six thousand."""
+
+
+class StatedRule(NamedTuple):
+    """Words of the template, the clients that prove them, and the line of the table, from 1."""
+
+    words: str
+    proofs: tuple[str, ...]
+    line: int
+
+    def spans(self, text: str, *, rendered: bool = False) -> list[tuple[int, int]]:
+        """Return where a text has these words, however its lines are broken; `rendered`: with any text for `{{ name }}`."""
+        words = re.split(r"(\{\{.*?\}\})", " ".join(self.words.split())) if rendered else [" ".join(self.words.split())]
+        pattern = "".join(r"[^\n]*?" if part.startswith("{{") and rendered else _words(part) for part in words)
+        return [match.span() for match in re.finditer(pattern, text)] if pattern else []
+
+
+def stated_rules(folder: Path) -> list[StatedRule]:
+    """Return the rules that a task folder's table quotes, in its order, none where there is no table.
+
+    Raises TaskInvalid for a table that cannot be read.
+    """
+    path = folder / TABLE
+    if not path.is_file():
+        return []
+    try:
+        text = read_file(folder, TABLE, _LONGEST).data.decode()
+        table = tomllib.loads(text)
+    except (NotPlain, OSError, ValueError) as error:
+        raise TaskInvalid(f"{path}:1: cannot be read: {error}") from error
+    lines = text.splitlines()
+    rules: list[StatedRule] = []
+    for words, proofs in table.items():
+        line = next((number for number, line in enumerate(lines, start=1) if line[1:].startswith(words[:40])), 1)
+        if not (isinstance(proofs, list) and proofs and all(isinstance(one, str) for one in proofs)):
+            raise TaskInvalid(f'{path}:{line}: must be "words of the instruction" = ["client", ...]')
+        rules.append(StatedRule(words, tuple(proofs), line))
+    return rules
+
+
+def rules_said(family: str, task_id: str, instruction: str) -> list[StatedRule]:
+    """Return the rules of one of this harness's own tasks that an instruction states, in the words that it uses."""
+    said: list[StatedRule] = []
+    for root in own_tasks():
+        # a table that somebody is writing costs a page nothing but its rules
+        with suppress(TaskInvalid):
+            for rule in stated_rules(root / family / task_id):
+                for start, end in rule.spans(instruction, rendered=True)[:1]:
+                    said.append(rule._replace(words=" ".join(instruction[start:end].split())))
+    return said
+
+
+def _words(text: str) -> str:
+    """Return a pattern for a text in which any white space stands for any other."""
+    return re.sub(r"(?:\\ )+", r"\\s+", re.escape(text))
