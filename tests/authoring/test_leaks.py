@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 
 import pytest
 
-from harness.authoring.leaks import derived, early, secrets
+from harness.authoring.leaks import derived, early, fragments, leaks, secrets
 from harness.authoring.plays import Exchange, Play
+from worlds.core.events import Requested
 from worlds.core.wire import WireResponse, request
 
 SLICE = "0123456789abcdef01234567"
@@ -75,3 +77,28 @@ def test_early_is_an_answer_that_tells_what_was_not_sent(sent: str, told: str, f
     exchange = Exchange(request("GET", "/u", headers=headers), WireResponse(200, (), told.encode()))
 
     assert len(list(early(Play("x", 0, exchanges=[exchange]), {"computed-1": "header X-C"}))) == found
+
+
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        (SLICE, 1),
+        (SLICE[::-1], 1),
+        (" ".join(SLICE), 1),
+        ("-".join(reversed(SLICE)), 1),
+        (f"begins with {SLICE[:12]}", 1),
+        (SLICE[3:10], 0),
+        ("you said mine-12345678", 0),
+        ("the header X-Slice holds another value", 0),
+    ],
+)
+def test_fragments_of_a_secret(told: str, found: int) -> None:
+    """Eight characters of a secret in a row are told, forwards, backwards or spaced; what the client said itself is not."""
+    parts = fragments({SLICE: "header X-Slice", "mine-12345678": "header X-Mine"}, f"The header X-Slice. Seed: ff{SLICE * 3}ff")
+    made = request("GET", "/u", headers={"X-Mine": "mine-12345678"})
+    answer = Exchange(made, WireResponse(409, (), told.encode()))
+    played = Play("x", 0, exchanges=[answer])
+    digests = {"target_sha256": sha256(made.target).hexdigest(), "body_sha256": sha256(made.body).hexdigest()}
+    played.events = [Requested(vt=0, seq=0, method="GET", path="/u", status=409, kind="violation", **digests)]
+
+    assert len(list(leaks(played, {}, parts))) == found

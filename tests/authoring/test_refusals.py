@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from harness.authoring import tampering
 from harness.authoring.altered import fields, left_out
 from harness.authoring.plays import Play, judge, play
@@ -123,3 +125,48 @@ def test_a_budget_that_ends_an_episode_tells_what_ran_out(folder: Path) -> None:
     judge(task, made)
 
     assert [played.outcome.failure_label for played in made] == ["EXPIRED_BEFORE_USE", "OTHER"]
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("given.swapcase()", "recased"),
+        ('given.removesuffix("=")', "padded"),
+        ("held[: len(given)] and given + held[len(given) :]", "truncated"),
+    ],
+)
+def test_a_lenient_comparison(broken: Broken, given: str, found: str) -> None:
+    """A world that takes an issued value in another form is found by a client that sends it so."""
+    old = '        self.redeem(self.ticket, call.header("X-Ticket"), "header X-Ticket")'
+    new = f"""        given, held = call.header("X-Ticket") or "", self._values["ticket"].decode()
+        self.redeem(self.ticket, held if {given} == held else given or None, "header X-Ticket")"""
+
+    assert found in {rule for _, _, rule in broken(SERVER, old, new)}
+
+
+def test_an_older_value_goes_on(folder: Path, broken: Broken) -> None:
+    """A world that goes on with the ticket before the newest is found, unless the instruction says that it does."""
+    server = folder / SERVER
+    text = server.read_text(encoding="utf-8").replace(
+        'self.ticket = self.issue("ticket", ticket, window_ms)',
+        'self.ticket = self.ticket or self.issue("ticket", ticket, window_ms)\n        self.newest = ticket',
+    )
+    server.write_text(text, encoding="utf-8")
+    old = '        self.redeem(self.ticket, call.header("X-Ticket"), "header X-Ticket")'
+    new = """        held = self._values["ticket"].decode()
+        given = call.header("X-Ticket")
+        self.redeem(self.ticket, held if given == self.newest else given, "header X-Ticket")"""
+
+    assert "older" in {rule for _, _, rule in broken(SERVER, old, new)}
+    rules = folder / "solution/rules.toml"
+    rules.write_text(rules.read_text(encoding="utf-8").replace('["value_first"]', '["value_first", "older"]'), encoding="utf-8")
+    assert broken(SERVER, "held if given", "held if  given") == []
+
+
+def test_a_request_sent_twice(folder: Path, broken: Broken) -> None:
+    """A world that fails when a request is repeated is found at the line that raised."""
+    old = '        check_header(call, "X-Seed-Slice", self.slice)'
+    new = old + "\n        assert self.deliverable is None"
+    found = broken(SERVER, old, new)
+
+    assert (SERVER, line(folder, SERVER, "assert self.deliverable"), "doubled") in found

@@ -38,8 +38,8 @@ def play(
 ) -> None:
     """The whole flow, with a seam at every place where a client can go wrong.
 
-    `linger` is for how long to wait once, after the answer with the first new key, and `ahead` for how long before its time a key
-    is taken up; `mangle` and `proof` leave their header out with None.
+    `linger` is for how long to wait once, after the answer with the first new key, `ahead` how long before its time a key is
+    taken up; `mangle` and `proof` leave their header out with None.
     """
     starts, waited = {first_key(instruction): 0.0}, False
     steps = list(range(1, last_step(instruction) + 1))

@@ -79,7 +79,7 @@ def to_the_start(instruction: str, answer: httpx.Response) -> float:
 
 
 def hasty(api: httpx.Client, instruction: str, wait: Wait) -> None:
-    """A client that takes up a new key an instant before its time, and hands in nothing if it is refused, or no key has a time."""
+    """A client that takes up a new key an instant before its time; refused, or where no key has a time, it hands in nothing."""
 
     def early(answer: httpx.Response) -> float:
         if "Activation" not in answer.headers:

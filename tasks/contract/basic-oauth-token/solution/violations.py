@@ -79,8 +79,8 @@ def for_the_job(change: object) -> Client:
     def client(api: httpx.Client, instruction: str, wait: Wait) -> None:
         def before(request: httpx.Request) -> None:
             if request.url.path == "/api/job":
-                if told := change(request.headers.pop("Authorization")):  # type: ignore[operator]
-                    request.headers["Authorization"] = told
+                told = {"Authorization": change(request.headers.pop("Authorization"))}  # type: ignore[operator]
+                request.headers.update({name: text for name, text in told.items() if text})
 
         api.event_hooks = {"request": [before]}
         play(api, instruction, wait)

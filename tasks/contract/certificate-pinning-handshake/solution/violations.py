@@ -116,7 +116,7 @@ def as_it_starts(api: httpx.Client, instruction: str, wait: Wait, *, early: floa
 
 
 def hasty(api: httpx.Client, instruction: str, wait: Wait) -> None:
-    """A client that is an instant too early with it, and hands in nothing if it is refused, or no certificate has such a time."""
+    """A client that is an instant too early with it; refused, or where no certificate has such a time, it hands in nothing."""
     try:
         if "starts_at" not in instruction:
             raise LookupError

@@ -49,8 +49,8 @@ class Habits:
     """A seam at every place where a client can go wrong.
 
     Places are authorize, consent, token, resource and answer (to a challenge). The grant is run `grants` times at first, and
-    its first token used; the code is exchanged `exchanges` times; an `undeterred` client goes on with its first token when it is
-    refused a second.
+    its first token used; the code is exchanged `exchanges` times; an `undeterred` client goes on with its first token when it
+    is refused a second.
     """
 
     before: Callable[[str, httpx.Client, Wait], object] = lambda place, api, wait: None
