@@ -98,8 +98,11 @@ def as_it_starts(api: httpx.Client, instruction: str, wait: Wait) -> None:
 
 
 VIOLATIONS = {
+    # these two in the turn of level 4 (each third client), where a key has a time
+    "new_key_an_instant_early": ("WRONG_VALUE", hasty),
     "ignored_header": ("EXPIRED_BEFORE_USE", partial(play, choose=first)),
     "one_key_behind": ("EXPIRED_BEFORE_USE", partial(play, choose=one_behind)),
+    "new_key_as_it_starts": ("SUCCESS", as_it_starts),
     "late_with_old_key": ("EXPIRED_BEFORE_USE", partial(play, choose=replaced, linger=lambda answer: 10)),
     "old_key_on_the_dot": ("EXPIRED_BEFORE_USE", partial(play, choose=replaced, linger=to_sunset)),
     "late_and_clipped": ("EXPIRED_BEFORE_USE", partial(play, choose=replaced, linger=lambda answer: 10, mangle=once_replaced)),
@@ -127,8 +130,6 @@ VIOLATIONS = {
     "repeated_step": ("VERSION_CONFLICT", partial(play, plan=lambda steps: [steps[0], *steps])),
     "stopped_early": ("WRONG_VALUE", partial(play, plan=lambda steps: steps[:-1])),
     "key_handed_in": ("WRONG_VALUE", partial(play, hand_in=lambda receipt, keys: keys[-1])),
-    "new_key_an_instant_early": ("WRONG_VALUE", hasty),
-    "new_key_as_it_starts": ("SUCCESS", as_it_starts),
 }
 
 CELLS = {"validity": "late_with_old_key", "integrity": "quoted_key", "both": "late_and_clipped"}
