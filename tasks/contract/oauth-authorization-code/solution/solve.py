@@ -61,6 +61,7 @@ class Habits:
     key: Callable[[list[str]], bytes] = lambda keys: bytes.fromhex(keys[-1])
     signed: Callable[[bytes], bytes] = lambda body: body
     state: Callable[[str], str] = own_state
+    state_again: Callable[[str], str] = lambda state: state
     skip: str = ""
     grants: int = 1
     exchanges: int = 1
@@ -84,6 +85,7 @@ class Session:
     keys: list[str] = field(default_factory=list)
     now: float = 0
     ends: float = math.inf
+    grants: int = 0
 
     def read(self, answer: httpx.Response) -> Answer:
         """An answer's body, with its nonce and key kept; a refusal raises."""
@@ -131,7 +133,9 @@ def play(api: httpx.Client, instruction: str, wait: Wait, **changed: Any) -> Non
 
 def granted(line: Session, ours: Pairs) -> str:
     """An access token, as a header: authorize, consent, and the exchange of the code that answers this request."""
-    habits, state = line.habits, line.state
+    habits = line.habits
+    line.state = state = habits.state_again(line.state) if line.grants else line.state
+    line.grants += 1
     asked = {"response_type": "code", **ours, "state": state}
     target = f"/authorize?{habits.query(habits.fields('authorize', asked))}"
     nonce = "" if habits.skip == "authorize" else line.send("authorize", "GET", target)["consent_nonce"]

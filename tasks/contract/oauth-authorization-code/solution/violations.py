@@ -243,6 +243,7 @@ VIOLATIONS = {
         partial(looking_around("token", 1, "/api/protected/resource-0"), headers=partial(skipped_number, "token")),
     ),
     "replaced_token": ("EXPIRED_BEFORE_USE", partial(play, grants=2)),
+    "another_state_on_the_second_grant": ("WRONG_VALUE", partial(play, grants=2, state_again=lambda state: "0" + state[1:])),
 }
 
 CELLS = {"validity": "late_code", "integrity": "clipped_code", "both": "late_and_clipped"}

@@ -25,7 +25,8 @@ Choices where the contract leaves one:
 6. consent brings a new signing key on all seeds, authorize on about half of them;
 7. a second discover ends the session and is VERSION_CONFLICT, the one after it opens a new one;
 8. authorize and consent may be repeated: that gives a new nonce or code, ends the one before, and costs what it costs;
-9. the state that counts is that of the last authorize that was served: proofs over another are WRONG_HASH or WRONG_VALUE;
+9. the state is that of the first authorize that was served: proofs over another are WRONG_HASH or WRONG_VALUE, and so is a
+   later authorize with another;
 10. the deliverable is `receipt`, drawn from the seed and given out with the last resource alone.
 Order of judgement: session open, headers present; then windows and turn before bytes, values and absent fields.
 """
@@ -104,7 +105,7 @@ class OauthAuthorizationCode(SessionWorld):
         require_fields(given, *given)
         validity_first(
             lambda: session.check_place(call),
-            lambda: check_state(given["state"]),
+            lambda: check_state(given["state"], self.state),
             lambda: self.check_auth(call, given["state"]),
             lambda: check_parameters(given, right),
         )
@@ -188,7 +189,9 @@ class OauthAuthorizationCode(SessionWorld):
         check_value(call.header(PROOF), f"{self.part}:{(state or self.state)[-TAIL:]}", f"header {PROOF}")
 
 
-def check_state(given: str) -> None:
-    """Raise WRONG_VALUE unless this can be a client's state; what it is, the server does not know."""
+def check_state(given: str, before: str) -> None:
+    """Raise WRONG_VALUE unless this can be a client's state, and is the one of the grants `before` where there were any."""
     if not re.fullmatch(STATE, given):
         raise Violation(Label.WRONG_VALUE, "state has the wrong form", field="state")
+    if before and given != before:
+        raise Violation(Label.WRONG_VALUE, "state is not the one of the grant before", field="state")
