@@ -34,7 +34,7 @@ def curious(api: httpx.Client, instruction: str, wait: Wait) -> None:
 
 
 def too_early(api: httpx.Client, instruction: str, wait: Wait) -> None:
-    """A client that uses the link an instant before it works, and authorizes anew when refused; where it works at once, unasked."""
+    """A client that uses the link too early, and authorizes anew when refused; where it works at once, in any case."""
     if "`starts_at`" not in instruction:
         play(api, instruction, wait, steps=("init", "verify", "authorize", "authorize"))
         return

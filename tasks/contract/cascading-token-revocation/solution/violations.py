@@ -42,7 +42,7 @@ def refresh_branch(holder: Holder, name: str) -> None:
 
 
 def refresh_once(what: str, holder: Holder, name: str) -> None:
-    """A client that refreshes a branch or its first resource before the first download, and keeps the old token of the latter."""
+    """A client that refreshes a branch or its resource before the first download, and keeps the old token of the resource."""
     if len(holder.tokens) == len((ROOT, holder.parent[name], name)):
         old = holder.tokens[name]
         holder.ask(holder.parent[name] if what == "branch" else name, "refresh")

@@ -47,7 +47,7 @@ def repadded(token: str) -> str:
 
 
 def as_fast_as_a_robot(api: httpx.Client, instruction: str, wait: Wait) -> None:
-    """A client that sends its form an instant sooner than it may, and asks for the result; where it may at once, none at all."""
+    """A client that sends its form an instant sooner than it may, and goes on; where it may at once, one that sends none."""
     if seconds := least(instruction):
         held(partial(play, patient=False), "/api/precheck", after("/task", seconds), 4, INSTANT)(api, instruction, wait)
     else:

@@ -41,6 +41,11 @@ def lines_but(*places: int) -> partial[None]:
     return partial(play, joined=lambda lines: "\n".join(line for at, line in enumerate(lines, -len(lines)) if at not in places))
 
 
+def lower_case_method(lines: list[str]) -> str:
+    """A client that signs the method as its library names it."""
+    return "\n".join([lines[0].lower(), *lines[1:]])
+
+
 def query_after_the_path(lines: list[str]) -> str:
     """A client that signs the whole target where the path alone belongs."""
     return "\n".join([lines[0], f"{lines[1]}?{lines[2]}", *lines[2:]])
@@ -156,7 +161,7 @@ VIOLATIONS = {
     "encoded_twice": ("SIGNATURE_MISMATCH", partial(play, path=quote)),
     "stage_without_order": ("SIGNATURE_MISMATCH", partial(play, path=lambda path: path.rpartition("/")[0])),
     "query_after_the_path": ("SIGNATURE_MISMATCH", partial(play, joined=query_after_the_path)),
-    "method_in_lower_case": ("SIGNATURE_MISMATCH", partial(play, joined=lambda l: "\n".join([l[0].lower(), *l[1:]]))),
+    "method_in_lower_case": ("SIGNATURE_MISMATCH", partial(play, joined=lower_case_method)),
     "joined_by_crlf": ("SIGNATURE_MISMATCH", partial(play, joined="\r\n".join)),
     "line_feed_at_the_end": ("SIGNATURE_MISMATCH", partial(play, joined=lambda lines: "\n".join([*lines, ""]))),
     "no_empty_line": ("SIGNATURE_MISMATCH", lines_but(-3)),
