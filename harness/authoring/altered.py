@@ -128,7 +128,7 @@ def left_out(task: Task, oracle: Play, step: str) -> Play:
     return _named(f"{LEFT_OUT}:{step}", play(task, SOLVE, oracle.seed, altered=altered))
 
 
-class Artifact(NamedTuple):
+class IssuedValue(NamedTuple):
     """A value that differs by seed and that a client sends though it did not make it up, and from which request on."""
 
     value: str
@@ -138,23 +138,23 @@ class Artifact(NamedTuple):
     """The request whose answer issued it; None for what the instruction prints, or the client itself sent first."""
 
 
-def artifacts(oracle: Play, other: Play) -> list[Artifact]:
+def artifacts(oracle: Play, other: Play) -> list[IssuedValue]:
     """Return the values that the oracle was given, or has said before; what `other` sends on its seed too is no artifact."""
     constant = {part for sent, _ in other.exchanges for part in parts_of(sent)}
-    found: dict[str, Artifact] = {}
+    values: dict[str, IssuedValue] = {}
     known, issuers = oracle.instruction, list[str]()
     for number, (sent, answer) in enumerate(oracle.exchanges):
         if _is_rule(sent):
             for part, what in parts_of(sent).items():
-                if part not in found and part not in constant and part in known:
+                if part not in values and part not in constant and part in known:
                     issued = next((place for place, text in enumerate(issuers) if part in text), None)
-                    found[part] = Artifact(part, what, number, issued)
+                    values[part] = IssuedValue(part, what, number, issued)
         issuers.append(text_of(answer))
         known += "\n" + issuers[-1] + "\n" + "\n".join(parts_of(sent))
-    return [one for one in found.values() if not any(less in one.value and less != one.value for less in found)]
+    return [one for one in values.values() if not any(less in one.value and less != one.value for less in values)]
 
 
-def with_variant(task: Task, oracle: Play, artifact: Artifact, variant: str) -> Play | None:
+def with_variant(task: Task, oracle: Play, artifact: IssuedValue, variant: str) -> Play | None:
     """The oracle that sends one variant of an artifact instead of it; None where that changes no request."""
     changes: list[WireRequest] = []
 
@@ -175,7 +175,7 @@ def with_variant(task: Task, oracle: Play, artifact: Artifact, variant: str) -> 
     return played if changes else None
 
 
-def with_older(task: Task, oracle: Play, artifact: Artifact) -> Play | None:
+def with_older(task: Task, oracle: Play, artifact: IssuedValue) -> Play | None:
     """The oracle that uses an artifact after a newer one was issued; None where the same request issues no newer one."""
     newer: list[WireResponse] = []
 

@@ -128,14 +128,16 @@ def submission_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
 
 def artifact_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:
     """An issued value counts byte for byte; an older one counts where the instruction says so, and a rule names it."""
-    allowed = {name for rule in stated_rules(evidence.task.path) for name in rule.proofs}
-    for kind in (*altered.VARIANTS, altered.OLDER):
-        taken = [played for played in evidence.made_as(kind) if played.outcome.reward]
-        for played in taken if kind != altered.OLDER or altered.OLDER not in allowed else ():
-            told = f"{_after(played)}: what is {kind} must not succeed"
-            if kind == altered.OLDER:
-                told += f', unless the instruction says so (quoted in {TABLE} with "{altered.OLDER}")'
-            yield failed(kind, played.seed, Place(evidence.server.path, 1), told)
+    named = {name for rule in stated_rules(evidence.task.path) for name in rule.proofs}
+    kinds = [kind for kind in (*altered.VARIANTS, altered.OLDER) if kind not in named or kind != altered.OLDER]
+    taken = [(kind, played) for kind in kinds for played in evidence.made_as(kind) if played.outcome.reward]
+    for kind, played in taken:
+        told = f"{_after(played)}: what is {kind} must not succeed"
+        if kind == altered.OLDER:
+            told += f', unless the instruction says so (quoted in {TABLE} with "{altered.OLDER}")'
+        yield failed(kind, played.seed, Place(evidence.server.path, 1), told)
+    if evidence.made and not taken:
+        yield passed("artifacts", evidence.made[0].seed)
 
 
 def twice_checks(evidence: TaskEvidence) -> Iterator[ProofCheck]:

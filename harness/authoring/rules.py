@@ -9,7 +9,7 @@ there is no word without one. Numbers and names that the server sets come from i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from harness.agents.solutions import SUCCESS, players
@@ -49,14 +49,19 @@ def rule_checks(task: Task) -> Iterator[ProofCheck]:
     except TaskInvalid as error:
         yield failed("rules", None, Place(task.path / TABLE, 1), str(error))
         return
+    try:
+        labels = {name: label for name, (label, _) in players(task).items()}
+    except (TaskInvalid, TypeError, ValueError, AttributeError):
+        # lint says what is wrong with the clients
+        return
     template = path.read_text(encoding="utf-8")
-    wrong = [*_unstated(task, rules, template), *_unproved(task, rules), *_unquoted(rules, template, path)]
+    wrong = [*_unstated(task, rules, template, labels), *_unproved(task, rules, labels), *_unquoted(rules, template, path)]
     yield from (failed("rules", None, at, told) for at, told in wrong)
     if not wrong:
         yield passed("rules", None, f"{len(rules)} rules, {len({one for rule in rules for one in rule.proofs})} clients")
 
 
-def _unstated(task: Task, rules: list[StatedRule], template: str) -> Iterator[tuple[Place, str]]:
+def _unstated(task: Task, rules: list[StatedRule], template: str, labels: Mapping[str, str]) -> Iterator[tuple[Place, str]]:
     """Yield quotations that the template does not have, and wrong clients that no quotation names."""
     for rule in rules:
         if not rule.spans(template):
@@ -66,14 +71,14 @@ def _unstated(task: Task, rules: list[StatedRule], template: str) -> Iterator[tu
             yield Place(task.path / TABLE, rule.line), told
     named = {name for rule in rules for name in rule.proofs}
     places = violation_lines(task)
-    for name, (label, _) in players(task).items():
+    for name, label in labels.items():
         if name not in named and label != SUCCESS and name != SOLVE:
             yield places.get(name, Place(task.path / TABLE, 1)), f"{name} breaks no rule that {TABLE} quotes"
 
 
-def _unproved(task: Task, rules: list[StatedRule]) -> Iterator[tuple[Place, str]]:
+def _unproved(task: Task, rules: list[StatedRule], labels: Mapping[str, str]) -> Iterator[tuple[Place, str]]:
     """Yield quotations that name a client which there is not, or that bind and have no client to break them."""
-    known = {SOLVE, *players(task), *DERIVED}
+    known = {SOLVE, *labels, *DERIVED}
     for rule in rules:
         if unknown := [name for name in rule.proofs if name not in known]:
             yield Place(task.path / TABLE, rule.line), f"no client is called {', '.join(unknown)}"

@@ -24,7 +24,7 @@ Interval = tuple[float, float]
 
 METHOD = (
     "95 % intervals: Wilson at the effective sample size of attempts clustered by task, t with T - 1 degrees; "
-    "Clopper-Pearson over the tasks where every attempt or none succeeded"
+    "Clopper-Pearson over the tasks, or over the attempts at a single one, where every attempt or none succeeded"
 )
 BOUNDED = (
     "95 % intervals, clustered by task: Wilson at the effective sample size for shares; for the others t of the log mean, from "

@@ -181,7 +181,7 @@ def test_seedless_chance() -> None:
 def test_the_gate(dead: int, alive: int, ok: bool) -> None:
     """Nineteen of twenty must die; equivalents count for neither side."""
     one = TriedMutant(
-        id="", kind="server", path="a", line=1, within="", text="", operator="", was="", becomes="", fate="equivalent"
+        id="", kind="tests", path="a", line=1, within="", text="", operator="", was="", becomes="", fate="equivalent"
     )
     fates = ["died"] * dead + ["survived"] * alive + ["equivalent"] * 50
     report = MutantReport(mutants=tuple(one.model_copy(update={"fate": fate}) for fate in fates), seconds=1)
@@ -193,8 +193,19 @@ def test_the_gate(dead: int, alive: int, ok: bool) -> None:
 @pytest.mark.parametrize(("drawn", "alive", "ok"), [(False, 7, True), (False, 8, False), (True, 17, True), (True, 18, False)])
 def test_the_gate_of_a_draw(drawn: bool, alive: int, ok: bool) -> None:
     """Of 150 that were drawn, more may survive than of 150 that are all: as many as chance alone can bring."""
-    one = TriedMutant(id="", kind="server", path="a", line=1, within="", text="", operator="", was="", becomes="", fate="died")
+    one = TriedMutant(id="", kind="tests", path="a", line=1, within="", text="", operator="", was="", becomes="", fate="died")
     fates = ["survived"] * alive + ["died"] * (150 - alive)
     report = MutantReport(mutants=tuple(one.model_copy(update={"fate": fate}) for fate in fates), seconds=1, drawn=drawn)
 
     assert report.ok is ok
+
+
+def test_a_mutant_of_a_rule_may_not_survive() -> None:
+    """One survivor in a task's server fails the run, however many die; in a hidden test one of fifty does not."""
+    one = TriedMutant(id="", kind="tests", path="a", line=1, within="", text="", operator="", was="", becomes="", fate="died")
+    alive = one.model_copy(update={"fate": "survived"})
+    rule = alive.model_copy(update={"kind": "server"})
+
+    assert MutantReport(mutants=(*[one] * 50, alive), seconds=1).ok
+    assert MutantReport(mutants=(*[one] * 50, rule), seconds=1).rules_alive == [rule]
+    assert not MutantReport(mutants=(*[one] * 50, rule), seconds=1).ok

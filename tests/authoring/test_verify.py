@@ -28,6 +28,7 @@ def line(folder: Path, name: str, text: str) -> int:
 CLAIMS = {
     "lint", "drift", "oracle", "nop", "violation", "cell", "leak", "determinism", "seeds", "results", "secrets", "budget",
     "knob", "gives-up", "recovers", "submission", "twice", "tampered", "left-out", "hidden-tests", "draws", "deadlines",
+    "rules", "disturbed", "artifacts",
 }  # fmt: skip
 """What is claimed of a contract task."""
 

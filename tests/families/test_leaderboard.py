@@ -182,6 +182,8 @@ def test_a_task_of_ones_own_stands_apart(
         made["local"], "model", "task", "episodes", "passed", "rate", "ungraded", "labels"
     )
     assert (E, (1, 1.0)) in columns(made["labels"], "label", "more")
+    assert made["labels"].notes[-1] == "of all tasks: with 1 graded episode of 1 task beside the suite"
+    assert made["leaderboard"].notes[-1].startswith("of the suite alone: without 1 graded episode of 1 task beside the suite")
 
 
 def test_tasks_of_a_registry_of_ones_own_are_its_suite(record: Record, gathered: Gathered) -> None:

@@ -97,7 +97,7 @@ violation:acked_twice	2	0	0.0	0.0..84.2	2	0.00	-0.75	0	1 of 33 tasks
 violation:listed_order	2	0	0.0	0.0..84.2	2	0.00	-1.00	0	1 of 33 tasks
 violation:resorted_link	2	0	0.0	0.0..84.2	2	0.00	-0.95	0	1 of 33 tasks
 95 % intervals: Wilson at the effective sample size of attempts clustered by task, t with T - 1 degrees; \
-Clopper-Pearson over the tasks where every attempt or none succeeded
+Clopper-Pearson over the tasks, or over the attempts at a single one, where every attempt or none succeeded
 2 tasks x 2 attempts do not tell any two models apart
 
 Pass rate by task, contract

@@ -25,8 +25,6 @@ from worlds.core.calls import Call, Reply, get
 FILE_BYTES = 96
 """Random bytes in the file, as base64 text without padding."""
 
-"""Where an agent reaches the world; links are absolute."""
-
 
 class PrecheckedDownload(ContractWorld):
     """A world whose one file lies behind a link; needs the knobs link_seconds and window_seconds, and the costs of each route.

@@ -25,7 +25,7 @@ from harness.headline import ended_by
 from harness.report.causes import bounds_cells, bounds_columns
 from harness.report.evidence import Evidence, Group, Status, plan_words, reliability, status, wanted_tasks
 from harness.report.models import ModelEntry, known_models
-from harness.report.statistics import METHOD, rate_interval
+from harness.report.statistics import METHOD, Interval, rate_interval
 from harness.report.table import Column, Row, Table, Value, row_of
 from worlds.contract.labels import LABELS, Axis, Label
 
@@ -250,13 +250,21 @@ def _warnings(judged: list[tuple[Group, Status]]) -> Iterator[str]:
             yield f"{group.name}: {many} ungraded and not scored: {ended_by(group.ungraded)}"
 
 
+def _over_seeds(group: Group) -> Interval | None:
+    """Return the interval of one task's rate: attempts at a seed hang together, seeds do not."""
+    seeds: dict[int, list[bool]] = {}
+    for one in group.graded:
+        seeds.setdefault(one.seed, []).append(one.success)
+    return rate_interval(list(seeds.values()))
+
+
 _LOCAL_COLUMNS = (
     Column("model", "Model", of=lambda group: group.name),
     Column("task", "Task"),
     Column("episodes", "Eps", of=lambda group: len(group.graded)),
     Column("passed", "Pass", of=lambda group: sum(result.success for result in group.graded)),
     Column("rate", "SR %", "percent", of=success_rate),
-    Column("interval", "95 %", "interval", of=lambda group: rate_interval([[one.success for one in group.graded]])),
+    Column("interval", "95 %", "interval", of=_over_seeds),
     Column("ungraded", "Ungraded", of=lambda group: len(group.ungraded)),
     Column("labels", "Labels of failures", of=lambda group: _labels(group) or None),
 )
@@ -265,7 +273,10 @@ _LOCAL_COLUMNS = (
 def local_tables(evidence: Evidence, *, published: bool) -> list[Table]:  # noqa: ARG001 - nobody published these
     """One row a model and task; none where only the suite was played."""
     rows = [row for group in evidence.split(suite())[1].played for row in _local_rows(group)]
-    notes = ("these are in no rank and in no mean over tasks, and a row without them is complete", "intervals: Clopper-Pearson")
+    notes = (
+        "these are in no rank and in no mean over tasks, and a row without them is complete",
+        "intervals are over the seeds of a task",
+    )
     return [Table("local", f"Tasks beside the suite, {evidence.family}", _LOCAL_COLUMNS, tuple(rows), notes)] if rows else []
 
 

@@ -7,6 +7,7 @@ more changes no row. What counts episodes - labels, cells, toggles, retries - is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from harness.families.contract import coaching_effect, leaderboard, tasks
 from harness.families.contract.published import suite
@@ -16,12 +17,34 @@ from harness.report.table import Table
 
 
 def _of_suite(maker: Maker) -> Maker:
-    """This maker, shown the tasks of the suite only."""
+    """Return a maker that is shown the tasks of the suite only."""
 
     def tables(evidence: Evidence, *, published: bool) -> list[Table]:
-        return maker(evidence.split(suite())[0], published=published)
+        shown, beside = evidence.split(suite())
+        return _noted(
+            maker(shown, published=published), beside, "of the suite alone: without {}, which stand in the table local"
+        )
 
     return tables
+
+
+def _of_all(maker: Maker) -> Maker:
+    """Return a maker that is shown all tasks, and says so where some are not of the suite."""
+
+    def tables(evidence: Evidence, *, published: bool) -> list[Table]:
+        return _noted(maker(evidence, published=published), evidence.split(suite())[1], "of all tasks: with {}")
+
+    return tables
+
+
+def _noted(tables: list[Table], beside: Evidence, note: str) -> list[Table]:
+    """Return tables that say what became of the tasks beside the suite, where there are any."""
+    graded = sum(len(group.graded) for group in beside.groups)
+    if not graded:
+        return tables
+    count = len({result.task_id for group in beside.groups for result in group.graded})
+    told = f"{graded} graded episode{'s' if graded != 1 else ''} of {count} task{'s' if count != 1 else ''} beside the suite"
+    return [replace(table, notes=(*table.notes, note.format(told))) for table in tables]
 
 
 TABLES: dict[str, tuple[Maker, ...]] = {
@@ -29,12 +52,12 @@ TABLES: dict[str, tuple[Maker, ...]] = {
     "tasks": (_of_suite(tasks.tables),),
     "catalogue": (_of_suite(tasks.catalogue_tables),),
     "quadrants": (_of_suite(tasks.quadrant_tables),),
-    "labels": (leaderboard.label_tables,),
-    "variance": (tasks.variance_tables,),
+    "labels": (_of_all(leaderboard.label_tables),),
+    "variance": (_of_all(tasks.variance_tables),),
     "outliers": (_of_suite(tasks.outlier_tables),),
-    "toggles": (coaching_effect.toggle_tables,),
+    "toggles": (_of_all(coaching_effect.toggle_tables),),
     "local": (leaderboard.local_tables,),
-    "coaching": (coaching_effect.tables, coaching_effect.label_tables),
+    "coaching": (_of_all(coaching_effect.tables), _of_all(coaching_effect.label_tables)),
 }
 BY_NAME: dict[str, tuple[Maker, ...]] = {"components": (_of_suite(components.tables),)}
 """Made only where they are asked for by name: it is for planning the next run."""

@@ -32,7 +32,7 @@ from worlds.core.calls import Call, Reply, Violation, get
 
 FILE_CHARS, JITTER_S = 64, 4
 PAYLOAD_BYTES = {"1k": 632, "4k": 2790, "8k": 5680, "12k": 8560}
-"""By tier: random bytes that make a URL of 1024, 4096, 12288 characters, give or take a few."""
+"""By tier: random bytes that make a URL of 1024, 4096, 8192, 12288 characters, give or take a few."""
 
 
 class MultiTurnRecall(ContractWorld):
