@@ -15,6 +15,7 @@ from harness.authoring.rules import rule_checks
 from harness.registry import read_task
 from harness.rules import TABLE, rules_said, stated_rules
 from harness.trust import admitted
+from tests.conftest import Command
 
 HERE = Path(__file__).parent
 CASES: list[dict[str, Any]] = json.loads((HERE / "contradictions.json").read_text(encoding="utf-8"))
@@ -115,3 +116,12 @@ def test_rules_in_the_words_of_an_episode() -> None:
     assert len(said) == len(stated_rules(folder))
     assert "`GET /task` (5 seconds) is a page with one download link for each part." in {rule.words for rule in said}
     assert rules_said("contract", folder.name, "Say hello.") == []
+
+
+def test_the_rules_on_the_command_line(harness: Command) -> None:
+    """`harness show TASK --rules` lists them, on its own for a task and not for an episode."""
+    shown = harness("show", "presigned-url-download", "--rules").stdout
+    listed = json.loads(harness("show", "presigned-url-download", "--rules", "--json").stdout)
+
+    assert "Asking again gives a new token, and the old one stops counting." in shown
+    assert {"rule": "Asking again gives a new token, and the old one stops counting.", "clients": ["stale_proof"]} in listed

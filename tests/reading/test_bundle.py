@@ -55,6 +55,16 @@ def test_a_page_lies_where_others_link_it(bundle: Path, recorded: Recorded) -> N
     assert {path.suffix for path in bundle.rglob("*") if path.is_file()} == {".html", ".json", ".txt", ".css", ".js", ".svg"}
 
 
+def test_an_episode_lists_the_rules_that_its_task_states(bundle: Path, recorded: Recorded) -> None:
+    """Beside the instruction stand its rules as this seed says them, each with the clients that prove it."""
+    (result, *_) = (read_result(path) for path in (recorded.folder / "late").glob("episodes/contract/*/s*-a*"))
+    page = (bundle / episode_page("late", result.key)).read_text(encoding="utf-8")
+
+    assert "Asking again gives a new token, and the old one stops counting." in page
+    assert "<code>stale_proof</code>" in page
+    assert "{{ first }}" not in page
+
+
 def test_no_page_says_where_the_runs_lay(bundle: Path, recorded: Recorded) -> None:
     """A published page has the run's name, and no path of the machine that it was made on."""
     made = [path for path in bundle.rglob("*") if path.suffix in {".html", ".json"}]
