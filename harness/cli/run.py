@@ -26,6 +26,7 @@ from harness.console import emit, log_to_stderr, say
 from harness.errors import BoundaryError, Cancelled, ProviderLost, UsageError, quoted
 from harness.granted import grant
 from harness.headline import setup_caveat
+from harness.play.choose import runnable
 from harness.records import Key, Result
 from harness.report.early import BIASED, sentence
 from harness.report.evidence import mde, mde_words
@@ -265,6 +266,7 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: Replies | None) -> RunS
     first = read_retry(flags.retry_of, flags.hint, key) if flags.retry_of else None
     known = gated(ctx, flags.names, trust=flags.trust).tasks
     tasks = grant(first.tasks(known) if first else known, flags.env or ())
+    tasks = tasks if first else runnable(tasks, flags.names or (), say)
     request = new_request(flags, tasks, first, key, _confirmed)
     folder = flags.out or folder_for(request, tasks)
     return RunSession(

@@ -21,7 +21,7 @@ from harness.cli.mutants import mutate_tasks
 from harness.cli.signatures import Flags, takes_flags
 from harness.cli.tasks import Json, Names, Trust, gated
 from harness.console import emit, say, show_table
-from harness.errors import TaskInvalid, UsageError
+from harness.errors import RuntimeFailure, TaskInvalid, UsageError
 from harness.granted import grant
 from harness.modules import family_part_or_none
 from harness.play.choose import SANDBOXES, choose_runtime, choose_sandbox
@@ -174,14 +174,16 @@ def verify_command(ctx: typer.Context, flags: VerifyFlags) -> None:
 
 def _prove(flags: VerifyFlags, gate: TrustGate, tasks: Sequence[Task]) -> None:
     """All claims about each task; raises TaskInvalid where one does not hold."""
-    runtimes = _runtimes(flags.runtime, tasks)
+    runtimes = _runtimes(flags.runtime)
+    foreign = not runtimes and any(task.parley is None for task in tasks)
+    docker = _docker(alone=all(task.parley is None for task in tasks)) if foreign else None
     seeds = parse_seeds(flags.seeds) if flags.seeds else None
     sandbox = _sandbox(flags.runtime) if gate.outside else None
     for line in gate.told(sandbox.name if sandbox else ""):
         say(line)
     proved = verify(
-        tasks, seeds, runtimes=runtimes, sandbox=sandbox, workers=flags.workers, thorough=flags.thorough, sample=flags.sample,
-        progress=_tell,
+        tasks, seeds, runtimes=runtimes, sandbox=sandbox, docker=docker, workers=flags.workers, thorough=flags.thorough,
+        sample=flags.sample, progress=_tell,
     )  # fmt: skip
     if flags.json:
         emit({**proved.model_dump(mode="json"), "ok": proved.ok})
@@ -219,9 +221,21 @@ def _sandbox(names: str) -> SandboxedRuntime:
     return choose_sandbox(next((name for name in names.split(",") if name in SANDBOXES), "auto"), say)
 
 
-def _runtimes(names: str, tasks: Sequence[Task]) -> list[Runtime]:
-    """The runtimes that were asked for, swept; each task is prepared for them when its turn comes."""
-    chosen = [choose_runtime(name, tasks, [SolutionAgent()], say) for name in names.split(",") if name != "inprocess"]
+def _docker(*, alone: bool) -> Runtime | None:
+    """Where foreign tasks are proved; None where Docker does not work and other tasks are proved besides."""
+    try:
+        (docker,) = _runtimes("docker")
+    except RuntimeFailure:
+        if alone:
+            raise
+        return None
+    say("runtime: docker, which foreign Harbor tasks need")
+    return docker
+
+
+def _runtimes(names: str) -> list[Runtime]:
+    """The runtimes that were asked for, swept; each task is prepared for them, or refused by them, when its turn comes."""
+    chosen = [choose_runtime(name, [], [SolutionAgent()], say) for name in names.split(",") if name != "inprocess"]
     for runtime in chosen:
         runtime.sweep()
     return chosen

@@ -8,6 +8,7 @@ the tasks are from elsewhere, which only a sandbox opens.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from harness.agent import Agent
 from harness.errors import HarnessError, RuntimeFailure, UsageError
@@ -47,6 +48,32 @@ def untried_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], s
     if why := _unfit(runtime, tasks, agents):
         raise why
     return runtime
+
+
+def runnable(tasks: Sequence[Task], names: Sequence[str], say: Say) -> list[Task]:
+    """The tasks without those foreign ones that no runtime plays, each told in a line; one that `names` names stays.
+
+    Raises the first failure where none is left.
+    """
+    docker = DockerRuntime()
+    left: list[Task] = []
+    problem: HarnessError | None = None
+    for task in tasks:
+        is_named = any(name == task.task_id or ("/" in name and Path(name).resolve() == task.path.resolve()) for name in names)
+        why: HarnessError | None = None
+        try:
+            if task.parley is None and not is_named and (refused := docker.refuses(task)):
+                why = UsageError(refused)
+        except HarnessError as error:
+            why = error
+        if why is None:
+            left.append(task)
+        else:
+            problem = problem or why
+            say(f"left out: {why}")
+    if problem is not None and not left:
+        raise problem
+    return left
 
 
 def choose_sandbox(name: str, say: Say) -> SandboxedRuntime:
@@ -105,6 +132,8 @@ def _unfit(runtime: Runtime, tasks: Sequence[Task], agents: Sequence[Agent]) -> 
     """Why a runtime cannot serve these tasks and agents, whatever works here."""
     for task in tasks:
         if why := runtime.refuses(task):
+            if task.parley is None and runtime.name == "docker":
+                return UsageError(why)
             return UsageError(why, hint="harness run ... --runtime docker" if task.parley is None or runs_here(task) else HINT)
         try:
             for agent in agents:
