@@ -223,7 +223,7 @@ def _check_script(folder: Path, name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedFolder:
     """A folder that cannot be read as a task, and why."""
 
     path: Path
@@ -235,13 +235,13 @@ class Survey:
     """The folders below one root: those that are tasks, by family folder then name, and those that cannot be read."""
 
     tasks: tuple[Task, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedFolder, ...]
 
 
 def survey(root: Path) -> Survey:
     """Read every folder under `root`; a broken one hides no other."""
     tasks: dict[str, Task] = {}
-    refused: list[Refused] = []
+    refused: list[RefusedFolder] = []
     for folder in _folders(root):
         try:
             _refuse_link(folder)
@@ -249,16 +249,16 @@ def survey(root: Path) -> Survey:
             if (first := tasks.setdefault(task.task_id, task)) is not task:
                 raise TaskInvalid(f"{task.path}/task.toml:1: {task.task_id} is also the id of {first.path}")
         except TaskInvalid as why:
-            refused.append(Refused(folder, why))
+            refused.append(RefusedFolder(folder, why))
     return Survey(tuple(tasks.values()), tuple(refused))
 
 
 def discover(root: Path) -> list[Task]:
     """Every task under `root`, by family folder then name; raises TaskInvalid for the first broken folder."""
-    found = survey(root)
-    for one in found.refused:
+    surveyed = survey(root)
+    for one in surveyed.refused:
         raise one.why
-    return list(found.tasks)
+    return list(surveyed.tasks)
 
 
 def _folders(root: Path) -> Iterator[Path]:
@@ -294,7 +294,7 @@ def _refuse_link(folder: Path) -> None:
         raise TaskInvalid(f"{folder}:1: is a link to {str(folder.readlink())!r}, and no link is followed")
 
 
-def select(tasks: Sequence[Task], names: Sequence[str], refused: Sequence[Refused] = ()) -> list[Task]:
+def select(tasks: Sequence[Task], names: Sequence[str], refused: Sequence[RefusedFolder] = ()) -> list[Task]:
     """The tasks that `names` mean, in registry order: ids, globs, families or paths; none named means all.
 
     Raises UnknownTask, with the nearest names, for a name that means nothing, and TaskInvalid for one of the `refused`.

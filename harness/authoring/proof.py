@@ -54,12 +54,8 @@ def prove_in(
     runtime: Runtime, task: Task, seeds: Sequence[int], expected: Mapping[tuple[str, int], Expected], workers: int
 ) -> Iterator[ProofCheck]:
     """The checks of one task in a runtime; a foreign task, without expectations, has its oracle and nop."""
-    try:
-        refused = runtime.refuses(task)
-    except HarnessError as error:
-        refused = str(error)
-    if refused:
-        yield failed(f"{runtime.name}:runs", None, *_placed(refused, task.path / "task.toml"))
+    if why := runtime.refuses(task):
+        yield failed(f"{runtime.name}:runs", None, *_placed(why, task.path / "task.toml"))
         return
     try:
         runtime.prepare([task])
@@ -73,8 +69,8 @@ def prove_in(
 
 def _placed(why: str, path: Path) -> tuple[Place, str]:
     """Where a message of the form `path:line: what` points, and what it says; one of another form is about `path`."""
-    found = re.fullmatch(r"(/[^\n:]*):(\d+): (.*)", why, re.DOTALL)
-    return (Place(Path(found[1]), int(found[2])), found[3]) if found else (Place(path, 1), why)
+    pointed = re.fullmatch(r"(/[^\n:]*):(\d+): (.*)", why, re.DOTALL)
+    return (Place(Path(pointed[1]), int(pointed[2])), pointed[3]) if pointed else (Place(path, 1), why)
 
 
 def _played(

@@ -29,9 +29,11 @@ def selected(ctx: typer.Context, names: list[str] | None) -> list[Task]:
     Folders that cannot be read are told in a line each where all, or a glob that fits them, is named.
     """
     root = tasks_root(ctx.obj["tasks"])
-    found = survey(root)
-    chosen = select(found.tasks, names or [], found.refused)
-    for one in found.refused:
+    known = survey(root)
+    chosen = select(known.tasks, names or [], known.refused)
+    if not chosen and len(known.refused) == 1:
+        raise known.refused[0].why
+    for one in known.refused:
         if not names or any(fnmatchcase(one.path.name, name) for name in names):
             say(f"left out: {one.why}" + (f"; try: {one.why.hint}" if one.why.hint else ""))
     if not chosen:

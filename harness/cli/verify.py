@@ -24,7 +24,7 @@ from harness.console import emit, say, show_table
 from harness.errors import RuntimeFailure, TaskInvalid, UsageError
 from harness.granted import grant
 from harness.modules import family_part_or_none
-from harness.play.choose import SANDBOXES, choose_runtime, choose_sandbox
+from harness.play.choose import SANDBOXES, choose_runtime, choose_sandbox, runnable
 from harness.pod import Runtime, SandboxedRuntime
 from harness.registry import Task
 from harness.report.table import Column, Row, Table
@@ -155,6 +155,7 @@ def verify_command(ctx: typer.Context, flags: VerifyFlags) -> None:
     """Prove tasks; exit 4 and say path, line and rule when one does not hold."""
     gate = gated(ctx, flags.names, trust=flags.trust)
     tasks = grant(_changed_first(gate.tasks) if flags.changed_first else gate.tasks, flags.env or ())
+    tasks = runnable(tasks, flags.names or (), say)
     if flags.mutations:
         gate.demand("harness verify --mutations")
         _mutations(tasks, json=flags.json)
@@ -174,9 +175,9 @@ def verify_command(ctx: typer.Context, flags: VerifyFlags) -> None:
 
 def _prove(flags: VerifyFlags, gate: TrustGate, tasks: Sequence[Task]) -> None:
     """All claims about each task; raises TaskInvalid where one does not hold."""
-    runtimes = _runtimes(flags.runtime)
-    foreign = not runtimes and any(task.parley is None for task in tasks)
-    docker = _docker(alone=all(task.parley is None for task in tasks)) if foreign else None
+    runtimes = _runtimes(flags.runtime, tasks)
+    foreign = [task for task in tasks if task.parley is None]
+    docker = _docker(foreign, alone=len(foreign) == len(tasks)) if foreign and not runtimes else None
     seeds = parse_seeds(flags.seeds) if flags.seeds else None
     sandbox = _sandbox(flags.runtime) if gate.outside else None
     for line in gate.told(sandbox.name if sandbox else ""):
@@ -221,10 +222,10 @@ def _sandbox(names: str) -> SandboxedRuntime:
     return choose_sandbox(next((name for name in names.split(",") if name in SANDBOXES), "auto"), say)
 
 
-def _docker(*, alone: bool) -> Runtime | None:
+def _docker(tasks: Sequence[Task], *, alone: bool) -> Runtime | None:
     """Where foreign tasks are proved; None where Docker does not work and other tasks are proved besides."""
     try:
-        (docker,) = _runtimes("docker")
+        (docker,) = _runtimes("docker", tasks)
     except RuntimeFailure:
         if alone:
             raise
@@ -233,9 +234,9 @@ def _docker(*, alone: bool) -> Runtime | None:
     return docker
 
 
-def _runtimes(names: str) -> list[Runtime]:
-    """The runtimes that were asked for, swept; each task is prepared for them, or refused by them, when its turn comes."""
-    chosen = [choose_runtime(name, [], [SolutionAgent()], say) for name in names.split(",") if name != "inprocess"]
+def _runtimes(names: str, tasks: Sequence[Task]) -> list[Runtime]:
+    """The runtimes that were asked for, swept; each task is prepared for them when its turn comes."""
+    chosen = [choose_runtime(name, tasks, [SolutionAgent()], say) for name in names.split(",") if name != "inprocess"]
     for runtime in chosen:
         runtime.sweep()
     return chosen

@@ -10,8 +10,8 @@ from harness.registry import Survey, Task, select, survey, tasks_root
 
 def tasks_named(*names: str) -> list[Task]:
     """The tasks that ids, globs, families or paths mean, in order; all of them where nothing is named. Raises UnknownTask."""
-    found = _known(tasks_root())
-    return select(found.tasks, names, found.refused)
+    known = _known(tasks_root())
+    return select(known.tasks, names, known.refused)
 
 
 def task_named(name: str) -> Task:

@@ -64,8 +64,8 @@ def generate_deals(ctx: typer.Context, what: What, most: Most = MOST_DEALS, keep
 
 
 def _file_of(tasks: Path | None, name: str) -> Path:
-    found = survey(tasks_root(tasks))
-    chosen = select(found.tasks, [name], found.refused)
+    known = survey(tasks_root(tasks))
+    chosen = select(known.tasks, [name], known.refused)
     if len(chosen) != 1:
         raise UsageError(f"{name} means {len(chosen)} tasks, and deals are found for one")
     return chosen[0].world_folder / SCENARIO

@@ -21,7 +21,7 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::-([^}$]*))?\}|(\w+))")
 
 
 @dataclass(frozen=True)
-class Instruction:
+class RecipeStep:
     """One instruction: the line that it begins on, its keyword in capitals, and the rest of it on one line."""
 
     line: int
@@ -29,9 +29,9 @@ class Instruction:
     rest: str
 
 
-def instructions(text: str) -> list[Instruction]:
+def instructions(text: str) -> list[RecipeStep]:
     """Every instruction of a Dockerfile, in order: the classic builder's steps."""
-    found: list[Instruction] = []
+    steps: list[RecipeStep] = []
     parts: list[str] = []
     began = 0
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
@@ -41,17 +41,17 @@ def instructions(text: str) -> list[Instruction]:
         began = began if parts else number
         parts.append(words.removesuffix("\\").strip())
         if not words.endswith("\\"):
-            found.append(_instruction(began, parts))
+            steps.append(_instruction(began, parts))
             parts = []
-    return [*found, _instruction(began, parts)] if parts else found
+    return [*steps, _instruction(began, parts)] if parts else steps
 
 
-def _instruction(line: int, parts: Sequence[str]) -> Instruction:
+def _instruction(line: int, parts: Sequence[str]) -> RecipeStep:
     keyword, *rest = " ".join(parts).split(maxsplit=1) or [""]
-    return Instruction(line, keyword.upper(), "".join(rest))
+    return RecipeStep(line, keyword.upper(), "".join(rest))
 
 
-def bases(recipe: Sequence[Instruction], arguments: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+def bases(recipe: Sequence[RecipeStep], arguments: Mapping[str, str]) -> Iterator[tuple[int, str]]:
     """The images that a Dockerfile is built on, with the line of each; `arguments` are those of the build.
 
     Its own stages and `scratch` are none. One whose name no argument fills is left out.
@@ -69,7 +69,7 @@ def bases(recipe: Sequence[Instruction], arguments: Mapping[str, str]) -> Iterat
             stages |= {more[1].lower()} if len(more) == 2 and more[0].upper() == "AS" else set()
 
 
-def beyond_classic(recipe: Sequence[Instruction]) -> tuple[int, str] | None:
+def beyond_classic(recipe: Sequence[RecipeStep]) -> tuple[int, str] | None:
     """The line of the first instruction that needs BuildKit, and what in it does; None where the classic builder will do."""
     for one in recipe:
         flags = [flag for flag in _ONLY_BUILDKIT.get(one.keyword, ()) if re.match(rf"(?:--\S+\s+)*{flag}\b", one.rest)]

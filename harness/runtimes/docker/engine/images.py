@@ -148,12 +148,10 @@ class Images:
         with self._locks[name]:
             if self.image_id(name):
                 return
-            try:
-                self._engine.api.pull(name, tag=None if re.search("[:@]", name.rpartition("/")[2]) else "latest")
-            except self._engine.errors as error:
-                where, why = f"{place}: " if place else "", " ".join(str(getattr(error, "explanation", None) or error).split())
+            if why := self._engine.pull(name):
+                where = f"{place}: " if place else ""
                 hint = "harness images" if _OURS_NAMED.match(name) else f"docker pull {name}"
-                raise ImageFailure(f"{where}image {name} is not here and cannot be pulled: {why}", hint=hint) from None
+                raise ImageFailure(f"{where}image {name} is not here and cannot be pulled: {why}", hint=hint)
 
     def clean_images(self, task_id: str | None = None) -> list[str]:
         """Remove all but the newest image of each room of each task, or of one task; returns the tags removed."""

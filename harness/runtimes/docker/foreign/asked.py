@@ -15,7 +15,7 @@ from pathlib import Path
 from harness.errors import TaskInvalid
 from harness.granted import filled, solution_environment
 from harness.registry import Task
-from harness.runtimes.docker.engine.dockerfile import Instruction, bases, beyond_classic, instructions
+from harness.runtimes.docker.engine.dockerfile import RecipeStep, bases, beyond_classic, instructions
 from harness.runtimes.docker.engine.images import ROOM_LABEL, TASK_LABEL, Context, Images, image_name, linked_context
 from harness.runtimes.docker.foreign.compose import Build, Service, read_compose
 from harness.taskfile import Artifact, EnvironmentSection, read_text
@@ -123,13 +123,13 @@ def unsupported(task: Task) -> str | None:
     for need in _beyond(task, services):
         return f"{task.task_id} needs {need}, which this harness does not do"
     for path, recipe, _ in recipes_of(task):
-        if found := beyond_classic(recipe):
-            line, what = found
+        if beyond := beyond_classic(recipe):
+            line, what = beyond
             return f"{path}:{line}: {what} needs BuildKit, and images are built here by the classic builder"
     return None
 
 
-def recipes_of(task: Task) -> Iterator[tuple[Path, list[Instruction], Mapping[str, str]]]:
+def recipes_of(task: Task) -> Iterator[tuple[Path, list[RecipeStep], Mapping[str, str]]]:
     """Each Dockerfile that is built for a task: path, instructions, arguments of the build; raises TaskInvalid."""
     builds = [service.build for service in services_of(task).values() if service.image is None]
     verifier = verifier_of(task)
