@@ -18,6 +18,8 @@ from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import HINT, TrustGate, runs_here
+from worlds.core.errors import ManifestError
+from worlds.core.levels import LEVEL
 
 Say = Callable[[str], None]
 
@@ -50,30 +52,35 @@ def untried_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], s
     return runtime
 
 
-def runnable(tasks: Sequence[Task], names: Sequence[str], say: Say) -> list[Task]:
-    """The tasks without those foreign ones that no runtime plays, each told in a line; one that `names` names stays.
+def runnable(tasks: Sequence[Task], names: Sequence[str], say: Say, levels: Sequence[str] = ()) -> list[Task]:
+    """The tasks without foreign ones that no runtime plays, and those that lack one of the `levels`, each told in a line.
 
-    Raises the first failure where none is left.
+    Raises the failure of one that `names` names by its id or path, and the first failure where no task is left.
     """
     docker = DockerRuntime()
-    left: list[Task] = []
-    problem: HarnessError | None = None
+    why = {task.path: failure for task in tasks if (failure := _unplayable(task, docker, levels)) is not None}
     for task in tasks:
         is_named = any(name == task.task_id or ("/" in name and Path(name).resolve() == task.path.resolve()) for name in names)
-        why: HarnessError | None = None
-        try:
-            if task.parley is None and not is_named and (refused := docker.refuses(task)):
-                why = UsageError(refused)
-        except HarnessError as error:
-            why = error
-        if why is None:
-            left.append(task)
-        else:
-            problem = problem or why
-            say(f"left out: {why}")
-    if problem is not None and not left:
-        raise problem
-    return left
+        if task.path in why and (is_named or len(why) == len(tasks)):
+            raise why[task.path]
+    for failure in why.values():
+        say(f"left out: {failure}")
+    return [task for task in tasks if task.path not in why]
+
+
+def _unplayable(task: Task, docker: Runtime, levels: Sequence[str]) -> HarnessError | None:
+    """Why no runtime plays a task, or not at these levels; None where one does."""
+    try:
+        if task.parley is None:
+            refused = docker.refuses(task)
+            return UsageError(refused) if refused else None
+        if levels and (manifest := task.file.manifest()) is not None:
+            [manifest.leveled({LEVEL: level}) for level in levels]
+    except HarnessError as error:
+        return error
+    except ManifestError as error:
+        return UsageError(str(error), hint=f"harness show {task.task_id}")
+    return None
 
 
 def choose_sandbox(name: str, say: Say) -> SandboxedRuntime:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ from harness.errors import TaskInvalid, UnknownTask, UsageError
 from harness.play.choose import runnable
 from harness.reading import episode_lines, read_episode
 from harness.records import Key, Result, RunFolder
-from harness.registry import folder_digest, inner_links, read_task, select, survey, tasks_root
+from harness.registry import Task, folder_digest, inner_links, read_task, select, survey, tasks_root
 from harness.runtimes.archives import pack
 from harness.runtimes.docker.engine.dockerfile import bases, beyond_classic, instructions
 from harness.runtimes.docker.engine.images import linked_context
@@ -117,6 +118,14 @@ def test_a_task_is_named_by_its_file_too(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(UnknownTask, match=r"^\.\./ holds no task\.toml$") as unknown:
         select([], ["../"])
     assert unknown.value.hint == "harness --tasks ../ list"
+
+
+def test_a_compose_file_that_is_no_text(tmp_path: Path) -> None:
+    """Like any other file, by its line and its byte."""
+    folder = made(tmp_path / "one", {"environment/docker-compose.yaml": b"services:\n  main:\n    image: caf\xe9\n"})
+
+    with pytest.raises(TaskInvalid, match=r"yaml:3: docker-compose\.yaml is not UTF-8 \(byte 32\)$"):
+        unsupported(read_task(folder))
 
 
 CASES: dict[str, tuple[Mapping[str, str | bytes], str, str]] = {
@@ -280,7 +289,7 @@ def test_what_needs_another_builder_is_named(tmp_path: Path, line: str, what: st
 
 
 def test_one_that_cannot_be_played_stops_no_other(tmp_path: Path) -> None:
-    """Where all are meant, those that no runtime plays are told and left out; one that is named is left to fail."""
+    """Where all are meant, those that no runtime plays are told and left out; one that is named fails, a dry run too."""
     made(tmp_path / "good")
     made(tmp_path / "wants", {"task.toml": WANTS})
     made(tmp_path / "gpu", {"task.toml": "[environment]\ngpus = 1\n"})
@@ -291,13 +300,26 @@ def test_one_that_cannot_be_played_stops_no_other(tmp_path: Path) -> None:
         "left out: gpu needs GPUs",
         f"left out: {tmp_path}/wants/task.toml:3: environment.env.KEY: ${{PARLEY_TEST_UNSET}} would be taken from this host",
     ]
-    assert [task.task_id for task in runnable(tasks, ["good", "gpu", f"{tmp_path}/wants"], said.append)] == [
-        "good",
-        "gpu",
-        "wants",
-    ]
+    assert [task.task_id for task in runnable(tasks, ["good", "g*o*d"], said.append)] == ["good"]
+    for names, which in ((["good", "gpu"], "gpu needs GPUs"), ([f"{tmp_path}/wants"], "needs --env PARLEY_TEST_UNSET")):
+        with pytest.raises(UsageError, match=which):
+            runnable(tasks, names, said.append)
     with pytest.raises(UsageError, match="gpu needs GPUs"):
         runnable(tasks[1:2], [], said.append)
+
+
+def test_a_level_that_one_task_lacks_stops_no_other(presigned: Task, tmp_path: Path) -> None:
+    """A new folder may have one level; a preset of a harder one plays those that have it."""
+    text = (presigned.path / "task.toml").read_text(encoding="utf-8").replace(presigned.task_id, "flat")
+    shutil.copytree(presigned.path, tmp_path / "flat")
+    (tmp_path / "flat" / "task.toml").write_text(text[: text.index("[metadata.parley.levels")], encoding="utf-8")
+    flat, said = read_task(tmp_path / "flat"), list[str]()
+
+    assert runnable([presigned, flat], ["contract"], said.append, ["4"]) == [presigned]
+    assert said == ["left out: flat has no level 4; it has level 1"]
+    assert runnable([presigned, flat], [], said.append, ["1"]) == [presigned, flat]
+    with pytest.raises(UsageError, match="flat has no level 2"):
+        runnable([presigned, flat], ["flat"], said.append, ["2", "4"])
 
 
 def test_why_a_foreign_task_failed_is_told(tmp_path: Path) -> None:
