@@ -95,6 +95,12 @@ class Task:
         """SHA-256 over every file's relative path and bytes: the identity of a task in a frozen plan."""
         return folder_digest(self.path, _LINKED if self.parley is None else None)
 
+    def files(self, part: str = "") -> list[Path]:
+        """The folder's files, or those of a part of it, sorted; links that may stand in a foreign environment/ are none."""
+        with _plain():
+            names = names_in(self.path, links=_LINKED if self.parley is None else None)
+        return [self.path / name for name in names if not part or name == part or name.startswith(f"{part}/")]
+
 
 def folder_digest(folder: Path, links: str | None = None) -> str:
     """SHA-256 over the sorted relative paths and contents of a folder's files; raises TaskInvalid for one that is not plain.

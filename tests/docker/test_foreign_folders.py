@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.attacks.answers import AnswersInReach
+from harness.attacks.named import named_programs
+from harness.attacks.planted import PlantedReward
+from harness.attacks.suite import besiege
 from harness.errors import ImageFailure
 from harness.pod import EpisodeSpec
 from harness.registry import read_task
@@ -83,6 +87,17 @@ def test_a_failed_build_is_tried_once(tmp_path: Path) -> None:
     with pytest.raises(ImageFailure, match=r"^its image cannot be built \(.*/bad/environment/Dockerfile:2\)$") as again:
         runtime.open(EpisodeSpec("r", "e", task, 0, needs_main=True)).__enter__()
     assert (told.value.hint, told.value.may_pass) == (again.value.hint, False)
+
+
+def test_attacks_on_a_folder_with_a_link(tmp_path: Path) -> None:
+    """Whatever reads the folder passes the link over: no attack is kept from being made by it."""
+    folder = made(tmp_path / "linked", {"environment/data.txt": "see /app/out.txt and tool.sh"})
+    (folder / "environment" / "alias.txt").symlink_to("data.txt")
+    task = read_task(folder)
+
+    assert named_programs(task) == ["tool.sh"]
+    siege = besiege([task], DockerRuntime(), attacks=[PlantedReward(), AnswersInReach()])
+    assert [row.outcome for row in siege.rows if row.outcome == "error"] == []
 
 
 def test_attacks_on_what_cannot_be_built(harness: Command, tmp_path: Path) -> None:

@@ -215,6 +215,7 @@ def test_a_link_that_stays_inside_is_kept(tmp_path: Path) -> None:
     first = task.digest, context.digest()
 
     assert plain != first[0]
+    assert [path.name for path in task.files("environment")] == ["Dockerfile", "data.txt"]
     assert dict(inner_links(environment)) == context.links
     assert context.links == {"alias.txt": "sub/data.txt", "gone": "sub/no", "sub/up.txt": "../Dockerfile", "there": "sub"}
     assert sorted(context.files) == ["Dockerfile", "sub/data.txt"]
