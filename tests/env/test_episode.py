@@ -18,12 +18,12 @@ from harness.errors import UnknownTask, UsageError
 from harness.registry import Task, read_task
 from harness.trust import admitted
 from tests.env.driving import client, driven, played, policy_agent, run, seen
-from tests.shipped import SHIPPED
+from tests.shipped import RELEASED
 from worlds.core.events import Turned, read_log
 
-CONTRACTS = [task for task in SHIPPED if task.family == "contract"]
-CALENDARS = [task for task in SHIPPED if task.family == "calendar"]
-PROFILES = [task for task in SHIPPED if task.family == "hidden-profile"]
+CONTRACTS = [task for task in RELEASED if task.family == "contract"]
+CALENDARS = [task for task in RELEASED if task.family == "calendar"]
+PROFILES = [task for task in RELEASED if task.family == "hidden-profile"]
 WHOLE = pytest.mark.property
 """Of the parts of a test: every task there is."""
 
