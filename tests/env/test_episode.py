@@ -230,7 +230,7 @@ def test_an_episode_is_used_again() -> None:
 def test_tasks_by_name() -> None:
     """An id, a glob and a family name tasks; what nobody knows is refused with the nearest names."""
     assert task_named("presigned-url-download").task_id == "presigned-url-download"
-    assert len(tasks_named("contract")) == len(CONTRACTS)
+    assert {task.task_id for task in CONTRACTS} <= {task.task_id for task in tasks_named("contract")}
     with pytest.raises(UnknownTask, match="presigned-url-download"):
         Episode().reset("presigned-url-downlod")
     with pytest.raises(UsageError, match="no episode was opened"):
