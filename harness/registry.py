@@ -250,8 +250,9 @@ def survey(root: Path) -> Survey:
     refused: list[RefusedFolder] = []
     for folder in _folders(root):
         try:
-            _refuse_link(folder)
-            task = read_task(folder)
+            with _plain():
+                _refuse_link(folder)
+                task = read_task(folder)
             if (first := tasks.setdefault(task.task_id, task)) is not task:
                 raise TaskInvalid(f"{task.path}/task.toml:1: {task.task_id} is also the id of {first.path}")
         except TaskInvalid as why:
@@ -279,12 +280,20 @@ def _folders(root: Path) -> Iterator[Path]:
         inner = _inner(family)
         beside = any(_has(folder, "task.toml") for folder in inner)
         for folder in inner:
-            if folder.is_symlink() or _has(folder, "task.toml", *_LOOKS) or (beside and any(folder.rglob("*"))):
+            if folder.is_symlink() or _has(folder, "task.toml", *_LOOKS) or (beside and _has_files(folder)):
                 yield folder
 
 
 def _has(folder: Path, *names: str) -> bool:
-    return any((folder / name).exists() for name in names)
+    return any(os.path.exists(folder / name) for name in names)  # noqa: PTH110 - what cannot be looked at is not there
+
+
+def _has_files(folder: Path) -> bool:
+    """True for a folder with anything but caches in it, also where that is no plain file."""
+    try:
+        return bool(names_in(folder))
+    except OSError:
+        return True
 
 
 def _inner(folder: Path) -> list[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from harness.agents.solutions import SolutionAgent
 from harness.attacks.report import AttackRow, Siege
@@ -22,7 +22,7 @@ def attack_tasks(tasks: Sequence[Task], runtime: str, *, workers: int, json: boo
     for line in TrustGate(tuple(tasks)).told(chosen.name):
         say(line)
     chosen.sweep()
-    siege = besiege(tasks, chosen, workers=workers, progress=_telling())
+    siege = besiege(tasks, chosen, workers=workers, progress=_tell)
     if json:
         emit(siege.model_dump(mode="json"))
     else:
@@ -36,20 +36,11 @@ def attack_tasks(tasks: Sequence[Task], runtime: str, *, workers: int, json: boo
         raise RuntimeFailure(unmade, hint=hints.pop() if len(hints) == 1 and "" not in hints else "harness doctor")
 
 
-def _telling() -> Callable[[AttackRow], None]:
-    """The listener that tells each row in a line; what kept several attacks on a folder from being made is one."""
-    told: set[tuple[str, str | None]] = set()
-
-    def tell(row: AttackRow) -> None:
-        if row.outcome == "error":
-            if (row.task_id, row.reason) not in told:
-                say(f"{row.task_id}: {row.attack} {row.name}: COULD NOT BE MADE")
-            told.add((row.task_id, row.reason))
-            return
-        outcome = {"held": f"held ({row.examined} examined)", "n/a": f"n/a: {row.reason}"}
-        say(f"{row.task_id}: {row.attack} {row.name}: {outcome.get(row.outcome, row.outcome.upper())}, {row.seconds:.1f} s")
-
-    return tell
+def _tell(row: AttackRow) -> None:
+    """Tell a row in a line; what kept attacks from being made is told once, at the end."""
+    told = {"held": f"held ({row.examined} examined)", "n/a": f"n/a: {row.reason}"}
+    if row.outcome != "error":
+        say(f"{row.task_id}: {row.attack} {row.name}: {told.get(row.outcome, row.outcome.upper())}, {row.seconds:.1f} s")
 
 
 def show_siege(siege: Siege) -> None:

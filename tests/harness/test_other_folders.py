@@ -59,6 +59,7 @@ def repository(tmp_path: Path) -> Path:
     made(root / "set" / "broken", {"task.toml": "[agent\n"})
     made(root / "set" / "old", files=TB1)
     made(root / "set" / "scripts", {"build.py": "x"}, {})
+    made(root / "set" / "gone" / "__pycache__", {"solve.pyc": "x"}, {})
     return root
 
 

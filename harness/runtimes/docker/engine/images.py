@@ -72,15 +72,14 @@ class Context:
 
 def folder_context(folder: Path, prefix: str = "", dockerfile: str = "Dockerfile", part: str = "") -> Context:
     """Every file of `folder/part`, caches left out, below `prefix`; raises TaskInvalid where one is not plain."""
-    return Context(
-        {prefix + name: (file.data, file.executable) for name, file in contents_of(folder, part).items()}, dockerfile
-    )
+    files = contents_of(folder, part).items()
+    return Context({prefix + name: (file.data, file.executable) for name, file in files}, dockerfile)
 
 
 def linked_context(folder: Path, dockerfile: str = "Dockerfile") -> Context:
     """Every file of a folder, and its links that stay inside as links; raises TaskInvalid where anything else is not plain."""
-    files = {name: (file.data, file.executable) for name, file in contents_of(folder, links="").items()}
-    return Context(files, dockerfile, inner_links(folder))
+    files = contents_of(folder, links="").items()
+    return Context({name: (file.data, file.executable) for name, file in files}, dockerfile, inner_links(folder))
 
 
 class Images:
