@@ -201,6 +201,7 @@ def test_other_signs_name_none(tmp_path: Path, name: str) -> None:
 LEAVING = {
     "absolute": "/etc/passwd",
     "above": "../../solution/solve.sh",
+    "out and in again": "../environment/Dockerfile",
     "above by name": "sub/../../tests/test.sh",
     "by another link": "far/../../../x",
 }
