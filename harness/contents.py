@@ -1,7 +1,8 @@
 """A folder's contents, read without ever leaving the folder: what others wrote is data until it is trusted.
 
 1. A folder holds plain files and folders. A link, wherever it points, a FIFO, a socket and a device are refused by their path,
-   before anything is opened. A hard link is a plain file: nothing tells it from one.
+   before anything is opened. A hard link is a plain file: nothing tells it from one. Where a caller allows it (`links`), a link
+   that stays inside is data: its target is read as text, and it is never followed.
 2. Every file is opened one component of its path at a time, each from the descriptor of the one before and none through a
    link (openat(2) with O_NOFOLLOW). So what is put in a file's place after it was looked at is an error, and no way out.
 3. How many files there are, how deep, how long one is and all together is bounded, so reading always ends.
@@ -55,30 +56,44 @@ class _Entry(NamedTuple):
     """Its path below the folder, with slashes."""
 
     size: int
+    target: str | None = None
+    """Where a link leads; None for a file."""
 
 
-def names_in(folder: Path, part: str = "") -> list[str]:
+def names_in(folder: Path, part: str = "", links: str | None = None) -> list[str]:
     """The sorted paths of the files below `folder/part`, caches left out; raises NotPlain, and OSError for what cannot be read.
 
-    The paths are relative to `folder/part`. What leads from `folder` to it may be no link either.
+    The paths are relative to `folder/part`. What leads from `folder` to it may be no link either. Below `links`, a path in it,
+    links that stay inside are passed over; all others are refused.
     """
+    return sorted(entry.name for entry in _entries(folder, part, links) if entry.target is None)
+
+
+def links_in(folder: Path, part: str = "") -> dict[str, str]:
+    """The links below `folder/part` by their sorted paths, with their targets; raises NotPlain for one that leads out of it."""
+    entries = _entries(folder, part, "")
+    return {entry.name: entry.target for entry in sorted(entries) if entry.target is not None}
+
+
+def _entries(folder: Path, part: str, links: str | None) -> list[_Entry]:
     entries: list[_Entry] = []
     total = 0
+    root = None if links is None else folder / part / links
     with _opened(folder, part, os.O_DIRECTORY) as door:
-        for entry in _below(door, folder / part, ""):
+        for entry in _below(door, folder / part, "", root):
             entries.append(entry)
             total += entry.size
             if len(entries) > MOST_FILES:
                 raise NotPlain(errno.EFBIG, f"holds more than {MOST_FILES} files", str(folder / part))
             if total > MOST_BYTES:
                 raise NotPlain(errno.EFBIG, f"holds more than {MOST_BYTES} bytes", str(folder / part))
-    return sorted(entry.name for entry in entries)
+    return entries
 
 
-def read_folder(folder: Path, part: str = "") -> dict[str, Content]:
+def read_folder(folder: Path, part: str = "", links: str | None = None) -> dict[str, Content]:
     """Every file below `folder/part` by its path there, sorted; raises as `names_in` and `read_file` do."""
     prefix = f"{part}/" if part else ""
-    return {name: read_file(folder, prefix + name) for name in names_in(folder, part)}
+    return {name: read_file(folder, prefix + name) for name in names_in(folder, part, links)}
 
 
 def read_file(folder: Path, name: str, most: int = LONGEST) -> Content:
@@ -149,8 +164,11 @@ def _open(name: Path | str, door: int | None, folder: Path, flags: int, inside: 
         raise
 
 
-def _below(door: int, place: Path, prefix: str) -> Iterator[_Entry]:
-    """Every file below an open folder, whose own path is `place`; `prefix` leads to it from where the walk began."""
+def _below(door: int, place: Path, prefix: str, root: Path | None) -> Iterator[_Entry]:
+    """Every file below an open folder, whose own path is `place`; `prefix` leads to it from where the walk began.
+
+    Links are entries where they stay inside `root`.
+    """
     if prefix.count("/") > DEEPEST:
         raise NotPlain(errno.ELOOP, f"lies more than {DEEPEST} folders deep", str(place))
     with os.scandir(door) as entries:
@@ -163,13 +181,16 @@ def _below(door: int, place: Path, prefix: str) -> Iterator[_Entry]:
         if stat.S_ISDIR(info.st_mode):
             inner = _open(name, door, place / name, os.O_DIRECTORY)
             try:
-                yield from _below(inner, place / name, f"{prefix}{name}/")
+                yield from _below(inner, place / name, f"{prefix}{name}/", root)
             finally:
                 os.close(inner)
         elif stat.S_ISREG(info.st_mode):
             yield _Entry(prefix + name, info.st_size)
         elif stat.S_ISLNK(info.st_mode):
-            raise _link(_target(name, door) or "something", place / name)
+            target = _target(name, door) or "something"
+            if root is None or not _stays(target, place / name, root):
+                raise _link(target, place / name)
+            yield _Entry(prefix + name, 0, target)
         else:
             raise NotPlain(errno.EINVAL, f"is {_kind(info.st_mode)}, not a file", str(place / name))
 
@@ -183,6 +204,15 @@ def _target(name: Path | str, door: int | None) -> str | None:
         return os.readlink(name, dir_fd=door)
     except OSError:
         return None
+
+
+def _stays(target: str, place: Path, root: Path) -> bool:
+    """True if a link at `place` leads to somewhere inside `root`, both as it is spelled and by other links on its way."""
+    if target.startswith("/") or _UNSAYABLE.search(target) or not place.is_relative_to(root):
+        return False
+    spelled = os.path.normpath(os.path.join(place.parent.relative_to(root), target))  # noqa: PTH118 - Path drops no ".."
+    real, top = os.path.realpath(place), os.path.realpath(root)
+    return spelled.split("/")[0] != ".." and os.path.commonpath([real, top]) == top
 
 
 def _link(target: str, place: Path) -> NotPlain:

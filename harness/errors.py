@@ -14,6 +14,7 @@ ParleyError (worlds.core.errors)
 │   │   │       └── Unreachable       nobody has ever answered there
 │   │   ├── RuntimeFailure            containers, sandboxes, images
 │   │   │   ├── ClientFailure         our own model client raised: a bug of ours, and no model's doing
+│   │   │   ├── ImageFailure          an image that can be neither built nor pulled
 │   │   │   └── WorkerEnded           a process of ours was killed, or died (harness.processes)
 │   │   ├── WorldFailure              the world's own process or rules
 │   │   ├── VerifierFailure           the verifier
@@ -130,6 +131,12 @@ class ClientFailure(RuntimeFailure):
     """Our own model client raised what it does not mean to raise: a bug of ours, which no model answers for."""
 
     name: CauseName = "client_failure"
+
+
+class ImageFailure(RuntimeFailure):
+    """An image can be neither built nor pulled; the message begins with the Dockerfile's `path:line` where one asks for it."""
+
+    may_pass = False
 
 
 class WorldFailure(BoundaryError):

@@ -121,7 +121,7 @@ class EpisodeEnding(Strict):
 LONGEST_RECORD = 64 << 20
 """Bytes of a result.json or run.json that are read."""
 
-TaskId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,127}$")]
+TaskId = Annotated[str, Field(pattern=r"^\w[\w.+-]{0,127}$")]
 Family = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$")]
 Number = Annotated[int, Field(ge=0, lt=1 << 53)]
 """What an episode's path is made of."""

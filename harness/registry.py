@@ -1,11 +1,13 @@
 """Finds every task folder, refuses every broken one, and knows tasks by id, glob or family.
 
 A folder is a task where it holds task.toml. Nothing is listed anywhere: drop a folder in and it is there.
-1. `discover` reads them all; a folder under tasks/ that has files but no task.toml is an error, not a gap.
+1. `survey` reads all folders, and has each that cannot be read with the reason; `discover` raises for the first of those. A
+   folder beside tasks that has files but no task.toml is such a folder; hidden ones, and what lies beside no task, are none.
 2. A task's id is its folder's name, and must equal the name in its task.toml; ids are unique over all families.
 3. A folder holds plain files and folders alone, within bounds (`harness.contents`): a link, a FIFO or a device in it, or in the
    way to it, is refused by its path, and nothing of it was read.
-4. A folder without [metadata.parley] is a foreign Harbor task: it runs under Docker, with what Harbor promises.
+4. A folder without [metadata.parley] is a foreign Harbor task: it runs under Docker, with what Harbor promises. A link inside
+   its environment/ that stays there is kept as a link, as Docker keeps it.
 """
 
 from __future__ import annotations
@@ -15,16 +17,17 @@ import fnmatch
 import hashlib
 import os
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from harness.contents import IGNORED, Content, NotPlain, names_in, read_file, read_folder
-from harness.errors import TaskInvalid, UnknownTask, UsageError
+from harness.contents import IGNORED, Content, NotPlain, links_in, names_in, read_file, read_folder
+from harness.errors import TaskInvalid, UnknownTask, UsageError, quoted
 from harness.places import is_checkout, own_tasks
-from harness.taskfile import Parley, TaskFile, read_taskfile
+from harness.taskfile import Parley, TaskFile, read_taskfile, read_text
 from worlds.core.levels import FIRST
 
 FOREIGN = "foreign"
@@ -32,8 +35,15 @@ FOREIGN = "foreign"
 
 REQUIRED = ("instruction.md", "environment", "tests/test.sh")
 
-_TASK_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,127}")
-"""A task's id becomes a folder of every run and a part of its images' names."""
+LONGEST_ID = 128
+"""Bytes of a task's id, which becomes a folder of every run."""
+
+_LOOKS = ("instruction.md", "task.yaml", "tests/test.sh")
+"""Files by which a folder without task.toml is taken for a task of somebody's."""
+
+_TERMINAL_BENCH = re.compile(r"^(?:instruction|descriptions|parser_name)\s*:", re.MULTILINE)
+_LINKED = "environment"
+"""The part of a foreign folder in which links that stay there are kept: Docker takes it as a build context."""
 
 
 @dataclass(frozen=True)
@@ -83,16 +93,27 @@ class Task:
     @cached_property
     def digest(self) -> str:
         """SHA-256 over every file's relative path and bytes: the identity of a task in a frozen plan."""
-        return folder_digest(self.path)
+        return folder_digest(self.path, _LINKED if self.parley is None else None)
+
+    def files(self, part: str = "") -> list[Path]:
+        """The folder's files, or those of a part of it, sorted; links that may stand in a foreign environment/ are none."""
+        with _plain():
+            names = names_in(self.path, links=_LINKED if self.parley is None else None)
+        return [self.path / name for name in names if not part or name == part or name.startswith(f"{part}/")]
 
 
-def folder_digest(folder: Path) -> str:
-    """SHA-256 over the sorted relative paths and contents of a folder's files; raises TaskInvalid for one that is not plain."""
+def folder_digest(folder: Path, links: str | None = None) -> str:
+    """SHA-256 over the sorted relative paths and contents of a folder's files; raises TaskInvalid for one that is not plain.
+
+    Below `links`, a part of the folder, links that stay there count by their targets.
+    """
     total = hashlib.sha256()
     with _plain():
-        for name in names_in(folder):
+        for name in names_in(folder, links=links):
             relative, content = name.encode(), read_file(folder, name).data
             total.update(b"%d:%s%d:" % (len(relative), relative, len(content)) + content)
+        for name, target in (links_in(folder, links) if links and (folder / links).is_dir() else {}).items():
+            total.update(b"link %d:%s%d:%s" % (len(name.encode()), name.encode(), len(target.encode()), target.encode()))
     return total.hexdigest()
 
 
@@ -102,10 +123,19 @@ def files_of(folder: Path) -> list[Path]:
         return [folder / name for name in names_in(folder)]
 
 
-def contents_of(folder: Path, part: str = "") -> Mapping[str, Content]:
-    """The files below `folder/part` by their sorted paths there; raises TaskInvalid where anything on the way is not plain."""
+def contents_of(folder: Path, part: str = "", links: str | None = None) -> Mapping[str, Content]:
+    """The files below `folder/part` by their sorted paths there; raises TaskInvalid where anything on the way is not plain.
+
+    Links below `links` that stay there are left out: `inner_links` has them.
+    """
     with _plain():
-        return read_folder(folder, part)
+        return read_folder(folder, part, links)
+
+
+def inner_links(folder: Path) -> Mapping[str, str]:
+    """The links of a folder, with their targets; raises TaskInvalid for one that leads out of it."""
+    with _plain():
+        return links_in(folder)
 
 
 @contextmanager
@@ -120,17 +150,24 @@ def _plain() -> Iterator[None]:
 
 
 def tasks_root(explicit: Path | None = None) -> Path:
-    """Where tasks live: the flag, PARLEY_TASKS, the nearest tasks/ upwards, or those that came with this code."""
+    """Where tasks live: the flag, PARLEY_TASKS, the nearest tasks/ upwards, this folder, or those that came with this code."""
     if explicit is not None or os.environ.get("PARLEY_TASKS"):
         root = explicit or Path(os.environ["PARLEY_TASKS"])
         if not os.path.isdir(root):  # noqa: PTH112 - a path too long for any system is none, where Path.is_dir raises
             raise UsageError(f"{root} is not a folder of tasks")
         return root.resolve()
     here = Path.cwd()
-    for folder in (*(parent / "tasks" for parent in (here, *here.parents)), *own_tasks()):
-        if folder.is_dir() and any(folder.glob("*/*/task.toml")):
+    for folder in (parent / "tasks" for parent in (here, *here.parents)):
+        if _holds(folder, "*/*/task.toml", "*/task.toml"):
+            return folder
+    for folder in (here, *own_tasks()):
+        if _holds(folder, "*/task.toml") or (folder != here and _holds(folder, "*/*/task.toml")):
             return folder
     raise UsageError("no tasks/ folder here or above", hint="harness --tasks PATH list")
+
+
+def _holds(folder: Path, *patterns: str) -> bool:
+    return folder.is_dir() and any(any(folder.glob(pattern)) for pattern in patterns)
 
 
 def drafts_root(explicit: Path | None = None) -> Path:
@@ -142,60 +179,140 @@ def drafts_root(explicit: Path | None = None) -> Path:
 def read_task(folder: Path) -> Task:
     """Read one task folder; raises TaskInvalid with `path:line: what`."""
     toml = folder / "task.toml"
-    if not _TASK_ID.fullmatch(folder.name):
+    if not _is_id(folder.name):
         raise TaskInvalid(
-            f"{toml}:1: a task's folder is named by letters, digits and _ . + -, at most 128, not {folder.name!r}"
+            f"{toml}:1: a task's folder is named by letters, digits and _ . + -, in {LONGEST_ID} bytes, not {folder.name!r}"
         )
+    if not toml.exists():
+        _refuse_other(folder)
     file = read_taskfile(toml)
-    files_of(folder)
+    with _plain():
+        names_in(folder, links=_LINKED if file.metadata.parley is None else None)
     for name in REQUIRED:
         optional = name == "environment" and file.environment.docker_image is not None and file.metadata.parley is None
         if not optional and not (folder / name).exists():
             raise TaskInvalid(f"{toml}:1: the folder lacks {name}", hint=f"harness sync {folder.name}")
     if file.task is not None and file.metadata.parley is not None and file.task.name.rpartition("/")[2] != folder.name:
         raise TaskInvalid(f"{toml}:1: task.name ends in {file.task.name.rpartition('/')[2]!r}, the folder is {folder.name!r}")
+    read_text(folder / "instruction.md")
+    for name in ("tests/test.sh", "solution/solve.sh"):
+        _check_script(folder, name)
     return Task(folder, file)
+
+
+def _is_id(name: str) -> bool:
+    """True for a name that is safe as a folder and on a command line: letters of any alphabet, digits and _ . + -."""
+    plain = all(letter.isalnum() or letter in "_.+-" or unicodedata.category(letter) in {"Mn", "Mc"} for letter in name)
+    return plain and name[:1] not in {"", ".", "+", "-"} and len(os.fsencode(name)) <= LONGEST_ID
+
+
+def _refuse_other(folder: Path) -> None:
+    """Raise TaskInvalid for a task of Terminal-Bench 1, with the command that makes one of Harbor's of it."""
+    yaml = folder / "task.yaml"
+    if yaml.is_file() and _TERMINAL_BENCH.search(read_text(yaml)):
+        migrated = f"harbor tasks migrate -i {quoted(folder)} -o {quoted(folder.with_name(f'{folder.name}-harbor'))}"
+        raise TaskInvalid(f"{yaml}:1: this is a task of Terminal-Bench 1 (task.yaml), not of Harbor (task.toml)", hint=migrated)
+
+
+def _check_script(folder: Path, name: str) -> None:
+    """Raise TaskInvalid for a script that bash cannot run because its lines end as on Windows."""
+    if not (folder / name).exists():
+        return
+    with _plain():
+        lines = read_file(folder, name).data.split(b"\n")[:-1]
+    ended = [number for number, line in enumerate(lines, start=1) if line.endswith(b"\r")]
+    if ended and (ended[0] == 1 or 2 * len(ended) > len(lines)):
+        raise TaskInvalid(
+            f"{folder / name}:{ended[0]}: {name} has CRLF line ends, which no shell runs",
+            hint=f"sed -i 's/\\r$//' {quoted(folder / name)}",
+        )
+
+
+@dataclass(frozen=True)
+class RefusedFolder:
+    """A folder that cannot be read as a task, and why."""
+
+    path: Path
+    why: TaskInvalid
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The folders below one root: those that are tasks, by family folder then name, and those that cannot be read."""
+
+    tasks: tuple[Task, ...]
+    refused: tuple[RefusedFolder, ...]
+
+
+def survey(root: Path) -> Survey:
+    """Read every folder under `root`; a broken one hides no other."""
+    tasks: dict[str, Task] = {}
+    refused: list[RefusedFolder] = []
+    for folder in _folders(root):
+        try:
+            with _plain():
+                _refuse_link(folder)
+                task = read_task(folder)
+            if (first := tasks.setdefault(task.task_id, task)) is not task:
+                raise TaskInvalid(f"{task.path}/task.toml:1: {task.task_id} is also the id of {first.path}")
+        except TaskInvalid as why:
+            refused.append(RefusedFolder(folder, why))
+    return Survey(tuple(tasks.values()), tuple(refused))
 
 
 def discover(root: Path) -> list[Task]:
     """Every task under `root`, by family folder then name; raises TaskInvalid for the first broken folder."""
-    with _plain():
-        tasks = [read_task(folder) for folder in _folders(root)]
-    seen: dict[str, Path] = {}
-    for task in tasks:
-        if task.task_id in seen:
-            raise TaskInvalid(f"{task.path}/task.toml:1: {task.task_id} is also the id of {seen[task.task_id]}")
-        seen[task.task_id] = task.path
-    return tasks
+    surveyed = survey(root)
+    for one in surveyed.refused:
+        raise one.why
+    return list(surveyed.tasks)
 
 
 def _folders(root: Path) -> Iterator[Path]:
-    if (root / "task.toml").exists():
+    """The folders that are tasks or should be: with task.toml or what looks like a task, or beside those and not empty."""
+    if _has(root, "task.toml"):
         yield root
         return
     for family in _inner(root):
-        if (family / "task.toml").exists():
+        if family.is_symlink() or _has(family, "task.toml", *_LOOKS):
             yield family
             continue
-        for folder in _inner(family):
-            if not (folder / "task.toml").exists() and not files_of(folder):
-                continue
-            yield folder
+        inner = _inner(family)
+        beside = any(_has(folder, "task.toml") for folder in inner)
+        for folder in inner:
+            if folder.is_symlink() or _has(folder, "task.toml", *_LOOKS) or (beside and _has_files(folder)):
+                yield folder
+
+
+def _has(folder: Path, *names: str) -> bool:
+    return any(os.path.exists(folder / name) for name in names)  # noqa: PTH110 - what cannot be looked at is not there
+
+
+def _has_files(folder: Path) -> bool:
+    """True for a folder with anything but caches in it, also where that is no plain file."""
+    try:
+        return bool(names_in(folder))
+    except OSError:
+        return True
 
 
 def _inner(folder: Path) -> list[Path]:
-    """The folders in a folder, sorted; raises TaskInvalid for a link to one."""
-    inner = sorted(p for p in folder.iterdir() if p.name not in IGNORED and p.is_dir())
-    for path in inner:
-        if path.is_symlink():
-            raise TaskInvalid(f"{path}:1: is a link to {str(path.readlink())!r}, and no link is followed")
-    return inner
+    """The folders in a folder, and links to folders, sorted; hidden ones and caches left out, none where it cannot be read."""
+    try:
+        return sorted(p for p in folder.iterdir() if p.name not in IGNORED and not p.name.startswith(".") and p.is_dir())
+    except OSError:
+        return []
 
 
-def select(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
+def _refuse_link(folder: Path) -> None:
+    if folder.is_symlink():
+        raise TaskInvalid(f"{folder}:1: is a link to {str(folder.readlink())!r}, and no link is followed")
+
+
+def select(tasks: Sequence[Task], names: Sequence[str], refused: Sequence[RefusedFolder] = ()) -> list[Task]:
     """The tasks that `names` mean, in registry order: ids, globs, families or paths; none named means all.
 
-    Raises UnknownTask, with the nearest names, for a name that means nothing.
+    Raises UnknownTask, with the nearest names, for a name that means nothing, and TaskInvalid for one of the `refused`.
     """
     if not names:
         return list(tasks)
@@ -203,11 +320,11 @@ def select(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
     chosen: dict[str, Task] = {}
     for name in names:
         matches = [t for t in tasks if name in (t.task_id, t.family) or fnmatch.fnmatchcase(t.task_id, name)]
-        if not matches and _is_task(Path(name)):
-            path = Path(name).resolve()
+        if not matches and (folder := _folder_named(name)) is not None:
+            path = folder.resolve()
             matches = [known.get(path) or read_task(path)]
         if not matches:
-            raise _unknown(name, tasks)
+            raise next((one.why for one in refused if one.path.name == name), None) or _unknown(name, tasks)
         for task in matches:
             if chosen.setdefault(task.task_id, task).path.resolve() != task.path.resolve():
                 raise UsageError(f"{task.task_id} is named twice: {chosen[task.task_id].path} and {task.path}")
@@ -215,15 +332,20 @@ def select(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
     return sorted(chosen.values(), key=lambda task: order.get(task.task_id, len(order)))
 
 
-def _is_task(path: Path) -> bool:
-    """Whether a path leads to a task's folder; one that no system has does not."""
+def _folder_named(name: str) -> Path | None:
+    """The task's folder that a path leads to, itself or by its task.toml; None for a path that no system has."""
+    path = Path(name)
     try:
-        return (path / "task.toml").exists()
+        if path.name == "task.toml" and path.is_file():
+            return path.parent
+        return path if _has(path, "task.toml", *_LOOKS) else None
     except OSError:
-        return False
+        return None
 
 
 def _unknown(name: str, tasks: Sequence[Task]) -> UnknownTask:
+    if "/" in name and os.path.isdir(name):  # noqa: PTH112 - a path too long for any system is none
+        return UnknownTask(f"{name} holds no task.toml", hint=f"harness --tasks {quoted(name)} list")
     names = [t.task_id for t in tasks] + sorted({t.family for t in tasks})
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.55)
     return UnknownTask(

@@ -35,8 +35,8 @@ from harness.bounds import (
     User,
     megabytes,
 )
-from harness.contents import NotPlain, read_file
-from harness.errors import TaskInvalid
+from harness.contents import LONGEST, NotPlain, read_file
+from harness.errors import TaskInvalid, quoted
 from worlds.core.manifest import Described, Knob, Manifest, Option, OptionValue
 from worlds.core.models import Strict
 
@@ -306,14 +306,28 @@ class TaskFile(Strict):
         return Manifest(task_id=task_id, **{name: getattr(ours, name) for name in Described.model_fields})
 
 
-def read_taskfile(path: Path) -> TaskFile:
-    """Read and check one task.toml; raises TaskInvalid with `path:line: what`."""
+def read_text(path: Path, most: int = LONGEST, errors: str = "strict") -> str:
+    """A task's file as text; raises TaskInvalid with `path:line: what` where it is no plain file, too long, or not UTF-8."""
     try:
-        text = read_file(path.parent, path.name, LONGEST_TOML).data.decode("utf-8")
+        data = read_file(path.parent, path.name, most).data
+        return data.decode(errors=errors)
     except NotPlain as error:
         raise TaskInvalid(f"{error.filename}:1: {error.strerror}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise TaskInvalid(f"{path}:{line}: {path.name} is not UTF-8 (byte {error.start})") from None
+    except OSError as error:
         raise TaskInvalid(f"{path}:1: cannot be read: {error}") from None
+
+
+def read_taskfile(path: Path) -> TaskFile:
+    """Read and check one task.toml; raises TaskInvalid with `path:line: what`."""
+    text = read_text(path, LONGEST_TOML)
+    if text.startswith("\ufeff"):
+        raise TaskInvalid(
+            f"{path}:1: begins with a byte order mark (EF BB BF), which TOML does not allow",
+            hint=f"sed -i '1s/^\\xEF\\xBB\\xBF//' {quoted(path)}",
+        )
     data = _parsed(path, text)
     if "steps" in data:
         raise TaskInvalid(f"{path}:{line_of(text, ('steps',))}: multi-step tasks are not supported")

@@ -1,9 +1,13 @@
-"""The tasks that we ship, read once for a whole session: two thousand files that six modules of tests begin with."""
+"""The tasks of this checkout, read once for a whole session: two thousand files that six modules of tests begin with."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from harness.registry import discover
+from harness.release import pinned_tasks
 
 SHIPPED = tuple(discover(Path(__file__).parents[1] / "tasks"))
+
+RELEASED = tuple(task for task in SHIPPED if task.task_id in pinned_tasks(task.family))
+"""Those of them that the release pins: a folder that was dropped in is none, and is held against no list."""

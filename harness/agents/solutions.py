@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 import tokenize
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -180,11 +181,11 @@ class SolutionAgent:
 
     def play(self, task: Task, seed: int, pod: Pod, budget: Budget, report: Report, attempt: int = 1) -> None:
         """Play it once."""
-        failed = self._in_main(task, pod, budget, report) if pod.has_main else self._by_call(task, pod, budget)
+        failed = self._in_main(task, pod, budget, report) if pod.has_main else self._by_call(task, pod, budget, report)
         report.failed = failed
         report.trajectory = scripted_trajectory(self.name, pod.instruction, failed or f"played {self.player}")
 
-    def _by_call(self, task: Task, pod: Pod, budget: Budget) -> str | None:
+    def _by_call(self, task: Task, pod: Pod, budget: Budget, report: Report) -> str | None:
         # turns are the host's to play: whoever holds one seat must not be able to answer for another
         call = pod.call_as_host if task.is_seated else pod.call
         if self._is_ours(task):
@@ -199,7 +200,10 @@ class SolutionAgent:
             try:
                 players(task)[self.player][1](api, pod.instruction, wait)
             except (Exception, SystemExit) as error:  # noqa: BLE001 - a solution may raise anything, and is evidence if it does
-                return f"{type(error).__name__}: {error}".splitlines()[0][:_ERROR_CAP]
+                report.log.append(traceback.format_exc())
+                # a folder that cannot be imported says where by itself
+                kind = "" if isinstance(error, TaskInvalid) else f"{type(error).__name__}: "
+                return f"{kind}{error}".splitlines()[0][:_ERROR_CAP]
         return None
 
     def _in_main(self, task: Task, pod: Pod, budget: Budget, report: Report) -> str | None:
@@ -279,6 +283,7 @@ def _import(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        line = getattr(error, "lineno", None) or 1
+        here = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        line = getattr(error, "lineno", None) or (here[-1] if here else 1)
         raise TaskInvalid(f"{path}:{line}: {type(error).__name__}: {error}") from error
     return module

@@ -22,7 +22,7 @@ from harness.attacks.target import Target
 from harness.errors import TaskInvalid, UsageError
 from harness.pod import Runtime
 from harness.registry import read_task
-from harness.runtimes.docker.engine.images import folder_context
+from harness.runtimes.docker.engine.images import linked_context
 
 READING_S = 60.0
 """Real seconds after which a copy that is still being read counts as one that never ends."""
@@ -152,7 +152,7 @@ def _answer(folder: Path, runtime: Runtime) -> str | None:
 
 def _leaks(copy: Path, secret: bytes) -> bool:
     try:
-        return any(secret in data for data, _ in folder_context(copy).files.values())
+        return any(secret in data for data, _ in linked_context(copy).files.values())
     except (OSError, ValueError, TaskInvalid):
         return False
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from harness.registry import Task, files_of
+from harness.registry import Task
 
 MOST = 150
 """So many places are tried at most."""
@@ -42,8 +42,7 @@ def named_programs(task: Task) -> list[str]:
 
 def _texts(task: Task) -> Iterator[str]:
     for name in _READ:
-        path = task.path / name
-        for file in files_of(path) if path.is_dir() else [path]:
+        for file in task.files(name):
             yield file.read_bytes()[:_LONGEST].decode("utf-8", "replace")
 
 

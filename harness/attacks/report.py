@@ -34,6 +34,9 @@ class AttackRow(Strict):
     reason: str | None = None
     """Why an attack is n/a, or what kept it from being carried out."""
 
+    hint: str = ""
+    """The next command to type where it was not carried out."""
+
     seconds: float = 0.0
 
     @property
@@ -53,6 +56,21 @@ class Siege(Strict):
     def of(self, outcome: Outcome) -> list[AttackRow]:
         """The rows with one outcome."""
         return [row for row in self.rows if row.outcome == outcome]
+
+    @property
+    def unmade(self) -> list[AttackRow]:
+        """The rows of attacks that could not be carried out, or examined nothing."""
+        return [row for row in self.rows if not row.passes and row.outcome != "broken"]
+
+    def told(self) -> str:
+        """What came of the attacks in one sentence, which begins with those that could not be made."""
+        unmade, all_rows = len(self.unmade), len(self.rows)
+        succeeded = f"{len(self.of('broken'))} of {all_rows - unmade} attacks succeeded"
+        where = f"in {self.runtime}, {self.seconds:.1f} s"
+        if not unmade:
+            return f"{succeeded} {where}"
+        rest = f"; of the others, {succeeded}" if unmade < all_rows else ""
+        return f"{unmade} of {all_rows} attacks could not be made{rest} {where}"
 
     def summary(self) -> Iterator[tuple[str, ...]]:
         """One line an attack, over all folders: number, name, ids, things examined, and counts of outcomes."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from harness.attacks.exchange import read_out
 from harness.attacks.scripts import script, shell
 from harness.pod import Pod
-from harness.registry import Task, files_of
+from harness.registry import Task
 
 COMMON_PORTS = (80, 3000, 5000, 8000, 8080, 8888, 9000)
 
@@ -118,5 +118,5 @@ def _described(answer: bytes) -> list[str]:
 
 
 def _texts(task: Task, room: str = "") -> list[str]:
-    folder = task.path / room
-    return [path.read_text(encoding="utf-8", errors="replace") for path in files_of(folder) if path.stat().st_size < 1 << 20]
+    files = (path for path in task.files(room) if path.stat().st_size < 1 << 20)
+    return [path.read_text(encoding="utf-8", errors="replace") for path in files]

@@ -136,8 +136,10 @@ def _unbuildable(task: Task, runtime: Runtime) -> Callable[[Attack], AttackRow] 
             runtime.prepare([task])
             return None
     except HarnessError as error:
-        refused = str(error)
-    return lambda attack: _row(attack, task, outcome="error", reason=refused)
+        refused, hint = str(error), error.hint
+    else:
+        hint = ""
+    return lambda attack: _row(attack, task, outcome="error", reason=refused, hint=hint)
 
 
 def _struck(attack: Attack, target: Target) -> AttackRow:

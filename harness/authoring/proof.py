@@ -13,11 +13,13 @@ certificate check by check, the cells of Proposition 1.
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.agent import Agent, Budget
@@ -31,7 +33,7 @@ from harness.authoring.proving import Traces, prove, replay, settled
 from harness.authoring.report import ProofCheck, ProofReport, Proved, TaskProof, failed, passed, proof
 from harness.authoring.scope import Scope, seeds_of, spread
 from harness.authoring.workers import Job, WorkerPool
-from harness.errors import BoundaryError, UsageError
+from harness.errors import HarnessError, UsageError
 from harness.play.episode import run_episode
 from harness.pod import EpisodeSpec, Runtime, SandboxedRuntime
 from harness.records import Key, Result
@@ -53,16 +55,22 @@ def prove_in(
 ) -> Iterator[ProofCheck]:
     """The checks of one task in a runtime; a foreign task, without expectations, has its oracle and nop."""
     if why := runtime.refuses(task):
-        yield failed(f"{runtime.name}:runs", None, Place(task.path / "task.toml", 1), why)
+        yield failed(f"{runtime.name}:runs", None, *_placed(why, task.path / "task.toml"))
         return
     try:
         runtime.prepare([task])
-    except BoundaryError as error:
-        yield failed(f"{runtime.name}:images", None, Place(task.path / "environment" / "Dockerfile", 1), str(error))
+    except HarnessError as error:
+        yield failed(f"{runtime.name}:images", None, *_placed(str(error), task.path / "environment" / "Dockerfile"))
         return
     wanted = dict(expected) or {(player, seed): Expected("", "") for seed in seeds for player in (SOLVE, NOP)}
     for (player, seed), result in _played(runtime, task, list(wanted), workers):
         yield _check(runtime.name, task, player, seed, wanted[player, seed], result)
+
+
+def _placed(why: str, path: Path) -> tuple[Place, str]:
+    """Where a message of the form `path:line: what` points, and what it says; one of another form is about `path`."""
+    pointed = re.fullmatch(r"(/[^\n:]*):(\d+): (.*)", why, re.DOTALL)
+    return (Place(Path(pointed[1]), int(pointed[2])), pointed[3]) if pointed else (Place(path, 1), why)
 
 
 def _played(
@@ -121,6 +129,7 @@ def verify(
     *,
     runtimes: Sequence[Runtime] = (),
     sandbox: SandboxedRuntime | None = None,
+    docker: Runtime | None = None,
     workers: int = 2,
     thorough: bool = False,
     sample: bool = False,
@@ -131,7 +140,8 @@ def verify(
     With `thorough` every client plays twice, and at each level on every seed. With `sample` the clients in sandboxes are only
     oracle, nop and one violation of each task, on its first seed; of tasks that are data alone, and so share all their code,
     only an even spread of ten of each family.
-    Tasks that may not run here are proved in `sandbox`; raises UsageError where there are such and no sandbox.
+    Tasks that may not run here are proved in `sandbox`; raises UsageError where there are such and no sandbox. Foreign tasks
+    play in `docker` where no runtimes are given.
     `progress` hears of each task when it is finished, in this thread. Findings never raise; an interrupt does.
     """
     started = time.perf_counter()
@@ -141,7 +151,7 @@ def verify(
     scopes = [Scope(task, seeds_of(task, seeds), thorough, sample, task.task_id in chosen) for task in absolute]
     shared = tuple(lint_worlds())
     proofs: dict[str, TaskProof] = {}
-    for proved in _proofs(scopes, sandbox, runtimes, workers):
+    for proved in _proofs(scopes, sandbox, runtimes, docker, workers):
         proofs[proved.task_id] = proved
         progress(proved)
     ok = not shared and all(proved.ok for proved in proofs.values())
@@ -150,7 +160,7 @@ def verify(
 
 
 def _proofs(
-    scopes: Sequence[Scope], sandbox: SandboxedRuntime | None, runtimes: Sequence[Runtime], workers: int
+    scopes: Sequence[Scope], sandbox: SandboxedRuntime | None, runtimes: Sequence[Runtime], docker: Runtime | None, workers: int
 ) -> Iterator[TaskProof]:
     """The proof of each task as soon as it is finished; those that run here come first."""
     outside = [scope for scope in scopes if scope.task.parley is not None and not runs_here(scope.task)]
@@ -158,7 +168,8 @@ def _proofs(
         path = outside[0].task.path
         raise UsageError(f"{path} is not one of this harness's own tasks, and no sandbox was given to prove it in", hint=HINT)
     for scope, proved in _in_process([scope for scope in scopes if scope not in outside], workers):
-        yield _finished(scope, proved, runtimes, workers)
+        of_foreign = [docker] if docker is not None and scope.task.parley is None else []
+        yield _finished(scope, proved, runtimes or of_foreign, workers)
     if sandbox is not None:
         yield from (_apart(scope, sandbox, runtimes, workers) for scope in outside)
 

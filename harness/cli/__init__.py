@@ -118,7 +118,9 @@ app = typer.Typer(
 @app.callback()
 def harness(
     ctx: typer.Context,
-    tasks: Annotated[Path | None, typer.Option(help="Folder of tasks (else PARLEY_TASKS, or tasks/ here or above).")] = None,
+    tasks: Annotated[
+        Path | None, typer.Option(help="Folder of tasks (else PARLEY_TASKS, tasks/ here or above, or this one).")
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr what begins, and how long it took.")] = False,
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Say the version, and the commit.")

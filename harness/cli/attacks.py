@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from harness.agents.solutions import SolutionAgent
 from harness.attacks.report import AttackRow, Siege
@@ -27,29 +27,41 @@ def attack_tasks(tasks: Sequence[Task], runtime: str, *, workers: int, json: boo
         emit(siege.model_dump(mode="json"))
     else:
         show_siege(siege)
+    missing, count = siege.unmade, len(siege.rows)
+    unmade = f"{len(missing)} of {count} attacks could not be made"
     if broken := siege.of("broken"):
-        raise TaskInvalid(f"{len(broken)} of {len(siege.rows)} attacks succeeded")
-    if not siege.ok:
-        missing = [*siege.of("error"), *siege.of("vacuous")]
-        raise RuntimeFailure(f"{len(missing)} of {len(siege.rows)} attacks could not be made", hint="harness doctor")
+        raise TaskInvalid((f"{unmade}, and " if missing else "") + f"{len(broken)} of {count} attacks succeeded")
+    if missing:
+        hints = {row.hint for row in missing}
+        raise RuntimeFailure(unmade, hint=hints.pop() if len(hints) == 1 and "" not in hints else "harness doctor")
 
 
 def _tell(row: AttackRow) -> None:
-    told = {"held": f"held ({row.examined} examined)", "n/a": f"n/a: {row.reason}", "error": f"ERROR: {row.reason}"}
-    say(f"{row.task_id}: {row.attack} {row.name}: {told.get(row.outcome, row.outcome.upper())}, {row.seconds:.1f} s")
+    """Tell a row in a line; what kept attacks from being made is told once, at the end."""
+    told = {"held": f"held ({row.examined} examined)", "n/a": f"n/a: {row.reason}"}
+    if row.outcome != "error":
+        say(f"{row.task_id}: {row.attack} {row.name}: {told.get(row.outcome, row.outcome.upper())}, {row.seconds:.1f} s")
 
 
 def show_siege(siege: Siege) -> None:
     """A line for each hole and the table, on stdout; notes and the count beside them."""
     lines = [f"{row.task_id}: [{row.attack} {row.name}] {hole}" for row in siege.rows for hole in row.holes]
-    lines += [f"{row.task_id}: [{row.attack} {row.name}] {row.outcome}: {row.reason or 'nothing was examined'}"
-              for row in siege.rows if row.outcome in {"error", "vacuous"}]  # fmt: skip
+    lines += _unmade(siege.unmade)
     for line in lines[:_SHOWN]:
         print(line)
     if len(lines) > _SHOWN:
         say(f"and {len(lines) - _SHOWN} more; harness verify --attacks --json has all")
-    show_table(("attack", "name", "flaw classes", "rows", "examined", "outcome"), siege.summary())
+    if len(siege.unmade) < len(siege.rows):
+        show_table(("attack", "name", "flaw classes", "rows", "examined", "outcome"), siege.summary())
     notes = [f"{row.task_id}: [{row.attack} {row.name}] note: {note}" for row in siege.rows for note in row.notes]
     for note in notes[:_SHOWN]:
         say(note)
-    say(f"{len(siege.of('broken'))} of {len(siege.rows)} attacks succeeded in {siege.runtime}, {siege.seconds:.1f} s")
+    say(siege.told())
+
+
+def _unmade(rows: Sequence[AttackRow]) -> Iterator[str]:
+    """Yield a line for each reason that kept attacks on a folder from being made."""
+    for task_id, reason in dict.fromkeys((row.task_id, row.reason) for row in rows):
+        mine = [row for row in rows if (row.task_id, row.reason) == (task_id, reason)]
+        which = f"{mine[0].attack} {mine[0].name}" if len(mine) == 1 else f"{len(mine)} attacks"
+        yield f"{task_id}: [{which}] could not be made: {reason or 'nothing was examined'}"

@@ -12,7 +12,7 @@ import typer
 from harness.cli.tasks import Json
 from harness.console import emit, say, say_notes, show_table
 from harness.errors import HarnessError, UsageError, quoted
-from harness.registry import Task, discover, tasks_root
+from harness.registry import Task, survey, tasks_root
 from harness.report import early, spent
 from harness.report.evidence import Breadth, read_runs
 from harness.report.page import as_page
@@ -173,9 +173,9 @@ def _write(path: Path, text: str, what: str) -> None:
 
 
 def registry(ctx: typer.Context) -> list[Task]:
-    """The tasks that reports know of; a broken registry is said and done without."""
+    """The tasks that reports know of; a missing registry is said and done without."""
     try:
-        return discover(tasks_root(ctx.obj["tasks"]))
+        return list(survey(tasks_root(ctx.obj["tasks"])).tasks)
     except HarnessError as error:
         say(f"no registry to hold the runs against: {error}")
         return []

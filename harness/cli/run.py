@@ -19,13 +19,14 @@ from harness.cli.config import print_config
 from harness.cli.flags import RunFlags
 from harness.cli.progress import plainly, progress
 from harness.cli.report import show_tables
-from harness.cli.settings import folder_for, found_again, new_request, resumed_request
+from harness.cli.settings import folder_for, found_again, new_request, options, resumed_request
 from harness.cli.signatures import takes_flags
 from harness.cli.tasks import gated, selected
 from harness.console import emit, log_to_stderr, say
 from harness.errors import BoundaryError, Cancelled, ProviderLost, UsageError, quoted
 from harness.granted import grant
 from harness.headline import setup_caveat
+from harness.play.choose import runnable
 from harness.records import Key, Result
 from harness.report.early import BIASED, sentence
 from harness.report.evidence import mde, mde_words
@@ -44,6 +45,7 @@ from harness.runs.stints import now
 from harness.runs.stream import BegunLine, EndedLine, Totals, line_of
 from harness.trust import gate
 from harness.writing import append_to_file, writing
+from worlds.core.levels import LEVEL
 from worlds.core.models import Strict
 
 Watching = Callable[[WatchedRun], AbstractContextManager[Progress]]
@@ -265,6 +267,7 @@ def _begun(ctx: typer.Context, flags: RunFlags, replies: Replies | None) -> RunS
     first = read_retry(flags.retry_of, flags.hint, key) if flags.retry_of else None
     known = gated(ctx, flags.names, trust=flags.trust).tasks
     tasks = grant(first.tasks(known) if first else known, flags.env or ())
+    tasks = tasks if first else runnable(tasks, flags.names or (), say, options(flags).get(LEVEL, ()))
     request = new_request(flags, tasks, first, key, _confirmed)
     folder = flags.out or folder_for(request, tasks)
     return RunSession(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
 import typer
 
-from harness.console import emit, show_table
+from harness.console import emit, say, show_table
+from harness.errors import TaskInvalid
 from harness.modules import families, family_part_or_none
-from harness.registry import Task, discover, select, tasks_root
+from harness.registry import Task, select, survey, tasks_root
 from harness.trust import TrustGate, gate
 
 Names = Annotated[list[str] | None, typer.Argument(help="Ids, globs or families; none means all.")]
@@ -22,8 +24,21 @@ SEEDS = "0-9"
 
 
 def selected(ctx: typer.Context, names: list[str] | None) -> list[Task]:
-    """The tasks a command line names; raises UnknownTask or TaskInvalid."""
-    return select(discover(tasks_root(ctx.obj["tasks"])), names or [])
+    """The tasks a command line names; raises UnknownTask or TaskInvalid.
+
+    Folders that cannot be read are told in a line each where all, or a glob that fits them, is named.
+    """
+    root = tasks_root(ctx.obj["tasks"])
+    known = survey(root)
+    chosen = select(known.tasks, names or [], known.refused)
+    if not chosen and len(known.refused) == 1:
+        raise known.refused[0].why
+    for one in known.refused:
+        if not names or any(fnmatchcase(one.path.name, name) for name in names):
+            say(f"left out: {one.why}" + (f"; try: {one.why.hint}" if one.why.hint else ""))
+    if not chosen:
+        raise TaskInvalid(f"{root} holds no task that can be read", hint="harness --tasks PATH list")
+    return chosen
 
 
 def gated(ctx: typer.Context, names: list[str] | None, *, trust: bool) -> TrustGate:
@@ -47,8 +62,8 @@ def list_command(
     if any(one.get("certificate") for one in rows):
         columns.append("certificate")
     header = [column.removesuffix("_id") for column in columns]
-    # a task of which nothing is said stands beside those that are uncertified
-    show_table(header, [[one[column] or "-" if column == "certificate" else one[column] for column in columns] for one in rows])
+    # of some tasks nothing is said
+    show_table(header, [["-" if one[column] is None else one[column] for column in columns] for one in rows])
 
 
 def _families(tasks: Sequence[Task]) -> list[dict[str, Any]]:
@@ -67,7 +82,7 @@ def row(task: Task) -> dict[str, Any]:
     return {
         "task_id": task.task_id,
         "family": task.family,
-        "difficulty": ours.difficulty if ours else None,
+        "difficulty": ours.difficulty if ours else task.file.metadata.other.get("difficulty"),
         "certificate": ours.certificate if ours else None,
         "path": str(task.path),
     }

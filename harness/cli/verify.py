@@ -21,10 +21,10 @@ from harness.cli.mutants import mutate_tasks
 from harness.cli.signatures import Flags, takes_flags
 from harness.cli.tasks import Json, Names, Trust, gated
 from harness.console import emit, say, show_table
-from harness.errors import TaskInvalid, UsageError
+from harness.errors import RuntimeFailure, TaskInvalid, UsageError
 from harness.granted import grant
 from harness.modules import family_part_or_none
-from harness.play.choose import SANDBOXES, choose_runtime, choose_sandbox
+from harness.play.choose import SANDBOXES, choose_runtime, choose_sandbox, runnable
 from harness.pod import Runtime, SandboxedRuntime
 from harness.registry import Task
 from harness.report.table import Column, Row, Table
@@ -155,6 +155,7 @@ def verify_command(ctx: typer.Context, flags: VerifyFlags) -> None:
     """Prove tasks; exit 4 and say path, line and rule when one does not hold."""
     gate = gated(ctx, flags.names, trust=flags.trust)
     tasks = grant(_changed_first(gate.tasks) if flags.changed_first else gate.tasks, flags.env or ())
+    tasks = runnable(tasks, flags.names or (), say)
     if flags.mutations:
         gate.demand("harness verify --mutations")
         _mutations(tasks, json=flags.json)
@@ -175,13 +176,15 @@ def verify_command(ctx: typer.Context, flags: VerifyFlags) -> None:
 def _prove(flags: VerifyFlags, gate: TrustGate, tasks: Sequence[Task]) -> None:
     """All claims about each task; raises TaskInvalid where one does not hold."""
     runtimes = _runtimes(flags.runtime, tasks)
+    foreign = [task for task in tasks if task.parley is None]
+    docker = _docker(foreign, alone=len(foreign) == len(tasks)) if foreign and not runtimes else None
     seeds = parse_seeds(flags.seeds) if flags.seeds else None
     sandbox = _sandbox(flags.runtime) if gate.outside else None
     for line in gate.told(sandbox.name if sandbox else ""):
         say(line)
     proved = verify(
-        tasks, seeds, runtimes=runtimes, sandbox=sandbox, workers=flags.workers, thorough=flags.thorough, sample=flags.sample,
-        progress=_tell,
+        tasks, seeds, runtimes=runtimes, sandbox=sandbox, docker=docker, workers=flags.workers, thorough=flags.thorough,
+        sample=flags.sample, progress=_tell,
     )  # fmt: skip
     if flags.json:
         emit({**proved.model_dump(mode="json"), "ok": proved.ok})
@@ -217,6 +220,18 @@ def _families(tasks: Sequence[Task]) -> list[str]:
 def _sandbox(names: str) -> SandboxedRuntime:
     """Where tasks from elsewhere are proved: in the first of the sandboxes that were asked for, else the best there is."""
     return choose_sandbox(next((name for name in names.split(",") if name in SANDBOXES), "auto"), say)
+
+
+def _docker(tasks: Sequence[Task], *, alone: bool) -> Runtime | None:
+    """Where foreign tasks are proved; None where Docker does not work and other tasks are proved besides."""
+    try:
+        (docker,) = _runtimes("docker", tasks)
+    except RuntimeFailure:
+        if alone:
+            raise
+        return None
+    say("runtime: docker, which foreign Harbor tasks need")
+    return docker
 
 
 def _runtimes(names: str, tasks: Sequence[Task]) -> list[Runtime]:

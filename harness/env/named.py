@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from harness.registry import Task, discover, select, tasks_root
+from harness.registry import Survey, Task, select, survey, tasks_root
 
 
 def tasks_named(*names: str) -> list[Task]:
     """The tasks that ids, globs, families or paths mean, in order; all of them where nothing is named. Raises UnknownTask."""
-    return select(_known(tasks_root()), names)
+    known = _known(tasks_root())
+    return select(known.tasks, names, known.refused)
 
 
 def task_named(name: str) -> Task:
@@ -19,5 +20,5 @@ def task_named(name: str) -> Task:
 
 
 @lru_cache(maxsize=4)
-def _known(root: Path) -> tuple[Task, ...]:
-    return tuple(discover(root))
+def _known(root: Path) -> Survey:
+    return survey(root)

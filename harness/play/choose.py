@@ -8,6 +8,7 @@ the tasks are from elsewhere, which only a sandbox opens.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from harness.agent import Agent
 from harness.errors import HarnessError, RuntimeFailure, UsageError
@@ -17,6 +18,8 @@ from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
 from harness.runtimes.docker.runtime import DockerRuntime
 from harness.runtimes.inprocess import InProcessRuntime
 from harness.trust import HINT, TrustGate, runs_here
+from worlds.core.errors import ManifestError
+from worlds.core.levels import LEVEL
 
 Say = Callable[[str], None]
 
@@ -47,6 +50,37 @@ def untried_runtime(name: str, tasks: Sequence[Task], agents: Sequence[Agent], s
     if why := _unfit(runtime, tasks, agents):
         raise why
     return runtime
+
+
+def runnable(tasks: Sequence[Task], names: Sequence[str], say: Say, levels: Sequence[str] = ()) -> list[Task]:
+    """The tasks without foreign ones that no runtime plays, and those that lack one of the `levels`, each told in a line.
+
+    Raises the failure of one that `names` names by its id or path, and the first failure where no task is left.
+    """
+    docker = DockerRuntime()
+    why = {task.path: failure for task in tasks if (failure := _unplayable(task, docker, levels)) is not None}
+    for task in tasks:
+        is_named = any(name == task.task_id or ("/" in name and Path(name).resolve() == task.path.resolve()) for name in names)
+        if task.path in why and (is_named or len(why) == len(tasks)):
+            raise why[task.path]
+    for failure in why.values():
+        say(f"left out: {failure}")
+    return [task for task in tasks if task.path not in why]
+
+
+def _unplayable(task: Task, docker: Runtime, levels: Sequence[str]) -> HarnessError | None:
+    """Why no runtime plays a task, or not at these levels; None where one does."""
+    try:
+        if task.parley is None:
+            refused = docker.refuses(task)
+            return UsageError(refused) if refused else None
+        if levels and (manifest := task.file.manifest()) is not None:
+            [manifest.leveled({LEVEL: level}) for level in levels]
+    except HarnessError as error:
+        return error
+    except ManifestError as error:
+        return UsageError(str(error), hint=f"harness show {task.task_id}")
+    return None
 
 
 def choose_sandbox(name: str, say: Say) -> SandboxedRuntime:
@@ -105,6 +139,8 @@ def _unfit(runtime: Runtime, tasks: Sequence[Task], agents: Sequence[Agent]) -> 
     """Why a runtime cannot serve these tasks and agents, whatever works here."""
     for task in tasks:
         if why := runtime.refuses(task):
+            if task.parley is None and runtime.name == "docker":
+                return UsageError(why)
             return UsageError(why, hint="harness run ... --runtime docker" if task.parley is None or runs_here(task) else HINT)
         try:
             for agent in agents:

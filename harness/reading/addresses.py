@@ -1,6 +1,7 @@
 """Where the pages of runs and episodes lie, in a bundle of `harness view` and on its server, so that others can link there.
 
-1. Every address is relative to the folder of the bundle, and made of letters that need no quoting in a link.
+1. Every address is relative to the folder of the bundle, and made of letters that need no quoting in a link; of those beyond
+   ASCII, as a task's name may hold, browsers take care.
 2. A run is called by the name of its folder. Where several runs share one, the folder above is named too. Who links to a bundle
    must name the same runs as the bundle holds.
 """

@@ -37,11 +37,14 @@ from harness.reading.model import (
     FamilyReading,
     Moment,
     RecordedEpisode,
+    Section,
     ToolUse,
     Utterance,
     unreadable,
 )
+from harness.reading.text import LONGEST_TEXT
 from harness.records import Result, first_problem
+from harness.registry import FOREIGN
 from validators.verdict import Verdict
 from worlds.core.errors import LogError
 from worlds.core.events import Closed, Event, Opened, Requested, Seated, Stopped, Turned, Waited, read_log
@@ -221,6 +224,9 @@ def bare_breach(episode: RecordedEpisode) -> Breach:
     failed = [check for check in (verdict.checks if verdict else ()) if not check.ok]
     if result.stopped:
         rule = result.stopped + (f": {result.error}" if result.error else "")
+    elif result.family == FOREIGN and result.status == "graded":
+        ends = " / ".join(line[:_TOLD_LINE] for line in episode.verifier_log[-_TOLD_LINES:])
+        rule = f"the task's tests gave {result.reward or 0:g}; their log ends: {ends or '(nothing)'}"
     elif failed and not _NAMED.fullmatch(reason):
         rule = f"the hidden test {failed[0].name} failed: {failed[0].message.partition(chr(10))[0]}"
     else:
@@ -262,6 +268,11 @@ LONGEST_FILE = 64 << 20
 
 FILES = ("result.json", "verdict.json", "events.jsonl", "trajectory.json", "agent.log")
 
+VERIFIER_LOG = "verifier.log"
+_OF_WORLDS = frozenset({"verdict.json", "events.jsonl", "agent.log"})
+_SHOWN_LINES, _TOLD_LINES, _TOLD_LINE = 20, 3, 160
+"""Lines of a verifier's log that are shown, and that one sentence tells; characters of one of those."""
+
 Read = TypeVar("Read")
 
 
@@ -273,6 +284,9 @@ def read_episode(folder: Path) -> RecordedEpisode:
     events: list[Event] = _parsed(folder, "events.jsonl", data["events.jsonl"], read_log) or []
     document = _parsed(folder, "trajectory.json", data["trajectory.json"], AtifDocument.model_validate_json)
     recorded = list(conversations_of(document)) if document else []
+    # a foreign task has no world and so no log of it: its verifier's own log is all that tells why
+    foreign = result.family == FOREIGN
+    verifier_log = _bytes(folder, VERIFIER_LOG) if foreign and not result.success else b""
     opened = next((event for event in events if isinstance(event, Opened)), None)
     episode = RecordedEpisode(
         path=str(folder),
@@ -282,7 +296,8 @@ def read_episode(folder: Path) -> RecordedEpisode:
         acts=tuple(acts_of(events)),
         conversations=_conversations(events, recorded),
         agent_log=data["agent.log"].decode(errors="replace"),
-        absent=tuple(name for name in FILES if not data[name] and name != "agent.log"),
+        verifier_log=tuple(_last_lines(verifier_log)),
+        absent=tuple(name for name in FILES if not data[name] and name not in (_OF_WORLDS if foreign else {"agent.log"})),
         doubts=tuple(_doubts(result, verdict, events)),
         events=tuple(events),
     )
@@ -309,6 +324,8 @@ def _with_family(episode: RecordedEpisode) -> RecordedEpisode:
     module: Any = family_part_or_none(episode.result.family, "reading")
     part: FamilyReading | None = module
     sections = tuple(part.sections(episode)) if part else ()
+    if episode.verifier_log:
+        sections += (Section(title=f"The end of {VERIFIER_LOG}", notes=episode.verifier_log),)
     broken = None
     if not episode.result.success:
         broken = broken_rule(episode) or (part.breach(episode) if part else None) or bare_breach(episode)
@@ -323,6 +340,12 @@ def _named(one: Conversation, seat_name: Callable[[int], str] | None) -> Convers
     if seat_name is None or one.seat is None:
         return one
     return one.model_copy(update={"name": seat_name(one.seat)})
+
+
+def _last_lines(log: bytes) -> list[str]:
+    """The last lines of a log that hold anything, each cut."""
+    lines = log[-(1 << 16) :].decode(errors="replace").splitlines()
+    return [line.rstrip()[:LONGEST_TEXT] for line in lines if line.strip()][-_SHOWN_LINES:]
 
 
 def _doubts(result: Result, verdict: Verdict | None, events: list[Event]) -> list[str]:

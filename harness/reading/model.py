@@ -166,6 +166,9 @@ class RecordedEpisode(Strict):
     conversations: tuple[Conversation, ...] = ()
     sections: tuple[Section, ...] = ()
     agent_log: str = ""
+    verifier_log: tuple[str, ...] = ()
+    """The last lines of verifier.log; only of a foreign task that was not solved."""
+
     absent: tuple[str, ...] = ()
     """The files that the folder has not, or that are empty."""
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 
-def pack(files: Mapping[str, bytes], *, owner: int = 0, mode: int = 0o644, executable: Collection[str] = ()) -> bytes:
+def pack(
+    files: Mapping[str, bytes], *, owner: int = 0, mode: int = 0o644, executable: Collection[str] = (),
+    links: Mapping[str, str] = MappingProxyType({}),
+) -> bytes:  # fmt: skip
     """A tar archive of files by path, everything in it owned by one user; the same bytes for the same files.
 
-    `executable` are the paths of those that anybody may run, whatever the `mode` of all others.
+    `executable` are the paths of those that anybody may run, whatever the `mode` of all others. `links` have targets by path.
     """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
@@ -19,4 +23,8 @@ def pack(files: Mapping[str, bytes], *, owner: int = 0, mode: int = 0o644, execu
             entry.size, entry.mode = len(data), 0o755 if name in executable else mode
             entry.uid, entry.gid = owner, owner
             archive.addfile(entry, io.BytesIO(data))
+        for name, target in sorted(links.items()):
+            entry = tarfile.TarInfo(name.lstrip("/"))
+            entry.type, entry.linkname, entry.uid, entry.gid = tarfile.SYMTYPE, target, owner, owner
+            archive.addfile(entry)
     return buffer.getvalue()

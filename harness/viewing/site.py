@@ -25,7 +25,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from harness.errors import UsageError, quoted
 from harness.packs import files_of
@@ -61,7 +61,8 @@ LONGEST_OFFERED = 256 << 20
 _STATIC = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 _RUN, _NAME, _NUMBER = r"[\w.=,+-]+", r"[\w.+-]+", r"(?:0|[1-9]\d{0,14})"
-_EPISODE = rf"(?P<run>{_RUN})/(?P<family>{_NAME})/(?P<task>{_NAME})/s(?P<seed>{_NUMBER})-a(?P<attempt>{_NUMBER})"
+_TASK = r"[^/\\%?#\s]+"
+_EPISODE = rf"(?P<run>{_RUN})/(?P<family>{_NAME})/(?P<task>{_TASK})/s(?P<seed>{_NUMBER})-a(?P<attempt>{_NUMBER})"
 _BESIDE = rf"(?P<other>{_RUN})/s(?P<seed2>{_NUMBER})-a(?P<attempt2>{_NUMBER})"
 _FORM = r"\.(?P<form>html|json)"
 _ADDRESSES = tuple(
@@ -96,6 +97,14 @@ class UnreadablePage(Strict):
 
     title: str
     why: str
+
+
+def _key(named: Mapping[str, str | None]) -> Key | None:
+    """The episode that an address names; None where no episode can be called so."""
+    try:
+        return Key.model_validate({name: named[name] for name in ("family", "seed", "attempt")} | {"task_id": named["task"]})
+    except ValidationError:
+        return None
 
 
 class Site:
@@ -166,13 +175,8 @@ class Site:
                 # where it lay on somebody's disk is nobody's business
                 listed = listed.model_copy(update={"folder": run.name})
             return self._page("run", path, form, listed, listed)
-        key = Key(
-            family=named["family"] or "",
-            task_id=named["task"] or "",
-            seed=int(named["seed"] or 0),
-            attempt=int(named["attempt"] or 0),
-        )
-        if key not in run.places:
+        key = _key(named)
+        if key is None or key not in run.places:
             return None
         if kind == "file":
             return self._file(run, key, named["file"] or "")

@@ -12,12 +12,12 @@ from harness.authoring.paces import ONE_IN, PACES, THINKING_S, at_pace
 from harness.cli.verify import BEGIN, END, curve_table, replaced
 from harness.errors import UsageError
 from harness.registry import read_task
-from tests.shipped import SHIPPED
+from tests.shipped import RELEASED
 from worlds.core import wire
 from worlds.core.wire import WireRequest, WireResponse
 
 DOC = "docs/contract.md"
-TASKS = [task for task in SHIPPED if task.family == "contract"]
+TASKS = [task for task in RELEASED if task.family == "contract"]
 LONG = "a1" * 10_000
 """Long enough that some characters of it come out wrong."""
 

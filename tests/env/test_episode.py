@@ -18,12 +18,12 @@ from harness.errors import UnknownTask, UsageError
 from harness.registry import Task, read_task
 from harness.trust import admitted
 from tests.env.driving import client, driven, played, policy_agent, run, seen
-from tests.shipped import SHIPPED
+from tests.shipped import RELEASED
 from worlds.core.events import Turned, read_log
 
-CONTRACTS = [task for task in SHIPPED if task.family == "contract"]
-CALENDARS = [task for task in SHIPPED if task.family == "calendar"]
-PROFILES = [task for task in SHIPPED if task.family == "hidden-profile"]
+CONTRACTS = [task for task in RELEASED if task.family == "contract"]
+CALENDARS = [task for task in RELEASED if task.family == "calendar"]
+PROFILES = [task for task in RELEASED if task.family == "hidden-profile"]
 WHOLE = pytest.mark.property
 """Of the parts of a test: every task there is."""
 
@@ -230,7 +230,7 @@ def test_an_episode_is_used_again() -> None:
 def test_tasks_by_name() -> None:
     """An id, a glob and a family name tasks; what nobody knows is refused with the nearest names."""
     assert task_named("presigned-url-download").task_id == "presigned-url-download"
-    assert len(tasks_named("contract")) == len(CONTRACTS)
+    assert {task.task_id for task in CONTRACTS} <= {task.task_id for task in tasks_named("contract")}
     with pytest.raises(UnknownTask, match="presigned-url-download"):
         Episode().reset("presigned-url-downlod")
     with pytest.raises(UsageError, match="no episode was opened"):

@@ -23,7 +23,7 @@ from harness.registry import Task, select
 from harness.runs.plan import plans
 from harness.testing.openai_server import OpenAIServer
 from harness.testing.scripts import script
-from tests.shipped import SHIPPED
+from tests.shipped import RELEASED
 from worlds.core.chance import PUBLISHED_KEY
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -70,8 +70,8 @@ def file(tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.fixture(scope="module")
 def registry() -> list[Task]:
-    """All our tasks."""
-    return [*SHIPPED]
+    """All tasks of the release."""
+    return [*RELEASED]
 
 
 def every_key() -> dict[str, Any]:

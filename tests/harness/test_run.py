@@ -220,7 +220,7 @@ def test_run_that_another_plays_is_refused(plan: Plan, folder: RunFolder) -> Non
     ("solution", "error"),
     [
         ("def solve(*given):\n    raise SystemExit(0)\n", "SystemExit: 0"),
-        ("raise SystemExit(0)\n", "TaskInvalid: SOLVE:1: SystemExit: 0"),
+        ("raise SystemExit(0)\n", "SOLVE:1: SystemExit: 0"),
     ],
     ids=["called", "imported"],
 )

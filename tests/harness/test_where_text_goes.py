@@ -117,6 +117,26 @@ def test_the_table_of_attacks_is_on_stdout(capsys: pytest.CaptureFixture[str]) -
     )
 
 
+def test_attacks_that_could_not_be_made_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+    """One reason for several attacks is one line, and no sentence begins with how few succeeded."""
+    error = AttackRow(attack=1, name="x", scope="folder", task_id="t", outcome="error", reason="no image")
+    held = AttackRow(attack=2, name="y", scope="folder", task_id="t", outcome="held", examined=1)
+    none, some = ((error,) * 3, (error, error, held))
+    told = [Siege(ok=False, seconds=1.0, runtime="docker", rows=rows) for rows in (none, some)]
+    for siege in told:
+        show_siege(siege)
+    out, err = capsys.readouterr()
+
+    assert err.splitlines() == [
+        "3 of 3 attacks could not be made in docker, 1.0 s",
+        "2 of 3 attacks could not be made; of the others, 0 of 1 attacks succeeded in docker, 1.0 s",
+    ]
+    assert [line for line in out.splitlines() if "no image" in line] == [
+        f"t: [{count} attacks] could not be made: no image" for count in (3, 2)
+    ]
+    assert out.count("flaw classes") == 1
+
+
 def test_beside_json_a_table_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     """Where stdout holds a document, its table goes to stderr."""
     show_table(("a", "b"), [(1, "x")], title="T")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.families.hidden_profile.process import Counts, Hearing, by_cues, hearing, labelled_counts, losses_between, said_of
+from harness.release import pinned_tasks
 from oracles.hidden_profile.detection import KINDS, Detection, compared, heard, sentences
 from tests.shipped import SHIPPED
 from worlds.core.loading import SCENARIO
@@ -34,7 +35,7 @@ def test_labelled_sentences_are_of_the_decks() -> None:
 
     assert len(sentences()) >= 300
     assert len(LATE) >= len(sentences()) / 3
-    assert {one.task for one in EARLY} == DECKS.keys()
+    assert pinned_tasks("hidden-profile").keys() <= {one.task for one in EARLY} <= DECKS.keys()
     assert set(kinds) == set(KINDS)
     assert min(kinds.values()) >= 30
     for one in sentences():

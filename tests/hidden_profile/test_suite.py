@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.families.hidden_profile.authoring.derived import CERTIFICATE
+from harness.release import pinned_tasks
 from oracles.hidden_profile.adversaries import ADVERSARIES, guessed_by_hand
 from oracles.hidden_profile.decks import INFORMED_MEAN, INFORMED_MOST, keys, tells
 from oracles.hidden_profile.guessers import GUESSERS, handout, share, words
@@ -24,7 +25,10 @@ from worlds.hidden_profile.rules.scenario import FactSheet, Scenario
 from worlds.hidden_profile.rules.worlds import contrarian
 from worlds.hidden_profile.session import deal, draw
 
-FOLDERS = sorted(Path("tasks/hidden-profile").glob("*/environment/api"))
+PINNED = pinned_tasks("hidden-profile")
+FOLDERS = sorted(path for path in Path("tasks/hidden-profile").glob("*/environment/api") if path.parents[1].name in PINNED)
+"""Those of the release; what holds of one deck alone, `harness verify` proves of a new one."""
+
 DECKS = tuple(one for folder in FOLDERS if isinstance(one := read_task(folder / SCENARIO), Deck))
 SHEETS: tuple[FactSheet, ...] = tuple(one.sheet for one in DECKS)
 """All that a task may say, over all its deals."""

@@ -15,13 +15,13 @@ from harness.pod import EpisodeSpec
 from harness.reading import RecordedEpisode, read_episode
 from harness.records import Key, RunFolder
 from harness.registry import Task
-from tests.shipped import SHIPPED
+from tests.shipped import RELEASED
 
 
 def recorded(path: Path, seats: str = "silent") -> Iterator[RecordedEpisode]:
     """Play and record them in a folder, with these policies at the seats of the game."""
-    game = next(task for task in SHIPPED if task.family == "calendar")
-    alone, lost = [task for task in SHIPPED if task.family == "contract"][:2]
+    game = next(task for task in RELEASED if task.family == "calendar")
+    alone, lost = [task for task in RELEASED if task.family == "contract"][:2]
     folder, table = RunFolder(path), make_agent(AgentSpec(kind="seats", name=seats), {})
     outcomes = [
         *run_in_process([spec_of(game)], table, Budget()),

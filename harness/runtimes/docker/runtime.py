@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness.errors import HarnessError, RuntimeFailure, VerifierFailure, boundary
+from harness.errors import HarnessError, ImageFailure, RuntimeFailure, TaskInvalid, VerifierFailure, boundary
 from harness.leftovers import Leftover
 from harness.places import ROOT
 from harness.pod import EpisodeSpec, Judgement, Pod, Probe
@@ -112,7 +112,7 @@ class DockerRuntime:
         self.wall_s, self._root, self._say = wall_s, root, say
         self._pool = ThreadPoolExecutor(max_workers=32, thread_name_prefix="parley-docker")
         self._lock = threading.Lock()
-        self._task_images: dict[tuple[Path, str], dict[str, str]] = {}
+        self._task_images: dict[tuple[Path, str], dict[str, str] | HarnessError] = {}
         self._foreign: dict[tuple[str, str], ForeignPod] = {}
         self._verifiers: dict[tuple[str, str], Future[str]] = {}
         self._staying: StayingVerifiers | None = None
@@ -158,11 +158,24 @@ class DockerRuntime:
         return ""
 
     def prepare(self, tasks: Sequence[Task]) -> Mapping[str, str]:
-        """Build what changed; image ids by room for the base images, by `task:room` for those of a task."""
+        """Build what changed; image ids by room for the base images, by `task:room` for those of a task.
+
+        Raises the first failure, unless only foreign tasks failed and others are left: each is told in a line.
+        """
         tags = dict(self.images.build_bases(say=self._say))
+        lost: dict[str, HarnessError] = {}
         with ThreadPoolExecutor(max_workers=_BUILDERS) as pool:
-            for task, images in zip(tasks, pool.map(self._images_of, tasks), strict=True):
-                tags |= {f"{task.task_id}:{room}": tag for room, tag in images.items() if tag not in tags.values()}
+            for task, images in zip(tasks, pool.map(self._built, tasks), strict=True):
+                if isinstance(images, HarnessError):
+                    if task.parley is not None:
+                        raise images
+                    lost[task.task_id] = images
+                else:
+                    tags |= {f"{task.task_id}:{room}": tag for room, tag in images.items() if tag not in tags.values()}
+        for number, (task_id, why) in enumerate(lost.items(), start=1):
+            if number == len(lost) == len(tasks):
+                raise why
+            self._say(f"{task_id} cannot be played: {why}" + (f"; try: {why.hint}" if why.hint else ""))
         return {name: self.images.image_id(tag) or "" for name, tag in tags.items()}
 
     @contextmanager
@@ -231,11 +244,21 @@ class DockerRuntime:
         remove_run(self.engine, run_id)
 
     def _images_of(self, task: Task) -> dict[str, str]:
+        """The images of a task, built once; raises ImageFailure, in short where `prepare` has told why."""
+        built = self._built(task)
+        if isinstance(built, HarnessError):
+            raise ImageFailure(f"its image cannot be built ({str(built).partition(': ')[0]})", hint=built.hint)
+        return built
+
+    def _built(self, task: Task) -> dict[str, str] | HarnessError:
         key = (task.path, task.digest)
         with self._lock:
             known = self._task_images.get(key)
         if known is None:
-            known = self.images.task_images(task) if task.parley else build_images(task, self.images)
+            try:
+                known = self.images.task_images(task) if task.parley else build_images(task, self.images)
+            except (ImageFailure, TaskInvalid) as failure:
+                known = failure
             with self._lock:
                 self._task_images[key] = known
         return known

@@ -27,7 +27,7 @@ from harness.families.hidden_profile.process import hearing
 from harness.families.hidden_profile.transcript import MessageNote, OpeningNote
 from harness.reading import RecordedEpisode, read_episode, recorded_episodes
 from harness.reading.model import notes
-from harness.registry import discover, tasks_root
+from harness.registry import survey, tasks_root
 from oracles.hidden_profile.detection import Sentence, compared, sentences
 from worlds.core.loading import SCENARIO
 from worlds.core.mending import read_reply
@@ -182,7 +182,7 @@ def _labelled(tasks: Path | None, most: int | None) -> list[tuple[Question, Sent
     """The labelled sentences of the decks that are at hand, or so many of them."""
     decks = {
         task.task_id: read
-        for task in discover(tasks_root(tasks))
+        for task in survey(tasks_root(tasks)).tasks
         if task.family == FAMILY and isinstance(read := read_task(task.world_folder / SCENARIO), Deck)
     }
     known = sorted(

@@ -33,7 +33,7 @@ from harness.families.hidden_profile.authoring.generation import (
     generate,
     made,
 )
-from harness.registry import discover, select, tasks_root
+from harness.registry import select, survey, tasks_root
 from oracles.hidden_profile.dealing import MOST_DEALS, find_deals, refused
 from oracles.hidden_profile.decks import DeckProof, prove_deck, tells
 from worlds.core.loading import SCENARIO
@@ -64,7 +64,8 @@ def generate_deals(ctx: typer.Context, what: What, most: Most = MOST_DEALS, keep
 
 
 def _file_of(tasks: Path | None, name: str) -> Path:
-    chosen = select(discover(tasks_root(tasks)), [name])
+    known = survey(tasks_root(tasks))
+    chosen = select(known.tasks, [name], known.refused)
     if len(chosen) != 1:
         raise UsageError(f"{name} means {len(chosen)} tasks, and deals are found for one")
     return chosen[0].world_folder / SCENARIO

@@ -53,6 +53,16 @@ class Engine:
         with boundary(RuntimeFailure, what, *self.errors):
             yield self.api
 
+    def pull(self, name: str) -> str:
+        """Pull an image; returns why that failed, or nothing."""
+        try:
+            self.api.pull(name, tag=None if re.search("[:@]", name.rpartition("/")[2]) else "latest")
+        except self._refused as error:
+            return " ".join(str(error.explanation or error).split())
+        except self.errors as error:
+            return _clause(error)
+        return ""
+
     def version(self) -> str:
         """The engine's version."""
         with self.doing("asking Docker for its version") as api:

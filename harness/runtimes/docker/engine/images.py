@@ -18,31 +18,36 @@ import threading
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.errors import RuntimeFailure, TaskInvalid
+from harness.errors import ImageFailure, RuntimeFailure, TaskInvalid, quoted
 from harness.places import ROOT, recipes
 from harness.pod import ROOMS, Say
-from harness.registry import Task, contents_of
+from harness.registry import Task, contents_of, inner_links
 from harness.runtimes.archives import pack
 from harness.runtimes.docker.engine.client import Engine
+from harness.runtimes.docker.engine.dockerfile import instructions
 from harness.runtimes.recipes import plain_recipe
 
 BASE = "python:3.12-slim"
 BOOTSTRAPPED = "parley/base:bookworm"
 BUILD_LIMIT_S = 1800
 TASK_LABEL, ROOM_LABEL = "parley.task", "parley.room"
+_NOISE = re.compile(r" ---> |Step \d+/|Removing intermediate container ")
+_STEP = re.compile(r"Step (\d+)/\d+ : ")
+_OURS_NAMED = re.compile(r"parley/\w+(?::|$)")
 _OURS = re.compile(r"^([ \t]*FROM[ \t]+)parley/(\w+):1(?=\s|$)", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Context:
-    """A build context: file bytes and executable bit by path, and which of them is the Dockerfile."""
+    """A build context: file bytes and executable bit by path, links with their targets, and which file is the Dockerfile."""
 
     files: Mapping[str, tuple[bytes, bool]]
     dockerfile: str = "Dockerfile"
+    links: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def recipe(self) -> list[str]:
@@ -55,19 +60,26 @@ class Context:
         total = hashlib.sha256("\0".join((self.dockerfile, *more)).encode())
         for name, (data, executable) in sorted(self.files.items()):
             total.update(b"\0%d:%s%d:%d:" % (len(name.encode()), name.encode(), executable, len(data)) + data)
+        for name, target in sorted(self.links.items()):
+            total.update(f"\0{name}\0->\0{target}".encode())
         return total.hexdigest()[:24]
 
     def archive(self) -> bytes:
         """The context as a tar archive, the same bytes for the same files."""
         executable = {name for name, (_, may_run) in self.files.items() if may_run}
-        return pack({name: data for name, (data, _) in self.files.items()}, executable=executable)
+        return pack({name: data for name, (data, _) in self.files.items()}, executable=executable, links=self.links)
 
 
 def folder_context(folder: Path, prefix: str = "", dockerfile: str = "Dockerfile", part: str = "") -> Context:
     """Every file of `folder/part`, caches left out, below `prefix`; raises TaskInvalid where one is not plain."""
-    return Context(
-        {prefix + name: (file.data, file.executable) for name, file in contents_of(folder, part).items()}, dockerfile
-    )
+    files = contents_of(folder, part).items()
+    return Context({prefix + name: (file.data, file.executable) for name, file in files}, dockerfile)
+
+
+def linked_context(folder: Path, dockerfile: str = "Dockerfile") -> Context:
+    """Every file of a folder, and its links that stay inside as links; raises TaskInvalid where anything else is not plain."""
+    files = contents_of(folder, links="").items()
+    return Context({name: (file.data, file.executable) for name, file in files}, dockerfile, inner_links(folder))
 
 
 class Images:
@@ -105,9 +117,10 @@ class Images:
         return {room: self._task_image(task, room, folder) for room, folder in folders.items()}
 
     def build(
-        self, context: Context, tag: str, labels: Mapping[str, str], args: Mapping[str, str] | None = None, force: bool = False
-    ) -> str:
-        """Build one image unless its tag is there; returns the tag."""
+        self, context: Context, tag: str, labels: Mapping[str, str], args: Mapping[str, str] | None = None, force: bool = False,
+        folder: Path | None = None,
+    ) -> str:  # fmt: skip
+        """Build one image unless its tag is there; returns the tag. `folder` is where a person finds the context."""
         with self._locks[tag]:
             if not force and self.image_id(tag):
                 return tag
@@ -117,7 +130,7 @@ class Images:
                     rm=True, forcerm=True, nocache=force, labels=dict(labels), buildargs=dict(args or {}), decode=True,
                     timeout=BUILD_LIMIT_S,
                 )  # fmt: skip
-                _follow(stream, tag)
+                _follow(stream, tag, context, folder)
         return tag
 
     def image_id(self, name: str) -> str | None:
@@ -129,11 +142,15 @@ class Images:
             except self._engine.gone:
                 return None
 
-    def need(self, name: str) -> None:
-        """Pull an image that is not here; raises RuntimeFailure where it cannot be had."""
-        if not self.image_id(name):
-            with self._engine.doing(f"pulling {name}") as api:
-                api.pull(name, tag=None if ":" in name.rpartition("/")[2] else "latest")
+    def need(self, name: str, place: str = "") -> None:
+        """Pull an image that is not here; raises ImageFailure where it cannot be had. `place` (`path:line`) asks for it."""
+        with self._locks[name]:
+            if self.image_id(name):
+                return
+            if why := self._engine.pull(name):
+                where = f"{place}: " if place else ""
+                hint = "harness images" if _OURS_NAMED.match(name) else f"docker pull {name}"
+                raise ImageFailure(f"{where}image {name} is not here and cannot be pulled: {why}", hint=hint)
 
     def clean_images(self, task_id: str | None = None) -> list[str]:
         """Remove all but the newest image of each room of each task, or of one task; returns the tags removed."""
@@ -163,7 +180,7 @@ class Images:
             return bases[base[2]]
         below = [bases[match[2]] for line in recipe if (match := _OURS.match(line))]
         tag = f"{image_name(task, room)}:{context.digest(*below)}"
-        return self.build(_pinned(context, bases), tag, {TASK_LABEL: task.task_id, ROOM_LABEL: room})
+        return self.build(_pinned(context, bases), tag, {TASK_LABEL: task.task_id, ROOM_LABEL: room}, folder=task.path / part)
 
     def _build_base(self, room: str, base: str, force: bool, say: Say) -> str:
         context = self._base_context(room)
@@ -237,11 +254,21 @@ def _pinned(context: Context, bases: Mapping[str, str]) -> Context:
     return Context({**context.files, context.dockerfile: (recipe, executable)}, context.dockerfile)
 
 
-def _follow(stream: Any, tag: str) -> None:
-    """Read a build to its end; raises RuntimeFailure with the error and the last lines before it."""
+def _follow(stream: Any, tag: str, context: Context, folder: Path | None) -> None:
+    """Read a build to its end; raises ImageFailure with the Dockerfile's line, the error and the last lines before it."""
     said: list[str] = []
+    step = 1
     for message in stream:
-        said = [*said[-20:], str(message.get("stream", "")).rstrip()]
+        line = str(message.get("stream", "")).rstrip()
+        if begun := _STEP.match(line):
+            step, said = int(begun[1]), []
+        said = [*said[-20:], line]
         if "error" in message:
-            tail = " / ".join(line for line in said if line)[-600:]
-            raise RuntimeFailure(f"building {tag}: {message['error']} ({tail})", hint="harness images")
+            tail = " / ".join(line for line in said if line and not _NOISE.match(line))[-600:]
+            if folder is None:
+                raise ImageFailure(f"building {tag}: {message['error']} ({tail})", hint="harness images")
+            steps = instructions(context.files[context.dockerfile][0].decode("utf-8", "replace"))
+            file, at = folder / context.dockerfile, steps[min(step, len(steps)) - 1].line if steps else 1
+            named = "" if context.dockerfile == "Dockerfile" else f"-f {quoted(file)} "
+            why = f"{file}:{at}: the build failed: {message['error']}" + (f" ({tail})" if tail else "")
+            raise ImageFailure(why, hint=f"docker build {named}{quoted(folder)}")

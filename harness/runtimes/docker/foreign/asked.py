@@ -15,9 +15,10 @@ from pathlib import Path
 from harness.errors import TaskInvalid
 from harness.granted import filled, solution_environment
 from harness.registry import Task
-from harness.runtimes.docker.engine.images import ROOM_LABEL, TASK_LABEL, Context, Images, folder_context, image_name
+from harness.runtimes.docker.engine.dockerfile import RecipeStep, bases, beyond_classic, instructions
+from harness.runtimes.docker.engine.images import ROOM_LABEL, TASK_LABEL, Context, Images, image_name, linked_context
 from harness.runtimes.docker.foreign.compose import Build, Service, read_compose
-from harness.taskfile import Artifact, EnvironmentSection
+from harness.taskfile import Artifact, EnvironmentSection, read_text
 
 VERIFIER, HELPER = "verifier", "helper"
 """Images beside those of the services; a service of a task is called neither."""
@@ -121,7 +122,22 @@ def unsupported(task: Task) -> str | None:
             )
     for need in _beyond(task, services):
         return f"{task.task_id} needs {need}, which this harness does not do"
+    for path, recipe, _ in recipes_of(task):
+        if beyond := beyond_classic(recipe):
+            line, what = beyond
+            return f"{path}:{line}: {what} needs BuildKit, and images are built here by the classic builder"
     return None
+
+
+def recipes_of(task: Task) -> Iterator[tuple[Path, list[RecipeStep], Mapping[str, str]]]:
+    """Each Dockerfile that is built for a task: path, instructions, arguments of the build; raises TaskInvalid."""
+    builds = [service.build for service in services_of(task).values() if service.image is None]
+    verifier = verifier_of(task)
+    if verifier is not None and not verifier.uploads_tests and verifier.settings.docker_image is None:
+        builds.append(Build(task.path / "tests"))
+    for build in builds:
+        if build is not None and (path := build.context / build.dockerfile).is_file():
+            yield path, instructions(read_text(path, errors="replace")), build.args
 
 
 def _beyond(task: Task, services: Mapping[str, Service]) -> Iterator[str]:
@@ -147,8 +163,17 @@ def _beyond(task: Task, services: Mapping[str, Service]) -> Iterator[str]:
     return (what for what, needed in needs.items() if needed)
 
 
+def need_bases(task: Task, images: Images) -> None:
+    """Have the images that a task's Dockerfiles build on; raises ImageFailure with the line of one that cannot be had."""
+    images.build_bases()
+    for path, recipe, arguments in recipes_of(task):
+        for line, image in bases(recipe, arguments):
+            images.need(image, f"{path}:{line}")
+
+
 def build_images(task: Task, images: Images) -> dict[str, str]:
     """The image of each service, of the verifier where it has its own, and of the helper, by name."""
+    need_bases(task, images)
     tags = {name: service.image or _build(task, name, service.build, images) for name, service in services_of(task).items()}
     if (verifier := verifier_of(task)) is not None:
         recipe = task.path / "tests"
@@ -161,23 +186,24 @@ def build_images(task: Task, images: Images) -> dict[str, str]:
     return {**tags, HELPER: images.build_bases()["agent"]}
 
 
-def upload_of(task: Task) -> dict[str, bytes]:
-    """Files of environment/ by relative path that Harbor copies into the workdir: those beside a ready image, unbuilt."""
+def upload_of(task: Task) -> Context | None:
+    """The files of environment/ that Harbor copies into the workdir: those beside a ready image, unbuilt; None without any."""
     folder = task.path / "environment"
     built = any((folder / name).exists() for name in ("Dockerfile", "docker-compose.yaml"))
     if built or task.file.environment.docker_image is None or not folder.is_dir():
-        return {}
-    return {name: data for name, (data, _) in folder_context(folder).files.items()}
+        return None
+    return linked_context(folder)
 
 
 def _build(task: Task, name: str, build: Build | None, images: Images) -> str:
     if build is None or not (build.context / build.dockerfile).is_file():
         where = build.context / build.dockerfile if build else task.path / "environment" / "Dockerfile"
         raise TaskInvalid(f"{where}:1: the file is missing, and service {name} has no image")
-    context = _unignored(build.context, folder_context(Path(build.context), dockerfile=build.dockerfile))
-    below = [images.image_id(line.split()[1]) or "" for line in context.recipe if line.upper().startswith("FROM ")]
+    context = _unignored(build.context, linked_context(build.context, build.dockerfile))
+    recipe = instructions(context.files[build.dockerfile][0].decode("utf-8", "replace"))
+    below = [images.image_id(image) or "" for _, image in bases(recipe, build.args)]
     tag = image_name(task, name) + ":" + context.digest(json.dumps(dict(build.args), sort_keys=True), *below)
-    return images.build(context, tag, {TASK_LABEL: task.task_id, ROOM_LABEL: name}, build.args)
+    return images.build(context, tag, {TASK_LABEL: task.task_id, ROOM_LABEL: name}, build.args, folder=build.context)
 
 
 def _unignored(folder: Path, context: Context) -> Context:
@@ -187,4 +213,5 @@ def _unignored(folder: Path, context: Context) -> Context:
     patterns = context.files[".dockerignore"][0].decode("utf-8", "replace").splitlines()
     wanted = [line.strip() for line in patterns if line.strip() and not line.startswith("#")]
     kept = import_module("docker.utils.build").exclude_paths(str(folder), wanted, dockerfile=context.dockerfile)
-    return replace(context, files={name: file for name, file in context.files.items() if name in kept})
+    files = {name: file for name, file in context.files.items() if name in kept}
+    return replace(context, files=files, links={name: target for name, target in context.links.items() if name in kept})

@@ -9,6 +9,7 @@ this host, which a folder from elsewhere must not name.
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 from harness.bounds import ContainerPath, ImageName, ServiceName, User
 from harness.errors import TaskInvalid
 from harness.granted import fill, needed
+from harness.taskfile import read_text
 
 Condition = Literal["service_started", "service_healthy", "service_completed_successfully"]
 CONDITIONS: tuple[Condition, ...] = ("service_started", "service_healthy", "service_completed_successfully")
@@ -93,13 +95,13 @@ class _Reader:
 
     def _root(self) -> Any:
         """The file's nodes; aliases are refused, because a few lines of them stand for more than any memory holds."""
+        text = read_text(self._path)
         try:
-            text = self._path.read_text(encoding="utf-8")
             for event in self._yaml.parse(text, Loader=self._yaml.SafeLoader):
                 if isinstance(event, self._yaml.AliasEvent):
                     raise TaskInvalid(f"{self._place(event)}: alias *{event.anchor} is not supported here")
             return self._yaml.compose(text, Loader=self._yaml.SafeLoader)
-        except (OSError, ValueError, RecursionError, self._yaml.YAMLError) as error:
+        except (ValueError, RecursionError, self._yaml.YAMLError) as error:
             mark = getattr(error, "problem_mark", None)
             raise TaskInvalid(f"{self._path}:{mark.line + 1 if mark else 1}: cannot be read as YAML") from None
 
@@ -131,7 +133,7 @@ class _Reader:
         folder = self._path.parent
         context = self._below(node, "context", folder, str(known["context"]))
         self._below(node, "dockerfile", context, str(known["dockerfile"]))
-        return Build(context, str(known["dockerfile"]), known["args"])
+        return Build(context, posixpath.normpath(str(known["dockerfile"])), known["args"])
 
     def _below(self, node: Any, name: str, folder: Path, text: str) -> Path:
         """A path at or below a folder, links followed."""

@@ -141,11 +141,14 @@ class ForeignPod:
     def _upload(self) -> None:
         """What lies beside a ready image goes into the working directory."""
         files = upload_of(self._task)
-        if self._workdir is not None and files:
+        if files is None or not (files.files or files.links):
+            return
+        if self._workdir is not None:
             self._containers.as_root("main", "mkdir", "-p", "--", self._workdir)
-        if files:
-            here = self._workdir or self._containers.execute("main", ["pwd"], 60).output.decode().strip()
-            self.put({f"{here.rstrip('/')}/{name}": data for name, data in files.items()})
+        here = (self._workdir or self._containers.execute("main", ["pwd"], 60).output.decode().strip()).rstrip("/")
+        data = {f"{here}/{name}": data for name, (data, _) in files.files.items()}
+        links = {f"{here}/{name}": target for name, target in files.links.items()}
+        self._containers.put("main", "/", pack(data, mode=0o755, links=links))
 
     def _healthcheck(self) -> None:
         """[environment.healthcheck], as Harbor counts: failures in the start period are free, one success ends it."""
