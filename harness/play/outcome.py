@@ -67,7 +67,7 @@ def outcome_of(spec: EpisodeSpec, runtime: str, played: Playing, images: Mapping
         tokens=usage.tokens(), cost_usd=usage.cost_usd, kept_usd=usage.kept_usd,
         price=_price(usage), parameters={"requested": report.requested, "effective": report.effective},
         prompt_digest=report.prompt_digest, templates=digest_of(spec.texts),
-        seats=tuple(report.seats), timings=Timings(**seconds), images=dict(images or {}),
+        seats=tuple(report.seats), timings=Timings(**seconds), images=dict(images or {}), syscalls=played.syscalls,
         **(_graded_fields(verdict, reward) if graded else {}),
     )  # fmt: skip
     return Outcome(result, _files(played) | trajectory)

@@ -46,6 +46,7 @@ from harness.runtimes.bubblewrap.templates import Template, template
 from harness.runtimes.bubblewrap.view import bwrap, is_root
 from harness.runtimes.bubblewrap.watcher import Watcher
 from harness.runtimes.recipes import plain_recipe, runs_plain_tests
+from harness.runtimes.seccomp import policy_digest
 
 LIMIT_S = 20.0
 _PROGRAM = """
@@ -232,6 +233,10 @@ class BubblewrapRuntime:
             return Probe(False, str(error))
         how = "as root, each sandbox under its own user id" if is_root() else "in user namespaces"
         return Probe(True, f"a sandboxed program answered in {time.monotonic() - began:.1f} s, {how}")
+
+    def syscalls(self, task: Task) -> str:
+        """Return the digest of our policy."""
+        return policy_digest()
 
     def limits(self) -> str:
         """Return what this runtime cannot do here, in one line."""

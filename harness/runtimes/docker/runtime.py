@@ -21,7 +21,7 @@ from typing import Any
 from harness.errors import HarnessError, RuntimeFailure, VerifierFailure, boundary
 from harness.leftovers import Leftover
 from harness.places import ROOT
-from harness.pod import EpisodeSpec, Judgement, Pod, Probe
+from harness.pod import ENGINE_POLICY, NO_POLICY, EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
 from harness.runtimes import commands
 from harness.runtimes.docker.engine.client import Engine, Exec, regular_files
@@ -33,6 +33,7 @@ from harness.runtimes.docker.foreign.pod import ForeignPod
 from harness.runtimes.docker.pod import LOG, VERIFIER, VERIFIER_MB, DockerPod
 from harness.runtimes.docker.verifiers import StayingVerifiers, Tested, may_stay
 from harness.runtimes.owner import OWNER_LABEL, RUN_LABEL, this_owner
+from harness.runtimes.seccomp import policy_digest
 
 PROVER = "1003:1003"
 PROVER_MB = 2048
@@ -152,6 +153,12 @@ class DockerRuntime:
     def refuses(self, task: Task) -> str | None:
         """Return why Docker cannot run a task, or None; raises TaskInvalid for a foreign compose file out of bounds."""
         return unsupported(task) if task.parley is None else None
+
+    def syscalls(self, task: Task) -> str:
+        """Return the digest of our policy for tasks of our format; a foreign task has what its engine has."""
+        if not self.engine.filters_calls:
+            return NO_POLICY
+        return policy_digest() if task.parley is not None else ENGINE_POLICY
 
     def limits(self) -> str:
         """Return what this runtime cannot limit: nothing."""
