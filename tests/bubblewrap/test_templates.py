@@ -138,6 +138,67 @@ def test_verdict_is_that_of_the_script(runtime: BubblewrapRuntime, spec: Specs, 
     assert json.loads(warm.verdict)["failure_label"] != "SUCCESS"
 
 
+LEAVES = """
+import ctypes, json, os, subprocess
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+def test_leaves(episode):
+    kinds = ("shm", "sem", "msg")
+    print(json.dumps({
+        "objects": [len(open(f"/proc/sysvipc/{kind}").readlines()) - 1 for kind in kinds],
+        "files": [name for place in ("/tmp", "/dev/shm", "/workspace") for name in os.listdir(place)],
+        "programs": sum(b"299" in open(f"/proc/{pid}/cmdline", "rb").read() for pid in os.listdir("/proc") if pid.isdecimal()),
+        "queue": LIBC.mq_open(b"/left", os.O_RDONLY),
+    }))
+    made = [
+        LIBC.shmget(4242, 4096, 0o1666), LIBC.semget(4243, 1, 0o1666), LIBC.msgget(4244, 0o1666),
+        LIBC.mq_open(b"/left", os.O_CREAT | os.O_RDWR, 0o666, None),
+    ]
+    print("made", all(number >= 0 for number in made))
+    for place in ("/tmp", "/dev/shm", "/workspace"):
+        open(place + "/left", "w").close()
+    subprocess.Popen(["/usr/bin/sleep", "299"], start_new_session=True)
+    assert False
+"""
+
+
+def test_a_verdict_leaves_nothing_to_the_next(
+    runtime: BubblewrapRuntime, spec: Specs, written: Callable[..., Task], presigned: Task, tmp_path: Path
+) -> None:
+    """IPC objects of four kinds, files and processes are made by each of three verdicts of one template, and seen by none."""
+    folder = written(tmp_path, **{"tests/test_outcome.py": LEAVES}).path
+    for name in ("test.sh", "Dockerfile"):
+        shutil.copy(presigned.path / "tests" / name, folder / "tests" / name)
+    made = spec(task=read_task(folder))
+    with runtime.open(made) as pod:
+        log = pod.finish()
+    for _ in range(3):
+        said = runtime.judge(made, log).log.decode().splitlines()
+        seen = json.loads(next(line for line in said if line.startswith("{")))
+
+        assert "made True" in said
+        assert seen == {"objects": [0, 0, 0], "files": [], "programs": 0, "queue": -1}
+
+
+WRITES_LATER = """
+echo '{"reward": 1.0}' > /logs/verifier/reward.json
+echo '{}' > /logs/verifier/verdict.json
+(trap '' HUP; while kill -0 $$; do :; done; while :; do echo torn > /logs/verifier/reward.json; done) > /dev/null 2>&1 &
+exec /usr/bin/sleep 0.2
+"""
+
+
+def test_what_tests_left_ends_before_the_reward_is_read(
+    runtime: BubblewrapRuntime, spec: Specs, written: Callable[..., Task], tmp_path: Path
+) -> None:
+    """A process that waits for the end of its hidden tests does not live to write another reward."""
+    made = spec(task=written(tmp_path, **{"tests/test.sh": WRITES_LATER}))
+    with runtime.open(made) as pod:
+        log = pod.finish()
+
+    assert {runtime.judge(made, log).reward for _ in range(5)} == {b'{"reward": 1.0}\n'}
+
+
 def test_an_environment_of_its_own_is_the_scripts(presigned: Task) -> None:
     """What a task says of its verifier's environment may change how bash or Python start, so both are started."""
     verifier = presigned.file.verifier.model_copy(update={"env": {"BASH_ENV": "/tests/before.sh"}})

@@ -30,7 +30,7 @@ from harness.runtimes.docker.engine.limits import deadline_s, hardened, labels
 from harness.runtimes.docker.engine.sweep import left_behind, remove_episode, remove_run, sweep
 from harness.runtimes.docker.foreign.asked import build_images, unsupported
 from harness.runtimes.docker.foreign.pod import ForeignPod
-from harness.runtimes.docker.pod import LOG, VERIFIER, VERIFIER_MB, DockerPod
+from harness.runtimes.docker.pod import LOG, NOBODY, VERIFIER, VERIFIER_MB, DockerPod
 from harness.runtimes.docker.verifiers import StayingVerifiers, Tested, may_stay
 from harness.runtimes.owner import OWNER_LABEL, RUN_LABEL, this_owner
 from harness.runtimes.seccomp import policy_digest
@@ -94,6 +94,7 @@ _TESTS = """
 cat > "$1"
 timeout -s KILL "$2" bash /tests/test.sh > /tmp/whole.log 2>&1 < /dev/null
 code=$?
+kill -9 -1
 tail -c 262144 /tmp/whole.log > /tmp/verifier.log
 tar -cf - -C /logs/verifier . -C /tmp verifier.log
 exit $code
@@ -258,7 +259,7 @@ class DockerRuntime:
     def _start_verifier(self, spec: EpisodeSpec) -> str:
         """A verifier that waits: no agent code ever shares a namespace, a volume or a network with it."""
         container = self.engine.create(
-            self._images_of(spec.task)["verifier"], ["sleep", str(deadline_s(spec.task, self.wall_s))], user=VERIFIER,
+            self._images_of(spec.task)["verifier"], ["sleep", str(deadline_s(spec.task, self.wall_s))], user=NOBODY,
             host=hardened(VERIFIER_MB, self._cpus, network_mode="none"), environment=dict(spec.task.file.verifier.env),
             labels=labels(spec), name=f"parley-verifier-{secrets.token_hex(6)}",
         )  # fmt: skip
@@ -273,6 +274,7 @@ class DockerRuntime:
     def _tested(self, container: str, limit_s: int, log: bytes) -> Tested:
         """The exit code of the tests and the files they left: one program takes the log in and hands the outcome out.
 
+        It ends whatever the tests left, its own container's first process aside, which is another user's, before it reads.
         Copying by archive costs the engine 70 ms of a processor each time, more than a verdict takes to reach.
         """
         running = self.engine.execute(container, ["bash", "-c", _TESTS, "tests", LOG, str(limit_s)], user=VERIFIER)
