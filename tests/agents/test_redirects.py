@@ -55,9 +55,7 @@ def servers() -> Iterator[tuple[str, str]]:
     ("name", "variable"),
     [("openai/x", "OPENAI_API_KEY"), ("anthropic/claude-x", "ANTHROPIC_API_KEY"), ("gemini/gemini-x", "GEMINI_API_KEY")],
 )
-def test_no_key_follows_a_redirect(
-    servers: tuple[str, str], monkeypatch: pytest.MonkeyPatch, name: str, variable: str
-) -> None:
+def test_no_key_follows_a_redirect(servers: tuple[str, str], monkeypatch: pytest.MonkeyPatch, name: str, variable: str) -> None:
     """The call ends the run, by a message with the new address, and the other server hears nothing."""
     monkeypatch.setenv(variable, KEY)
     base, target = servers

@@ -103,6 +103,72 @@ def test_forked_programs_keep_no_right(runtime: BubblewrapRuntime, spec: Specs, 
     assert world["uid"] != json.loads(said)["uid"] or os.geteuid() != 0
 
 
+SPOILS = """
+import ctypes, json, os, signal, socket, stat
+from worlds.core import wire
+from worlds.core.calls import get
+from worlds.core.world import World
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+def attempts():
+    for pid in (1, os.getppid()):
+        for name in ("fd", "root", "cwd"):
+            yield f"{pid}/{name}", lambda path=f"/proc/{pid}/{name}": os.listdir(path)
+        for name in ("mem", "environ", "maps"):
+            yield f"{pid}/{name}", lambda path=f"/proc/{pid}/{name}": 1 / len(open(path, "rb").read(1))
+        yield f"{pid} traced", lambda pid=pid: 1 / (LIBC.ptrace(16, pid, None, None) == 0)
+    yield "mounted", lambda: 1 / (LIBC.mount(b"none", b"/tmp", b"tmpfs", 0, None) == 0)
+    yield "host", lambda: os.listdir("/host")[0]
+    yield "control", lambda: socket.socket(fileno=os.dup(3)).send(b"x")
+
+def could():
+    done = []
+    for name, attempt in attempts():
+        try:
+            attempt()
+            done.append(name)
+        except Exception:
+            pass
+    return done
+
+class Spoils(World):
+    def prepare(self):
+        self.before = {"marked": hasattr(wire, "marked"), "environ": "MARKED" in os.environ, "files": os.listdir("/tmp"),
+            "queue": LIBC.mq_open(b"/left", os.O_RDONLY) >= 0, "segment": LIBC.shmget(4242, 4096, 0) >= 0,
+            "pids": len([name for name in os.listdir("/proc") if name.isdecimal()]) > 3}
+        wire.marked, os.environ["MARKED"] = True, "1"
+        open("/tmp/left", "w").close()
+        made = LIBC.mq_open(b"/left", os.O_CREAT | os.O_RDWR, 0o666, None), LIBC.shmget(4242, 4096, 0o1666)
+        self.before["made"] = min(made) >= 0
+        self.before["could"] = could()
+
+    def facts(self):
+        return {"token": "none"}
+
+    @get("/left")
+    def left(self, call):
+        return self.before
+"""
+
+
+def test_a_world_reaches_no_template_and_spoils_no_other_world(
+    runtime: BubblewrapRuntime, spec: Specs, written: Callable[..., Task], tmp_path: Path
+) -> None:
+    """A hostile world changes modules, leaves IPC objects and files, tries its PID 1: those beside and after it see nothing."""
+    task = written(tmp_path, **{"environment/api/server.py": SPOILS})
+    said = []
+    with runtime.open(spec("e1", task=task)) as one, runtime.open(spec("e2", task=task)) as two:
+        said += [json.loads(pod.call(request("GET", "/left")).body) for pod in (one, two)]
+    with runtime.open(spec("e3", task=task)) as after:
+        said.append(json.loads(after.call(request("GET", "/left")).body))
+    untouched = dict.fromkeys(("marked", "environ", "queue", "segment", "pids"), False)
+
+    for left in said:
+        assert [name for name in left["files"] if name == "left"] == []
+        assert {**left, "files": []} == {**untouched, "made": True, "could": [], "files": []}
+
+
 def test_forked_rooms_share_no_namespace_with_each_other(runtime: BubblewrapRuntime, spec: Specs, processes: Processes) -> None:
     """Two pods of one template have no namespace in common, but that of a network within each."""
     known = processes()
