@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import marshal
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -75,6 +76,7 @@ class MeasurePacker:
             metrics=PackedMeasures(places, tuple(result.metrics.values())) if names else {},
             tokens=_lean(result.tokens),
             timings=_with(result.timings),
+            syscalls=sys.intern(result.syscalls),
             seats=tuple(map(self._seat, result.seats)),
             **{name: self._shared(getattr(result, name)) for name in _SHARED},
         )

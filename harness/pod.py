@@ -33,6 +33,9 @@ TESTS_ROOM = "tests"
 
 """What a pod and its judgement are made of."""
 
+NO_POLICY, ENGINE_POLICY = "none", "engine"
+"""What stands in the place of the digest of our policy of system calls where it does not hold."""
+
 Say = Callable[[str], object]
 """Hears one line for a person."""
 
@@ -175,6 +178,10 @@ class Runtime(Protocol):
 
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
         """Run the task's hidden tests over a log, after `finish`; raises VerifierFailure when they leave no verdict."""
+        ...
+
+    def syscalls(self, task: Task) -> str:
+        """The digest of the policy of system calls that holds for a task; `none` without one, `engine` for Docker's own."""
         ...
 
     def limits(self) -> str:

@@ -273,6 +273,10 @@ class Result(EpisodeEnding):
 
     timings: Timings = Timings()
     images: dict[str, str] = {}
+    syscalls: str = ""
+    """The policy of system calls that held in the rooms, by its digest: `none` in process, `engine` where Docker's own held,
+    "" in records of versions that did not say."""
+
     path: str = ""
 
     @field_serializer("metrics")

@@ -9,6 +9,8 @@ of the hidden tests and the log.
    kills all that runs as its user, says what it left, and removes every file of that user.
 3. The answer is a head (exit code, bytes that follow) and an archive. A keeper that ends without one ends the first process
    too: whoever asked cannot know what of the stream was read, and gets another container.
+4. The first process then compares files, IPC objects, processes and mounts with those of its start, and adds one byte: CLEAN,
+   or DIRTY where anything differs, and ends.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import struct
 import sys
 import tarfile
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -34,8 +37,15 @@ ASKED, SAID = struct.Struct(">QI"), struct.Struct(">iQ")
 """The heads: bytes and seconds; exit code and bytes."""
 
 FIRST_USER = 20_000
-PLACES = ("/tmp", "/dev/shm")
+PLACES = ("/tmp", "/dev/shm", "/dev/mqueue")
 """All places of the container in which anything can be written."""
+
+WRITABLE = {"tmpfs", "mqueue", "devpts"}
+"""Kinds of file systems that are looked through for what was left."""
+
+CLEAN, DIRTY = b"\1", b"\0"
+SETTLE_S = 2.0
+"""How long the last processes of a verdict may take to be gone."""
 
 SAID_BY_TESTS = "verifier.log"
 LEFT = {"verdict/reward.json": 1 << 18, "verdict/verdict.json": 1 << 18, SAID_BY_TESTS: 1 << 18}
@@ -48,6 +58,7 @@ POLL_S = 0.01
 def main() -> None:
     """Judge until nobody asks any more."""
     _import_all()
+    before = standing()
     for user in count(FIRST_USER):
         head = _read(ASKED.size)
         if len(head) < ASKED.size:
@@ -57,6 +68,39 @@ def main() -> None:
             _keep(user, *ASKED.unpack(head))
         if os.waitpid(keeper, 0)[1]:
             sys.exit(f"the keeper of user {user} failed")
+        if left := residue(before):
+            _write(DIRTY)
+            sys.exit(f"user {user} left {sorted(left)[:9]}")
+        _write(CLEAN)
+
+
+def residue(before: set[str]) -> set[str]:
+    """Return what differs from a baseline, once the processes of a verdict have had time to end."""
+    until = time.monotonic() + SETTLE_S
+    while (left := before ^ standing()) and time.monotonic() < until:
+        time.sleep(POLL_S)
+    return left
+
+
+def standing() -> set[str]:
+    """Return what a verdict could leave to the next one: each file, IPC object, process and mount, as a line."""
+    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = {f"mount {line}" for line in mounts}
+    for line in mounts:
+        if line.partition(" - ")[2].split()[0] in WRITABLE:
+            lines |= {f"file {path}" for path in _files(line.split()[4])}
+    for kind in ("msg", "sem", "shm"):
+        with suppress(OSError):
+            lines |= {f"{kind} {line}" for line in Path(f"/proc/sysvipc/{kind}").read_text(encoding="ascii").splitlines()[1:]}
+    return lines | {f"process {path.name}" for path in Path("/proc").iterdir() if path.name.isdecimal()}
+
+
+def _files(root: str) -> Iterator[str]:
+    for folder, folders, names in os.walk(root):
+        for path in (Path(folder, name) for name in (*folders, *names)):
+            with suppress(FileNotFoundError):
+                status = path.lstat()
+                yield f"{path} {status.st_ino} {status.st_mode:o} {status.st_uid} {status.st_size}"
 
 
 def _import_all() -> None:

@@ -32,7 +32,8 @@ DOCKER_DEFAULT = 0xA80425FB
 """The fourteen capabilities that Docker gives a container unless told otherwise."""
 
 DOCKER_LEAVES = ("io_uring_setup",)
-"""Of the calls that are tried, those that the default profile of some engines lets through, as it does sockets of AF_VSOCK."""
+"""Of the calls that are tried, those that the default profile of some engines lets through, as it does sockets of AF_VSOCK: a
+foreign machine has that profile, ours have their own."""
 
 _KEYCTL, _SEARCH, _SESSION = 250, 10, -3
 """keyctl(2) on x86-64, KEYCTL_SEARCH, and the keyring of this session."""
@@ -85,8 +86,8 @@ ALLOWED: Mapping[str, Mapping[Kind, Rule]] = {
     "metadata_route": {**_same(_none), "foreign": _any},
     "kernel_writable": _ours(_only("/proc/self/uid_map"), _only("/proc/self/uid_map", "/proc/1/oom_score_adj", "/dev/fuse")),
     "written": _ours(_none, _any),
-    "calls": {**_same(_only(*DOCKER_LEAVES)), "bubblewrap": _none},
-    "vsock": {**_same(_any), "bubblewrap": _none},
+    "calls": _ours(_none, _only(*DOCKER_LEAVES)),
+    "vsock": _ours(_none, _any),
     "keys_added": _same(_is("0")),
 }
 """What may be, by fact. A foreign machine has Docker's default capabilities and a root of its own that can be written to, and

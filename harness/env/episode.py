@@ -37,7 +37,7 @@ from harness.play.episode import seen_by_agent
 from harness.play.options import options_of
 from harness.play.outcome import Outcome, outcome_of
 from harness.play.playing import Playing
-from harness.pod import EpisodeSpec, Judgement, Pod
+from harness.pod import NO_POLICY, EpisodeSpec, Judgement, Pod
 from harness.records import Key, SeatResult
 from harness.registry import Task
 from harness.runtimes.inprocess import InProcessPod, InProcessRuntime
@@ -300,7 +300,7 @@ class DrivenEpisode:
             raise UsageError(f"{task.task_id} has no interface of tools", hint=f"harness show {task.task_id}")
         key = Key(task_id=task.task_id, family=task.family, seed=seed, attempt=1)
         spec = EpisodeSpec(NAME, key.name, task, seed, self._key, options)
-        playing = Playing(Report(agent=NAME), key)
+        playing = Playing(Report(agent=NAME), key, syscalls=NO_POLICY)
         with playing.phase("open"):
             pod = InProcessPod(spec)
         playing.opened = True

@@ -10,12 +10,11 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qs
 
-import uvicorn
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -23,6 +22,7 @@ from harness.errors import RuntimeFailure, UsageError
 from harness.hosting.forms import Form, form_of
 from harness.hosting.group import PageGroup
 from harness.hosting.places import NotTaken, PagePlace, Shown
+from worlds.core.connections import guarded_server
 
 FOLDER = Path(__file__).parent / "pages"
 STATIC = {"style.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
@@ -165,6 +165,9 @@ class PageRoutes:
                 return await handler(request)
             except NotTaken as error:
                 return _html(error.status, refused(str(error)))
+            except ClientDisconnect:
+                # nobody reads this
+                return Response(status_code=400)
 
         return answered
 
@@ -257,8 +260,7 @@ class PageHost:
     @contextmanager
     def serving(self) -> Iterator[None]:
         """Answer requests for the time of the context; raises RuntimeFailure where that does not end."""
-        config = uvicorn.Config(self._routes.app(), log_level="error", access_log=False, lifespan="off", server_header=False)
-        server = uvicorn.Server(config)
+        server = guarded_server(self._routes.app())
         thread = threading.Thread(target=server.run, kwargs={"sockets": [self._socket]}, name="pages", daemon=True)
         thread.start()
         try:

@@ -90,6 +90,7 @@ def lost_episodes(
 def _acted(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, played: Playing) -> None:
     """Everything of an episode but its judgement."""
     with _opened(spec, runtime.open, played) as pod:
+        played.syscalls = runtime.syscalls(spec.task)
         _act(spec, pod, agent, budget, played)
 
 
@@ -116,6 +117,7 @@ def _act(spec: EpisodeSpec, pod: Pod, agent: Agent, budget: Budget, played: Play
 
 def _play(spec: EpisodeSpec, runtime: Runtime, agent: Agent, budget: Budget, played: Playing, opening: Opening) -> None:
     with _opened(spec, opening, played) as pod:
+        played.syscalls = runtime.syscalls(spec.task)
         _act(spec, pod, agent, budget, played)
         with played.phase("judge"):
             played.judgement = runtime.judge(spec, played.log)

@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from harness.agent import Usage
 from harness.causes import CauseName, cause_of_old_record
 from harness.errors import VerifierFailure
 from harness.play.playing import Playing, writable
 from harness.pod import EpisodeSpec
-from harness.records import Forfeits, Hint, Result, RunFolder, Timings
+from harness.records import Forfeits, Hint, Result, RunFolder, Timings, first_problem
 from validators.verdict import UNEXPLAINED, UNEXPLAINED_SEVERITY, Verdict
 from worlds.core.chance import key_digest
 from worlds.core.events import Requested, read_log
@@ -67,7 +69,7 @@ def outcome_of(spec: EpisodeSpec, runtime: str, played: Playing, images: Mapping
         tokens=usage.tokens(), cost_usd=usage.cost_usd, kept_usd=usage.kept_usd,
         price=_price(usage), parameters={"requested": report.requested, "effective": report.effective},
         prompt_digest=report.prompt_digest, templates=digest_of(spec.texts),
-        seats=tuple(report.seats), timings=Timings(**seconds), images=dict(images or {}),
+        seats=tuple(report.seats), timings=Timings(**seconds), images=dict(images or {}), syscalls=played.syscalls,
         **(_graded_fields(verdict, reward) if graded else {}),
     )  # fmt: skip
     return Outcome(result, _files(played) | trajectory)
@@ -84,18 +86,32 @@ def _verdict(played: Playing) -> tuple[Verdict | None, float]:
     if played.judgement is None:
         return None, 0.0
     try:
-        reward = json.loads(played.judgement.reward)
+        reward = _read_reward(played.judgement.reward)
         if not isinstance(reward, dict) or set(reward) != {"reward"} or not _is_number(reward["reward"]):
             raise ValueError("reward.json must hold exactly one key, reward, and that a number")
         if not 0 <= reward["reward"] <= 1:
             raise ValueError("the reward must lie in 0..1")
-        verdict = Verdict.model_validate_json(played.judgement.verdict) if played.judgement.verdict else None
+        verdict = _read_verdict(played.judgement.verdict) if played.judgement.verdict else None
         if verdict is not None and verdict.reward != reward["reward"]:
             raise ValueError("reward.json and verdict.json differ")
     except (ValueError, TypeError, RecursionError) as error:
         played.blame(VerifierFailure.name, str(error).splitlines()[0])
         return None, 0.0
     return verdict, float(reward["reward"])
+
+
+def _read_reward(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise ValueError(f"reward.json is not JSON ({len(data)} bytes): {error}; did its last writer end too early?") from None
+
+
+def _read_verdict(data: bytes) -> Verdict:
+    try:
+        return Verdict.model_validate_json(data)
+    except ValidationError as error:
+        raise ValueError(f"verdict.json is no verdict ({len(data)} bytes): {first_problem(error)}") from None
 
 
 def _closed_by(log: bytes) -> CauseName | None:

@@ -72,6 +72,9 @@ class Playing:
     wire: WireLog = field(default_factory=WireLog)
     """The model calls of this episode."""
 
+    syscalls: str = ""
+    """The policy of system calls, as `Runtime.syscalls` names it; "" where no pod opened."""
+
     @property
     def graded(self) -> bool:
         """Whether the episode counts; one whose world never opened does not."""

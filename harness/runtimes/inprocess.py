@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from harness.errors import RuntimeFailure
 from harness.leftovers import Leftover
-from harness.pod import CommandResult, EpisodeSpec, Judgement, Pod, Probe
+from harness.pod import NO_POLICY, CommandResult, EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
 from harness.runtimes.judging import judge_together
 from harness.trust import require, runs_here
@@ -101,6 +101,10 @@ class InProcessRuntime:
     def judge(self, spec: EpisodeSpec, log: bytes) -> Judgement:
         """In this process, in one pytest session with whatever else is waiting."""
         return judge_together(spec.task, log)
+
+    def syscalls(self, task: Task) -> str:
+        """No policy: code runs in this process."""
+        return NO_POLICY
 
     def limits(self) -> str:
         """It limits nothing."""

@@ -33,6 +33,7 @@ from fastapi import FastAPI, Request, Response
 from harness.agents.llm.model import PROBE, TOOL_PROBE
 from harness.agents.llm.wire import Cassette, WireCall, read_cassette
 from harness.testing.scripts import Fault, Messages, Script, ScriptedCall, ScriptedReply, ScriptedUsage, Weather, read_scripts
+from worlds.core.connections import guarded_server
 from worlds.core.errors import ManifestError
 
 _START_S = 10.0
@@ -94,9 +95,7 @@ class OpenAIServer:
         app.add_api_route("/v1/chat/completions", self._complete, methods=["POST"], response_class=Response)
         app.add_api_route("/v1/models", self._models, methods=["GET"], response_class=Response)
         app.add_api_route("/{path:path}", self._elsewhere, methods=["POST"], response_class=Response)
-        self._server = _Server(
-            uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off")
-        )
+        self._server = guarded_server(app, server=_Server, log_level="critical", timeout_graceful_shutdown=1)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
 
     @property

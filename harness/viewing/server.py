@@ -8,55 +8,93 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
-import sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar
-from urllib.parse import parse_qsl, unquote, urlsplit
+import socket
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qsl
 
 from harness.errors import UsageError
 from harness.viewing.rendering import POLICY
-from harness.viewing.site import Site
+from harness.viewing.site import Served, Site
+from worlds.core.connections import QUEUE, guarded_server
 
 PORT = 8642
 """Where pages are served unless another port is asked for."""
 
-_SECONDS = 30
-"""How long a connection may say nothing."""
-
 _MOST_FIELDS = 40
 _PLAIN = "text/plain"
+_GRACE_S = 2
 
 
-class PageServer(ThreadingHTTPServer):
+class PageServer:
     """Serves one site until it is closed."""
-
-    daemon_threads = True
-    # whoever interrupts does not wait for a browser that holds its connection
-    block_on_close = False
 
     def __init__(self, site: Site, host: str, port: int) -> None:
         """Listen; raises OSError where the port is taken."""
-        self.site = site
-        super().__init__((host, port), _Handler)
+        self._site = site
+        self._socket = socket.create_server((host, port), backlog=QUEUE)
+        self.host, self.port = self._socket.getsockname()[:2]
+        self._hosts = {f"{name}:{self.port}".encode() for name in (self.host, "localhost")}
+        # whoever interrupts does not wait for a browser that holds its connection
+        self._server = guarded_server(self._serve, date_header=False, timeout_graceful_shutdown=_GRACE_S)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that went away in the middle of an answer is no error; a mistake of ours is told in full."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
+    def __enter__(self) -> Self:
+        return self
 
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """What a request may name as its Host."""
-        host, port = self.server_address[:2]
-        return f"{host!s}:{port}", f"localhost:{port}"
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+        self._socket.close()
 
     @property
     def url(self) -> str:
         """The address of the first page."""
-        host, port = self.server_address[:2]
-        return f"http://{host!s}:{port}/"
+        return f"http://{self.host}:{self.port}/"
+
+    def serve_forever(self) -> None:
+        """Answer requests until interrupted, or until `shutdown` is called from another thread."""
+        self._server.run(sockets=[self._socket])
+
+    def shutdown(self) -> None:
+        """Let `serve_forever` return."""
+        self._server.should_exit = True
+
+    async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request, as ASGI has it."""
+        if scope["method"] not in {"GET", "HEAD"}:
+            # what came with it is not read, so the connection is of no more use
+            more = {"Allow": "GET, HEAD", "Connection": "close"}
+            await _answer(send, 405, Served(_PLAIN, b"Nothing can be written here.\n"), **more)
+        elif dict(scope["headers"]).get(b"host") not in self._hosts:
+            await _answer(send, 421, Served(_PLAIN, b"This server answers to its own address alone.\n"))
+        else:
+            page = await asyncio.to_thread(self._page, scope["path"], scope["query_string"])
+            missing = Served(_PLAIN, b"There is no such page.\n")
+            await _answer(send, 404 if page is None else 200 if page.is_whole else 422, page or missing)
+
+    def _page(self, path: str, query: bytes) -> Served | None:
+        try:
+            fields = dict(parse_qsl(query.decode("latin-1"), max_num_fields=_MOST_FIELDS))
+        except ValueError:
+            fields = {}
+        return self._site.answer(path.removeprefix("/"), fields)
+
+
+async def _answer(send: Any, status: int, served: Served, **more: str) -> None:
+    headers = {
+        "Content-Type": f"{served.media}; charset=utf-8",
+        "Content-Length": str(len(served.body)),
+        "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cache-Control": "no-store",
+        **more,
+    }
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.body", "body": served.body})
 
 
 def open_server(site: Site, host: str = "127.0.0.1", port: int | None = None) -> PageServer:
@@ -84,62 +122,3 @@ def open_server(site: Site, host: str = "127.0.0.1", port: int | None = None) ->
         ) from None
     except OverflowError:
         raise UsageError(f"{port} is no port", hint="harness view RUNS --port 0") from None
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: PageServer
-    protocol_version = "HTTP/1.1"
-    server_version, sys_version = "parley", ""
-    timeout: ClassVar[int] = _SECONDS
-
-    def do_GET(self) -> None:
-        if self.headers.get_all("Host", []) not in [[host] for host in self.server.hosts]:
-            self._send(421, _PLAIN, b"This server answers to its own address alone.\n")
-            return
-        target = urlsplit(self.path)
-        try:
-            query = dict(parse_qsl(target.query, max_num_fields=_MOST_FIELDS))
-        except ValueError:
-            query = {}
-        answer = self.server.site.answer(unquote(target.path).removeprefix("/"), query)
-        if answer is None:
-            self._send(404, _PLAIN, b"There is no such page.\n")
-        else:
-            self._send(200 if answer.is_whole else 422, answer.media, answer.body)
-
-    do_HEAD = do_GET  # noqa: N815 - the base class finds methods by these names
-
-    def do_POST(self) -> None:
-        # what came with it is not read, so the connection is of no more use
-        self.close_connection = True
-        self._send(405, _PLAIN, b"Nothing can be written here.\n", Allow="GET, HEAD")
-
-    do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_POST  # noqa: N815 - likewise
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What is no request at all, as the base class tells it."""
-        self.close_connection = True
-        self._send(code, _PLAIN, f"{message or 'This is no request.'}\n".encode(errors="replace"))
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class calls it so
-        """A viewer says nothing of each page."""
-
-    def _send(self, status: int, media: str, body: bytes, **more: str) -> None:
-        headers = {
-            "Content-Type": f"{media}; charset=utf-8",
-            "Content-Length": str(len(body)),
-            "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",
-            "Cross-Origin-Resource-Policy": "same-origin",
-            "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "no-referrer",
-            "Cache-Control": "no-store",
-            **more,
-        }
-        if self.close_connection:
-            headers["Connection"] = "close"
-        self.send_response_only(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import struct
 
 import pytest
 
+from harness.agent import Budget
+from harness.agents.scripted import NopAgent
 from harness.errors import RuntimeFailure
-from harness.runtimes.bubblewrap import seccomp
+from harness.play.episode import run_episode
+from harness.pod import EpisodeSpec
+from harness.records import Key, Result
+from harness.runtimes import seccomp
+from harness.runtimes.bubblewrap.runtime import BubblewrapRuntime
+from harness.runtimes.inprocess import InProcessRuntime
+from harness.runtimes.seccomp import docker_profile
+from tests.shipped import SHIPPED
 
 ALLOWED = "allowed"
 KILLED = "killed"
@@ -112,3 +122,33 @@ def test_an_unknown_machine_is_named() -> None:
     """There is no filter by guess."""
     with pytest.raises(RuntimeFailure, match="for x86_64 and aarch64, not riscv64"):
         seccomp.program("riscv64")
+
+
+def test_the_profile_for_docker_opens_what_the_filter_opens() -> None:
+    """No call stands in two tables, those refused are in no rule that allows, and all others are."""
+    rules = json.loads(docker_profile())["syscalls"]
+    allowed = {name for rule in rules if rule["action"] == "SCMP_ACT_ALLOW" for name in rule["names"]}
+
+    assert not {*seccomp.OPEN.split()} & {*seccomp.CALLS, *seccomp.SPECIAL, *seccomp.UNCOUNTED, *seccomp.LASTING}
+    assert allowed & {*seccomp.CALLS, "clone3"} == set()
+    assert {*OPEN["x86_64"], *seccomp.UNCOUNTED, *seccomp.LASTING} <= allowed
+    assert json.loads(docker_profile())["defaultAction"] == "SCMP_ACT_ERRNO"
+
+
+def test_a_container_that_is_used_again_makes_nothing_lasting() -> None:
+    """Its profile is the other one without the calls that make IPC objects."""
+    names = [set(json.loads(docker_profile(is_used_again=again))["syscalls"][0]["names"]) for again in (False, True)]
+
+    assert names[0] - names[1] == {*seccomp.LASTING}
+
+
+def test_an_episode_records_its_policy() -> None:
+    """In process none holds, which the record says; a record that does not say is read."""
+    task = next(task for task in SHIPPED if task.task_id == "presigned-url-download")
+    key = Key(task_id=task.task_id, family=task.family, seed=0, attempt=1)
+    played = run_episode(EpisodeSpec("r", "e", task, 0), key, InProcessRuntime(), NopAgent(), Budget()).result
+    old = {name: value for name, value in json.loads(played.model_dump_json()).items() if name != "syscalls"}
+
+    assert played.syscalls == "none"
+    assert Result.model_validate(old).syscalls == ""
+    assert BubblewrapRuntime().syscalls(task) == seccomp.policy_digest()

@@ -103,6 +103,72 @@ def test_forked_programs_keep_no_right(runtime: BubblewrapRuntime, spec: Specs, 
     assert world["uid"] != json.loads(said)["uid"] or os.geteuid() != 0
 
 
+SPOILS = """
+import ctypes, json, os, signal, socket, stat
+from worlds.core import wire
+from worlds.core.calls import get
+from worlds.core.world import World
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+def attempts():
+    for pid in (1, os.getppid()):
+        for name in ("fd", "root", "cwd"):
+            yield f"{pid}/{name}", lambda path=f"/proc/{pid}/{name}": os.listdir(path)
+        for name in ("mem", "environ", "maps"):
+            yield f"{pid}/{name}", lambda path=f"/proc/{pid}/{name}": 1 / len(open(path, "rb").read(1))
+        yield f"{pid} traced", lambda pid=pid: 1 / (LIBC.ptrace(16, pid, None, None) == 0)
+    yield "mounted", lambda: 1 / (LIBC.mount(b"none", b"/tmp", b"tmpfs", 0, None) == 0)
+    yield "host", lambda: os.listdir("/host")[0]
+    yield "control", lambda: socket.socket(fileno=os.dup(3)).send(b"x")
+
+def could():
+    done = []
+    for name, attempt in attempts():
+        try:
+            attempt()
+            done.append(name)
+        except Exception:
+            pass
+    return done
+
+class Spoils(World):
+    def prepare(self):
+        self.before = {"marked": hasattr(wire, "marked"), "environ": "MARKED" in os.environ, "files": os.listdir("/tmp"),
+            "queue": LIBC.mq_open(b"/left", os.O_RDONLY) >= 0, "segment": LIBC.shmget(4242, 4096, 0) >= 0,
+            "pids": len([name for name in os.listdir("/proc") if name.isdecimal()]) > 3}
+        wire.marked, os.environ["MARKED"] = True, "1"
+        open("/tmp/left", "w").close()
+        made = LIBC.mq_open(b"/left", os.O_CREAT | os.O_RDWR, 0o666, None), LIBC.shmget(4242, 4096, 0o1666)
+        self.before["made"] = min(made) >= 0
+        self.before["could"] = could()
+
+    def facts(self):
+        return {"token": "none"}
+
+    @get("/left")
+    def left(self, call):
+        return self.before
+"""
+
+
+def test_a_world_reaches_no_template_and_spoils_no_other_world(
+    runtime: BubblewrapRuntime, spec: Specs, written: Callable[..., Task], tmp_path: Path
+) -> None:
+    """A hostile world changes modules, leaves IPC objects and files, tries its PID 1: those beside and after it see nothing."""
+    task = written(tmp_path, **{"environment/api/server.py": SPOILS})
+    said = []
+    with runtime.open(spec("e1", task=task)) as one, runtime.open(spec("e2", task=task)) as two:
+        said += [json.loads(pod.call(request("GET", "/left")).body) for pod in (one, two)]
+    with runtime.open(spec("e3", task=task)) as after:
+        said.append(json.loads(after.call(request("GET", "/left")).body))
+    untouched = dict.fromkeys(("marked", "environ", "queue", "segment", "pids"), False)
+
+    for left in said:
+        assert [name for name in left["files"] if name == "left"] == []
+        assert {**left, "files": []} == {**untouched, "made": True, "could": [], "files": []}
+
+
 def test_forked_rooms_share_no_namespace_with_each_other(runtime: BubblewrapRuntime, spec: Specs, processes: Processes) -> None:
     """Two pods of one template have no namespace in common, but that of a network within each."""
     known = processes()
@@ -136,6 +202,67 @@ def test_verdict_is_that_of_the_script(runtime: BubblewrapRuntime, spec: Specs, 
     assert (has_plain_verifier(presigned), runs_plain_tests(anew.task)) == (True, False)
     assert (warm.reward, warm.verdict) == (cold.reward, cold.verdict)
     assert json.loads(warm.verdict)["failure_label"] != "SUCCESS"
+
+
+LEAVES = """
+import ctypes, json, os, subprocess
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+def test_leaves(episode):
+    kinds = ("shm", "sem", "msg")
+    print(json.dumps({
+        "objects": [len(open(f"/proc/sysvipc/{kind}").readlines()) - 1 for kind in kinds],
+        "files": [name for place in ("/tmp", "/dev/shm", "/workspace") for name in os.listdir(place)],
+        "programs": sum(b"299" in open(f"/proc/{pid}/cmdline", "rb").read() for pid in os.listdir("/proc") if pid.isdecimal()),
+        "queue": LIBC.mq_open(b"/left", os.O_RDONLY),
+    }))
+    made = [
+        LIBC.shmget(4242, 4096, 0o1666), LIBC.semget(4243, 1, 0o1666), LIBC.msgget(4244, 0o1666),
+        LIBC.mq_open(b"/left", os.O_CREAT | os.O_RDWR, 0o666, None),
+    ]
+    print("made", all(number >= 0 for number in made))
+    for place in ("/tmp", "/dev/shm", "/workspace"):
+        open(place + "/left", "w").close()
+    subprocess.Popen(["/usr/bin/sleep", "299"], start_new_session=True)
+    assert False
+"""
+
+
+def test_a_verdict_leaves_nothing_to_the_next(
+    runtime: BubblewrapRuntime, spec: Specs, written: Callable[..., Task], presigned: Task, tmp_path: Path
+) -> None:
+    """IPC objects of four kinds, files and processes are made by each of three verdicts of one template, and seen by none."""
+    folder = written(tmp_path, **{"tests/test_outcome.py": LEAVES}).path
+    for name in ("test.sh", "Dockerfile"):
+        shutil.copy(presigned.path / "tests" / name, folder / "tests" / name)
+    made = spec(task=read_task(folder))
+    with runtime.open(made) as pod:
+        log = pod.finish()
+    for _ in range(3):
+        said = runtime.judge(made, log).log.decode().splitlines()
+        seen = json.loads(next(line for line in said if line.startswith("{")))
+
+        assert "made True" in said
+        assert seen == {"objects": [0, 0, 0], "files": [], "programs": 0, "queue": -1}
+
+
+WRITES_LATER = """
+echo '{"reward": 1.0}' > /logs/verifier/reward.json
+echo '{}' > /logs/verifier/verdict.json
+(trap '' HUP; while kill -0 $$; do :; done; while :; do echo torn > /logs/verifier/reward.json; done) > /dev/null 2>&1 &
+exec /usr/bin/sleep 0.2
+"""
+
+
+def test_what_tests_left_ends_before_the_reward_is_read(
+    runtime: BubblewrapRuntime, spec: Specs, written: Callable[..., Task], tmp_path: Path
+) -> None:
+    """A process that waits for the end of its hidden tests does not live to write another reward."""
+    made = spec(task=written(tmp_path, **{"tests/test.sh": WRITES_LATER}))
+    with runtime.open(made) as pod:
+        log = pod.finish()
+
+    assert {runtime.judge(made, log).reward for _ in range(5)} == {b'{"reward": 1.0}\n'}
 
 
 def test_an_environment_of_its_own_is_the_scripts(presigned: Task) -> None:

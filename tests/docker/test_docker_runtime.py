@@ -293,6 +293,23 @@ def test_task_image_stands_on_our_base_whoever_has_the_name(runtime: DockerRunti
     assert built[: len(below)] == below
 
 
+def test_what_tests_left_ends_before_the_reward_is_read(
+    runtime: DockerRuntime, task: Task, spec: Callable[..., EpisodeSpec], tmp_path: Path
+) -> None:
+    """Nothing of a verifier that is used once runs on when its reward is handed out, but the container's first process."""
+    leaves = "setsid sleep 299 > /dev/null 2>&1 & echo '{\"reward\": 1}' > /logs/verifier/reward.json"
+    container = runtime._start_verifier(spec(task=_copy(task, tmp_path, leaves)))
+    try:
+        code, left = runtime._tested(container, 5, b"")
+        running = [row[-1] for row in runtime.engine.api.top(container)["Processes"]]
+    finally:
+        runtime.engine.remove(container)
+
+    assert (code, left["reward.json"]) == (0, b'{"reward": 1}\n')
+    assert running
+    assert not [command for command in running if "299" in command]
+
+
 def test_cleaning_keeps_the_newest_image(runtime: DockerRuntime, task: Task, tmp_path: Path) -> None:
     """Of the images of one room of a task only the last one built stays."""
     toml = (task.path / "task.toml").read_text(encoding="utf-8").replace("parley/echo", "parley/echo-clean")

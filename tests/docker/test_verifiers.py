@@ -47,6 +47,19 @@ def test_sees():
             pass
     print("links", [name for _, name in socket.if_nameindex()])
 """
+MAKES = """
+import ctypes, os
+LIBC = ctypes.CDLL(None, use_errno=True)
+def test_makes():
+    made = [
+        LIBC.mq_open(b"/left", os.O_CREAT | os.O_RDWR, 0o666, None), LIBC.shmget(4242, 4096, 0o1666),
+        LIBC.semget(4243, 1, 0o1666), LIBC.msgget(4244, 0o1666),
+    ]
+    print("made", [number >= 0 for number in made])
+    counts = [open(f"/proc/sysvipc/{kind}").read().count("\\n") - 1 for kind in ("shm", "sem", "msg")]
+    print("seen", os.listdir("/dev/mqueue"), counts)
+"""
+CLOSES = "import os\ndef test_closes():\n    os.makedirs('/tmp/left/in')\n    os.chmod('/tmp/left', 0)\n"
 HANGS = "import time\ndef test_hangs():\n    time.sleep(300)\n"
 KILLS = "import os\ndef test_kills():\n    os.kill(os.getppid(), 9)\n"
 
@@ -103,6 +116,36 @@ def test_nothing_of_a_verdict_is_there_at_the_next(verifier: StayingVerifier, lo
     assert f"rights {'0' * 16} {'0' * 16} 1" in second[1]
     assert "links ['lo']" in second[1]
     assert "could" not in second[1].partition("Captured")[2]
+
+
+def test_no_ipc_object_can_be_made(verifier: StayingVerifier, log: bytes) -> None:
+    """POSIX queues and the three kinds of System V objects are refused, so that none is there at the next verdict."""
+    first, second = asked(verifier, MAKES, log), asked(verifier, MAKES, log)
+
+    assert first is not None
+    assert second is not None
+    for one in (first, second):
+        assert "made [False, False, False, False]" in one[1]
+        assert "seen [] [0, 0, 0]" in one[1]
+    assert verifier.is_clean
+
+
+@pytest.mark.parametrize("test", [MAKES, CLOSES], ids=["IPC", "a folder that cannot be removed"])
+def test_a_verifier_with_anything_left_is_thrown_away(
+    runtime: DockerRuntime, image: str, log: bytes, monkeypatch: pytest.MonkeyPatch, test: str
+) -> None:
+    """Without profiles of system calls a verdict can leave something: it counts, and nobody uses that container again."""
+    monkeypatch.setattr(runtime.engine, "filters_calls", False)
+    verifier = StayingVerifier(runtime.engine, image, 1.0)
+    try:
+        first = asked(verifier, test, log)
+
+        assert first is not None
+        assert first[0] == 1
+        assert not verifier.is_clean
+        assert asked(verifier, "def test_no():\n", log) is None
+    finally:
+        verifier.remove()
 
 
 def test_tests_that_hang_end_at_their_limit(verifier: StayingVerifier, log: bytes) -> None:

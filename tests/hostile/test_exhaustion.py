@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from typing import Any
 
 import pytest
 
+from harness.agent import Budget
+from harness.agents.solutions import SolutionAgent
 from harness.attacks.scripts import script
-from harness.pod import OUTPUT_CAP, Runtime
+from harness.play.episode import run_episode
+from harness.pod import OUTPUT_CAP, EpisodeSpec, Runtime
+from harness.records import Key
 from harness.registry import Task, read_task
 from tests.hostile.verdicts import NOTHING, SUCCESS, Events, Play, verdict
 from worlds.core.wire import request
@@ -102,6 +107,26 @@ def test_fork_bomb_ends_with_its_pod(episode: Play, attacker: Any, log_of: Event
     assert verdict(outcome) == NOTHING
     assert [e.get("kind") for e in log_of(outcome)] == [None, "ok"]
     assert subprocess.run(["true"], check=False).returncode == 0
+
+
+def test_fork_bomb_takes_nobodys_time(runtime: Runtime, task: Task, run_id: str, untouched: tuple[str, str]) -> None:
+    """By real time: while a bomb goes off, its own world answers, another episode is played, and it ends with its pod."""
+    start = "(setsid bash /tmp/bomb > /dev/null 2>&1 &); until test -p /tmp/never; do :; done"
+    with runtime.open(EpisodeSpec(run_id, "bombed", task, 0, needs_main=True)) as pod:
+        pod.put({"/tmp/bomb": script("bomb").encode()})
+        pod.run(["bash", "-c", start], timeout_s=30, virtual_time=False)
+        began = time.monotonic()
+        answers = [pod.call(request("GET", "/clock")).status for _ in range(20)]
+        answered_s, began = time.monotonic() - began, time.monotonic()
+        key = Key(task_id=task.task_id, family=task.family, seed=0, attempt=1)
+        other = run_episode(EpisodeSpec(run_id, "other", task, 0), key, runtime, SolutionAgent(), Budget()).result
+        played_s, began = time.monotonic() - began, time.monotonic()
+        pod.finish()
+    ended_s = time.monotonic() - began
+
+    assert answers == [200] * 20
+    assert (other.reward, other.trace_hash) == (1.0, untouched[1])
+    assert (answered_s < 10, played_s < 60, ended_s < 30) == (True, True, True), (answered_s, played_s, ended_s)
 
 
 def test_memory_hog_is_killed_inside(episode: Play, attacker: Any, untouched: tuple[str, str]) -> None:

@@ -312,6 +312,55 @@ def test_pods_do_not_see_each_other(runtime: Runtime, open_pod: Callable[..., An
     assert '"virtual_time":0.0' in seen.replace(" ", "")
 
 
+LISTEN = """
+import socket, time
+held = []
+for name in ("\\0parley-other", "/tmp/other.sock", "/workspace/other.sock"):
+    held.append(socket.socket(socket.AF_UNIX))
+    held[-1].bind(name)
+    held[-1].listen()
+held.append(socket.create_server(("127.0.0.1", 7777)))
+open("/tmp/listening", "w").close()
+time.sleep(300)
+"""
+REACH = """
+import json, os, socket
+reached = []
+for name in ("\\0parley-other", "/tmp/other.sock", "/workspace/other.sock"):
+    try:
+        socket.socket(socket.AF_UNIX).connect(name)
+        reached.append(name)
+    except OSError:
+        pass
+for place in [("127.0.0.1", 7777), ("api", 7777)]:
+    try:
+        socket.create_connection(place, 2)
+        reached.append(place)
+    except OSError:
+        pass
+listed = [line.split()[-1] for line in open("/proc/net/unix") if "other" in line]
+ports = [line.split()[1] for line in open("/proc/net/tcp") if line.split()[1].endswith(f":{7777:04X}")]
+print(json.dumps({"reached": reached, "listed": listed, "ports": ports}))
+"""
+
+
+def test_pods_cannot_reach_each_others_sockets(runtime: Runtime, open_pod: Callable[..., Any]) -> None:
+    """What one pod listens at, by name, by path and by port, another that is open can neither reach nor list."""
+    with open_pod(episode_id="e1") as one, open_pod(episode_id="e2") as other:
+        for pod in (one, other):
+            pod.put({"/tmp/listen.py": LISTEN.encode(), "/tmp/reach.py": REACH.encode()})
+        start = "setsid python3 /tmp/listen.py > /dev/null 2>&1 & until test -e /tmp/listening; do :; done"
+        one.run(["bash", "-c", start], timeout_s=30, virtual_time=False)
+        own, across = (
+            json.loads(pod.run(["python3", "/tmp/reach.py"], timeout_s=30, virtual_time=False).output) for pod in (one, other)
+        )
+
+    assert len(own["reached"]) == 5
+    assert own["listed"]
+    assert own["ports"]
+    assert across == {"reached": [], "listed": [], "ports": []}
+
+
 def test_agents_files_leave_with_the_pod(runtime: Runtime, episode: Callable[..., Outcome], attacker: Any) -> None:
     """What one episode wrote, the next one does not find; and nothing it wrote becomes part of a record."""
     write = "for place in /workspace /tmp /dev/shm; do echo leftover > $place/leftover; done"

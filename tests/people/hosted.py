@@ -46,10 +46,9 @@ class HandClock:
 class Somebody:
     """A person at a page, without JavaScript."""
 
-    def __init__(self, host: PageHost, number: int) -> None:
-        self.seat = host.group.places[number].seat
-        self.link = host.link(host.group.places[number])
-        self._client = httpx.Client(headers={"Origin": host.url}, timeout=PATIENT_S)
+    def __init__(self, link: str, seat: int = -1) -> None:
+        self.link, self.seat = link, seat
+        self._client = httpx.Client(headers={"Origin": link.partition("/t/")[0]}, timeout=PATIENT_S)
 
     def close(self) -> None:
         """Leave the page."""
@@ -145,7 +144,7 @@ def hosted(
     session.check(resumed=False)
     held = Held(PageHost(group, "A game", here.family), session, clock)
     held.begin()
-    people = [Somebody(held.host, number) for number in range(len(group.places))]
+    people = [Somebody(held.host.link(place), place.seat) for place in group.places]
     try:
         yield held, people
     finally:

@@ -64,7 +64,7 @@ def test_a_report(recorded: Recorded, harness: Callable[..., Done], tmp_path: Pa
 def test_the_server_in_a_browser(recorded: Recorded) -> None:
     """Under the policy of the server's headers style and script work, two attempts stand side by side, and links arrive."""
     with open_server(Site(Library([recorded.folder])), port=0) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
             clicks = {"from": f"{server.url}{PAGES['hidden']}", "links": ["a.jump"]}

@@ -3,6 +3,7 @@
 __all__ = [
     "calls",
     "chance",
+    "connections",
     "depends",
     "errors",
     "events",

@@ -1,54 +1,145 @@
-"""How many connections a world keeps, and which one it lets go of when there are more: the longest without an answer.
+"""The guard of every server of ours: how many connections it holds, which one it closes, how long a request may take to arrive.
 
-An agent can open connections and say nothing, or half a request, until a server has no file left to accept another with, and
-is deaf to the agent's next command. So the number is bounded. A new connection always gets in; the one that was opened, or
-got its last answer, before all others goes. Connections on a path (the harness's own bridge) are neither counted nor let go.
+1. A new connection always gets in. Of more than `most`, or more than `each` of one address, one is closed: the longest without
+   a complete request, or else the longest without a response. `most` is at most a quarter of the files that this process may
+   open, so that records can still be written.
+2. A request that is not complete within `request_s` is cut off.
+3. A shortage of files is logged once.
+Connections on a path (the harness's own bridge) are neither counted nor closed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import resource
 import socket
+from collections.abc import Callable
 from typing import Any
 
+import h11
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MOST_CONNECTIONS = 512
-"""Well below the number of files that a process may open, 1,024 almost everywhere."""
+SHARE = 4
+"""One in so many of the files that a process may open can be a connection."""
+
+BATCH, QUEUE = 64, 1024
+"""Connections that are accepted at once, so that many files must still be free; those that can wait, which take none."""
+
+REQUEST_S = 30.0
+"""Real seconds that a request may take to arrive, with its body."""
+
+FRAMINGS = {b"content-length", b"transfer-encoding"}
 
 
-class BoundedProtocol(H11Protocol):
-    """One connection among at most `most`; a process that serves has one class of its own, from `bounded`."""
+class GuardedProtocol(H11Protocol):
+    """One connection among at most `most`; each server has a class of its own, from `guarded_server`."""
 
-    most = MOST_CONNECTIONS
-    kept: dict[BoundedProtocol, None]
-    """Those that are counted, the longest without an answer first."""
+    most = each = MOST_CONNECTIONS
+    request_s = REQUEST_S
+    held: dict[GuardedProtocol, None]
+    """Those that are counted, the longest without a response first."""
+
+    _address: object = None
+    _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
-        """Let one go where there are too many."""
+        """Close a connection where there are too many."""
         super().connection_made(transport)
         if transport.get_extra_info("socket").family == socket.AF_UNIX:
             return
-        self.kept[self] = None
-        if len(self.kept) > self.most:
-            longest = next(iter(self.kept))
-            del self.kept[longest]
-            longest.transport.abort()
+        self._address = _network(transport.get_extra_info("peername")[0])
+        self._watch()
+        others = [one for one in self.held if one._address == self._address]  # noqa: SLF001 - of the same class
+        self.held[self] = None
+        if len(others) >= self.each or (others := list(self.held)[:-1])[self.most - 1 :]:
+            self._close_one(others)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Count it no longer."""
-        self.kept.pop(self, None)
+        self.held.pop(self, None)
+        self._forget_deadline()
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        """Start the deadline of a request, or end it where the request is complete."""
+        super().data_received(data)
+        self._watch()
+
+    def handle_events(self) -> None:
+        """Close after a request with two framings (RFC 9112, 6.1): to another reader what follows may be part of it."""
+        super().handle_events()
+        if self.cycle is not None and {name for name, _ in self.cycle.scope["headers"]} >= FRAMINGS:
+            self.cycle.keep_alive = False
+
     def on_response_complete(self) -> None:
-        """After an answer a connection is as good as a new one."""
-        if self in self.kept:
-            del self.kept[self]
-            self.kept[self] = None
+        """Count a connection as new once it has its response."""
+        if self in self.held:
+            del self.held[self]
+            self.held[self] = None
         super().on_response_complete()
 
+    def _watch(self) -> None:
+        is_arriving = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+        if self._address is None or not is_arriving or self.transport.is_closing():
+            self._forget_deadline()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(self.request_s, self.transport.abort)
 
-def bounded(most: int = MOST_CONNECTIONS) -> type[BoundedProtocol]:
-    """A class of connections of which one server keeps at most so many."""
-    own: dict[str, Any] = {"most": most, "kept": {}}
-    return type("Bounded", (BoundedProtocol,), own)
+    def _forget_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _close_one(self, others: list[GuardedProtocol]) -> None:
+        chosen = next((one for one in others if one._deadline is not None), others[0])  # noqa: SLF001 - of the same class
+        del self.held[chosen]
+        chosen.transport.abort()
+
+
+class _Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(_once())
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(QUEUE)
+
+
+def guarded_server(
+    app: Any, *, each: int | None = None, request_s: float = REQUEST_S, server: type[uvicorn.Server] = _Server, **settings: Any
+) -> uvicorn.Server:
+    """Return a server that holds only so many connections; `each` of one address, by default half of all."""
+    most = most_connections()
+    own: dict[str, Any] = {"most": most, "each": each or most // 2, "request_s": request_s, "held": {}}
+    usual = {"interface": "asgi3", "loop": "asyncio", "ws": "none", "lifespan": "off", "backlog": BATCH}
+    quiet = {"access_log": False, "log_level": "error", "server_header": False}
+    guard = type("Guarded", (GuardedProtocol,), own)
+    return server(uvicorn.Config(app, http=guard, **{**usual, **quiet, **settings}))
+
+
+def most_connections() -> int:
+    """Return how many connections a server of this process may hold."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return MOST_CONNECTIONS if files == resource.RLIM_INFINITY else max(2, min(MOST_CONNECTIONS, files // SHARE))
+
+
+def _network(address: str) -> object:
+    """Return what counts as one address: of IPv6 the 64 bits that one subscriber has."""
+    return socket.inet_pton(socket.AF_INET6, address.partition("%")[0])[:8] if ":" in address else address
+
+
+def _once() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
+    """Return a handler of a loop's errors that logs a shortage of files once; asyncio does for each connection that waits."""
+    seen: set[str] = set()
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        message, error = context["message"], context.get("exception")
+        if not isinstance(error, OSError) or "accept" not in message:
+            loop.default_exception_handler(context)
+        elif message not in seen:
+            seen.add(message)
+            logging.getLogger("uvicorn.error").error("connections have to wait: %s", error.strerror)
+
+    return handle

@@ -24,11 +24,9 @@ import socket
 from collections.abc import MutableMapping
 from pathlib import Path
 
-import uvicorn
-
 from worlds.core import bridge
 from worlds.core.clock import VirtualClock
-from worlds.core.connections import bounded
+from worlds.core.connections import QUEUE, guarded_server, most_connections
 from worlds.core.loading import open_world, setup_variables
 from worlds.core.served import ServedWorld
 from worlds.core.world import World
@@ -37,8 +35,8 @@ PORT = 8080
 MAX_HEAD = 65_536
 """h11's limit on request line plus headers; above `wire.MAX_HEAD_BYTES`, so our own transports never meet it."""
 
-BACKLOG = 128
-"""Connections that wait to be accepted. They are accepted all at once, so that many files must still be free."""
+PATIENCE_S = 600
+"""Real seconds for which a connection may be silent, or half a request: an agent's clock is virtual."""
 
 FILES = 4096
 """Open files that a world asks for, where it may have so many."""
@@ -99,10 +97,9 @@ def fork_bridge() -> None:
 
 def serve(world: World, port: int = PORT, local: Path | None = None) -> None:
     """Answer on `port`, and at the path `local`, until killed."""
-    config = uvicorn.Config(
-        ServedWorld(world), http=bounded(), ws="none", lifespan="off", loop="asyncio", access_log=False, backlog=BACKLOG,
-        log_level="warning", date_header=False, server_header=False, h11_max_incomplete_event_size=MAX_HEAD,
-        timeout_keep_alive=600,
+    server = guarded_server(
+        ServedWorld(world), each=most_connections(), request_s=PATIENCE_S, timeout_keep_alive=PATIENCE_S, date_header=False,
+        h11_max_incomplete_event_size=MAX_HEAD,
     )  # fmt: skip
     # The path first: whoever sees the port open finds it there.
     near = _listen_at(local) if local else None
@@ -110,8 +107,8 @@ def serve(world: World, port: int = PORT, local: Path | None = None) -> None:
     far = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     far.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     far.bind(("0.0.0.0", port))
-    far.listen(BACKLOG)
-    uvicorn.Server(config).run(sockets=[near, far] if near else [far])
+    far.listen(QUEUE)
+    server.run(sockets=[near, far] if near else [far])
 
 
 def _listen_at(path: Path) -> socket.socket | None:
@@ -123,7 +120,7 @@ def _listen_at(path: Path) -> socket.socket | None:
     except OSError:
         listening.close()
         return None
-    listening.listen(BACKLOG)
+    listening.listen(QUEUE)
     return listening
 
 

@@ -21,12 +21,12 @@ from typing import Any, Literal, NamedTuple
 
 import httpx
 
-from harness.agents.llm.wire import Clean, WireExchange
+from harness.agents.llm.wire import Clean, WireExchange, leads_elsewhere
 from harness.errors import OutOfPatience, ProviderFailure, ProviderLost, SetupFault, Unreachable
 from harness.printable import encodable
 from worlds.core.errors import ParleyError
 
-Why = Literal["key", "quota", "access", "model", "stream"]
+Why = Literal["key", "quota", "access", "model", "stream", "redirect"]
 
 _DENIALS: dict[Why, str] = {
     "key": "does not accept the key",
@@ -34,6 +34,7 @@ _DENIALS: dict[Why, str] = {
     "access": "does not let this account in",
     "model": "knows no such model, or has nothing at that address",
     "stream": "answers in streams alone, which a run does not request",
+    "redirect": "redirects to another server, to which no key is sent",
 }
 _ANOTHER_SERVER = "--api-base URL of a server, or of a proxy before it, that answers without streaming"
 
@@ -271,6 +272,8 @@ class Telling:
         if why == "model":
             of = f"; {self._base.rstrip('/')}/models lists what is served" if self._base else ""
             return f"check --model {self._name}{of}"
+        if why == "redirect":
+            return "--api-base with the new address, if the key may be sent there"
         return _ANOTHER_SERVER if why == "stream" else "see to that account, or use another one's key"
 
 
@@ -308,6 +311,8 @@ def failure_of(
         return None
     if call.broken is not None:
         return _unanswered(call.broken, clean, silent_for)
+    if 300 <= call.status < 400 and leads_elsewhere(call.request.url, call.headers):
+        return Denied(clean(f"{call.headers['location'][:_SHOWN]} ({call.status})"), call.status, why="redirect")
     if not 200 <= call.status < 300:
         return answer_failure(call.status, call.headers, call.text, clean)
     value = parsed(call.text)

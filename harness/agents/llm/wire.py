@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -227,8 +227,21 @@ def _handle_request(transport: httpx.HTTPTransport, request: httpx.Request) -> h
         raise
     finally:
         call.seconds, call.received = time.monotonic() - call.began, _decoded(call.headers, b"".join(parts))
-    stream = httpx.ByteStream(b"".join(parts))
-    return httpx.Response(response.status_code, headers=response.headers, stream=stream, extensions=response.extensions)
+    stream, headers = httpx.ByteStream(b"".join(parts)), response.headers
+    if leads_elsewhere(request.url, headers):
+        # httpx would follow it, with every header but Authorization: other providers' keys stand in others
+        headers = httpx.Headers([(name, value) for name, value in headers.raw if name.lower() != b"location"])
+    return httpx.Response(response.status_code, headers=headers, stream=stream, extensions=response.extensions)
+
+
+def leads_elsewhere(url: httpx.URL, headers: Mapping[str, str]) -> bool:
+    """Whether a response redirects from this address to another server, or to plain HTTP."""
+    try:
+        target = url.join(headers.get("location") or "")
+    except httpx.InvalidURL:
+        return True
+    is_safer = (url.scheme, target.scheme) == ("http", "https") and (url.port, target.port) == (None, None)
+    return target.host != url.host or (not is_safer and (target.scheme, target.port) != (url.scheme, url.port))
 
 
 def _decoded(headers: httpx.Headers, raw: bytes) -> bytes:

@@ -30,7 +30,7 @@ from harness.errors import RuntimeFailure, boundary
 from harness.places import ROOT, recipes
 from harness.pod import ROOMS, Say
 from harness.registry import files_of
-from harness.runtimes.bubblewrap import seccomp
+from harness.runtimes import seccomp
 from harness.runtimes.bubblewrap.sandbox import COUNTING_FILTER, FILTER, INSIDE, ROOMS_INSIDE
 from harness.runtimes.bubblewrap.view import bwrap, system
 

@@ -46,6 +46,7 @@ from harness.runtimes.bubblewrap.templates import Template, template
 from harness.runtimes.bubblewrap.view import bwrap, is_root
 from harness.runtimes.bubblewrap.watcher import Watcher
 from harness.runtimes.recipes import plain_recipe, runs_plain_tests
+from harness.runtimes.seccomp import policy_digest
 
 LIMIT_S = 20.0
 _PROGRAM = """
@@ -148,13 +149,17 @@ class Judging(_OneSandbox):
                 self._sandbox = warm.fork(fork.fields, self._folder, self._control, files)
                 env = verifier_env(self._task.file.verifier.env)
                 call = WARM_TESTS if runs_plain_tests(self._task) else ""
-                self._control.start("verifier", _SCRIPT, [nothing, said, said], env, "/workspace", call=call)
+                self._control.start("verifier", _SCRIPT, [nothing, said, said], env, "/workspace", vital=True, call=call)
             except OSError:
                 why = self._folder.tail("verifier.log") or warm.last_words()
                 raise RuntimeFailure(f"the verifier's sandbox ended: {why}") from None
         code = self._control.ended("verifier", limit)
         why = f"ended with {code}" if code is not None else f"was killed at its limit of {limit:g} s"
         self._sandbox.kill()
+        if not self._sandbox.has_ended():
+            # nothing of it may be there at the next verdict
+            warm.close()
+            raise VerifierFailure(f"the verifier {why}, and a process of it cannot be ended")
         return self._collect(why)
 
     def _collect(self, why: str) -> Judgement:
@@ -232,6 +237,10 @@ class BubblewrapRuntime:
             return Probe(False, str(error))
         how = "as root, each sandbox under its own user id" if is_root() else "in user namespaces"
         return Probe(True, f"a sandboxed program answered in {time.monotonic() - began:.1f} s, {how}")
+
+    def syscalls(self, task: Task) -> str:
+        """Return the digest of our policy."""
+        return policy_digest()
 
     def limits(self) -> str:
         """Return what this runtime cannot do here, in one line."""

@@ -21,7 +21,7 @@ from typing import Any
 from harness.errors import HarnessError, ImageFailure, RuntimeFailure, TaskInvalid, VerifierFailure, boundary
 from harness.leftovers import Leftover
 from harness.places import ROOT
-from harness.pod import EpisodeSpec, Judgement, Pod, Probe
+from harness.pod import ENGINE_POLICY, NO_POLICY, EpisodeSpec, Judgement, Pod, Probe
 from harness.registry import Task
 from harness.runtimes import commands
 from harness.runtimes.docker.engine.client import Engine, Exec, regular_files
@@ -30,9 +30,10 @@ from harness.runtimes.docker.engine.limits import deadline_s, hardened, labels
 from harness.runtimes.docker.engine.sweep import left_behind, remove_episode, remove_run, sweep
 from harness.runtimes.docker.foreign.asked import build_images, unsupported
 from harness.runtimes.docker.foreign.pod import ForeignPod
-from harness.runtimes.docker.pod import LOG, VERIFIER, VERIFIER_MB, DockerPod
+from harness.runtimes.docker.pod import LOG, NOBODY, VERIFIER, VERIFIER_MB, DockerPod
 from harness.runtimes.docker.verifiers import StayingVerifiers, Tested, may_stay
 from harness.runtimes.owner import OWNER_LABEL, RUN_LABEL, this_owner
+from harness.runtimes.seccomp import policy_digest
 
 PROVER = "1003:1003"
 PROVER_MB = 2048
@@ -93,6 +94,7 @@ _TESTS = """
 cat > "$1"
 timeout -s KILL "$2" bash /tests/test.sh > /tmp/whole.log 2>&1 < /dev/null
 code=$?
+kill -9 -1
 tail -c 262144 /tmp/whole.log > /tmp/verifier.log
 tar -cf - -C /logs/verifier . -C /tmp verifier.log
 exit $code
@@ -152,6 +154,12 @@ class DockerRuntime:
     def refuses(self, task: Task) -> str | None:
         """Return why Docker cannot run a task, or None; raises TaskInvalid for a foreign compose file out of bounds."""
         return unsupported(task) if task.parley is None else None
+
+    def syscalls(self, task: Task) -> str:
+        """Return the digest of our policy for tasks of our format; a foreign task has what its engine has."""
+        if not self.engine.filters_calls:
+            return NO_POLICY
+        return policy_digest() if task.parley is not None else ENGINE_POLICY
 
     def limits(self) -> str:
         """Return what this runtime cannot limit: nothing."""
@@ -274,7 +282,7 @@ class DockerRuntime:
     def _start_verifier(self, spec: EpisodeSpec) -> str:
         """A verifier that waits: no agent code ever shares a namespace, a volume or a network with it."""
         container = self.engine.create(
-            self._images_of(spec.task)["verifier"], ["sleep", str(deadline_s(spec.task, self.wall_s))], user=VERIFIER,
+            self._images_of(spec.task)["verifier"], ["sleep", str(deadline_s(spec.task, self.wall_s))], user=NOBODY,
             host=hardened(VERIFIER_MB, self._cpus, network_mode="none"), environment=dict(spec.task.file.verifier.env),
             labels=labels(spec), name=f"parley-verifier-{secrets.token_hex(6)}",
         )  # fmt: skip
@@ -289,6 +297,7 @@ class DockerRuntime:
     def _tested(self, container: str, limit_s: int, log: bytes) -> Tested:
         """The exit code of the tests and the files they left: one program takes the log in and hands the outcome out.
 
+        It ends whatever the tests left, its own container's first process aside, which is another user's, before it reads.
         Copying by archive costs the engine 70 ms of a processor each time, more than a verdict takes to reach.
         """
         running = self.engine.execute(container, ["bash", "-c", _TESTS, "tests", LOG, str(limit_s)], user=VERIFIER)

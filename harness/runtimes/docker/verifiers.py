@@ -6,6 +6,7 @@
    (`runtimes.recipes`). Any other task has a verifier of its own, used once.
 3. Each ends when the connection to it does, whatever became of this process, and Docker removes it then. One that leaves a
    question without an answer is thrown away, and the question put to a new one, once.
+4. One in which a verdict left anything (a file, an IPC object, a process, a mount) is thrown away after its answer.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from harness.pod import EpisodeSpec
 from harness.registry import Task, contents_of
 from harness.runtimes.archives import pack
 from harness.runtimes.docker.engine.client import Engine, Streams, regular_files
-from harness.runtimes.docker.engine.limits import hardened
+from harness.runtimes.docker.engine.limits import hardened, security_options
 from harness.runtimes.owner import OWNER_LABEL, this_owner
 from harness.runtimes.recipes import has_plain_verifier
 from harness.trust import runs_here
@@ -39,6 +40,9 @@ MARGIN_S = 60.0
 ANSWER_LIMIT = 1 << 20
 ASKED, SAID = struct.Struct(">QI"), struct.Struct(">iQ")
 """The heads of a question and of an answer, as `validators.forking` has them: bytes and seconds; exit code and bytes."""
+
+CLEAN = b"\1"
+"""What follows an answer where the verdict left nothing."""
 
 Tested = tuple[int, dict[str, bytes]]
 """The exit code of hidden tests, and the files that they left."""
@@ -56,14 +60,15 @@ class StayingVerifier:
         """Create and start it; it may still be importing."""
         self._engine = engine
         host = hardened(
-            MEMORY_MB, cpus, network_mode="none", read_only=True, cap_add=["SETUID", "SETGID"], auto_remove=True,
-            tmpfs={"/tmp": SCRATCH}, log_config={"Type": "none", "Config": {}},
+            MEMORY_MB, cpus, security_opt=security_options(is_used_again=True), network_mode="none", read_only=True,
+            cap_add=["SETUID", "SETGID"], auto_remove=True, tmpfs={"/tmp": SCRATCH}, log_config={"Type": "none", "Config": {}},
         )  # fmt: skip
         self.container = engine.create(
             image, ["timeout", "-s", "KILL", str(LIFE_S), "python3", "-m", "validators.forking"], user="0:0", host=host,
             stdin_open=True, labels={OWNER_LABEL: this_owner()}, name=f"parley-verifiers-{secrets.token_hex(6)}",
         )  # fmt: skip
         self._streams: Streams | None = None
+        self.is_clean = True
         try:
             self._streams = engine.attach(self.container)
             engine.start(self.container)
@@ -77,16 +82,20 @@ class StayingVerifier:
         if streams is None:
             return None
         streams.limit(limit_s + MARGIN_S)
+        self.is_clean = False
         try:
             streams.frames.send(ASKED.pack(len(archive), limit_s) + archive)
             answer = bytearray()
-            while len(answer) < SAID.size or len(answer) < SAID.size + SAID.unpack_from(answer)[1]:
+            while len(answer) < SAID.size or len(answer) <= (end := SAID.size + SAID.unpack_from(answer)[1]):
                 if not (chunk := streams.frames.receive()) or len(answer) > ANSWER_LIMIT:
-                    return None
+                    break
                 answer += chunk
         except OSError:
             return None
-        return SAID.unpack_from(answer)[0], regular_files(bytes(answer[SAID.size :]))
+        if len(answer) < SAID.size or len(answer) < end:
+            return None
+        self.is_clean = answer[end:] == CLEAN
+        return SAID.unpack_from(answer)[0], regular_files(bytes(answer[SAID.size : end]))
 
     def hang_up(self) -> None:
         """Let it end by itself."""
@@ -138,7 +147,7 @@ class StayingVerifiers:
                 with boundary(VerifierFailure, "the verifier", tarfile.TarError, struct.error):
                     tested = verifier.ask(archive, int(spec.task.file.verifier.timeout_sec))
             finally:
-                self._give_back(verifier, good=tested is not None)
+                self._give_back(verifier, good=tested is not None and verifier.is_clean)
             if tested is not None:
                 return tested
             check()

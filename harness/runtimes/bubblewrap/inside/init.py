@@ -171,16 +171,18 @@ class Init:
     def _reap(self) -> None:
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
                 return
-            if pid == 0:
+            if ended is None:
                 return
+            if self._names.get(ended.si_pid) in self._vital:
+                # before anybody can see that it is gone
+                _kill_all()
+            pid, status = os.waitpid(ended.si_pid, 0)
             if (name := self._names.pop(pid, None)) is not None:
                 code = os.waitstatus_to_exitcode(status)
                 self._say(f"{name} {code if code >= 0 else 128 - code}")
-                if name in self._vital:
-                    _kill_all()
 
     def _say(self, message: str) -> None:
         # The host asks for what it wants to know; where nobody reads, the rest may be lost.

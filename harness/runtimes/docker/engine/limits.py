@@ -7,7 +7,9 @@ from typing import Any
 
 from harness.pod import EpisodeSpec
 from harness.registry import Task
+from harness.runtimes.docker.engine.client import SECCOMP
 from harness.runtimes.owner import EPISODE_LABEL, OWNER_LABEL, RUN_LABEL, this_owner
+from harness.runtimes.seccomp import docker_profile
 
 PIDS = 256
 Check = Callable[[], None]
@@ -21,10 +23,15 @@ def labels(spec: EpisodeSpec) -> dict[str, str]:
     return {RUN_LABEL: spec.run_id, EPISODE_LABEL: spec.episode_id, OWNER_LABEL: this_owner()}
 
 
+def security_options(*, is_used_again: bool = False) -> list[str]:
+    """Return what a container may do; one that `is_used_again` can make nothing that outlives a process."""
+    return ["no-new-privileges", f"{SECCOMP}{docker_profile(is_used_again=is_used_again)}"]
+
+
 def hardened(memory_mb: int, cpus: float, **more: Any) -> dict[str, Any]:
     """The host settings that every container of ours has."""
     return {
-        "cap_drop": ["ALL"], "security_opt": ["no-new-privileges"], "init": True, "pids_limit": PIDS,
+        "cap_drop": ["ALL"], "security_opt": security_options(), "init": True, "pids_limit": PIDS,
         "mem_limit": f"{memory_mb}m", "memswap_limit": f"{memory_mb}m", "nano_cpus": int(cpus * 1e9), "log_config": _LOGGED,
         **more,
     }  # fmt: skip

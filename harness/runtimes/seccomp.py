@@ -1,4 +1,4 @@
-"""Which system calls a sandbox has: a seccomp filter, written as classic BPF without any library.
+"""The policy of system calls of every sandbox and container: classic BPF for bubblewrap, a seccomp profile for Docker.
 
 What Docker's default profile keeps from a container without capabilities is kept from a sandbox too, as EPERM: keys, BPF,
 performance counters, io_uring, user namespaces, mounts, modules, clocks. Besides:
@@ -6,6 +6,7 @@ performance counters, io_uring, user namespaces, mounts, modules, clocks. Beside
 2. Sockets are of four families. Any other (AF_VSOCK reaches the machine that this one is a guest of) is EAFNOSUPPORT.
 3. A number beyond the calls this table was written for is ENOSYS, and so is every call of x86's x32 table.
 4. A call made the way of another architecture, whose numbers mean something else, ends its process.
+Docker's profile names the calls that are open, so that what it does not know is refused.
 ptrace stays open as in Docker: PID 1 is out of its reach in another way, and everything else in reach is the agent's own.
 
 Sources: seccomp(2), <linux/filter.h>, moby's profiles/seccomp/default_linux.go, arch/x86/entry/syscalls/syscall_64.tbl and
@@ -14,9 +15,13 @@ include/uapi/asm-generic/unistd.h of Linux 6.18.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import struct
 from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
 
 from harness.errors import RuntimeFailure
 
@@ -73,6 +78,40 @@ SPECIAL: Mapping[str, tuple[int, int]] = {
 UNCOUNTED: Mapping[str, tuple[int, int]] = {"memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194)}
 """Calls for memory that belongs to no process and no folder: only a control group counts it."""
 
+LASTING = ("mq_open", "msgget", "semget", "shmget")
+"""Calls for what outlives every process that could see it: refused where a container is used again."""
+
+OPEN = """
+    accept accept4 access adjtimex alarm arch_prctl bind brk cachestat capget capset chdir chmod chown clock_getres
+    clock_gettime clock_nanosleep close close_range connect copy_file_range creat dup dup2 dup3 epoll_create epoll_create1
+    epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 execve execveat exit exit_group faccessat faccessat2
+    fadvise64 fallocate fanotify_mark fchdir fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr
+    file_getattr file_setattr flistxattr flock fork fremovexattr fsetxattr fstat fstatfs fsync ftruncate futex
+    futex_requeue futex_wait futex_waitv futex_wake futimesat get_robust_list getcpu getcwd getdents getdents64 getegid
+    geteuid getgid getgroups getitimer getpeername getpgid getpgrp getpid getppid getpriority getrandom getresgid
+    getresuid getrlimit getrusage getsid getsockname getsockopt gettid gettimeofday getuid getxattr getxattrat
+    inotify_add_watch inotify_init inotify_init1 inotify_rm_watch io_cancel io_destroy io_getevents io_pgetevents io_setup
+    io_submit ioctl ioprio_get ioprio_set kill landlock_add_rule landlock_create_ruleset landlock_restrict_self lchown
+    lgetxattr link linkat listen listmount listxattr listxattrat llistxattr lremovexattr lseek lsetxattr lsm_get_self_attr
+    lsm_list_modules lsm_set_self_attr lstat madvise map_shadow_stack membarrier mincore mkdir mkdirat mknod mknodat mlock
+    mlock2 mlockall mmap modify_ldt mprotect mq_getsetattr mq_notify mq_timedreceive mq_timedsend mq_unlink mremap mseal
+    msgctl msgrcv msgsnd msync munlock munlockall munmap name_to_handle_at nanosleep newfstatat open openat openat2 pause
+    pidfd_getfd pidfd_open pidfd_send_signal pipe pipe2 pkey_alloc pkey_free pkey_mprotect poll ppoll prctl pread64 preadv
+    preadv2 prlimit64 process_madvise process_mrelease process_vm_readv process_vm_writev pselect6 ptrace pwrite64 pwritev
+    pwritev2 read readahead readlink readlinkat readv recvfrom recvmmsg recvmsg remap_file_pages removexattr removexattrat
+    rename renameat renameat2 restart_syscall rmdir rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo
+    rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min
+    sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity
+    sched_setattr sched_setparam sched_setscheduler sched_yield seccomp select semctl semop semtimedop sendfile sendmmsg
+    sendmsg sendto set_robust_list set_tid_address setfsgid setfsuid setgid setgroups setitimer setpgid setpriority
+    setregid setresgid setresuid setreuid setrlimit setsid setsockopt setuid setxattr setxattrat shmat shmctl shmdt
+    shutdown sigaltstack signalfd signalfd4 splice stat statfs statmount statx symlink symlinkat sync sync_file_range
+    syncfs sysinfo tee tgkill time timer_create timer_delete timer_getoverrun timer_gettime timer_settime timerfd_create
+    timerfd_gettime timerfd_settime times tkill truncate umask uname unlink unlinkat utime utimensat utimes vfork vmsplice
+    wait4 waitid write writev
+"""
+"""All other calls of both architectures, by which Docker names them: what is in none of these tables is refused there."""
+
 MACHINES: Mapping[str, tuple[int, int]] = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """The column of the tables above, and the name of the architecture in <linux/audit.h>, by machine."""
 
@@ -103,6 +142,40 @@ def program(machine: str | None = None, *, uncounted: bool = True) -> bytes:
     for number, errno in refused.items():
         code += _on(number, [_return(ERRNO | errno)]) if number is not None else []
     return b"".join(struct.pack("=HBBI", *one) for one in [*code, _return(ALLOW)])
+
+
+@cache
+def docker_profile(*, is_used_again: bool = False) -> str:
+    """Return the policy as Docker takes it; a container that `is_used_again` may make nothing that outlives a process."""
+    named = {*OPEN.split(), *UNCOUNTED, *LASTING} - {*(LASTING if is_used_again else ())}
+    rules = [
+        _rule(sorted(named), "ALLOW"), _rule(["clone3"], "ERRNO", errno=ENOSYS),
+        _rule(["clone"], "ALLOW", ("MASKED_EQ", NAMESPACES & ~SIGNAL_MASK)),
+        _rule(["unshare"], "ALLOW", ("MASKED_EQ", NAMESPACES)),
+        *(_rule(["personality"], "ALLOW", ("EQ", value)) for value in PERSONALITIES),
+    ]  # fmt: skip
+    sockets, highest = ["socket", "socketpair"], max(FAMILIES)
+    for family in range(highest + 1):
+        is_open = family in FAMILIES
+        rules.append(_rule(sockets, "ALLOW" if is_open else "ERRNO", ("EQ", family), errno=0 if is_open else EAFNOSUPPORT))
+    rules.append(_rule(sockets, "ERRNO", ("GT", highest), errno=EAFNOSUPPORT))
+    return json.dumps({"defaultAction": "SCMP_ACT_ERRNO", "syscalls": rules}, sort_keys=True)
+
+
+@cache
+def policy_digest() -> str:
+    """Return the digest of the policy in all its forms, as results record it."""
+    forms = [docker_profile(), docker_profile(is_used_again=True)]
+    forms += [program(machine, uncounted=counted).hex() for machine in MACHINES for counted in (True, False)]
+    return f"sha256:{hashlib.sha256(json.dumps(forms).encode()).hexdigest()}"
+
+
+def _rule(names: Sequence[str], action: str, test: tuple[str, int] | None = None, *, errno: int = 0) -> dict[str, Any]:
+    """Return one rule of a profile; a test is of the first argument."""
+    rule: dict[str, Any] = {"names": list(names), "action": f"SCMP_ACT_{action}"}
+    if test is not None:
+        rule["args"] = [{"index": 0, "op": f"SCMP_CMP_{test[0]}", "value": test[1], "valueTwo": 0}]
+    return rule | ({"errnoRet": errno} if errno else {})
 
 
 def _return(what: int) -> Instruction:
